@@ -1,0 +1,43 @@
+/** Every way Hermetic can fail. `docs/errors.md` is generated from this table. */
+export const errorCodes = {
+  'usage/bad-argument': 'A command line argument is missing, unknown or malformed.',
+  'config/unreadable': 'A configuration file cannot be read, or is readable by others when it must not be.',
+  'config/bad-yaml': 'config.yaml is not valid YAML.',
+  'config/unknown-key': 'A key that does not exist.',
+  'config/bad-value': 'A value of the wrong type or outside its range.',
+  'backend/unknown': 'No backend has this name.',
+  'backend/unavailable': 'The backend cannot work on this machine as it is.',
+  'backend/not-installed': 'The engine of the backend is not installed.',
+  'backend/not-running': 'The engine is installed but does not answer.',
+  'backend/not-permitted': 'The engine answers, but not to this user.',
+  'backend/cannot-honour': 'The backend cannot give what the configuration asks of it.',
+  'sandbox/no-image': 'The image does not exist or cannot be pulled.',
+  'sandbox/open-failed': 'The sandbox could not be made; nothing of it was left behind.',
+  'sandbox/in-use': 'The sandbox would have to be replaced while something else is using it.',
+  'sandbox/lost': 'The sandbox ended behind our back. The command was not repeated.',
+  'sandbox/not-found': 'No sandbox belongs to this session.',
+  'sandbox/bad-command': 'The command cannot be handed to a shell, for example because it contains a NUL byte.',
+  'file/no-file': 'There is no file at this path in the sandbox.',
+  'file/is-directory': 'The path is a directory.',
+  'file/failed': 'The file could not be read or written inside the sandbox.',
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export interface ErrorDetails {
+  /** What the reader can do about it, as a sentence or a command line. */
+  hint?: string | undefined;
+  cause?: unknown;
+}
+
+export class HermeticError extends Error {
+  override readonly name = 'HermeticError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.hint = details.hint;
+  }
+}

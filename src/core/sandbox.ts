@@ -1,0 +1,172 @@
+/**
+ * What a sandbox promises, whatever makes it. Tools get a `Sandbox`; only whoever opened it has the `OpenSandbox`.
+ */
+
+/** `none`: the host itself. `process`: kernel namespaces. `container`: an engine's container. `machine`: another kernel. */
+export type Isolation = 'none' | 'process' | 'container' | 'machine';
+
+export type Network = 'none' | 'restricted' | 'open';
+
+/** 0 means no limit. */
+export interface Limits {
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  pids: number;
+}
+
+export interface Mount {
+  /** Absolute path on the host. */
+  source: string;
+  /** Absolute path inside. */
+  target: string;
+  readOnly: boolean;
+}
+
+/** Everything that decides what a sandbox is. Two equal specs describe interchangeable sandboxes. */
+export interface SandboxSpec {
+  /** Unique on this machine and harmless in paths, labels and host names: `[a-z0-9-]{1,40}`, derived by hashing. */
+  name: string;
+  /** The session it belongs to, as people call it. Data: never part of a path or a command. */
+  session: string;
+  /** Host directory of this sandbox alone, mode 0700. Made by `open`, removed by `destroy`. */
+  directory: string;
+  image: string | undefined;
+  /** Where the session starts; undefined is the backend's home for work. */
+  workdir: string | undefined;
+  env: Readonly<Record<string, string>>;
+  mounts: readonly Mount[];
+  limits: Limits;
+  /** undefined: the most open network the backend can contain. */
+  network: Network | undefined;
+  /** Workspace and home return with the session; otherwise they are gone on close. */
+  persistent: boolean;
+  user: 'default' | 'host';
+  /** A sandbox that outlives this process ends by itself after so many seconds with nobody attached. */
+  idleSeconds: number;
+}
+
+/** What a spec may ask for beyond running commands. A new wish does not compile until every backend answers it. */
+export type Wish = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-restricted' | 'network-open' | 'ephemeral';
+
+export interface Traits {
+  isolation: Isolation;
+  /** Ruining everything inside hurts nobody. */
+  disposable: boolean;
+  /** Processes outlive this program and are found again by name. */
+  durable: boolean;
+  /** true, or the reason why not. */
+  honours: Readonly<Record<Wish, true | string>>;
+}
+
+/** How each limit is enforced here, in words, or the reason why it is not. */
+export type Enforcement = Readonly<Record<keyof Limits, { enforced: boolean; how: string }>>;
+
+export type Check =
+  | { usable: true; summary: string; limits: Enforcement; notes: readonly string[] }
+  | { usable: false; code: 'backend/not-installed' | 'backend/not-running' | 'backend/not-permitted' | 'backend/unavailable'; reason: string; fix: string };
+
+/** What happens while a sandbox opens, for whoever waits. */
+export interface OpenListener {
+  /** Something the person should know: a limit that is not enforced, a replaced sandbox. */
+  notice(text: string): void;
+  /** Progress of something slow, such as an image pull. */
+  progress(text: string): void;
+}
+
+/** What an earlier run, or another program, left on this machine under this installation's name. */
+export interface Remains {
+  name: string;
+  session: string;
+  state: 'running' | 'stopped';
+  image: string | undefined;
+  createdAt: Date;
+  directory: string;
+  /** Removes the sandbox, its processes and its directory. Does nothing when they are gone already. */
+  destroy(): Promise<void>;
+}
+
+export interface Backend {
+  readonly kind: string;
+  readonly traits: Traits;
+  /** Runs `true` in a throw-away sandbox. Never throws: a failure is the answer. */
+  check(): Promise<Check>;
+  /** Attaches to the sandbox of this name or makes it. Leaves nothing behind when it throws. */
+  open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox>;
+  /** Never includes what belongs to another installation. */
+  list(): Promise<Remains[]>;
+}
+
+export interface TerminalSize {
+  columns: number;
+  rows: number;
+}
+
+export interface ExecRequest {
+  /** Bash source. Runs in a fresh bash that has the session's exports, functions, aliases, options, umask and cwd. */
+  command: string;
+  /** Become `$1`, `$2`, … Never shell text. */
+  args?: readonly string[];
+  /** For this command only. A directory that does not exist ends the command with code 126. */
+  cwd?: string;
+  /** For this command only. */
+  env?: Readonly<Record<string, string>>;
+  /** `open`: the caller writes and closes. `empty` (default): end of file at once. */
+  stdin?: 'open' | 'empty';
+  /** Runs on a terminal inside the sandbox; everything then arrives as stdout. */
+  terminal?: TerminalSize;
+  /** Leaves the session as it was, whatever the command changes. */
+  stateless?: boolean;
+}
+
+export interface OutputChunk {
+  stream: 'stdout' | 'stderr';
+  data: Buffer;
+}
+
+/** How a command ended. Never guessed: `lost` when nobody can know. */
+export type Exit = { kind: 'exited'; code: number } | { kind: 'signaled'; signal: string } | { kind: 'lost'; reason: string };
+
+export type KillSignal = 'INT' | 'TERM' | 'KILL';
+
+export interface ExecHandle {
+  /**
+   * In order of arrival, any bytes. Back-pressured: unread output holds the command up. Ends when the command has ended and its
+   * output is read; what a background process prints later is dropped. Can be iterated once.
+   */
+  readonly output: AsyncIterable<OutputChunk>;
+  /** Never rejects. */
+  readonly exit: Promise<Exit>;
+  write(data: Uint8Array | string): Promise<void>;
+  closeStdin(): void;
+  /**
+   * Signals every process the command started and that still runs, whatever session, group or parent it moved to. With `KILL` it
+   * resolves when they are dead; a sandbox that cannot do that is ended as a whole.
+   */
+  kill(signal: KillSignal): Promise<void>;
+  /** Only for a command that runs on a terminal. */
+  resize(size: TerminalSize): Promise<void>;
+}
+
+export interface Sandbox {
+  readonly name: string;
+  /** The session's current directory, inside. */
+  readonly cwd: string;
+  /** Throws only before anything has started. A command is never run twice. */
+  exec(request: ExecRequest): Promise<ExecHandle>;
+  /** A shell that reads commands from `write`, one line after another, or a person at a terminal. Its state returns to the session. */
+  shell(terminal?: TerminalSize): Promise<ExecHandle>;
+  /** Relative paths start at the session's cwd. Symbolic links are followed inside only. */
+  readFile(path: string): Promise<Buffer>;
+  /** All or nothing. Keeps the mode of a file that exists. */
+  writeFile(path: string, data: Uint8Array | string): Promise<void>;
+}
+
+export interface OpenSandbox extends Sandbox {
+  /** Resolves with the reason when the sandbox has ended, for whatever cause. Never rejects. */
+  readonly ended: Promise<string>;
+  /** Lets go. A durable, persistent sandbox stays until its idle time is over; any other ends now. Ephemeral files are removed. */
+  close(): Promise<void>;
+  /** Ends it and removes its files. */
+  destroy(): Promise<void>;
+}
