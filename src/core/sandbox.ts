@@ -64,7 +64,12 @@ export type Enforcement = Readonly<Record<keyof Limits, { enforced: boolean; how
 
 export type Check =
   | { usable: true; summary: string; limits: Enforcement; notes: readonly string[] }
-  | { usable: false; code: 'backend/not-installed' | 'backend/not-running' | 'backend/not-permitted' | 'backend/unavailable'; reason: string; fix: string };
+  | {
+      usable: false;
+      code: 'backend/not-installed' | 'backend/not-running' | 'backend/not-permitted' | 'backend/unavailable';
+      reason: string;
+      fix: string;
+    };
 
 /** What happens while a sandbox opens, for whoever waits. */
 export interface OpenListener {
