@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+// Runs on any Node from 20 on and finds the Node the program itself needs.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isClone = existsSync(join(root, 'src'));
+const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node');
+const neededMajor = 24;
+
+await prepareClone();
+if (Number.parseInt(process.versions.node, 10) >= neededMajor) await runHere();
+else if (existsSync(pinnedNode)) runOnPinnedNode();
+else {
+  console.error(`hermetic needs Node ${neededMajor} or newer; this is Node ${process.versions.node}.`);
+  process.exitCode = 2;
+}
+
+async function prepareClone() {
+  if (!isClone || existsSync(join(root, 'node_modules', '.package-lock.json'))) return;
+  const { SetUpError, setUp } = await import(pathToFileURL(join(root, 'scripts', 'set-up.mjs')).href);
+  try {
+    await setUp();
+  } catch (error) {
+    if (!(error instanceof SetUpError)) throw error;
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
+async function runHere() {
+  const file = isClone ? join('src', 'cli', 'main.ts') : join('dist', 'cli', 'main.js');
+  const { main } = await import(pathToFileURL(join(root, file)).href);
+  await main(process.argv.slice(2));
+}
+
+function runOnPinnedNode() {
+  const child = spawn(pinnedNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const forward = (signal) => child.kill(signal);
+  process.on('SIGTERM', forward);
+  process.on('SIGHUP', forward);
+  // The terminal interrupts both; the child decides what that means.
+  process.on('SIGINT', () => undefined);
+  child.on('error', (error) => {
+    console.error(`${pinnedNode} could not be started: ${error.message}`);
+    process.exitCode = 2;
+  });
+  child.on('exit', (code, signal) => {
+    if (!signal) process.exit(code);
+    // Dying of the same signal tells the caller what really happened.
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
