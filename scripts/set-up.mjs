@@ -1,17 +1,6 @@
 // Makes a clone ready: npm dependencies, the pinned Node, and a sandbox engine. Plain JavaScript, because it runs on any Node from 20 on.
 import { spawnSync } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,7 +19,6 @@ export async function setUp(root = ownRoot, say = sayOnStderr) {
       if (!pinnedNodeWorks(root)) repairNode(root, say);
     });
   }
-  linkOwnCommand(root);
   if (process.platform === 'linux' && !findOnPath('bwrap') && !(await engineAnswers())) installBubblewrap(say);
 }
 
@@ -56,7 +44,7 @@ function readJson(path) {
 
 function install(root, say) {
   say('Installing npm dependencies (npm ci)');
-  npm(root, ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+  npm(root, ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']);
 }
 
 function pinnedNodeWorks(root) {
@@ -84,17 +72,6 @@ function npm(root, args) {
   const { status, error } = spawnSync('npm', args, { cwd: root, env, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
   if (error) throw new SetUpError(`npm could not be started: ${error.message}`);
   if (status !== 0) throw new SetUpError(`npm ${args[0]} failed (see above). Check the network and run it again in ${root}.`);
-}
-
-/** With it `npx hermetic` runs this clone at once; otherwise npx first links the package into a cache. */
-function linkOwnCommand(root) {
-  const link = join(root, 'node_modules', '.bin', 'hermetic');
-  if (process.platform === 'win32' || lstatSync(link, { throwIfNoEntry: false })) return;
-  try {
-    symlinkSync('../../bin/hermetic.mjs', link);
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-  }
 }
 
 function findOnPath(name) {
