@@ -1,0 +1,103 @@
+import { lstat, readlink } from 'node:fs/promises';
+import { normalize } from 'node:path/posix';
+import { HermeticError } from '../../core/errors.ts';
+import type { Mount } from '../../core/sandbox.ts';
+
+export const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** The host as bubblewrap sees it at the moment it starts. */
+export interface View {
+  runDirectory: string;
+  workspace: string;
+  home: string;
+  mounts: readonly Mount[];
+  /** Directories of the host's /etc to show as they are, by name below /etc. */
+  etcDirectories: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** 0 leaves the sizes of temporary file systems to the kernel. */
+  temporaryBytes: number;
+}
+
+/** Options an older bubblewrap, or one in a container, may refuse. The sandbox holds without them. */
+export const dispensable = ['--disable-userns', '--size'] as const;
+export type Dispensable = (typeof dispensable)[number];
+
+const reservedTrees = ['/proc', '/dev', '/sys', '/run/hermetic'];
+const reservedPlaces = ['/', '/usr', '/etc', '/run', '/home', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+
+/** Throws for a mount that would hide what the sandbox itself is made of. */
+export function checkMounts(mounts: readonly Mount[]): void {
+  for (const { source, target } of mounts) {
+    if (!source.startsWith('/') || !target.startsWith('/')) {
+      throw new HermeticError('backend/cannot-honour', `The mount ${source}:${target} needs absolute paths on both sides.`);
+    }
+    const place = placeOf(target);
+    if (reservedPlaces.includes(place) || reservedTrees.some((tree) => place === tree || place.startsWith(`${tree}/`))) {
+      throw new HermeticError('backend/cannot-honour', `Nothing can be mounted at ${place} in a bubblewrap sandbox.`, {
+        hint: 'Choose a target such as /data or a directory below /workspace.',
+      });
+    }
+  }
+}
+
+/** Everything bubblewrap is told except the command, for `--args`. */
+export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispensable>): Promise<string[]> {
+  const optional = (option: Dispensable, ...values: string[]): string[] => (without.has(option) ? [] : [option, ...values]);
+  const size = view.temporaryBytes > 0 ? optional('--size', String(view.temporaryBytes)) : [];
+  const binds: Mount[] = [
+    { source: view.workspace, target: '/workspace', readOnly: false },
+    { source: view.home, target: '/home/agent', readOnly: false },
+    ...view.mounts,
+  ];
+  const environment = {
+    PATH: standardPath,
+    HOME: '/home/agent',
+    USER: 'agent',
+    LOGNAME: 'agent',
+    SHELL: '/bin/bash',
+    LANG: 'C.UTF-8',
+    ...view.env,
+  };
+  const all = [
+    ...['--unshare-all', '--unshare-user', ...optional('--disable-userns'), '--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
+    ...['--die-with-parent', '--new-session', '--clearenv'],
+    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...['--ro-bind', '/usr', '/usr'],
+    ...(await rootLinks()),
+    ...['--ro-bind', `${view.runDirectory}/etc`, '/etc'],
+    ...view.etcDirectories.flatMap((name) => ['--ro-bind', `/etc/${name}`, `/etc/${name}`]),
+    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', ...size, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--perms', '1777', ...size, '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
+    ...[...optional('--size', String(16 * 1024 * 1024)), '--tmpfs', '/run', '--symlink', '/run', '/var/run'],
+    // Security: read-only, so that a pipe in it can be written but not replaced by a link for the host to follow.
+    ...['--ro-bind', view.runDirectory, '/run/hermetic'],
+    // A mount below another must come after it; of two at the same place the later one, the user's, is seen.
+    ...binds
+      .map((bind) => ({ ...bind, target: placeOf(bind.target) }))
+      .sort((a, b) => (a.target === b.target ? 0 : a.target < b.target ? -1 : 1))
+      .flatMap((bind) => [bind.readOnly ? '--ro-bind' : '--bind', bind.source, bind.target]),
+    ...['--remount-ro', '/', '--chdir', '/workspace'],
+  ];
+  // Security: the list is separated by NUL bytes, so one in a value would smuggle in further options.
+  if (all.some((text) => text.includes('\0'))) {
+    throw new HermeticError('sandbox/open-failed', 'A path or an environment variable of the sandbox contains a NUL byte.');
+  }
+  return all;
+}
+
+function placeOf(target: string): string {
+  const place = normalize(target);
+  return place.length > 1 && place.endsWith('/') ? place.slice(0, -1) : place;
+}
+
+/** /bin, /lib and the like as the host has them: links into /usr, or directories of their own. */
+async function rootLinks(): Promise<string[]> {
+  const links = await Promise.all(
+    ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].map(async (path) => {
+      const status = await lstat(path).catch(() => undefined);
+      if (status?.isSymbolicLink()) return ['--symlink', await readlink(path), path];
+      return status?.isDirectory() ? ['--ro-bind', path, path] : [];
+    }),
+  );
+  return links.flat();
+}

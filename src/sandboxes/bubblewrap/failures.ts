@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import { HermeticError } from '../../core/errors.ts';
+import type { Check } from '../../core/sandbox.ts';
+
+type Unusable = Extract<Check, { usable: false }>;
+export type Failure = Pick<Unusable, 'code' | 'reason' | 'fix'>;
+
+export const notInstalled: Failure = {
+  code: 'backend/not-installed',
+  reason: 'bubblewrap is not installed.',
+  fix: 'apt-get install bubblewrap',
+};
+
+const appArmorFix = [
+  "printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) {\\n  userns,\\n}\\n'",
+  '| sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor',
+].join(' ');
+
+/** What the words of a bubblewrap that failed to start mean on this machine; undefined when they say nothing about the machine. */
+export async function explainFailure(stderr: string): Promise<Failure | undefined> {
+  const unavailable = (reason: string, fix: string): Failure => ({ code: 'backend/unavailable', reason, fix });
+
+  if (/exec: (setpriv|unshare): not found|(unshare|setpriv|mount): (command )?not found/.test(stderr)) {
+    return {
+      code: 'backend/not-installed',
+      reason: 'The programs unshare, mount and setpriv are needed.',
+      fix: 'apt-get install util-linux mount',
+    };
+  }
+  if (/^unshare: .*Operation not permitted/m.test(stderr)) {
+    return unavailable(
+      'This root may not make mount namespaces, as in a container without the capability SYS_ADMIN.',
+      'Run Hermetic as an ordinary user, or give the container --cap-add SYS_ADMIN.',
+    );
+  }
+  const namespaceRefused = /No permissions to creat|Creating new namespace failed|setting up uid map|RTM_NEWADDR|needs access to create/i;
+  if (namespaceRefused.test(stderr)) {
+    if ((await setting('kernel/unprivileged_userns_clone')) === 0) {
+      return unavailable(
+        'The kernel does not let ordinary users make user namespaces.',
+        'sudo sysctl -w kernel.unprivileged_userns_clone=1',
+      );
+    }
+    if ((await setting('user/max_user_namespaces')) === 0) {
+      return unavailable('The kernel is set to allow no user namespaces.', 'sudo sysctl -w user.max_user_namespaces=15000');
+    }
+    if ((await setting('kernel/apparmor_restrict_unprivileged_userns')) === 1) {
+      return unavailable('AppArmor keeps bubblewrap from making user namespaces, as on Ubuntu 24.04.', appArmorFix);
+    }
+    if (/No space left/.test(stderr)) {
+      return unavailable('All user namespaces this machine allows are in use.', 'sudo sysctl -w user.max_user_namespaces=15000');
+    }
+    return unavailable(
+      'User namespaces are forbidden here, probably by the container Hermetic runs in.',
+      'In Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined',
+    );
+  }
+  if (/(Can't mount proc|mount proc on)/.test(stderr)) {
+    return unavailable(
+      'A process file system of its own cannot be mounted, because this container hides parts of /proc.',
+      'In Docker: --security-opt systempaths=unconfined',
+    );
+  }
+  if (/Failed to make \/ slave/.test(stderr)) {
+    return unavailable(
+      'Mounts are forbidden here, probably by the container Hermetic runs in.',
+      'In Docker: --security-opt apparmor=unconfined',
+    );
+  }
+  return undefined;
+}
+
+export function failureError(failure: Failure): HermeticError {
+  return new HermeticError(failure.code, failure.reason, { hint: failure.fix });
+}
+
+async function setting(name: string): Promise<number | undefined> {
+  const text = await readFile(`/proc/sys/${name}`, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : Number(text);
+}

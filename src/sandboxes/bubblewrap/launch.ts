@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { HermeticError } from '../../core/errors.ts';
+import type { Mount } from '../../core/sandbox.ts';
+
+/** Descriptors of the started process. */
+export const argumentsDescriptor = 3;
+export const seccompDescriptor = 4;
+export const readyDescriptor = 5;
+export const stageDescriptor = 6;
+
+/** Made once on the host and always empty there. Each sandbox mounts its own directories below it, where only it sees them. */
+export const stageDirectory = '/run/hermetic';
+
+/**
+ * Runs inside, before the command: reports that the sandbox stands, and waits for the word and the limits from outside.
+ * Security: by now `--die-with-parent` is in force, so if whoever started this died before, the word never comes and nothing runs.
+ */
+export const gateScript = [
+  `printf . >&${readyDescriptor}`,
+  // Security: the product may itself have been started with open descriptors, and through one of a directory the host can be reached.
+  'for path in /proc/self/fd/*; do fd=${path##*/}; [ "$fd" -lt 3 ] || exec {fd}>&-; done',
+  "IFS=' ' read -r processes kilobytes || exit 125",
+  '[ "$processes" = 0 ] || ulimit -u "$processes" || exit 125',
+  '[ "$kilobytes" = 0 ] || ulimit -d "$kilobytes" || exit 125',
+  'exec -- "$@"',
+].join('; ');
+
+/**
+ * Runs as root in a mount namespace of its own: shows the directories of one sandbox where its user can reach them, becomes that user
+ * and then bubblewrap. It starts nothing that outlives it, so the process stays the one that was spawned.
+ */
+export const stageScript = `
+set -eu
+mapfile -d '' -t words <&${stageDescriptor}
+exec ${stageDescriptor}<&-
+user=\${words[0]} table=\${words[1]}
+umask 077
+mount -t tmpfs -o mode=0755,nosuid,nodev,noexec,size=1m hermetic ${stageDirectory}
+for file in "\${words[@]:2}"; do : > "$file"; done
+printf '%s' "$table" > ${stageDirectory}/table
+mount --all --fstab ${stageDirectory}/table
+exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
+`;
+
+/** The host user that a sandbox is when the product runs as root: one of its own, far from the ranges that systems hand out. */
+export function hostUserOf(name: string): number {
+  return 1_900_000_000 + createHash('sha256').update(name).digest().readUIntBE(0, 3);
+}
+
+export interface Stage {
+  /** What `stageScript` reads, separated by NUL. */
+  words: string[];
+  /** Where each source appears, in the same order. */
+  places: string[];
+}
+
+export async function planStage(user: number, sources: readonly string[]): Promise<Stage> {
+  const places = sources.map((_, index) => `${stageDirectory}/${index}`);
+  const files: string[] = [];
+  const lines = await Promise.all(
+    sources.map(async (source, index) => {
+      const place = places[index] as string;
+      const isDirectory = (await stat(source)).isDirectory();
+      if (!isDirectory) files.push(place);
+      return `${escapeField(source)} ${place} none rbind${isDirectory ? ',x-mount.mkdir=0755' : ''} 0 0\n`;
+    }),
+  );
+  return { words: [String(user), lines.join(''), ...files], places };
+}
+
+/** Throws unless every mount has something to show. */
+export async function checkSources(mounts: readonly Mount[]): Promise<void> {
+  for (const { source } of mounts) {
+    await stat(source).catch((cause: unknown) => {
+      throw new HermeticError('sandbox/open-failed', `${source} cannot be mounted: it does not exist or cannot be read.`, { cause });
+    });
+  }
+}
+
+/** Security: the table is split at blanks and lines; a path must not become two fields. */
+function escapeField(path: string): string {
+  return path.replaceAll(/[\s\\#"]/g, (character) =>
+    [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+  );
+}

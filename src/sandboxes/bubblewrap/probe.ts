@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
+import type { Enforcement } from '../../core/sandbox.ts';
+import { joinControlGroups } from './cgroup.ts';
+import { enforcementWith } from './enforcement.ts';
+import type { Failure } from './failures.ts';
+import { startBubblewrap } from './start.ts';
+
+const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
+const probeInstallation = 'ffff';
+
+/** Runs `true` in a throw-away sandbox. Never throws. */
+export async function probe(): Promise<{ ok: true } | ({ ok: false } & Failure)> {
+  let directory: string | undefined;
+  try {
+    directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
+    const [runDirectory, workspace, home] = [join(directory, 'run'), join(directory, 'workspace'), join(directory, 'home')];
+    await Promise.all([runDirectory, workspace, home].map((path) => mkdir(path, { mode: 0o700 })));
+    const name = `probe-${randomBytes(6).toString('hex')}`;
+    const options = { name, installation: probeInstallation, runDirectory, workspace, home, mounts: [], env: {}, limits: noLimits };
+    const { child, release } = await startBubblewrap({ ...options, command: ['true'] });
+    child.stdout?.resume();
+    child.stderr?.resume();
+    const [code, signal] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode, child.signalCode];
+    await release();
+    if (code === 0) return { ok: true };
+    const reason = `A sandbox started, but the program true ended in it with ${signal ?? `code ${code}`}.`;
+    return { ok: false, code: 'backend/unavailable', reason, fix: 'Use the docker backend.' };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const fix = (error instanceof HermeticError ? error.hint : undefined) ?? 'Use the docker backend.';
+    return { ok: false, code: failureCode(error), reason, fix };
+  } finally {
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Which limits can be enforced on this machine, found out by putting a process under them. */
+export async function enforcementHere(): Promise<Enforcement> {
+  const child = spawn('/bin/cat', { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' });
+  try {
+    await once(child, 'spawn');
+    const name = `probe-${randomBytes(6).toString('hex')}`;
+    const groups = await joinControlGroups(child.pid as number, probeInstallation, name, { cpus: 1, memoryMb: 64, diskMb: 0, pids: 16 });
+    await groups.remove();
+    return enforcementWith(groups.held);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+function failureCode(error: unknown): Failure['code'] {
+  const code = error instanceof HermeticError ? error.code : undefined;
+  switch (code) {
+    case 'backend/not-installed':
+    case 'backend/not-running':
+    case 'backend/not-permitted':
+      return code;
+    default:
+      return 'backend/unavailable';
+  }
+}

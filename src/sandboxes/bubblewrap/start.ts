@@ -1,0 +1,233 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, chmod, chown, constants, lstat, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { HermeticError } from '../../core/errors.ts';
+import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
+import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
+import { type ControlGroups, joinControlGroups, ownProcesses } from './cgroup.ts';
+import { enforcementWith } from './enforcement.ts';
+import { writeEtc } from './etc.ts';
+import { explainFailure, failureError, notInstalled } from './failures.ts';
+import * as launch from './launch.ts';
+import { seccompFilter } from './seccomp.ts';
+
+export interface BubblewrapOptions {
+  name: string;
+  /** Names the control groups of this installation: hexadecimal. */
+  installation: string;
+  /** Seen read-only at /run/hermetic. As root it is given to the sandbox's group, and so is what is made in it later. */
+  runDirectory: string;
+  /** Seen at /workspace. As root it is given to the sandbox's user. */
+  workspace: string;
+  /** Seen at /home/agent. As root it is given to the sandbox's user. */
+  home: string;
+  mounts: readonly Mount[];
+  env: Readonly<Record<string, string>>;
+  limits: Limits;
+  command: readonly string[];
+}
+
+export interface BubblewrapProcess {
+  /** When it ends, by whatever cause, everything in the sandbox ends. Its standard streams are the command's; read or resume them. */
+  child: ChildProcess;
+  enforcement: Enforcement;
+  /** undefined where nobody counts. */
+  outOfMemoryKills(): Promise<number | undefined>;
+  /** Call when the child has ended. Ends what may be left and removes the control groups. */
+  release(): Promise<void>;
+}
+
+const startTimeoutMs = 30_000;
+
+/**
+ * Resolves when the command is about to run inside; leaves nothing behind when it throws. Everything inside ends with the thread that
+ * called this, even if that is killed: call it from the main thread.
+ */
+export async function startBubblewrap(options: BubblewrapOptions): Promise<BubblewrapProcess> {
+  if (!/^[a-z0-9-]{1,40}$/.test(options.name) || !/^[0-9a-f]{1,64}$/.test(options.installation)) {
+    throw new HermeticError('sandbox/open-failed', `${options.name} of ${options.installation} is not a name for a sandbox.`);
+  }
+  checkMounts(options.mounts);
+  await launch.checkSources(options.mounts);
+  const program = await findProgram('bwrap');
+  if (program === undefined) throw failureError(notInstalled);
+  const without = new Set<Dispensable>();
+  for (;;) {
+    const started = await startOnce(program, options, without);
+    if ('child' in started) return started;
+    const refused = dispensable.find((option) => !without.has(option) && refuses(started.stderr, option));
+    if (refused === undefined) throw await startError(started.stderr);
+    without.add(refused);
+  }
+}
+
+async function startOnce(
+  program: string,
+  options: BubblewrapOptions,
+  without: ReadonlySet<Dispensable>,
+): Promise<BubblewrapProcess | { stderr: string }> {
+  const user = process.getuid?.() === 0 ? launch.hostUserOf(options.name) : undefined;
+  const child = spawnLauncher(program, options.command, user !== undefined);
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('close', () => resolve());
+  });
+  const { stdin, stderr, args, filter, ready, stage } = streamsOf(child);
+  const errorText = collect(stderr);
+  // A pipe breaks when the process ended early, which `ended` tells better.
+  for (const stream of [stdin, args, filter, ready, stage]) stream?.on('error', () => child.kill('SIGKILL'));
+
+  let groups: ControlGroups | undefined;
+  try {
+    if (child.pid === undefined) throw new HermeticError('sandbox/open-failed', `${program} could not be started.`);
+    // The process waits for its arguments meanwhile, so it is under the limits before it does anything.
+    const [joined, view] = await Promise.all([
+      joinControlGroups(child.pid, options.installation, options.name, options.limits),
+      prepare(options, user),
+    ]);
+    groups = joined;
+    stage?.end(terminated(view.stage));
+    args.end(terminated(await bubblewrapArguments(view.view, without)));
+    filter.end(seccompFilter());
+    const isReady = await Promise.race([
+      once(ready, 'data', { signal: AbortSignal.timeout(startTimeoutMs) }).then(() => true),
+      ended.then(() => false),
+    ]);
+    if (isReady) {
+      stdin.write(`${limitsLine(options.limits, groups)}\n`);
+      errorText.stop();
+      const { remove, outOfMemoryKills } = groups;
+      return { child, enforcement: enforcementWith(groups.held), outOfMemoryKills, release: remove };
+    }
+    await groups.remove();
+    return { stderr: errorText.text() };
+  } catch (error) {
+    child.kill('SIGKILL');
+    await ended;
+    await groups?.remove();
+    throw error;
+  }
+}
+
+interface Streams {
+  stdin: Writable;
+  stderr: Readable;
+  args: Writable;
+  filter: Writable;
+  ready: Readable;
+  stage: Writable | undefined;
+}
+
+function streamsOf(child: ChildProcess): Streams {
+  const all = child.stdio as unknown as (Readable & Writable)[];
+  const at = (descriptor: number): Readable & Writable => all[descriptor] as Readable & Writable;
+  return {
+    stdin: at(0),
+    stderr: at(2),
+    args: at(launch.argumentsDescriptor),
+    filter: at(launch.seccompDescriptor),
+    ready: at(launch.readyDescriptor),
+    stage: all[launch.stageDescriptor],
+  };
+}
+
+/** Security: the arguments, and with them environment and paths, go through descriptors. A command line can be read by every user. */
+function spawnLauncher(program: string, command: readonly string[], asRoot: boolean): ChildProcess {
+  const [argumentsAt, seccompAt] = [String(launch.argumentsDescriptor), String(launch.seccompDescriptor)];
+  const gate = ['/bin/bash', '-p', '-c', launch.gateScript, 'sandbox', ...command];
+  const bubblewrap = [program, '--args', argumentsAt, '--seccomp', seccompAt, '--', ...gate];
+  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', 'bash', '-p', '-c', launch.stageScript, 'sandbox', ...bubblewrap];
+  const [file = '', ...rest] = asRoot ? stage : bubblewrap;
+  return spawn(file, rest, {
+    stdio: Array.from({ length: asRoot ? 7 : 6 }, () => 'pipe' as const),
+    env: { PATH: standardPath },
+    cwd: '/',
+    // A process group of its own: Ctrl-C at the terminal is for the product to handle.
+    detached: true,
+  });
+}
+
+async function prepare(options: BubblewrapOptions, user: number | undefined): Promise<{ view: View; stage: string[] }> {
+  const { runDirectory, workspace, home, mounts } = options;
+  const etcDirectories = await writeEtc(join(runDirectory, 'etc'));
+  const rest = { etcDirectories, env: options.env, temporaryBytes: Math.round(options.limits.memoryMb * 1024 * 1024) };
+  if (user === undefined) return { view: { runDirectory, workspace, home, mounts, ...rest }, stage: [] };
+
+  await Promise.all([
+    give(workspace, user),
+    give(home, user),
+    shareRunDirectory(runDirectory, user),
+    mkdir(launch.stageDirectory, { recursive: true, mode: 0o755 }),
+  ]);
+  const sources = [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)];
+  const { words, places } = await launch.planStage(user, sources);
+  const [run = '', work = '', own = '', ...others] = places;
+  const staged = mounts.map((mount, index) => ({ ...mount, source: others[index] ?? '' }));
+  return { view: { runDirectory: run, workspace: work, home: own, mounts: staged, ...rest }, stage: words };
+}
+
+/** Security: never follows a link, which a command of an earlier run may have put there. */
+async function give(directory: string, user: number): Promise<void> {
+  const { uid } = await lstat(directory);
+  if (uid !== user) await promisify(execFile)('chown', ['-RPh', '--', `${user}:${user}`, directory], { env: { PATH: standardPath } });
+}
+
+/** What is made in it later belongs to the same group, so pipes of mode 0660 are for the host and this sandbox alone. */
+async function shareRunDirectory(directory: string, user: number): Promise<void> {
+  await chown(directory, 0, user);
+  await chmod(directory, 0o2750);
+}
+
+/** Resource limits only for what no control group holds. */
+function limitsLine(limits: Limits, groups: ControlGroups): string {
+  const processes = groups.held.has('pids') || limits.pids === 0 ? 0 : limits.pids + ownProcesses;
+  const kilobytes = groups.held.has('memory') ? 0 : Math.round(limits.memoryMb * 1024);
+  return `${processes} ${kilobytes}`;
+}
+
+function refuses(stderr: string, option: Dispensable): boolean {
+  if (stderr.includes(`Unknown option ${option}`)) return true;
+  return option === '--disable-userns' && /max_user_namespaces|disable.*user namespaces?/i.test(stderr);
+}
+
+async function startError(stderr: string): Promise<HermeticError> {
+  const failure = await explainFailure(stderr);
+  if (failure !== undefined) return failureError(failure);
+  return new HermeticError('sandbox/open-failed', `bubblewrap could not start: ${stderr.trim() || 'it ended without a word'}`);
+}
+
+function terminated(words: readonly string[]): string {
+  return words.map((word) => `${word}\0`).join('');
+}
+
+/** The beginning of what comes, until `stop`. From then on the stream is as if nobody had read it. */
+function collect(stream: Readable): { text(): string; stop(): void } {
+  let text = '';
+  const add = (data: Buffer): void => {
+    if (text.length < 16_384) text += data.toString();
+  };
+  stream.on('data', add);
+  return {
+    text: () => text,
+    stop: () => {
+      stream.pause();
+      stream.off('data', add);
+    },
+  };
+}
+
+/** Security: not by the PATH of whoever started the product. */
+async function findProgram(name: string): Promise<string | undefined> {
+  for (const directory of [...standardPath.split(':'), '/run/current-system/sw/bin']) {
+    const path = join(directory, name);
+    const found = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return path;
+  }
+  return undefined;
+}
