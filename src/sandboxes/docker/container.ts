@@ -1,0 +1,214 @@
+import { HermeticError } from '../../core/errors.ts';
+import type { Mount, SandboxSpec } from '../../core/sandbox.ts';
+import { parseExtraArguments } from './extra-arguments.ts';
+import { checkMount } from './mounts.ts';
+import { specHash } from './spec-hash.ts';
+
+export interface HostUser {
+  uid: number;
+  gid: number;
+}
+
+export interface ContainerInput {
+  spec: SandboxSpec;
+  /** Tells our containers from those of another installation on the same engine. */
+  installation: string;
+  /** `sha256:…` of the image, so that a tag that moves meanwhile changes nothing. */
+  imageId: string;
+  /** Of the guest's files. */
+  guestVersion: string;
+  /** Host directory that appears read-only at `/run/hermetic`. */
+  runDirectory?: string | undefined;
+  /** Host directories of a persistent sandbox. */
+  workspace?: string | undefined;
+  home?: string | undefined;
+  /** What runs in the container, under its init. */
+  guestCommand: readonly string[];
+  /** Required when `spec.user` is `host`. */
+  hostUser?: HostUser | undefined;
+  runtime?: string | undefined;
+  /** The engine can limit the container's own file system. */
+  storageLimited: boolean;
+  extraArgs?: readonly string[] | undefined;
+  /** Paths of engine sockets, to be refused as mounts. */
+  sockets?: readonly string[] | undefined;
+}
+
+export interface ContainerBody {
+  Image: string;
+  Labels: Record<string, string>;
+  Env: string[];
+  User: string;
+  HostConfig: Record<string, unknown> & { Tmpfs: Record<string, string>; Mounts: BindMount[] };
+  [field: string]: unknown;
+}
+
+export interface BindMount {
+  Type: 'bind';
+  Source: string;
+  Target: string;
+  ReadOnly: boolean;
+}
+
+export const runDirectoryInside = '/run/hermetic';
+export const workspaceInside = '/workspace';
+
+/**
+ * Home is where the user of the sandbox may write. `/root` of most images is closed to anybody but root, so that the host's user gets a home
+ * of its own; everything that is mounted for the agent (credentials, skills) belongs under this path.
+ */
+export function homeInside(user: SandboxSpec['user']): string {
+  return user === 'host' ? '/home/agent' : '/root';
+}
+
+/** The body of `POST /containers/create`. Pure. */
+export function containerBody(input: ContainerInput): ContainerBody {
+  const { spec } = input;
+  const extra = parseExtraArguments(input.extraArgs ?? []);
+  const user = userOf(input);
+  const root = user.uid === 0;
+  const mounts = mountsOf(input);
+  const runtime = runtimeOf(input.runtime, extra.runtime);
+  return {
+    Image: input.imageId,
+    // Replaces the entry point of the image, so that nothing of it (an s6 `/init`, a server) runs.
+    Entrypoint: [...input.guestCommand],
+    Cmd: [],
+    WorkingDir: '/',
+    Hostname: extra.hostname ?? 'sandbox',
+    User: `${user.uid}:${user.gid}`,
+    Env: Object.entries({ HOME: homeInside(spec.user), ...spec.env }).map(([name, value]) => `${name}=${value}`),
+    Tty: false,
+    OpenStdin: false,
+    AttachStdin: false,
+    AttachStdout: false,
+    AttachStderr: false,
+    StopSignal: 'SIGTERM',
+    StopTimeout: 1,
+    Labels: {
+      ...extra.labels,
+      'hermetic.installation': input.installation,
+      'hermetic.name': spec.name,
+      'hermetic.session': spec.session,
+      'hermetic.image': spec.image ?? input.imageId,
+      'hermetic.spec': specHash(spec, input),
+      'hermetic.version': input.guestVersion,
+    },
+    HostConfig: {
+      // Security: DAC_OVERRIDE, CHOWN and FOWNER are what root needs to install packages into its own files. SETUID and SETGID let root, and
+      // only root, step down to another user: apt fetches as `_apt`, maintainer scripts and `su` do it too. Nothing here lets anybody step up.
+      Privileged: false,
+      CapDrop: ['ALL'],
+      CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', ...(root ? ['SETGID', 'SETUID'] : [])],
+      SecurityOpt: ['no-new-privileges'],
+      Init: true,
+      AutoRemove: !spec.persistent,
+      RestartPolicy: { Name: 'no' },
+      // Nothing a sandbox prints is written on the host.
+      LogConfig: { Type: 'none', Config: {} },
+      NetworkMode: networkOf(spec, extra.network),
+      Mounts: mounts,
+      Tmpfs: tmpfsOf(input, user, mounts),
+      ...(spec.limits.pids > 0 && { PidsLimit: spec.limits.pids }),
+      // Equal, so that no swap adds to the memory.
+      ...(spec.limits.memoryMb > 0 && { Memory: spec.limits.memoryMb * 1024 * 1024, MemorySwap: spec.limits.memoryMb * 1024 * 1024 }),
+      ...(spec.limits.cpus > 0 && { NanoCpus: Math.round(spec.limits.cpus * 1e9) }),
+      ...(spec.limits.diskMb > 0 && input.storageLimited && { StorageOpt: { size: `${spec.limits.diskMb}m` } }),
+      ...(runtime !== undefined && { Runtime: runtime }),
+      ...(extra.shmBytes !== undefined && { ShmSize: extra.shmBytes }),
+      ...(extra.ulimits.length > 0 && { Ulimits: extra.ulimits }),
+      ...(extra.hosts.length > 0 && { ExtraHosts: extra.hosts }),
+      ...(extra.dns.length > 0 && { Dns: extra.dns }),
+      ...(extra.gpus !== undefined && { DeviceRequests: [{ Count: extra.gpus, Capabilities: [['gpu']] }] }),
+    },
+  };
+}
+
+/** By default root of the container whatever the image says: `/workspace` and `/root` belong to it, and packages can be installed. */
+function userOf({ spec, hostUser }: ContainerInput): HostUser {
+  if (spec.user === 'default') {
+    return { uid: 0, gid: 0 };
+  }
+  if (!hostUser) {
+    throw new HermeticError('backend/cannot-honour', 'This system has no user ids, so the sandbox cannot run as the host user.', {
+      hint: 'Set terminal.docker_run_as_host_user to false.',
+    });
+  }
+  return hostUser;
+}
+
+function networkOf(spec: SandboxSpec, named: string | undefined): string {
+  if (spec.network === 'restricted') {
+    throw new HermeticError('backend/cannot-honour', 'The docker backend cannot restrict the network of a sandbox.', {
+      hint: 'Set terminal.network to none or open.',
+    });
+  }
+  if (spec.network === 'none') {
+    // Security: a network named elsewhere must not undo `none`.
+    if (named !== undefined) {
+      throw new HermeticError('config/bad-value', `terminal.docker_extra_args: --network ${named} contradicts terminal.network: none.`, {
+        hint: 'Remove one of them.',
+      });
+    }
+    return 'none';
+  }
+  return named ?? 'bridge';
+}
+
+function runtimeOf(configured: string | undefined, extra: string | undefined): string | undefined {
+  if (configured !== undefined && extra !== undefined && configured !== extra) {
+    throw new HermeticError(
+      'config/bad-value',
+      `terminal.docker_extra_args: --runtime ${extra} contradicts terminal.docker_runtime: ${configured}.`,
+      {
+        hint: 'Remove one of them.',
+      },
+    );
+  }
+  return configured ?? extra;
+}
+
+/** A mount the user asks for replaces ours at the same path, and only there. */
+function mountsOf(input: ContainerInput): BindMount[] {
+  const { spec } = input;
+  const wanted = spec.mounts.map((mount) => checkMount(mount, input.sockets));
+  const targets = new Set<string>();
+  for (const { target } of wanted) {
+    if (targets.has(target)) {
+      throw new HermeticError('config/bad-value', `terminal.docker_volumes: two directories are to be mounted at ${target}.`);
+    }
+    targets.add(target);
+  }
+  const own: Mount[] = [];
+  if (spec.persistent && input.workspace !== undefined) {
+    own.push({ source: input.workspace, target: workspaceInside, readOnly: false });
+  }
+  if (spec.persistent && input.home !== undefined) {
+    own.push({ source: input.home, target: homeInside(spec.user), readOnly: false });
+  }
+  // Security: read-only, so that the sandbox cannot replace a pipe by a link.
+  const run: Mount[] = input.runDirectory === undefined ? [] : [{ source: input.runDirectory, target: runDirectoryInside, readOnly: true }];
+  return [...own.filter((mount) => !targets.has(mount.target)), ...wanted, ...run].map((mount) => ({
+    Type: 'bind',
+    Source: mount.source,
+    Target: mount.target,
+    ReadOnly: mount.readOnly,
+  }));
+}
+
+function tmpfsOf({ spec }: ContainerInput, user: HostUser, mounts: readonly BindMount[]): Record<string, string> {
+  const { diskMb } = spec.limits;
+  const owner = `uid=${user.uid},gid=${user.gid}`;
+  const tmpfs: Record<string, string> = {
+    '/tmp': 'rw,exec,nosuid,nodev,mode=1777,size=512m',
+    '/var/tmp': 'rw,noexec,nosuid,nodev,mode=1777,size=256m',
+    '/run': `rw,noexec,nosuid,nodev,mode=755,${owner},size=64m`,
+    // Only where no directory of the host is mounted. What is written there counts as memory of the sandbox, too.
+    [workspaceInside]: `rw,exec,nosuid,nodev,mode=755,${owner}${diskMb > 0 ? `,size=${diskMb}m` : ''}`,
+    [homeInside(spec.user)]: `rw,exec,nosuid,nodev,mode=700,${owner}${diskMb > 0 ? `,size=${Math.min(diskMb, 1024)}m` : ''}`,
+  };
+  for (const mount of mounts) {
+    delete tmpfs[mount.Target];
+  }
+  return tmpfs;
+}

@@ -1,0 +1,123 @@
+import { type ErrorCode, HermeticError } from '../../core/errors.ts';
+
+/** What the engine itself answered. It is the `cause` of the HermeticError that callers see. */
+export class EngineRefusal extends Error {
+  override readonly name = 'EngineRefusal';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+interface Rule {
+  status?: number;
+  matches: RegExp;
+  code: ErrorCode;
+  hint?: string;
+}
+
+/** The first rule that fits decides, so special cases come first. */
+const rules: readonly Rule[] = [
+  {
+    matches: /no space left on device/i,
+    code: 'sandbox/open-failed',
+    hint: 'The disk of the engine is full. See `docker system df`; `docker system prune` frees space.',
+  },
+  {
+    status: 404,
+    matches: /no such image|image.* not found/i,
+    code: 'sandbox/no-image',
+    hint: 'Pull the image, or name another one in terminal.docker_image.',
+  },
+  {
+    matches: /network .*not found/i,
+    code: 'config/bad-value',
+    hint: 'Create the network with `docker network create`, or change --network in terminal.docker_extra_args.',
+  },
+  { status: 404, matches: /./, code: 'sandbox/not-found' },
+  {
+    status: 409,
+    matches: /already in use by container/i,
+    code: 'sandbox/in-use',
+    hint: 'Another program is making the same sandbox, or a container of the same name was left behind.',
+  },
+  { status: 409, matches: /is not running|is paused/i, code: 'sandbox/lost' },
+  { status: 403, matches: /./, code: 'backend/not-permitted', hint: 'An authorization rule of the engine forbids it.' },
+  {
+    matches: /unknown or invalid runtime|unknown runtime/i,
+    code: 'backend/cannot-honour',
+    hint: 'The runtimes of the engine are listed by `docker info`. Change terminal.docker_runtime.',
+  },
+  { matches: /range of cpus is from/i, code: 'backend/cannot-honour', hint: 'Lower terminal.container_cpu.' },
+  { matches: /minimum memory limit/i, code: 'backend/cannot-honour', hint: 'Raise terminal.container_memory.' },
+  {
+    matches: /storage-opt|pquota|storage driver does not support/i,
+    code: 'backend/cannot-honour',
+    hint: 'This engine cannot limit disk space. Set terminal.container_disk to 0.',
+  },
+  {
+    matches: /bind source path does not exist/i,
+    code: 'config/bad-value',
+    hint: 'The engine cannot see this directory. It must exist on the machine the engine runs on.',
+  },
+  {
+    matches: /mounts denied|not shared from the host/i,
+    code: 'config/bad-value',
+    hint: 'Share the directory in the settings of Docker Desktop: Resources, File sharing.',
+  },
+  { matches: /client version .* is too (old|new)/i, code: 'backend/unavailable', hint: 'Update the Docker engine to 20.10 or newer.' },
+  {
+    matches: /operation not permitted|permission denied/i,
+    code: 'sandbox/open-failed',
+    hint: 'The engine itself lacks a permission. Does it run rootless, or inside another container?',
+  },
+];
+
+export function refusalError(status: number, message: string): HermeticError {
+  const rule = rules.find(
+    (candidate) => (candidate.status === undefined || candidate.status === status) && candidate.matches.test(message),
+  );
+  return new HermeticError(rule?.code ?? 'sandbox/open-failed', `The Docker engine refused: ${message.trim() || `HTTP status ${status}`}`, {
+    hint: rule?.hint,
+    cause: new EngineRefusal(status, message),
+  });
+}
+
+/** The connection failed, so nobody knows whether a request that was under way has had its effect. */
+export function connectionError(error: unknown, where: string): HermeticError {
+  const code = errnoOf(error);
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new HermeticError('backend/not-permitted', `This user may not use the Docker engine at ${where}.`, {
+      hint: 'Add the user to the group of the socket, then log in again: sudo usermod -aG docker "$USER"',
+      cause: error,
+    });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new HermeticError('backend/not-running', `The Docker engine at ${where} does not answer (${reason}).`, {
+    hint: 'Start the engine, for example with: sudo systemctl start docker',
+    cause: error,
+  });
+}
+
+/** The status of the engine's own refusal, or undefined when the failure is of another kind. */
+export function refusedStatus(error: unknown): number | undefined {
+  return error instanceof HermeticError && error.cause instanceof EngineRefusal ? error.cause.status : undefined;
+}
+
+export function isNameConflict(error: unknown): boolean {
+  return error instanceof HermeticError && error.code === 'sandbox/in-use' && refusedStatus(error) === 409;
+}
+
+/** The system's code (ENOENT, EACCES, …) of an error or of what caused it. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) {
+    return undefined;
+  }
+  const code = (error as NodeJS.ErrnoException).code;
+  if (typeof code === 'string' && !(error instanceof HermeticError)) {
+    return code;
+  }
+  return errnoOf(error.cause);
+}

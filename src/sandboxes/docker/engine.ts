@@ -1,0 +1,211 @@
+import { type CallOptions, Connection } from './connection.ts';
+import { refusedStatus } from './engine-errors.ts';
+
+/** The part of `GET /info` that matters here, in the engine's own words. */
+export interface EngineInfo {
+  ServerVersion: string;
+  OperatingSystem: string;
+  OSType: string;
+  KernelVersion: string;
+  Driver: string;
+  DriverStatus: [string, string][] | null;
+  Runtimes: Record<string, unknown>;
+  DefaultRuntime: string;
+  SecurityOptions: string[] | null;
+  CgroupVersion?: string;
+  NCPU: number;
+  MemTotal: number;
+  MemoryLimit: boolean;
+  SwapLimit: boolean;
+  CpuCfsQuota: boolean;
+  PidsLimit: boolean;
+}
+
+export interface ContainerState {
+  id: string;
+  name: string;
+  running: boolean;
+  paused: boolean;
+  /** On the machine of the engine; 0 when it does not run. */
+  pid: number;
+  exitCode: number;
+  oomKilled: boolean;
+  /** What the engine says went wrong, or ''. */
+  error: string;
+  imageId: string;
+  labels: Record<string, string>;
+  createdAt: Date;
+}
+
+export interface ContainerSummary {
+  id: string;
+  name: string;
+  running: boolean;
+  image: string;
+  labels: Record<string, string>;
+  createdAt: Date;
+}
+
+export interface ContainerEnd {
+  /** undefined when the container is gone and nobody knows. */
+  exitCode: number | undefined;
+  reason: string;
+}
+
+interface RawContainer {
+  Id: string;
+  Name: string;
+  Created: string;
+  Image: string;
+  State: { Running: boolean; Paused: boolean; Pid: number; ExitCode: number; OOMKilled: boolean; Error: string };
+  Config: { Labels: Record<string, string> | null };
+}
+
+interface RawSummary {
+  Id: string;
+  Names: string[] | null;
+  Image: string;
+  State: string;
+  Created: number;
+  Labels: Record<string, string> | null;
+}
+
+/** One Docker engine: what can be done with its containers. */
+export class Engine extends Connection {
+  info(options: CallOptions = {}): Promise<EngineInfo> {
+    return this.request('GET', '/info', undefined, options);
+  }
+
+  /**
+   * Resolves with the id. When it throws, no container is left: `signal` counts only after the engine has answered, because an engine goes
+   * on making a container whose client has left.
+   */
+  async createContainer(name: string, body: { Labels?: Readonly<Record<string, string>> }, options: CallOptions = {}): Promise<string> {
+    options.signal?.throwIfAborted();
+    const mark = crypto.randomUUID();
+    const marked = { ...body, Labels: { ...body.Labels, 'hermetic.create': mark } };
+    let id: string;
+    try {
+      const path = `/containers/create?name=${encodeURIComponent(name)}`;
+      id = (await this.request<{ Id: string }>('POST', path, marked, { timeoutMs: options.timeoutMs })).Id;
+    } catch (error) {
+      if (refusedStatus(error) === undefined) {
+        await this.#removeMarked(mark);
+      }
+      throw error;
+    }
+    if (options.signal?.aborted) {
+      await this.remove(id);
+      options.signal.throwIfAborted();
+    }
+    return id;
+  }
+
+  start(id: string, options: CallOptions = {}): Promise<void> {
+    return this.request('POST', `/containers/${encodeURIComponent(id)}/start`, undefined, options);
+  }
+
+  /** undefined when there is no such container. */
+  async inspect(idOrName: string, options: CallOptions = {}): Promise<ContainerState | undefined> {
+    const answer = this.request<RawContainer>('GET', `/containers/${encodeURIComponent(idOrName)}/json`, undefined, options);
+    const found = await unlessMissing(answer);
+    return (
+      found && {
+        id: found.Id,
+        name: found.Name.replace(/^\//, ''),
+        running: found.State.Running,
+        paused: found.State.Paused,
+        pid: found.State.Pid,
+        exitCode: found.State.ExitCode,
+        oomKilled: found.State.OOMKilled,
+        error: found.State.Error,
+        imageId: found.Image,
+        labels: found.Config.Labels ?? {},
+        createdAt: new Date(found.Created),
+      }
+    );
+  }
+
+  /** Resolves when the container has stopped or is gone, however long that takes. Rejects when the engine itself goes away. */
+  async wait(id: string, options: CallOptions = {}): Promise<ContainerEnd> {
+    const path = `/containers/${encodeURIComponent(id)}/wait?condition=not-running`;
+    const answer = this.request<{ StatusCode: number; Error?: { Message: string } | null }>('POST', path, undefined, {
+      timeoutMs: 0,
+      ...options,
+    });
+    const end = await unlessMissing(answer);
+    if (!end) {
+      return { exitCode: undefined, reason: 'the container was removed' };
+    }
+    return { exitCode: end.StatusCode, reason: end.Error?.Message || `the container stopped with code ${end.StatusCode}` };
+  }
+
+  /** Does nothing when the container does not run. */
+  async kill(id: string, signal = 'KILL', options: CallOptions = {}): Promise<void> {
+    try {
+      await this.request('POST', `/containers/${encodeURIComponent(id)}/kill?signal=${encodeURIComponent(signal)}`, undefined, options);
+    } catch (error) {
+      const status = refusedStatus(error);
+      if (status !== 404 && status !== 409) {
+        throw error;
+      }
+    }
+  }
+
+  /** Ends and removes the container. Resolves when it is gone, also when somebody else removed it or is about to. */
+  async remove(idOrName: string, options: CallOptions = {}): Promise<void> {
+    const path = `/containers/${encodeURIComponent(idOrName)}?force=1&v=1`;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await unlessMissing(this.request<undefined>('DELETE', path, undefined, options));
+      } catch (error) {
+        // 409: somebody is removing it. 500: one of its file systems is busy. Both pass.
+        const status = refusedStatus(error);
+        if ((status !== 409 && status !== 500) || attempt === 30) {
+          throw error;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.min(25 * attempt, 500)));
+    }
+  }
+
+  /** Running or not. A container must have all the labels. */
+  async list(labels: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ContainerSummary[]> {
+    const filters = JSON.stringify({ label: Object.entries(labels).map(([key, value]) => `${key}=${value}`) });
+    const found = await this.request<RawSummary[]>(
+      'GET',
+      `/containers/json?all=1&filters=${encodeURIComponent(filters)}`,
+      undefined,
+      options,
+    );
+    return found.map((one) => ({
+      id: one.Id,
+      name: one.Names?.[0]?.replace(/^\//, '') ?? one.Id,
+      running: one.State === 'running' || one.State === 'paused' || one.State === 'restarting',
+      image: one.Image,
+      labels: one.Labels ?? {},
+      createdAt: new Date(one.Created * 1000),
+    }));
+  }
+
+  /** After a create whose outcome nobody knows. */
+  async #removeMarked(mark: string): Promise<void> {
+    try {
+      const left = await this.list({ 'hermetic.create': mark }, { timeoutMs: 10_000 });
+      await Promise.all(left.map((one) => this.remove(one.id)));
+    } catch {
+      // The engine that has just failed has failed again. The first failure is the one to report; the labels let a later sweep find the rest.
+    }
+  }
+}
+
+async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (refusedStatus(error) === 404) {
+      return undefined;
+    }
+    throw error;
+  }
+}

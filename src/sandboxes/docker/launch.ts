@@ -1,0 +1,16 @@
+import type { ContainerBody } from './container.ts';
+import type { Engine } from './engine.ts';
+
+/** Makes and starts a container; resolves with its id. When it throws, none is left. */
+export async function launchContainer(engine: Engine, name: string, body: ContainerBody, signal?: AbortSignal): Promise<string> {
+  const id = await engine.createContainer(name, body, { signal, timeoutMs: 120_000 });
+  try {
+    await engine.start(id, { signal, timeoutMs: 120_000 });
+    return id;
+  } catch (error) {
+    await engine.remove(id).catch((removal: unknown) => {
+      throw new AggregateError([error, removal], `A container that did not start could not be removed: ${id}`, { cause: error });
+    });
+    throw error;
+  }
+}

@@ -1,0 +1,19 @@
+import type { Enforcement } from '../../core/sandbox.ts';
+import type { EngineInfo } from './engine.ts';
+import type { StorageSupport } from './storage.ts';
+
+/** What this engine can enforce. Where its kernel lacks a control it takes a limit without a word and does nothing. */
+export function limitEnforcement(info: EngineInfo, storage: StorageSupport): Enforcement {
+  const group = `control group v${info.CgroupVersion ?? '1'}`;
+  const by = (supported: boolean, controller: string) => ({
+    enforced: supported,
+    how: supported ? group : `the kernel of the engine has no ${controller} controller`,
+  });
+  const memory = by(info.MemoryLimit, 'memory');
+  return {
+    cpus: by(info.CpuCfsQuota, 'cpu quota'),
+    memoryMb: memory.enforced && !info.SwapLimit ? { enforced: true, how: `${group}; swap is not limited` } : memory,
+    diskMb: storage,
+    pids: by(info.PidsLimit, 'pids'),
+  };
+}

@@ -1,0 +1,80 @@
+import { realpath, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
+import type { Mount } from '../../core/sandbox.ts';
+import type { EngineAddress } from './connection.ts';
+import { errnoOf } from './engine-errors.ts';
+
+const key = 'terminal.docker_volumes';
+const engineSockets = ['docker.sock', 'containerd.sock', 'podman.sock', 'crio.sock', 'buildkitd.sock'];
+
+/**
+ * The mounts with their sources resolved to what they really are, refused where that is an engine's socket or does not exist.
+ * Security: whoever reaches the engine's socket owns the host, and a read-only mount does not stop a connection.
+ */
+export async function resolveMounts(mounts: readonly Mount[], address: EngineAddress): Promise<Mount[]> {
+  if (address.kind === 'tcp') {
+    return mounts.map((mount) => checkMount(mount));
+  }
+  const socket = await realpath(address.path).catch(() => address.path);
+  return Promise.all(
+    mounts.map(async (mount) => {
+      let source: string;
+      let isSocket: boolean;
+      try {
+        source = await realpath(checkMount(mount, [address.path]).source);
+        isSocket = (await stat(source)).isSocket();
+      } catch (error) {
+        if (errnoOf(error) === undefined) {
+          throw error;
+        }
+        throw bad(`${mount.source} cannot be mounted: ${errnoOf(error) === 'ENOENT' ? 'it does not exist' : errnoOf(error)}.`);
+      }
+      if (isSocket && /docker|containerd|podman|crio|buildkit/.test(posix.basename(source))) {
+        throw engineSocket(mount.source);
+      }
+      return checkMount({ ...mount, source }, [address.path, socket]);
+    }),
+  );
+}
+
+/** What can be said of a mount without looking at the disk. Throws or returns it with a normal target. */
+export function checkMount(mount: Mount, sockets: readonly string[] = []): Mount {
+  const source = normal(mount.source);
+  const target = normal(mount.target);
+  if (!source.startsWith('/') || !target.startsWith('/')) {
+    throw bad(`${mount.source}:${mount.target} must consist of absolute paths.`);
+  }
+  if (
+    engineSockets.includes(posix.basename(source)) ||
+    [...sockets, '/var/run/docker.sock', '/run/docker.sock'].some((socket) => contains(source, socket))
+  ) {
+    throw engineSocket(mount.source);
+  }
+  const inside = target.replace(/^\/var\/run(?=\/|$)/, '/run');
+  // Security: the sandbox's own plumbing and the kernel's file systems are not to be replaced.
+  if (inside === '/' || inside === '/run' || ['/proc', '/sys', '/dev', '/run/hermetic'].some((reserved) => contains(reserved, inside))) {
+    throw bad(`Nothing can be mounted at ${mount.target}.`);
+  }
+  return { source, target, readOnly: mount.readOnly };
+}
+
+function contains(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
+}
+
+function normal(path: string): string {
+  const normalized = posix.normalize(path);
+  return normalized.length > 1 ? normalized.replace(/\/+$/, '') : normalized;
+}
+
+function engineSocket(source: string): HermeticError {
+  return bad(
+    `${source} is or contains the socket of a container engine, and whoever has that owns this machine.`,
+    'Mount a directory without it.',
+  );
+}
+
+function bad(message: string, hint?: string): HermeticError {
+  return new HermeticError('config/bad-value', `${key}: ${message}`, { hint });
+}
