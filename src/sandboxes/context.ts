@@ -1,0 +1,14 @@
+/** What every backend is made with. */
+export interface BackendContext {
+  /** Marks what belongs to this installation, on engines that several share. */
+  installation: string;
+  /** Sandboxes of one backend live in `<sandboxesDirectory>/<kind>/<name>`. */
+  sandboxesDirectory: string;
+  /** The environment of the host, for finding engines. Nothing of it enters a sandbox. */
+  environment: Readonly<Record<string, string | undefined>>;
+  docker: {
+    host: string | undefined;
+    runtime: string | undefined;
+    extraArgs: readonly string[];
+  };
+}

@@ -1,0 +1,123 @@
+import { constants } from 'node:os';
+import type { ExecHandle, Exit, KillSignal, OutputChunk, TerminalSize } from '../../core/sandbox.ts';
+import type { EndRecord } from './end-channel.ts';
+import { Output } from './output.ts';
+import type { Shell } from './spawner.ts';
+import type { Dump } from './state.ts';
+
+export interface ExecutionOwner {
+  /** The state before the command, when the shell reported it, and after. */
+  changed(before: Dump | undefined, after: Dump): void;
+  resize(terminal: string, size: TerminalSize): Promise<void>;
+  /** The last resort: ends the whole sandbox. */
+  endSandbox(reason: string): Promise<void>;
+}
+
+const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name.replace(/^SIG/, '')]));
+/** How long a shell may take to report that it is dead after it was killed. */
+const deathPatienceMs = 2_000;
+
+/** A command in the shell that runs it. */
+export class Execution implements ExecHandle {
+  readonly output: AsyncIterable<OutputChunk>;
+  readonly exit: Promise<Exit>;
+  readonly #shell: Shell;
+  readonly #output: Output;
+  readonly #owner: ExecutionOwner;
+  readonly #dumps: Dump[] = [];
+  readonly #reportsStateFirst: boolean;
+  #exiting: number | undefined;
+  #terminal = Promise.withResolvers<string>();
+  #settled = false;
+  #settle: (exit: Exit) => void;
+
+  constructor(shell: Shell, owner: ExecutionOwner, reportsStateFirst: boolean) {
+    this.#shell = shell;
+    this.#owner = owner;
+    this.#reportsStateFirst = reportsStateFirst;
+    this.#output = new Output(shell.stdout, shell.stderr);
+    this.output = this.#output;
+    const { promise, resolve } = Promise.withResolvers<Exit>();
+    this.exit = promise;
+    this.#settle = resolve;
+    this.#terminal.promise.catch(() => undefined);
+  }
+
+  receive(record: EndRecord): void {
+    if (this.#settled) return;
+    switch (record.kind) {
+      case 'ready':
+        return;
+      case 'terminal':
+        return this.#terminal.resolve(record.path);
+      case 'dump':
+        this.#dumps.push(record.dump);
+        return;
+      case 'exiting':
+        this.#exiting = record.code;
+        return;
+      case 'completed':
+        return this.#finish({ kind: 'exited', code: record.code });
+      case 'status':
+        return this.#finish(this.#judge(record.code, record.killed));
+      case 'no-room':
+        return this.#finish({ kind: 'lost', reason: 'the sandbox has no room for another process (its pids limit is reached); the command did not start' });
+    }
+  }
+
+  lost(reason: string): void {
+    this.#finish({ kind: 'lost', reason });
+  }
+
+  /**
+   * A shell that announced its code exited with it. One that died of a signal announces none, or another: its parent then sees 128
+   * plus the signal. A program that took the shell's place by `exec` is believed to have exited unless bash remarked that it was killed.
+   */
+  #judge(code: number, killed: boolean): Exit {
+    const signal = code > 128 ? signalNames.get(code - 128) : undefined;
+    if (signal === undefined || this.#exiting === code) return { kind: 'exited', code };
+    const quiet = signal === 'INT' || signal === 'PIPE' || signal === 'TERM';
+    return killed || quiet || this.#exiting !== undefined ? { kind: 'signaled', signal } : { kind: 'exited', code };
+  }
+
+  #finish(exit: Exit): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#terminal.reject(new Error('the command has ended'));
+    this.#output.finish();
+    const after = this.#dumps.at(-1);
+    const before = this.#reportsStateFirst ? this.#dumps[0] : undefined;
+    if (after && (!this.#reportsStateFirst || this.#dumps.length > 1)) this.#owner.changed(before, after);
+    this.#shell.release();
+    this.#settle(exit);
+  }
+
+  async write(data: Uint8Array | string): Promise<void> {
+    if (this.#settled) return;
+    const stdin = this.#shell.stdin();
+    if (stdin.write(data)) return;
+    await Promise.race([new Promise<void>((resolve) => stdin.once('drain', resolve)), this.exit]);
+  }
+
+  closeStdin(): void {
+    if (!this.#settled) this.#shell.closeStdin();
+  }
+
+  async kill(signal: KillSignal): Promise<void> {
+    try {
+      await this.#shell.kill(signal);
+      if (signal !== 'KILL' || this.#settled) return;
+      const patience = new Promise<void>((resolve) => setTimeout(resolve, deathPatienceMs).unref());
+      await Promise.race([this.exit, patience]);
+      this.lost('the command was killed and its shell did not report');
+    } catch (error) {
+      await this.#owner.endSandbox(`a command could not be killed: ${(error as Error).message}`);
+      this.lost('the command could not be killed, so its sandbox was ended');
+    }
+  }
+
+  async resize(size: TerminalSize): Promise<void> {
+    const terminal = await this.#terminal.promise.catch(() => undefined);
+    if (terminal !== undefined && !this.#settled) await this.#owner.resize(terminal, size);
+  }
+}

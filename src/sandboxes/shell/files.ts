@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { HermeticError } from '../../core/errors.ts';
+import type { ExecHandle, ExecRequest } from '../../core/sandbox.ts';
+
+/** More than this is for the sandbox to work on, not for the host to hold in memory. */
+const mostBytes = 64 * 1024 * 1024;
+const noFile = 91;
+const isDirectory = 92;
+const notAFile = 93;
+const tooLarge = 94;
+
+const readScript = `
+if [[ -d $1 ]]; then exit ${isDirectory}; fi
+if [[ ! -e $1 ]]; then exit ${noFile}; fi
+if [[ ! -f $1 ]]; then exit ${notAFile}; fi
+if [[ -n $(find -L "$1" -maxdepth 0 -size +${mostBytes}c) ]]; then exit ${tooLarge}; fi
+cat <"$1"`;
+
+// The length is checked, because a host that died in the middle looks to `cat` like the end of the data.
+const writeScript = `
+target=$1 length=$2 temporary=.hermetic-$3
+if [[ -L $target ]]; then target=$(readlink -f -- "$target") || exit; fi
+if [[ -d $target ]]; then exit ${isDirectory}; fi
+case $target in
+  */*) directory=\${target%/*}/ ;;
+  *) directory=./ target=./$target ;;
+esac
+if [[ ! -d $directory ]]; then mkdir -p -- "$directory" || exit; fi
+temporary=$directory$temporary
+trap 'rm -f -- "$temporary"' EXIT
+cat >"$temporary" || exit
+[[ $(wc -c <"$temporary") -eq $length ]] || { echo 'the data did not arrive whole' >&2; exit 1; }
+if [[ -e $target ]]; then chmod "$(stat -c %a -- "$target")" "$temporary" || exit; fi
+mv -fT -- "$temporary" "$target"`;
+
+type Exec = (request: ExecRequest) => Promise<ExecHandle>;
+
+export async function readFileIn(exec: Exec, path: string): Promise<Buffer> {
+  const handle = await exec({ command: readScript, args: [anchored(path)], stateless: true });
+  return await collect(handle, path, 'read');
+}
+
+export async function writeFileIn(exec: Exec, path: string, data: Uint8Array | string): Promise<void> {
+  const bytes = Buffer.from(data as Uint8Array);
+  const args = [anchored(path), String(bytes.length), randomBytes(6).toString('hex')];
+  const handle = await exec({ command: writeScript, args, stdin: 'open', stateless: true });
+  const written = handle.write(bytes).then(() => handle.closeStdin());
+  await Promise.all([collect(handle, path, 'written'), written]);
+}
+
+/** So that no name can be taken for an option. */
+function anchored(path: string): string {
+  return path.startsWith('/') ? path : `./${path}`;
+}
+
+async function collect(handle: ExecHandle, path: string, done: string): Promise<Buffer> {
+  const stdout: Buffer[] = [];
+  let stderr = '';
+  for await (const { stream, data } of handle.output) {
+    if (stream === 'stdout') stdout.push(data);
+    else stderr = (stderr + data.toString()).slice(-2000);
+  }
+  const exit = await handle.exit;
+  if (exit.kind === 'lost') throw new HermeticError('sandbox/lost', `${path} was not ${done}: ${exit.reason}`);
+  const code = exit.kind === 'exited' ? exit.code : undefined;
+  if (code === 0) return Buffer.concat(stdout);
+  if (code === noFile) throw new HermeticError('file/no-file', `There is no file ${path} in the sandbox.`);
+  if (code === isDirectory) throw new HermeticError('file/is-directory', `${path} is a directory.`);
+  if (code === notAFile) throw new HermeticError('file/failed', `${path} is not a regular file.`);
+  if (code === tooLarge) throw new HermeticError('file/failed', `${path} is larger than ${mostBytes / 1024 / 1024} MiB.`);
+  const why = stderr.trim() || (exit.kind === 'signaled' ? `killed by ${exit.signal}` : `code ${code}`);
+  throw new HermeticError('file/failed', `${path} could not be ${done}: ${why}`);
+}

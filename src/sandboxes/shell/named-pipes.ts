@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { constants, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Makes named pipes anybody who can reach the directory may use; the directory decides who can. */
+export async function makePipes(directory: string, names: readonly string[]): Promise<void> {
+  await run('mkfifo', ['-m', '666', '--', ...names], { cwd: directory });
+}
+
+/** Security: a link put in a pipe's place is not followed, and opening never waits, so a sandbox cannot hold a thread of ours. */
+const careful = constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** A stream of what the other side writes; ends when its last writer is gone, and not before there was one. */
+export function openForReading(path: string): { descriptor: number; socket: Socket } {
+  const descriptor = openSync(path, constants.O_RDONLY | careful);
+  const socket = new Socket({ fd: descriptor, readable: true, writable: false });
+  socket.unref();
+  return { descriptor, socket };
+}
+
+/** The writing side also reads, so that opening needs no reader yet and writing without one is not an error. */
+export function openForWriting(path: string): number {
+  return openSync(path, constants.O_RDWR | careful);
+}

@@ -1,0 +1,74 @@
+import type { OutputChunk } from '../../core/sandbox.ts';
+import type { OutputPipe } from './spawner.ts';
+
+const mostQueuedBytes = 256 * 1024;
+
+/** Merges two pipes in order of arrival, and stops reading them while nobody takes what was read. */
+export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputChunk, undefined> {
+  readonly #pipes: ReadonlyArray<readonly [OutputChunk['stream'], OutputPipe]>;
+  readonly #queue: OutputChunk[] = [];
+  #queuedBytes = 0;
+  #paused = false;
+  #finished = false;
+  #wake: (() => void) | undefined;
+
+  constructor(stdout: OutputPipe, stderr: OutputPipe) {
+    this.#pipes = [
+      ['stdout', stdout],
+      ['stderr', stderr],
+    ];
+    for (const [stream, pipe] of this.#pipes) {
+      pipe.stream.on('data', (data: Buffer) => this.#push(stream, data));
+      pipe.stream.on('error', () => undefined);
+    }
+  }
+
+  #push(stream: OutputChunk['stream'], data: Buffer): void {
+    if (this.#finished || data.length === 0) return;
+    this.#queue.push({ stream, data });
+    this.#queuedBytes += data.length;
+    if (this.#queuedBytes > mostQueuedBytes && !this.#paused) {
+      this.#paused = true;
+      for (const [, pipe] of this.#pipes) pipe.stream.pause();
+    }
+    this.#wake?.();
+  }
+
+  /** The command has ended: takes what is still in the pipes, and nothing that comes later. */
+  finish(): void {
+    if (this.#finished) return;
+    for (const [stream, pipe] of this.#pipes) for (const data of pipe.drain()) this.#push(stream, data);
+    this.#finished = true;
+    this.#wake?.();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<OutputChunk, undefined> {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<OutputChunk, undefined>> {
+    for (;;) {
+      const chunk = this.#queue.shift();
+      if (chunk) {
+        this.#queuedBytes -= chunk.data.length;
+        if (this.#paused && this.#queuedBytes < mostQueuedBytes / 2 && !this.#finished) {
+          this.#paused = false;
+          for (const [, pipe] of this.#pipes) pipe.stream.resume();
+        }
+        return { done: false, value: chunk };
+      }
+      if (this.#finished) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** A reader that stops early loses interest in the rest; the command must not be held up by it. */
+  async return(): Promise<IteratorResult<OutputChunk, undefined>> {
+    this.#finished = true;
+    this.#queue.length = 0;
+    for (const [, pipe] of this.#pipes) pipe.stream.resume();
+    return { done: true, value: undefined };
+  }
+}

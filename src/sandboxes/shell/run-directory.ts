@@ -1,0 +1,26 @@
+import { chmod, copyFile, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makePipes } from './named-pipes.ts';
+
+const guestDirectory = fileURLToPath(new URL('../../../guest/', import.meta.url));
+
+/**
+ * What a forker needs: its two scripts and the control pipe. Everybody may enter, because the user inside is another one; the
+ * directories above keep other people out. The sandbox sees it read-only.
+ */
+export async function makeRunDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true });
+  await chmod(path, 0o755);
+  await rm(join(path, 'control'), { force: true });
+  const copies = ['forker.bash', 'shell.bash'].map(async (name) => {
+    await copyFile(join(guestDirectory, name), join(path, name));
+    await chmod(join(path, name), 0o644);
+  });
+  await Promise.all([...copies, makePipes(path, ['control'])]);
+}
+
+/** The command line of the forker, where the sandbox sees the run directory at `path`. */
+export function forkerCommand(path: string, leaseSeconds: number): string[] {
+  return ['bash', `${path}/forker.bash`, path, String(leaseSeconds)];
+}

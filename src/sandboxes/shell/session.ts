@@ -1,0 +1,226 @@
+import { HermeticError } from '../../core/errors.ts';
+import type { ExecHandle, ExecRequest, TerminalSize } from '../../core/sandbox.ts';
+import type { EndRecord } from './end-channel.ts';
+import { Execution, type ExecutionOwner } from './execution.ts';
+import { readFileIn, writeFileIn } from './files.ts';
+import type { Call, Shell, ShellMode, Spawner } from './spawner.ts';
+import { type Changes, changesBetween, type Dump, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
+import type { StateStore } from './state-store.ts';
+
+export interface ShellSessionOptions {
+  spawner: Spawner;
+  store: StateStore;
+  /** Where a session starts that has been nowhere yet. */
+  workdir: string;
+  /** The last resort when a command cannot be killed. */
+  endSandbox(reason: string): Promise<void>;
+}
+
+/** A shell that waits with the session's state restored, and what that state was. */
+interface Waiting {
+  shell: Shell;
+  restored: State;
+  /** Where its records go, once it has a command. */
+  execution: Execution | undefined;
+  dead: boolean;
+}
+
+/** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
+export class ShellSession {
+  readonly #spawner: Spawner;
+  readonly #store: StateStore;
+  readonly #workdir: string;
+  readonly #endSandbox: (reason: string) => Promise<void>;
+  #base: State = new Map();
+  #warm: Waiting | undefined;
+  #closed = false;
+
+  /** Resolves when the first shell waits. */
+  static async open(options: ShellSessionOptions): Promise<ShellSession> {
+    const session = new ShellSession(options);
+    await session.#start();
+    return session;
+  }
+
+  private constructor({ spawner, store, workdir, endSandbox }: ShellSessionOptions) {
+    this.#spawner = spawner;
+    this.#store = store;
+    this.#workdir = workdir;
+    this.#endSandbox = endSandbox;
+  }
+
+  get cwd(): string {
+    return Buffer.from(this.#directory(), 'latin1').toString();
+  }
+
+  #directory(): string {
+    return this.#store.read().get(directoryKey) ?? Buffer.from(this.#workdir).toString('latin1');
+  }
+
+  /** The first shell tells what the sandbox itself puts into a shell; what sessions change is relative to that. */
+  async #start(): Promise<void> {
+    await this.#spawner.prepare();
+    await new Promise<void>((resolve, reject) => {
+      const waiting = this.#spawn('base', (record) => {
+        if (record.kind === 'dump') this.#base = withoutDirectory(parseDump(record.dump));
+        if (record.kind === 'ready') resolve();
+        if (record.kind === 'status') reject(new Error(`the first shell ended with code ${record.code}`));
+      });
+      waiting.restored = new Map();
+      this.#warm = waiting;
+      this.#spawner.ended.then((reason) => reject(new Error(reason)));
+    });
+    if (this.#warm) this.#warm.restored = this.#base;
+  }
+
+  #state(): State {
+    return new Map(withChanges(this.#base, this.#store.read())).set(directoryKey, this.#directory());
+  }
+
+  #spawn(mode: 'warm' | 'base', listen?: (record: EndRecord) => void): Waiting {
+    const restored = this.#state();
+    const restore = mode === 'base' ? '' : restoreScript(changesBetween(this.#base, restored), restored);
+    const waiting: Partial<Waiting> = { restored, execution: undefined, dead: false };
+    waiting.shell = this.#spawner.spawn(
+      { mode, restore },
+      (record) => {
+        listen?.(record);
+        if (waiting.execution) waiting.execution.receive(record);
+        else if (record.kind === 'status' || record.kind === 'no-room') waiting.dead = true;
+      },
+      (reason) => {
+        waiting.dead = true;
+        waiting.execution?.lost(reason);
+      },
+    );
+    return waiting as Waiting;
+  }
+
+  async #take(): Promise<Waiting> {
+    const warm = this.#warm;
+    this.#warm = undefined;
+    if (warm && !warm.dead) return warm;
+    warm?.shell.release();
+    await this.#spawner.prepare();
+    return this.#spawn('warm');
+  }
+
+  /** The next shell starts while this command runs: on its own time, not on the next command's. */
+  async #refill(): Promise<void> {
+    await this.#spawner.prepare();
+    if (!this.#closed && this.#warm === undefined) this.#warm = this.#spawn('warm');
+  }
+
+  async exec(request: ExecRequest): Promise<ExecHandle> {
+    const call = this.#call(request);
+    if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
+    const waiting = await this.#take();
+    const before = this.#state();
+    const execution = new Execution(waiting.shell, this.#owner(request, before), false);
+    waiting.execution = execution;
+    waiting.shell.begin(call, restoreScript(changesBetween(waiting.restored, before), before));
+    if (request.stdin !== 'open') waiting.shell.closeStdin();
+    if (waiting.dead) execution.lost('the shell had ended');
+    setImmediate(() => this.#refill().catch(() => undefined));
+    return execution;
+  }
+
+  async shell(terminal?: TerminalSize): Promise<ExecHandle> {
+    const request: ExecRequest = { command: '', stdin: 'open' };
+    return await this.#runNow(terminal ? 'interactive' : 'lines', this.#call(request), request, terminal);
+  }
+
+  async #runNow(mode: ShellMode, call: Call, request: ExecRequest, terminal: TerminalSize | undefined): Promise<ExecHandle> {
+    await this.#spawner.prepare();
+    const state = this.#state();
+    const restore = restoreScript(changesBetween(this.#base, state), state);
+    const early: EndRecord[] = [];
+    let execution: Execution | undefined;
+    const shell = this.#spawner.spawn(
+      { mode, restore, call, ...(terminal && { terminal }) },
+      (record) => (execution ? execution.receive(record) : early.push(record)),
+      (reason) => execution?.lost(reason),
+    );
+    execution = new Execution(shell, this.#owner(request, undefined), true);
+    for (const record of early) execution.receive(record);
+    if (request.stdin !== 'open') shell.closeStdin();
+    return execution;
+  }
+
+  #call({ command, args = [], cwd = '', env = {} }: ExecRequest): Call {
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+    for (const text of [command, cwd, ...args, ...variables]) {
+      if (text.includes('\0')) throw new HermeticError('sandbox/bad-command', 'A command, its arguments and its variables cannot contain a NUL byte.');
+    }
+    for (const name of Object.keys(env)) {
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new HermeticError('sandbox/bad-command', `${JSON.stringify(name)} cannot be the name of a variable.`);
+    }
+    return {
+      script: bytes(unixLines(command)),
+      sessionDirectory: this.#directory(),
+      directory: bytes(cwd),
+      variables: variables.map(bytes),
+      args: args.map(bytes),
+    };
+  }
+
+  #owner(request: ExecRequest, before: State | undefined): ExecutionOwner {
+    return {
+      changed: (first, last) => {
+        if (!request.stateless) this.#remember(request, before ?? parseDump(first as Dump), parseDump(last));
+      },
+      resize: async (terminal, { rows, columns }) => {
+        const command = 'stty rows "$2" cols "$3" <"$1"';
+        const handle = await this.exec({ command, args: [terminal, String(rows), String(columns)], stateless: true });
+        await handle.exit;
+      },
+      endSandbox: this.#endSandbox,
+    };
+  }
+
+  /** Only what the command itself changed: others may have changed the session meanwhile, and their changes stay. */
+  #remember(request: ExecRequest, before: State, after: State): void {
+    const changes = new Map(changesBetween(before, after));
+    if (request.cwd !== undefined) changes.delete(directoryKey);
+    for (const name of Object.keys(request.env ?? {})) changes.delete(`variable ${name}`);
+    if (changes.size === 0) return;
+    this.#store.update((kept) => {
+      const next = new Map(kept);
+      for (const [key, text] of changes) {
+        if (this.#base.get(key) === text) next.delete(key);
+        else next.set(key, text);
+      }
+      return next satisfies Changes;
+    });
+  }
+
+  readFile(path: string): Promise<Buffer> {
+    return readFileIn((request) => this.exec(request), path);
+  }
+
+  writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    return writeFileIn((request) => this.exec(request), path, data);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#warm?.shell.release();
+    this.#warm = undefined;
+  }
+}
+
+/** A shell starts somewhere by chance; a session does not. */
+function withoutDirectory(state: State): State {
+  const base = new Map(state);
+  base.delete(directoryKey);
+  return base;
+}
+
+function bytes(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
+
+/** A script in which every line ends the Windows way is text from Windows; any other carriage return is the author's. */
+function unixLines(script: string): string {
+  return script.includes('\r\n') && !/(?<!\r)\n/.test(script) ? script.replaceAll('\r\n', '\n') : script;
+}

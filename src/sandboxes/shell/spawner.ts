@@ -1,0 +1,60 @@
+import type { Socket } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import type { KillSignal, TerminalSize } from '../../core/sandbox.ts';
+import type { EndRecord } from './end-channel.ts';
+
+/**
+ * How a shell comes to be:
+ * `warm` waits for one command; `base` does too, and first reports the state it starts with; `terminal` runs its command at once on
+ * a terminal; `lines` and `interactive` read commands themselves, from standard input or a person at a terminal.
+ */
+export type ShellMode = 'warm' | 'base' | 'terminal' | 'lines' | 'interactive';
+
+/** What a shell needs to know to run a command. Bytes as latin1 text, one character a byte. */
+export interface Call {
+  script: string;
+  sessionDirectory: string;
+  directory: string;
+  variables: readonly string[];
+  args: readonly string[];
+}
+
+export interface SpawnRequest {
+  mode: ShellMode;
+  /** Bash source that restores the session's state; empty when there is nothing to restore. */
+  restore: string;
+  /** For every mode but `warm` and `base`, which are told by `begin`. */
+  call?: Call;
+  terminal?: TerminalSize;
+}
+
+/** One bash inside the sandbox, used for one command. */
+export interface Shell {
+  readonly stdout: OutputPipe;
+  readonly stderr: OutputPipe;
+  /** Hands the command to a waiting shell. `delta` is bash source that brings the restored state up to date. */
+  begin(call: Call, delta: string): void;
+  /** Standard input of the command, from `begin` on. */
+  stdin(): Writable;
+  closeStdin(): void;
+  /** Resolves when every process the command started has the signal; with KILL, when they are dead. */
+  kill(signal: KillSignal): Promise<void>;
+  /** The host has read all it wants: background processes may go on printing into nothing. */
+  release(): void;
+}
+
+export interface OutputPipe {
+  readonly stream: Readable & Pick<Socket, 'ref' | 'unref'>;
+  /** What is in the pipe at this moment and has not been read, at once. */
+  drain(): Buffer[];
+}
+
+/** Starts shells in one sandbox. */
+export interface Spawner {
+  /** Resolves when `spawn` can be called. */
+  prepare(): Promise<void>;
+  /** `receive` gets every record of this shell, in order; `lost` the reason when no more can come. */
+  spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell;
+  /** Resolves with the reason when the sandbox has ended. */
+  readonly ended: Promise<string>;
+}

@@ -1,0 +1,84 @@
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { Changes } from './state.ts';
+
+/** Keeps what a session changed relative to the sandbox it runs in, so that a new sandbox can be brought to the same state. */
+export interface StateStore {
+  read(): Changes;
+  /** Adds changes to what is kept; those of others are kept too. */
+  update(merge: (kept: Changes) => Changes): void;
+}
+
+export function memoryStateStore(): StateStore {
+  let kept: Changes = new Map();
+  return {
+    read: () => kept,
+    update: (merge) => {
+      kept = merge(kept);
+    },
+  };
+}
+
+const lockPatienceMs = 2_000;
+
+/** A file only its owner can read. Several processes may use it at once: an update reads what is there now, under a lock. */
+export function fileStateStore(path: string): StateStore {
+  let kept: Changes = new Map();
+  let seen = '';
+  const refresh = (): Changes => {
+    const stamp = stampOf(path);
+    if (stamp !== seen) {
+      kept = stamp === '' ? new Map() : parse(readFileSync(path, 'utf8'));
+      seen = stamp;
+    }
+    return kept;
+  };
+  return {
+    read: refresh,
+    update: (merge) => {
+      withLock(`${path}.lock`, () => {
+        const next = merge(refresh());
+        const temporary = `${path}.${process.pid}.new`;
+        writeFileSync(temporary, JSON.stringify([...next].map(([key, text]) => [key, text ?? null])), { mode: 0o600 });
+        renameSync(temporary, path);
+        kept = next;
+        seen = stampOf(path);
+      });
+    },
+  };
+}
+
+/** Empty when there is no file. */
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stat ? `${stat.ino} ${stat.mtimeNs} ${stat.size}` : '';
+}
+
+/** A damaged file is an empty one: a session then starts afresh instead of not at all. */
+function parse(text: string): Changes {
+  try {
+    const entries = JSON.parse(text) as [string, string | null][];
+    return new Map(entries.map(([key, value]) => [key, value ?? undefined]));
+  } catch {
+    return new Map();
+  }
+}
+
+/** Held for less than a millisecond; one that is older was left by a process that died. */
+function withLock(path: string, action: () => void): void {
+  const deadline = Date.now() + lockPatienceMs;
+  for (;;) {
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (Date.now() > deadline) rmSync(path, { force: true });
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+  }
+  try {
+    action();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
