@@ -5,7 +5,7 @@ import type { Limits } from '../../core/sandbox.ts';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
 
-interface Hierarchy {
+export interface Hierarchy {
   version: 1 | 2;
   /** The directory below which we may make groups. */
   base: string;
@@ -16,10 +16,23 @@ interface Hierarchy {
 export interface ControlGroups {
   /** What holds each limit, as people would look it up; a controller that cannot be used here is missing. */
   readonly held: ReadonlyMap<Controller, string>;
+  /**
+   * Files of version 1 into which a process with a single thread writes 0 to put itself under the limits. For itself alone it needs
+   * not the kernel's global lock, whose price is a grace period of 10 to 20 ms.
+   */
+  readonly entrances: readonly string[];
+  /** Puts a process into the groups of version 2. Where that is not allowed they no longer count as held. */
+  add(pid: number): Promise<void>;
   /** How many processes the kernel killed for want of memory; undefined where nobody counts. */
   outOfMemoryKills(): Promise<number | undefined>;
   /** Kills whatever is left in the groups and removes them. */
   remove(): Promise<void>;
+}
+
+interface Group {
+  version: 1 | 2;
+  path: string;
+  held: ReadonlyMap<Controller, string>;
 }
 
 /** bubblewrap itself counts as two processes. */
@@ -27,58 +40,58 @@ export const ownProcesses = 2;
 
 const everyController: readonly Controller[] = ['memory', 'pids', 'cpu'];
 const cpuPeriodMicroseconds = 100_000;
+/** Longer than a start can take: a younger group may be empty because its sandbox is only about to enter it. */
+const leftOverAfterMs = 60_000;
 
-/** Puts a process under the limits, by whatever control groups can be used here. Never throws: see `held`. */
-export async function joinControlGroups(pid: number, installation: string, name: string, limits: Limits): Promise<ControlGroups> {
-  const held = new Map<Controller, string>();
-  const groups: string[] = [];
-  for (const hierarchy of await findHierarchies()) {
-    const parent = join(hierarchy.base, 'hermetic', installation);
-    const group = join(parent, name);
-    await removeEmptyGroups(parent, name);
-    const joined = await joinHierarchy(hierarchy, group, pid, limits, [join(hierarchy.base, 'hermetic'), parent]);
-    for (const [controller, how] of joined) held.set(controller, how);
-    if (joined.size > 0) groups.push(group);
-    else await rmdir(group).catch(() => undefined);
-  }
+/** Makes the groups that can be made here, with their limits. Never throws: see `held`. */
+export async function makeControlGroups(
+  installation: string,
+  name: string,
+  limits: Limits,
+  hierarchies: readonly Hierarchy[],
+): Promise<ControlGroups> {
+  let groups = (await Promise.all(hierarchies.map((hierarchy) => makeGroup(hierarchy, installation, name, limits)))).flat();
   return {
-    held,
-    outOfMemoryKills: () => readOutOfMemoryKills(groups),
+    get held() {
+      return new Map(groups.flatMap((group) => [...group.held]));
+    },
+    get entrances() {
+      return groups.filter((group) => group.version === 1).map((group) => join(group.path, 'tasks'));
+    },
+    add: async (pid) => {
+      for (const group of groups.filter((candidate) => candidate.version === 2)) {
+        await writeFile(join(group.path, 'cgroup.procs'), String(pid)).catch(async () => {
+          groups = groups.filter((other) => other !== group);
+          await removeGroup(group.path);
+        });
+      }
+    },
+    outOfMemoryKills: () => readOutOfMemoryKills(groups.map((group) => group.path)),
     remove: async () => {
-      await Promise.all(groups.map(removeGroup));
+      await Promise.all(groups.map((group) => removeGroup(group.path)));
     },
   };
 }
 
-async function joinHierarchy(
-  hierarchy: Hierarchy,
-  group: string,
-  pid: number,
-  limits: Limits,
-  ancestors: string[],
-): Promise<Map<Controller, string>> {
-  const joined = new Map<Controller, string>();
-  // Another sandbox that starts at the same time may take our still empty group for a left-over, hence more than one try.
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    try {
-      await mkdir(group, { recursive: true });
-      if (hierarchy.version === 2) {
-        for (const directory of [hierarchy.base, ...ancestors]) await delegate(directory, hierarchy.controllers);
-      }
-      const set = new Map<Controller, string>();
-      for (const controller of hierarchy.controllers) {
-        const how = await setLimit(hierarchy.version, group, controller, limits);
-        if (how !== undefined) set.set(controller, how);
-      }
-      await stat(group);
-      if (set.size === 0) return joined;
-      await writeFile(join(group, 'cgroup.procs'), String(pid));
-      return set;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return joined;
-    }
+async function makeGroup(hierarchy: Hierarchy, installation: string, name: string, limits: Limits): Promise<Group[]> {
+  const { version, base, controllers } = hierarchy;
+  const parent = join(base, 'hermetic', installation);
+  const path = join(parent, name);
+  await removeLeftOvers(parent, name);
+  try {
+    await mkdir(path, { recursive: true });
+    if (version === 2) for (const directory of [base, join(base, 'hermetic'), parent]) await delegate(directory, controllers);
+  } catch {
+    return [];
   }
-  return joined;
+  const held = new Map<Controller, string>();
+  for (const controller of controllers) {
+    const how = await setLimit(version, path, controller, limits);
+    if (how !== undefined) held.set(controller, how);
+  }
+  if (held.size > 0) return [{ version, path, held }];
+  await removeGroup(path);
+  return [];
 }
 
 /** Version 2 hands a controller down only where each level above says so. Where it may not, the group lacks the file of the limit. */
@@ -125,8 +138,8 @@ function limitOf(version: 1 | 2, controller: Controller, limits: Limits): [file:
   }
 }
 
-/** Version 2 first; each controller is in one hierarchy only. */
-async function findHierarchies(): Promise<Hierarchy[]> {
+/** Where control groups of these versions can be tried here. Each controller is in one hierarchy only. */
+export async function findHierarchies(versions: readonly (1 | 2)[]): Promise<Hierarchy[]> {
   const isRoot = process.getuid?.() === 0;
   const table = (await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')).split('\n').map((line) => {
     const [before = '', after = ''] = line.split(' - ');
@@ -134,17 +147,16 @@ async function findHierarchies(): Promise<Hierarchy[]> {
     return { type, options: options.split(','), mountPoint: before.split(' ')[4] ?? '' };
   });
   const found: Hierarchy[] = [];
-  for (const { type, mountPoint } of table) {
-    if (type !== 'cgroup2') continue;
+  const unified = table.find((entry) => entry.type === 'cgroup2');
+  if (unified !== undefined && versions.includes(2)) {
     const user = process.getuid?.();
-    const base = isRoot ? mountPoint : join(mountPoint, `user.slice/user-${user}.slice/user@${user}.service`);
+    const base = isRoot ? unified.mountPoint : join(unified.mountPoint, `user.slice/user-${user}.slice/user@${user}.service`);
     const names = (await readFile(join(base, 'cgroup.controllers'), 'utf8').catch(() => '')).split(/\s+/);
     const controllers = everyController.filter((controller) => names.includes(controller));
     if (controllers.length > 0) found.push({ version: 2, base, controllers });
-    break;
   }
   // Version 1 has no safe way to be handed to an ordinary user.
-  for (const controller of isRoot ? everyController : []) {
+  for (const controller of isRoot && versions.includes(1) ? everyController : []) {
     const mounted = table.find((entry) => entry.type === 'cgroup' && entry.options.includes(controller));
     if (mounted !== undefined) found.push({ version: 1, base: mounted.mountPoint, controllers: [controller] });
   }
@@ -152,12 +164,14 @@ async function findHierarchies(): Promise<Hierarchy[]> {
 }
 
 /** What a product that was killed left behind. A group with processes in it cannot be removed, so this never hurts a living one. */
-async function removeEmptyGroups(parent: string, except: string): Promise<void> {
-  const names = await readdir(parent, { withFileTypes: true }).catch(() => []);
+async function removeLeftOvers(parent: string, except: string): Promise<void> {
+  const entries = await readdir(parent, { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((entry) => entry.isDirectory() && entry.name !== except).map((entry) => entry.name);
   await Promise.all(
-    names
-      .filter((entry) => entry.isDirectory() && entry.name !== except)
-      .map((entry) => rmdir(join(parent, entry.name)).catch(() => undefined)),
+    names.map(async (name) => {
+      const status = await stat(join(parent, name)).catch(() => undefined);
+      if (status !== undefined && Date.now() - status.mtimeMs > leftOverAfterMs) await rmdir(join(parent, name)).catch(() => undefined);
+    }),
   );
 }
 

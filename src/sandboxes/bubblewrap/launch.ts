@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
 
@@ -19,7 +19,7 @@ export const stageDirectory = '/run/hermetic';
 export const gateScript = [
   `printf . >&${readyDescriptor}`,
   // Security: the product may itself have been started with open descriptors, and through one of a directory the host can be reached.
-  'for path in /proc/self/fd/*; do fd=${path##*/}; [ "$fd" -lt 3 ] || exec {fd}>&-; done',
+  `for path in /proc/self/fd/*; do fd=\${path##*/}; [ "$fd" -lt 3 ] || exec {fd}>&-; done`,
   "IFS=' ' read -r processes kilobytes || exit 125",
   '[ "$processes" = 0 ] || ulimit -u "$processes" || exit 125',
   '[ "$kilobytes" = 0 ] || ulimit -d "$kilobytes" || exit 125',
@@ -27,17 +27,18 @@ export const gateScript = [
 ].join('; ');
 
 /**
- * Runs as root in a mount namespace of its own: shows the directories of one sandbox where its user can reach them, becomes that user
+ * Runs as root in a mount namespace of its own: enters the control groups, shows the directories of one sandbox where its user can reach them, becomes that user
  * and then bubblewrap. It starts nothing that outlives it, so the process stays the one that was spawned.
  */
 export const stageScript = `
 set -eu
 mapfile -d '' -t words <&${stageDescriptor}
 exec ${stageDescriptor}<&-
-user=\${words[0]} table=\${words[1]}
+user=\${words[0]} table=\${words[1]} files=\${words[2]}
+for entrance in "\${words[@]:3 + files}"; do printf 0 > "$entrance"; done
 umask 077
 mount -t tmpfs -o mode=0755,nosuid,nodev,noexec,size=1m hermetic ${stageDirectory}
-for file in "\${words[@]:2}"; do : > "$file"; done
+for file in "\${words[@]:3:files}"; do : > "$file"; done
 printf '%s' "$table" > ${stageDirectory}/table
 mount --all --fstab ${stageDirectory}/table
 exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
@@ -48,6 +49,24 @@ export function hostUserOf(name: string): number {
   return 1_900_000_000 + createHash('sha256').update(name).digest().readUIntBE(0, 3);
 }
 
+/** Root becomes a user of the sandbox's own, unless it is only the root of a user namespace that does not have so many users. */
+export async function hostUserHere(name: string): Promise<number | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const user = hostUserOf(name);
+  const covers = (map: string): boolean =>
+    map.split('\n').some((line) => {
+      const [first = 0, , count = 0] = line.trim().split(/\s+/).map(Number);
+      return first <= user && user < first + count;
+    });
+  const maps = await Promise.all(['uid_map', 'gid_map'].map((file) => readFile(`/proc/self/${file}`, 'utf8')));
+  return maps.every(covers) ? user : undefined;
+}
+
+/** Groups of version 1 are entered on the way to becoming another user. */
+export function groupVersions(user: number | undefined): readonly (1 | 2)[] {
+  return user === undefined ? [2] : [1, 2];
+}
+
 export interface Stage {
   /** What `stageScript` reads, separated by NUL. */
   words: string[];
@@ -55,7 +74,7 @@ export interface Stage {
   places: string[];
 }
 
-export async function planStage(user: number, sources: readonly string[]): Promise<Stage> {
+export async function planStage(user: number, sources: readonly string[], entrances: readonly string[]): Promise<Stage> {
   const places = sources.map((_, index) => `${stageDirectory}/${index}`);
   const files: string[] = [];
   const lines = await Promise.all(
@@ -66,7 +85,7 @@ export async function planStage(user: number, sources: readonly string[]): Promi
       return `${escapeField(source)} ${place} none rbind${isDirectory ? ',x-mount.mkdir=0755' : ''} 0 0\n`;
     }),
   );
-  return { words: [String(user), lines.join(''), ...files], places };
+  return { words: [String(user), lines.join(''), String(files.length), ...files, ...entrances], places };
 }
 
 /** Throws unless every mount has something to show. */

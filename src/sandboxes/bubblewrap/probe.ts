@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement } from '../../core/sandbox.ts';
-import { joinControlGroups } from './cgroup.ts';
+import { findHierarchies, makeControlGroups } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
 import type { Failure } from './failures.ts';
+import { groupVersions, hostUserHere } from './launch.ts';
 import { startBubblewrap } from './start.ts';
 
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
@@ -21,7 +22,7 @@ export async function probe(): Promise<{ ok: true } | ({ ok: false } & Failure)>
     directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
     const [runDirectory, workspace, home] = [join(directory, 'run'), join(directory, 'workspace'), join(directory, 'home')];
     await Promise.all([runDirectory, workspace, home].map((path) => mkdir(path, { mode: 0o700 })));
-    const name = `probe-${randomBytes(6).toString('hex')}`;
+    const name = probeName();
     const options = { name, installation: probeInstallation, runDirectory, workspace, home, mounts: [], env: {}, limits: noLimits };
     const { child, release } = await startBubblewrap({ ...options, command: ['true'] });
     child.stdout?.resume();
@@ -42,16 +43,27 @@ export async function probe(): Promise<{ ok: true } | ({ ok: false } & Failure)>
 
 /** Which limits can be enforced on this machine, found out by putting a process under them. */
 export async function enforcementHere(): Promise<Enforcement> {
-  const child = spawn('/bin/cat', { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' });
-  try {
-    await once(child, 'spawn');
-    const name = `probe-${randomBytes(6).toString('hex')}`;
-    const groups = await joinControlGroups(child.pid as number, probeInstallation, name, { cpus: 1, memoryMb: 64, diskMb: 0, pids: 16 });
-    await groups.remove();
-    return enforcementWith(groups.held);
-  } finally {
-    child.kill('SIGKILL');
-  }
+  const limits = { cpus: 1, memoryMb: 64, diskMb: 0, pids: 16 };
+  const name = probeName();
+  const hierarchies = await findHierarchies(groupVersions(await hostUserHere(name)));
+  const groups = await makeControlGroups(probeInstallation, name, limits, hierarchies);
+  const enter = 'for entrance; do printf 0 > "$entrance" || exit 1; done; read -r word';
+  const child = spawn('/bin/bash', ['-p', '-c', enter, 'probe', ...groups.entrances], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: {},
+    cwd: '/',
+  });
+  const exit = once(child, 'exit');
+  await groups.add(child.pid ?? 0);
+  child.stdin.end('done\n');
+  const [code] = await exit;
+  const held = code === 0 ? groups.held : new Map();
+  await groups.remove();
+  return enforcementWith(held);
+}
+
+function probeName(): string {
+  return `probe-${randomBytes(6).toString('hex')}`;
 }
 
 function failureCode(error: unknown): Failure['code'] {

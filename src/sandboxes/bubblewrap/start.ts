@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { access, chmod, chown, constants, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
 import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
-import { type ControlGroups, joinControlGroups, ownProcesses } from './cgroup.ts';
+import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
 import { writeEtc } from './etc.ts';
 import { explainFailure, failureError, notInstalled } from './failures.ts';
@@ -54,22 +55,35 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
   await launch.checkSources(options.mounts);
   const program = await findProgram('bwrap');
   if (program === undefined) throw failureError(notInstalled);
-  const without = new Set<Dispensable>();
+  const user = await launch.hostUserHere(options.name);
+  const attempt: Attempt = { program, user, without: new Set(), versions: launch.groupVersions(user) };
   for (;;) {
-    const started = await startOnce(program, options, without);
+    const started = await startOnce(options, attempt);
     if ('child' in started) return started;
-    const refused = dispensable.find((option) => !without.has(option) && refuses(started.stderr, option));
-    if (refused === undefined) throw await startError(started.stderr);
-    without.add(refused);
+    if (!yieldTo(started.stderr, attempt)) throw await startError(started.stderr);
   }
 }
 
-async function startOnce(
-  program: string,
-  options: BubblewrapOptions,
-  without: ReadonlySet<Dispensable>,
-): Promise<BubblewrapProcess | { stderr: string }> {
-  const user = process.getuid?.() === 0 ? launch.hostUserOf(options.name) : undefined;
+interface Attempt {
+  program: string;
+  without: Set<Dispensable>;
+  /** Of control groups. */
+  versions: readonly (1 | 2)[];
+  /** The host user to become; undefined: stay who we are. */
+  user: number | undefined;
+}
+
+/** Gives up what bubblewrap could not do and the sandbox can be without. False: nothing of that kind. */
+function yieldTo(stderr: string, attempt: Attempt): boolean {
+  const refused = dispensable.find((option) => !attempt.without.has(option) && refuses(stderr, option));
+  if (refused !== undefined) attempt.without.add(refused);
+  const isKeptOut = refused === undefined && attempt.versions.includes(1) && /\/tasks: /.test(stderr);
+  if (isKeptOut) attempt.versions = [2];
+  return refused !== undefined || isKeptOut;
+}
+
+async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<BubblewrapProcess | { stderr: string }> {
+  const { program, user, without } = attempt;
   const child = spawnLauncher(program, options.command, user !== undefined);
   const ended = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
@@ -77,26 +91,27 @@ async function startOnce(
   });
   const { stdin, stderr, args, filter, ready, stage } = streamsOf(child);
   const errorText = collect(stderr);
-  // A pipe breaks when the process ended early, which `ended` tells better.
-  for (const stream of [stdin, args, filter, ready, stage]) stream?.on('error', () => child.kill('SIGKILL'));
+  // A pipe breaks when the other end is gone, and the end of the process tells that better.
+  for (const stream of [stdin, args, filter, ready, stage]) stream?.on('error', () => undefined);
 
   let groups: ControlGroups | undefined;
   try {
     if (child.pid === undefined) throw new HermeticError('sandbox/open-failed', `${program} could not be started.`);
-    // The process waits for its arguments meanwhile, so it is under the limits before it does anything.
-    const [joined, view] = await Promise.all([
-      joinControlGroups(child.pid, options.installation, options.name, options.limits),
-      prepare(options, user),
-    ]);
-    groups = joined;
-    stage?.end(terminated(view.stage));
-    args.end(terminated(await bubblewrapArguments(view.view, without)));
+    const hierarchies = await findHierarchies(attempt.versions);
+    groups = await makeControlGroups(options.installation, options.name, options.limits, hierarchies);
+    const { view, stageWords } = await prepare(options, user, groups.entrances);
+    stage?.end(terminated(stageWords));
+    // bubblewrap waits for its arguments, so it is under the limits before it does anything.
+    await groups.add(child.pid);
+    args.end(terminated(await bubblewrapArguments(view, without)));
     filter.end(seccompFilter());
-    const isReady = await Promise.race([
-      once(ready, 'data', { signal: AbortSignal.timeout(startTimeoutMs) }).then(() => true),
-      ended.then(() => false),
+    const outcome = await Promise.race([
+      once(ready, 'data').then(() => 'ready' as const),
+      ended.then(() => 'ended' as const),
+      delay(startTimeoutMs, 'late' as const, { ref: false }),
     ]);
-    if (isReady) {
+    if (outcome === 'late') throw new HermeticError('sandbox/open-failed', `bubblewrap did not start in ${startTimeoutMs / 1000} s.`);
+    if (outcome === 'ready') {
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
       const { remove, outOfMemoryKills } = groups;
@@ -150,11 +165,15 @@ function spawnLauncher(program: string, command: readonly string[], asRoot: bool
   });
 }
 
-async function prepare(options: BubblewrapOptions, user: number | undefined): Promise<{ view: View; stage: string[] }> {
+async function prepare(
+  options: BubblewrapOptions,
+  user: number | undefined,
+  entrances: readonly string[],
+): Promise<{ view: View; stageWords: string[] }> {
   const { runDirectory, workspace, home, mounts } = options;
-  const etcDirectories = await writeEtc(join(runDirectory, 'etc'));
+  const etcDirectories = writeEtc(join(runDirectory, 'etc'));
   const rest = { etcDirectories, env: options.env, temporaryBytes: Math.round(options.limits.memoryMb * 1024 * 1024) };
-  if (user === undefined) return { view: { runDirectory, workspace, home, mounts, ...rest }, stage: [] };
+  if (user === undefined) return { view: { runDirectory, workspace, home, mounts, ...rest }, stageWords: [] };
 
   await Promise.all([
     give(workspace, user),
@@ -163,10 +182,10 @@ async function prepare(options: BubblewrapOptions, user: number | undefined): Pr
     mkdir(launch.stageDirectory, { recursive: true, mode: 0o755 }),
   ]);
   const sources = [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)];
-  const { words, places } = await launch.planStage(user, sources);
+  const { words, places } = await launch.planStage(user, sources, entrances);
   const [run = '', work = '', own = '', ...others] = places;
   const staged = mounts.map((mount, index) => ({ ...mount, source: others[index] ?? '' }));
-  return { view: { runDirectory: run, workspace: work, home: own, mounts: staged, ...rest }, stage: words };
+  return { view: { runDirectory: run, workspace: work, home: own, mounts: staged, ...rest }, stageWords: words };
 }
 
 /** Security: never follows a link, which a command of an earlier run may have put there. */

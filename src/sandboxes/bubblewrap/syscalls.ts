@@ -21,7 +21,7 @@ export const refusedCalls: Readonly<Record<string, Numbers>> = {
   unshare: [272, 97],
   setns: [308, 268],
 
-  // Reaching into other processes: one command of a session is not to read or steer the shell that reports on it.
+  // Reaching into other processes: for debuggers alone, and a way into kernel bugs.
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
