@@ -103,7 +103,8 @@ supervise() {
       lines) BASH_ENV=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode exec bash --noprofile --norc -s ;;
     esac
     command -v script >/dev/null || { echo 'hermetic: a terminal needs the program script (util-linux) in the sandbox' >&2; exit 127; }
-    export SHELL=/bin/sh TERM=${TERM:-xterm-256color} __HERMETIC_SHELL=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode
+    [[ ${TERM:-dumb} != dumb ]] || TERM=xterm-256color
+    export TERM SHELL=/bin/sh __HERMETIC_SHELL=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     size="stty echo rows $rows cols $columns 2>/dev/null"
     case $mode in
       terminal) exec script -qefc "$size; exec bash --noprofile --norc -c '. \"\$__HERMETIC_SHELL\"; eval \"\$__hermetic_script\"; { __hermetic_completed \$?; } 2>/dev/null'" /dev/null ;;

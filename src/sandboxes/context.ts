@@ -8,6 +8,8 @@ export interface BackendContext {
   environment: Readonly<Record<string, string | undefined>>;
   docker: {
     host: string | undefined;
+    /** For sandboxes that name none. */
+    image: string;
     runtime: string | undefined;
     extraArgs: readonly string[];
   };

@@ -1,20 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
-import { HermeticError } from '../core/errors.ts';
-import type { Backend, Check, Enforcement, OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
 import type { BackendContext } from './context.ts';
-import { attachToForker } from './forked-sandbox.ts';
-import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
-import { attachmentName, liveAttachments } from './shell/attachments.ts';
-import { forkerCommand, makeRunDirectory } from './shell/run-directory.ts';
-import { fileStateStore, memoryStateStore } from './shell/state-store.ts';
+import { pathsIn } from './sandbox-directory.ts';
+import { forkerCommand } from './shell/run-directory.ts';
+import { listTied, openTied, type TiedProcess } from './tied-sandbox.ts';
+import { unenforcedLimits } from './unenforced-limits.ts';
 
 const noIsolation = 'local runs commands on the host itself';
-const unlimited = { enforced: false, how: `not enforced: ${noIsolation}` };
+const unlimited = { enforced: false, how: noIsolation };
 const limits: Enforcement = { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: unlimited };
 
 /** The few variables a program on the host cannot do without. */
@@ -58,56 +55,19 @@ class LocalBackend implements Backend {
     return { usable: false, code: 'backend/unavailable', reason: 'bash 5 or newer is not installed', fix: 'apt-get install bash coreutils' };
   }
 
-  async open(spec: SandboxSpec, _listener: unknown, signal?: AbortSignal): Promise<OpenSandbox> {
-    await makeSandboxDirectory(spec);
-    const paths = pathsIn(spec.directory);
-    liveAttachments(paths.run);
-    const runDirectory = join(paths.run, attachmentName());
-    const workdir = spec.workdir ?? paths.workspace;
-    await mkdir(workdir, { recursive: true });
-    await makeRunDirectory(runDirectory);
-    const [program = 'bash', ...args] = forkerCommand(runDirectory, 0);
-    const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
-    const ended = Promise.race([once(child, 'exit'), once(child, 'error')]).then(
-      () => 'the shells of this session were ended',
-      (error: Error) => error.message,
-    );
-    child.unref();
-    const end = async (): Promise<void> => {
-      await ended;
-      await removeTree(runDirectory);
-      if (!spec.persistent) await removeTree(spec.directory);
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
+    const workdir = spec.workdir ?? pathsIn(spec.directory).workspace;
+    const start = async (runDirectory: string): Promise<TiedProcess> => {
+      const [program = '', ...args] = forkerCommand(runDirectory, 0);
+      const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
+      return { child, kill: () => child.kill('SIGKILL'), release: async () => undefined };
     };
-    try {
-      return await attachToForker(
-        {
-          name: spec.name,
-          runDirectory,
-          workdir,
-          ended,
-          end: async () => {
-            if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-            await end();
-          },
-          // The forker ends what it started when it notices that nobody is attached any more.
-          close: end,
-          destroy: () => removeTree(spec.directory),
-        },
-        spec.persistent ? fileStateStore(paths.state) : memoryStateStore(),
-        signal,
-      );
-    } catch (error) {
-      throw new HermeticError('sandbox/open-failed', `The local shell could not be started: ${(error as Error).message}`, { cause: error });
-    }
+    return await openTied({ spec, workdir, start }, signal);
   }
 
-  async list(): Promise<Remains[]> {
-    const records = await listRecords(join(this.#context.sandboxesDirectory, this.kind));
-    return records.map((record) => ({
-      ...record,
-      state: liveAttachments(pathsIn(record.directory).run).length > 0 ? 'running' : 'stopped',
-      destroy: () => removeTree(record.directory),
-    }));
+  list(): Promise<Remains[]> {
+    return listTied(join(this.#context.sandboxesDirectory, this.kind));
   }
 
   /** Security: an allowlist. The gateway's own environment holds its keys. */

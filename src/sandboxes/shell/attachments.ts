@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const pattern = /^(\d+)-(\d+)-[0-9a-f]+$/;
 
@@ -11,21 +12,68 @@ export function attachmentName(): string {
 
 /** Directories in `runDirectory` of processes that still run, ours included. Those of dead ones are removed. */
 export function liveAttachments(runDirectory: string): string[] {
-  return readdirSync(runDirectory).filter((name) => {
-    const [, pid, started] = pattern.exec(name) ?? [];
-    if (!pid) return false;
-    if (startTime(Number(pid)) === started) return true;
+  return entries(runDirectory).filter((name) => {
+    if (!pattern.test(name)) return false;
+    if (isAlive(name)) return true;
     rmSync(join(runDirectory, name), { recursive: true, force: true });
     return false;
   });
 }
 
+/** Only one process at a time does `action` to this sandbox; a lock whose process is dead does not count. */
+export async function withSandboxLock<T>(directory: string, signal: AbortSignal | undefined, action: () => Promise<T>): Promise<T> {
+  const lock = join(directory, 'lock');
+  const own = `${lock}.${attachmentName()}`;
+  writeFileSync(own, attachmentName(), { mode: 0o600 });
+  try {
+    while (!linked(own, lock)) {
+      if (!isAlive(contentOf(lock))) rmSync(lock, { force: true });
+      await sleep(20, undefined, { signal });
+    }
+    try {
+      return await action();
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+function linked(own: string, lock: string): boolean {
+  try {
+    linkSync(own, lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function isAlive(name: string): boolean {
+  const [, pid, started] = pattern.exec(name) ?? [];
+  return pid !== undefined && startTime(Number(pid)) === started;
+}
+
+/** Empty when it has just gone. */
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function entries(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
 /** In clock ticks since boot; undefined when there is no such process. */
 function startTime(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  } catch {
-    return undefined;
-  }
+  const stat = contentOf(`/proc/${pid}/stat`);
+  return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }

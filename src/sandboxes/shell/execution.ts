@@ -57,7 +57,10 @@ export class Execution implements ExecHandle {
         this.#exiting = record.code;
         return;
       case 'completed':
-        return this.#finish({ kind: 'exited', code: record.code });
+        // What went through a terminal is all there only when its program has ended.
+        if (!this.#reportsStateFirst) return this.#finish({ kind: 'exited', code: record.code });
+        this.#exiting = record.code;
+        return;
       case 'status':
         return this.#finish(this.#judge(record.code, record.killed));
       case 'no-room':

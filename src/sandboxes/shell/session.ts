@@ -60,17 +60,18 @@ export class ShellSession {
   /** The first shell tells what the sandbox itself puts into a shell; what sessions change is relative to that. */
   async #start(): Promise<void> {
     await this.#spawner.prepare();
-    await new Promise<void>((resolve, reject) => {
-      const waiting = this.#spawn('base', (record) => {
-        if (record.kind === 'dump') this.#base = withoutDirectory(parseDump(record.dump));
-        if (record.kind === 'ready') resolve();
-        if (record.kind === 'status') reject(new Error(`the first shell ended with code ${record.code}`));
-      });
-      waiting.restored = new Map();
-      this.#warm = waiting;
-      this.#spawner.ended.then((reason) => reject(new Error(reason)));
+    const started = Promise.withResolvers<State>();
+    let base: State = new Map();
+    // This shell goes on to run a command, whose state is not the sandbox's: settling twice changes nothing.
+    this.#warm = this.#spawn('base', (record) => {
+      if (record.kind === 'dump') base = withoutDirectory(parseDump(record.dump));
+      if (record.kind === 'ready') started.resolve(base);
+      if (record.kind === 'status') started.reject(new Error(`the first shell ended with code ${record.code}`));
+      if (record.kind === 'no-room') started.reject(new Error('its process limit leaves no room for a shell'));
     });
-    if (this.#warm) this.#warm.restored = this.#base;
+    this.#spawner.ended.then((reason) => started.reject(new Error(reason)));
+    this.#base = await started.promise;
+    this.#warm.restored = this.#base;
   }
 
   #state(): State {

@@ -1,0 +1,223 @@
+import { join } from 'node:path';
+import type { Driver } from '../../core/driver.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
+import type { BackendContext } from '../context.ts';
+import { attachToForker } from '../forked-sandbox.ts';
+import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
+import { forkerCommand, guestVersion, makeRunDirectory } from '../shell/run-directory.ts';
+import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
+import { unenforcedLimits } from '../unenforced-limits.ts';
+import { type ContainerBody, containerBody, runDirectoryInside, workspaceInside } from './container.ts';
+import { findEngine } from './discover.ts';
+import type { Engine } from './engine.ts';
+import { ensureImage, findImage } from './image.ts';
+import { launchContainer } from './launch.ts';
+import { limitEnforcement } from './limits.ts';
+import { resolveMounts } from './mounts.ts';
+import { removeForeignFiles } from './remove-files.ts';
+import { storageSupport } from './storage.ts';
+
+export const docker: Driver<BackendContext, Backend> = {
+  kind: 'docker',
+  summary: 'A hardened container of any image, kept for the session with what was installed in it.',
+  create: (context) => new DockerBackend(context),
+};
+
+class DockerBackend implements Backend {
+  readonly kind = 'docker';
+  readonly traits = {
+    isolation: 'container',
+    disposable: true,
+    durable: true,
+    honours: {
+      image: true,
+      mounts: true,
+      'host-user': true,
+      'network-none': true,
+      'network-restricted': 'docker cannot restrict the network of a sandbox yet',
+      'network-open': true,
+      ephemeral: true,
+    },
+  } as const;
+  readonly #context: BackendContext;
+  #found: Promise<Engine> | undefined;
+
+  constructor(context: BackendContext) {
+    this.#context = context;
+  }
+
+  /** Looked for again after it was not found. */
+  #engine(): Promise<Engine> {
+    this.#found ??= findEngine({ environment: this.#context.environment, dockerHost: this.#context.docker.host }).catch((error: unknown) => {
+      this.#found = undefined;
+      throw error;
+    });
+    return this.#found;
+  }
+
+  async check(): Promise<Check> {
+    try {
+      const engine = await this.#engine();
+      const info = await engine.info();
+      const image = await findImage(engine, this.#context.docker.image);
+      const notes = image ? [] : [`The image ${this.#context.docker.image} is not there yet; it is pulled on first use.`];
+      const storage = image ? await storageSupport(engine, image.id, 1024) : { enforced: false, how: 'unknown until the image is there' };
+      if (image) await this.#runTrue(engine, image.id);
+      const summary = `engine ${info.ServerVersion} at ${engine.where}, image ${this.#context.docker.image}`;
+      return { usable: true, summary, limits: limitEnforcement(info, storage), notes };
+    } catch (error) {
+      const failure = error instanceof HermeticError ? error : undefined;
+      const reason = (error as Error).message;
+      const fix = failure?.hint ?? 'See the log of the engine.';
+      switch (failure?.code) {
+        case 'backend/not-installed':
+        case 'backend/not-running':
+        case 'backend/not-permitted':
+          return { usable: false, code: failure.code, reason, fix };
+        default:
+          return { usable: false, code: 'backend/unavailable', reason, fix };
+      }
+    }
+  }
+
+  async #runTrue(engine: Engine, image: string): Promise<void> {
+    const { installation, docker: settings } = this.#context;
+    const body = {
+      Image: image,
+      Entrypoint: ['true'],
+      Labels: { 'hermetic.installation': installation, 'hermetic.probe': 'true' },
+      HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], ...(settings.runtime && { Runtime: settings.runtime }) },
+    } as unknown as ContainerBody;
+    const id = await launchContainer(engine, `hermetic-probe-${crypto.randomUUID().slice(0, 8)}`, body);
+    try {
+      const { exitCode, reason } = await engine.wait(id);
+      if (exitCode !== 0) throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
+    } finally {
+      await engine.remove(id);
+    }
+  }
+
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    const engine = await this.#engine();
+    await makeSandboxDirectory(spec);
+    try {
+      return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, spec, listener, signal));
+    } catch (error) {
+      if (!spec.persistent) await removeTree(spec.directory);
+      throw error;
+    }
+  }
+
+  async #openLocked(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+    const name = `hermetic-${spec.name}`;
+    const paths = pathsIn(spec.directory);
+    const body = await this.#body(engine, spec, listener, signal);
+    let found = await engine.inspect(name, { signal });
+    if (found && found.labels['hermetic.spec'] !== body.Labels['hermetic.spec']) {
+      if (found.running && liveAttachments(paths.run).length > 0) {
+        throw new HermeticError('sandbox/in-use', `The sandbox of ${spec.session} is in use and has other settings than the ones asked for.`, {
+          hint: 'Wait until it is free, or use another session.',
+        });
+      }
+      listener.notice('The settings of this sandbox have changed: its container is replaced. Its files stay.');
+      await engine.remove(found.id);
+      found = undefined;
+    }
+    let id = found?.id;
+    if (id === undefined || !found?.running) {
+      await makeRunDirectory(paths.run);
+      if (id === undefined) id = await launchContainer(engine, name, body, signal);
+      else await engine.start(id, { signal });
+    }
+    return await this.#attach(engine, id, spec, signal);
+  }
+
+  async #attach(engine: Engine, id: string, spec: SandboxSpec, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+    const paths = pathsIn(spec.directory);
+    const waiting = new AbortController();
+    const ended = engine.wait(id, { signal: waiting.signal }).then(
+      ({ reason }) => reason,
+      (error: Error) => error.message,
+    );
+    const remove = async (): Promise<void> => {
+      await engine.remove(id);
+      if (!spec.persistent) await this.#removeFiles(engine, spec.directory, spec.image);
+    };
+    const forker = {
+      name: spec.name,
+      runDirectory: paths.run,
+      workdir: spec.workdir ?? workspaceInside,
+      ended,
+      end: () => (spec.persistent ? engine.kill(id) : remove()),
+      close: async () => {
+        waiting.abort();
+        if (!spec.persistent) await remove();
+      },
+      destroy: async () => {
+        await engine.remove(id);
+        await this.#removeFiles(engine, spec.directory, spec.image);
+      },
+    };
+    const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
+    try {
+      return await attachToForker(forker, store, signal);
+    } catch (error) {
+      // Whatever keeps a shell from starting in it, a new container may be better.
+      await engine.remove(id);
+      signal?.throwIfAborted();
+      throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${(error as Error).message}`, {
+        hint: 'The image needs bash 5 or newer and coreutils.',
+        cause: error,
+      });
+    }
+  }
+
+  async #body(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<ContainerBody> {
+    const { docker: settings, installation } = this.#context;
+    const image = await ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal });
+    const info = await engine.info({ signal });
+    const storage =
+      spec.limits.diskMb > 0 ? await storageSupport(engine, image.id, spec.limits.diskMb) : { enforced: false, how: 'not asked for' };
+    for (const sentence of unenforcedLimits(spec.limits, limitEnforcement(info, storage))) listener.notice(sentence);
+    const paths = pathsIn(spec.directory);
+    const hostUser = process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined;
+    return containerBody({
+      spec: { ...spec, mounts: await resolveMounts(spec.mounts, engine.address) },
+      installation,
+      imageId: image.id,
+      guestVersion: await guestVersion(),
+      runDirectory: paths.run,
+      workspace: paths.workspace,
+      home: paths.home,
+      guestCommand: forkerCommand(runDirectoryInside, spec.idleSeconds),
+      hostUser,
+      runtime: settings.runtime,
+      storageLimited: storage.enforced,
+      extraArgs: settings.extraArgs,
+    });
+  }
+
+  async #removeFiles(engine: Engine, directory: string, image: string | undefined): Promise<void> {
+    await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
+  }
+
+  async list(): Promise<Remains[]> {
+    const records = await listRecords(join(this.#context.sandboxesDirectory, this.kind));
+    const engine = await this.#engine().catch(() => undefined);
+    const containers = engine ? await engine.list({ 'hermetic.installation': this.#context.installation }) : [];
+    return records.map((record) => {
+      const container = containers.find((one) => one.labels['hermetic.name'] === record.name);
+      return {
+        ...record,
+        state: container?.running ? 'running' : 'stopped',
+        destroy: async () => {
+          const found = await this.#engine();
+          await found.remove(`hermetic-${record.name}`);
+          await this.#removeFiles(found, record.directory, record.image);
+        },
+      };
+    });
+  }
+}

@@ -1,0 +1,79 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { HermeticError } from '../core/errors.ts';
+import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import { attachToForker } from './forked-sandbox.ts';
+import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
+import { attachmentName, liveAttachments } from './shell/attachments.ts';
+import { makeRunDirectory } from './shell/run-directory.ts';
+import { fileStateStore, memoryStateStore } from './shell/state-store.ts';
+
+/** A process that runs the forker, and is a sandbox or makes one. */
+export interface TiedProcess {
+  child: ChildProcess;
+  /** Ends it when letting go of it is not enough. */
+  kill(): void;
+  /** Called when the child has ended. */
+  release(): Promise<void>;
+}
+
+export interface TiedOptions {
+  spec: SandboxSpec;
+  workdir: string;
+  /** Starts the forker on this run directory. Leaves nothing behind when it throws. */
+  start(runDirectory: string): Promise<TiedProcess>;
+}
+
+/** A sandbox of processes of this machine that lives as long as this program. Only its files and its state return. */
+export async function openTied({ spec, workdir, start }: TiedOptions, signal?: AbortSignal): Promise<OpenSandbox> {
+  await makeSandboxDirectory(spec);
+  const paths = pathsIn(spec.directory);
+  const runDirectory = join(paths.run, attachmentName());
+  const removeFiles = (): Promise<void> => removeTree(spec.persistent ? runDirectory : spec.directory);
+  liveAttachments(paths.run);
+  try {
+    await makeRunDirectory(runDirectory);
+    signal?.throwIfAborted();
+    const { child, kill, release } = await start(runDirectory);
+    const ended = endOf(child);
+    const close = async (): Promise<void> => {
+      child.ref();
+      await ended;
+      await release();
+      await removeFiles();
+    };
+    const end = async (): Promise<void> => {
+      kill();
+      await close();
+    };
+    const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
+    const destroy = (): Promise<void> => removeTree(spec.directory);
+    // The forker ends, with all it started, when it notices that nobody is attached any more.
+    return await attachToForker({ name: spec.name, runDirectory, workdir, ended, end, close, destroy }, store, signal);
+  } catch (error) {
+    await removeFiles();
+    signal?.throwIfAborted();
+    if (error instanceof HermeticError) throw error;
+    throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Nothing of the child keeps this program running. */
+function endOf(child: ChildProcess): Promise<string> {
+  child.unref();
+  for (const stream of child.stdio) (stream as { unref?(): void } | null | undefined)?.unref?.();
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve('its process was ended');
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve('its process was ended'));
+    child.once('error', (error) => resolve(error.message));
+  });
+}
+
+export async function listTied(backendDirectory: string): Promise<Remains[]> {
+  const records = await listRecords(backendDirectory);
+  return records.map((record) => ({
+    ...record,
+    state: liveAttachments(pathsIn(record.directory).run).length > 0 ? 'running' : 'stopped',
+    destroy: () => removeTree(record.directory),
+  }));
+}
