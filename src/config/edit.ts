@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import { HermeticError } from '../core/errors.ts';
+import { replaceFile } from '../lib/replace-file.ts';
+import { scalarFromText } from './environment-layer.ts';
+import { complaintsAbout, throwProblems, unknownKeyError } from './explain.ts';
+import { type ConfigKey, findKey } from './keys.ts';
+import { spliceIn, spliceOut } from './splice.ts';
+import { parseYaml, readYamlLayer } from './yaml-layer.ts';
+
+type Values = Record<string, Record<string, unknown>>;
+
+/** Sets one key in a config.yaml, making the file when there is none. Writes only a file that would load as a whole. */
+export function setKey(file: string, name: string, text: string): void {
+  const key = findKey(name);
+  if (!key) throw unknownKeyError(name);
+  const value = valueFromText(key, text);
+  const [first, ...others] = complaintsAbout(key, value);
+  if (first) throw new HermeticError(first.code, [first, ...others].map((complaint) => complaint.sentence).join('\n'));
+  edit(file, (before = '') => {
+    const wanted = valuesOf(before);
+    wanted[key.section] = { ...wanted[key.section], [key.key]: value };
+    return { after: spliceIn(before, key.section, key.key, value), wanted };
+  });
+}
+
+/** Takes one key out of a config.yaml, also one that does not exist by now. false when the file does not set it. */
+export function unsetKey(file: string, name: string): boolean {
+  const [section = '', key = ''] = name.split(/\.(.*)/s);
+  let found = false;
+  edit(file, (before) => {
+    const wanted = valuesOf(before ?? '');
+    found = Object.hasOwn(wanted[section] ?? {}, key);
+    if (!found && !findKey(name)) throw unknownKeyError(name);
+    if (before === undefined || !found) return undefined;
+    delete wanted[section]?.[key];
+    return { after: spliceOut(before, section, key), wanted };
+  });
+  return found;
+}
+
+interface Edit {
+  /** undefined: the text could not be changed. */
+  after: string | undefined;
+  /** What the file must say afterwards, and nothing else. */
+  wanted: Values;
+}
+
+function edit(file: string, change: (before: string | undefined) => Edit | undefined): void {
+  try {
+    replaceFile(file, { mode: 0o600 }, (before) => {
+      throwProblems(readYamlLayer(before ?? '', file).problems.filter((problem) => problem.code === 'config/bad-yaml'));
+      const result = change(before);
+      if (!result) return undefined;
+      const after = result.after ?? '';
+      const { problems } = readYamlLayer(after, file);
+      const asWanted = result.after !== undefined && !problems.some((problem) => problem.code === 'config/bad-yaml');
+      if (!asWanted || !isDeepStrictEqual(withoutEmpty(valuesOf(after)), withoutEmpty(result.wanted))) {
+        throw new HermeticError('config/bad-value', `${file} is written in a way that cannot be changed from here without changing more.`, {
+          hint: 'Edit the file by hand, then run `hermetic config check`.',
+        });
+      }
+      throwProblems(problems);
+      return after;
+    });
+  } catch (error) {
+    if (error instanceof HermeticError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HermeticError('config/unreadable', `${file} was not changed: ${reason}.`, { cause: error });
+  }
+}
+
+function valuesOf(text: string): Values {
+  const values: unknown = parseYaml(text).toJS();
+  return isRecord(values) ? (values as Values) : {};
+}
+
+/** An empty section says as much as none. */
+function withoutEmpty(values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, section]) => !(section === null || (isRecord(section) && Object.keys(section).length === 0))),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Lists and maps are YAML, and so also JSON. Text needs no quotes, whatever it looks like. */
+function valueFromText(key: ConfigKey, text: string): unknown {
+  if (!(key.kind instanceof z.ZodArray || key.kind instanceof z.ZodRecord)) return scalarFromText(key, text);
+  const document = parseYaml(text);
+  if (document.errors.length === 0) return document.toJS();
+  throw new HermeticError('config/bad-value', `${key.name} must be ${key.notes.expects}, written as JSON or YAML.`);
+}

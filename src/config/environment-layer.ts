@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { nearest } from '../lib/nearest.ts';
+import { complaintsAbout, didYouMean, type Place, problemAt } from './explain.ts';
+import { type ConfigKey, configKeys, configSections } from './keys.ts';
+import type { Layer, Origin } from './setting.ts';
+
+/** A set of environment variables, such as `process.env`. Only the configuration reads one. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the keys set by variables. Blank counts as unset. */
+export function readEnvironmentLayer(
+  environment: Environment,
+  origin: (variable: string) => Origin,
+  placeOf: (variable: string) => Place,
+): Layer {
+  const layer: Layer = { settings: [], problems: [] };
+  for (const key of configKeys) {
+    const text = environment[key.variable];
+    if (text === undefined || text.trim() === '') continue;
+    const place = placeOf(key.variable);
+    const value = valueOfVariable(key, text);
+    if (value === notJson) {
+      const sentence = `${key.name} must be ${key.notes.expects}, written as JSON, and this is not JSON.`;
+      layer.problems.push(problemAt(place, 'config/bad-value', sentence, { key: key.name }));
+      continue;
+    }
+    const complaints = complaintsAbout(key, value);
+    for (const { code, sentence } of complaints) layer.problems.push(problemAt(place, code, sentence, { key: key.name }));
+    if (complaints.length === 0) layer.settings.push({ key, value, origin: origin(key.variable) });
+  }
+  layer.problems.push(...unknownVariables(environment, placeOf));
+  return layer;
+}
+
+/**
+ * Variables that start like ours and are not. A stray `TERMINAL_…` is left alone: terminal emulators and other programs use such
+ * names too.
+ */
+function unknownVariables(environment: Environment, placeOf: (variable: string) => Place) {
+  const known = new Set(configKeys.map((key) => key.variable));
+  return Object.entries(environment).flatMap(([variable, text]) => {
+    const section = configSections.find(({ name }) => variable.startsWith(`HERMETIC_${name.toUpperCase()}_`));
+    if (!section || known.has(variable) || !text?.trim()) return [];
+    const leaf = variable.slice(`HERMETIC_${section.name}_`.length).toLowerCase();
+    const meant = nearest(
+      leaf,
+      section.keys.map((key) => key.key),
+    );
+    const suggestion = section.keys.find((key) => key.key === meant)?.variable;
+    const sentence = `no key of ${section.name} has this variable.${didYouMean(suggestion)}`;
+    return [problemAt(placeOf(variable), 'config/unknown-key', sentence, { key: `${section.name}.${leaf}` })];
+  });
+}
+
+const notJson = Symbol('not JSON');
+
+/** A text that is not what the key's kind looks like is given back as it is, for the schema to refuse. */
+function valueOfVariable(key: ConfigKey, text: string): unknown {
+  if (!(key.kind instanceof z.ZodArray || key.kind instanceof z.ZodRecord)) return scalarFromText(key, text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text, which may be a secret.
+    return notJson;
+  }
+}
+
+const yes = ['true', 'yes', 'on', '1'];
+const no = ['false', 'no', 'off', '0'];
+
+/** Reads text as the key's kind of scalar: text stays text, whatever it looks like. */
+export function scalarFromText(key: ConfigKey, text: string): unknown {
+  const trimmed = text.trim();
+  if (key.kind instanceof z.ZodNumber) return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text;
+  if (key.kind instanceof z.ZodBoolean) return yes.includes(trimmed.toLowerCase()) || (no.includes(trimmed.toLowerCase()) ? false : text);
+  return key.kind instanceof z.ZodEnum ? trimmed : text;
+}

@@ -1,0 +1,101 @@
+import type * as z from 'zod';
+import { type ErrorCode, HermeticError } from '../core/errors.ts';
+import { nearest } from '../lib/nearest.ts';
+import { type ConfigKey, findSection, nearestKey, notesAt } from './keys.ts';
+
+/** Where something was said: a position in a file, a variable of the environment, or both for `.env`. */
+export interface Place {
+  file?: string;
+  line?: number;
+  column?: number;
+  variable?: string;
+}
+
+export interface Problem extends Place {
+  code: ErrorCode;
+  key?: string;
+  /** A sentence that starts with the place. Never contains the value of a secret. */
+  message: string;
+  hint?: string;
+}
+
+export interface Complaint {
+  code: ErrorCode;
+  /** Inside the key's value. */
+  path: readonly PropertyKey[];
+  sentence: string;
+}
+
+export function problemAt(place: Place, code: ErrorCode, sentence: string, more: { key?: string; hint?: string } = {}): Problem {
+  const position = [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
+  const where = [position || 'environment', place.variable].filter((part) => part !== undefined).join(': ');
+  return { code, ...place, ...more, message: `${where}: ${sentence}` };
+}
+
+/** All problems as one error, one per line. */
+export function problemsError(problems: readonly [Problem, ...Problem[]]): HermeticError {
+  const hints = new Set(problems.map((problem) => problem.hint).filter((hint) => hint !== undefined));
+  return new HermeticError(problems[0].code, problems.map((problem) => problem.message).join('\n'), {
+    hint: [...hints].join('\n') || undefined,
+  });
+}
+
+export function throwProblems(problems: readonly Problem[]): void {
+  const [first, ...others] = problems;
+  if (first) throw problemsError([first, ...others]);
+}
+
+/** What is wrong with a value for this key; empty when nothing is. */
+export function complaintsAbout(key: ConfigKey, value: unknown): Complaint[] {
+  const result = key.schema.safeParse(value);
+  return result.success ? [] : result.error.issues.map((issue) => complain(key, value, issue));
+}
+
+function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Complaint {
+  if (issue.code === 'invalid_key') {
+    const name = String(issue.path.at(-1)).replace(/=.*/s, '');
+    const sentence = `${key.name} must be ${key.notes.expects}, and ${JSON.stringify(name)} is not such a name.`;
+    return { code: 'config/bad-value', path: issue.path, sentence };
+  }
+  const { expects, quiet, code } = notesAt(key, issue.path);
+  const found = issue.path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value);
+  const label = key.name + issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
+  const reason = issue.code === 'custom' && issue.message !== 'Invalid input' ? `: ${issue.message}` : '';
+  const meant = issue.code === 'invalid_value' && typeof found === 'string' ? nearest(found, issue.values.map(String)) : undefined;
+  return {
+    code: code && typeof found === 'string' ? code : 'config/bad-value',
+    path: issue.path,
+    sentence: `${label} must be ${expects}, not ${describe(found, quiet)}${reason}.${didYouMean(meant)}`,
+  };
+}
+
+export function unknownKey(place: Place, name: string): Problem {
+  return problemAt(place, 'config/unknown-key', unknownKeySentence(name), { key: name, hint: listHint });
+}
+
+export function unknownKeyError(name: string): HermeticError {
+  return new HermeticError('config/unknown-key', unknownKeySentence(name), { hint: listHint });
+}
+
+export const listHint = 'docs/config.md lists every key.';
+
+function unknownKeySentence(name: string): string {
+  return `${name} is ${findSection(name) ? 'a section, not' : 'not'} a key.${didYouMean(nearestKey(name))}`;
+}
+
+export function didYouMean(name: string | undefined): string {
+  return name === undefined ? '' : ` Did you mean ${name}?`;
+}
+
+const longestQuote = 60;
+
+function describe(value: unknown, quiet = false): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a map';
+  // Security: the value may be a secret that somebody put in the wrong place.
+  if (quiet) return 'what was found (not shown, it may be a secret)';
+  if (value === '') return 'empty text';
+  if (typeof value !== 'string') return String(value);
+  return JSON.stringify(value.length > longestQuote ? `${value.slice(0, longestQuote)}…` : value);
+}

@@ -1,0 +1,84 @@
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { HermeticError } from '../core/errors.ts';
+import type { Environment } from './environment-layer.ts';
+
+export interface Home {
+  /** `HERMETIC_HOME` */
+  directory: string;
+  /** What `~` means. */
+  userHome: string;
+  files: { config: string; dotenv: string };
+}
+
+export interface HomeRequest {
+  environment: Environment;
+  /** Instead of what the environment says. */
+  home?: string | undefined;
+}
+
+export function findHome({ environment, home }: HomeRequest): Home {
+  const userHome = environment.HOME || homedir();
+  const named = home ?? environment.HERMETIC_HOME?.trim();
+  const directory = named ? resolve(expandPath(named, { '~/': userHome })) : join(userHome, '.hermetic');
+  return { directory, userHome, files: { config: join(directory, 'config.yaml'), dotenv: join(directory, '.env') } };
+}
+
+/** Replaces the first prefix, such as `~/`, that the path starts with. */
+export function expandPath(path: string, prefixes: Readonly<Record<string, string>>): string {
+  for (const [prefix, directory] of Object.entries(prefixes)) {
+    if (path.startsWith(prefix)) return join(directory, path.slice(prefix.length));
+  }
+  return path;
+}
+
+const emptyDotenv = '# Secrets, one NAME=value per line. Nobody else may read this file: keep it at mode 600.\n';
+
+/** Makes the home, for its owner alone, when there is none. One that exists is left as it is. */
+export function prepareHome({ directory, files }: Home): void {
+  try {
+    if (mkdirSync(directory, { recursive: true, mode: 0o700 }) === undefined) return;
+  } catch (error) {
+    throw unreadable(directory, 'cannot be made or is not a directory', error, 'Set HERMETIC_HOME to a directory you can write to.');
+  }
+  try {
+    writeFileSync(files.dotenv, emptyDotenv, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    // Another process that starts for the first time at the same moment was quicker.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unreadable(files.dotenv, 'cannot be written', error);
+  }
+}
+
+export interface ReadOptions {
+  /** Refuse a file that anybody but its owner can read or write. */
+  ownerOnly: boolean;
+}
+
+/** The text of a file, or undefined when there is none. */
+export function readTextFile(path: string, { ownerOnly }: ReadOptions): string | undefined {
+  let descriptor: number | undefined;
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return undefined;
+    if (!found.isFile()) throw unreadable(path, 'is not a file');
+    descriptor = openSync(path, 'r');
+    const { mode } = fstatSync(descriptor);
+    if (ownerOnly && process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      const shown = (mode & 0o777).toString(8).padStart(3, '0');
+      throw unreadable(path, `can be read or written by others (mode ${shown})`, undefined, `Run: chmod 600 ${path}`);
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(descriptor));
+  } catch (error) {
+    if (error instanceof HermeticError) throw error;
+    if (error instanceof TypeError) throw unreadable(path, 'is not UTF-8 text', error);
+    throw unreadable(path, 'cannot be read', error);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function unreadable(path: string, what: string, cause?: unknown, hint?: string): HermeticError {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return new HermeticError('config/unreadable', `${path} ${what}${code ? ` (${code})` : ''}.`, { hint, cause });
+}

@@ -1,0 +1,87 @@
+import * as z from 'zod';
+import { nearest } from '../lib/nearest.ts';
+import { type Notes, notes } from './kinds.ts';
+import { configSchema } from './schema.ts';
+
+/** One key of the schema, with everything that loading, listing and documenting need to know. */
+export interface ConfigKey {
+  /** `section.key` */
+  readonly name: string;
+  readonly section: string;
+  readonly key: string;
+  readonly variable: string;
+  readonly description: string;
+  /** undefined: no default, the key may be unset. */
+  readonly fallback: unknown;
+  readonly schema: z.ZodType;
+  /** The schema without its default. */
+  readonly kind: z.ZodType;
+  readonly notes: Notes;
+}
+
+export interface ConfigSection {
+  readonly name: string;
+  readonly description: string;
+  readonly keys: readonly ConfigKey[];
+}
+
+export const configSections: readonly ConfigSection[] = Object.entries(configSchema.shape).map(([name, wrapped]) => {
+  const section = wrapped.unwrap();
+  const keys = Object.entries(section.shape).map(([key, schema]) => describeKey(name, key, schema));
+  return { name, description: section.description ?? '', keys };
+});
+
+export const configKeys: readonly ConfigKey[] = configSections.flatMap((section) => section.keys);
+
+const keysByName = new Map(configKeys.map((key) => [key.name, key]));
+
+export function findKey(name: string): ConfigKey | undefined {
+  return keysByName.get(name);
+}
+
+export function findSection(name: string): ConfigSection | undefined {
+  return configSections.find((section) => section.name === name);
+}
+
+/** The key a person most likely meant by a name that does not exist. */
+export function nearestKey(name: string): string | undefined {
+  const leaf = name.slice(name.lastIndexOf('.') + 1);
+  const elsewhere = configKeys.filter((key) => key.key === leaf);
+  if (elsewhere.length === 1) return elsewhere[0]?.name;
+  return nearest(name, keysByName.keys(), Math.max(2, Math.floor(leaf.length / 3)));
+}
+
+/** What is known about the value at a path inside a key's value: an entry of a list or of a map. */
+export function notesAt(key: ConfigKey, path: readonly PropertyKey[]): Notes {
+  if (path.length === 0) return key.notes;
+  const inner = key.kind instanceof z.ZodArray ? key.kind.element : key.kind instanceof z.ZodRecord ? key.kind.def.valueType : undefined;
+  return (inner && notes.get(inner)) ?? key.notes;
+}
+
+function describeKey(section: string, key: string, schema: z.ZodType): ConfigKey {
+  const kind = withoutDefault(schema);
+  const name = `${section}.${key}`;
+  const known = notes.get(kind);
+  if (!known) throw new Error(`${name} does not say what it expects`);
+  const { description = '', variable } = schema.meta() ?? {};
+  return {
+    name,
+    section,
+    key,
+    variable: typeof variable === 'string' ? variable : variableFor(section, key),
+    description,
+    fallback: schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined,
+    schema,
+    kind,
+    notes: known,
+  };
+}
+
+function variableFor(section: string, key: string): string {
+  const name = `${section}_${key}`.toUpperCase();
+  return section === 'terminal' ? name : `HERMETIC_${name}`;
+}
+
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional ? withoutDefault(schema.unwrap() as z.ZodType) : schema;
+}

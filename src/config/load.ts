@@ -1,0 +1,121 @@
+import { HermeticError } from '../core/errors.ts';
+import { type Dotenv, parseDotenv } from '../lib/dotenv.ts';
+import { type Environment, readEnvironmentLayer } from './environment-layer.ts';
+import { type Problem, problemAt, throwProblems } from './explain.ts';
+import { expandPath, findHome, type Home, type HomeRequest, prepareHome, readTextFile } from './home.ts';
+import { configKeys } from './keys.ts';
+import { type Config, configSchema } from './schema.ts';
+import type { Layer, Origin, Setting } from './setting.ts';
+import { parseVolume } from './volumes.ts';
+import { readYamlLayer } from './yaml-layer.ts';
+
+export interface LoadedConfig {
+  config: Config;
+  /** For every key, by its dotted name. */
+  origins: Readonly<Record<string, Origin>>;
+  home: string;
+  files: Home['files'];
+  /** The process environment over `.env`, without blank variables. Where tokens and forwarded variables get their values. */
+  environment: Readonly<Record<string, string>>;
+}
+
+/**
+ * Environment beats `.env` beats `config.yaml` beats default. Every problem of every layer is reported, also one in a value that
+ * another layer overrides, and then nothing is loaded.
+ */
+export function loadConfig(request: HomeRequest): LoadedConfig {
+  const { home, layers, problems, dotenv } = inspect(request);
+  throwProblems(problems);
+  const winners = new Map<string, Setting>(layers.flatMap((layer) => layer.settings).map((setting) => [setting.key.name, setting]));
+  return {
+    config: assemble(winners, home),
+    origins: Object.fromEntries(configKeys.map(({ name }) => [name, winners.get(name)?.origin ?? { source: 'default' }])),
+    home: home.directory,
+    files: home.files,
+    environment: mergeEnvironments(dotenv, request.environment),
+  };
+}
+
+/** Everything that is wrong with the configuration; empty when it would load. */
+export function checkConfig(request: HomeRequest): Problem[] {
+  return inspect(request).problems;
+}
+
+interface Inspection {
+  home: Home;
+  /** The weakest first. */
+  layers: Layer[];
+  problems: Problem[];
+  dotenv: Environment;
+}
+
+function inspect(request: HomeRequest): Inspection {
+  const home = findHome(request);
+  const problems: Problem[] = [];
+  const attempt = <T>(step: () => T): T | undefined => {
+    try {
+      return step();
+    } catch (error) {
+      if (!(error instanceof HermeticError)) throw error;
+      problems.push({ code: error.code, message: error.message, ...(error.hint !== undefined && { hint: error.hint }) });
+      return undefined;
+    }
+  };
+  attempt(() => prepareHome(home));
+  const yaml = attempt(() => readTextFile(home.files.config, { ownerOnly: false })) ?? '';
+  const dotenv = parseDotenv(attempt(() => readTextFile(home.files.dotenv, { ownerOnly: true })) ?? '');
+  const layers = [
+    readYamlLayer(yaml, home.files.config),
+    readDotenvLayer(dotenv, home.files.dotenv),
+    readProcessLayer(request.environment),
+  ];
+  problems.push(...layers.flatMap((layer) => layer.problems));
+  return { home, layers, problems, dotenv: valuesOf(dotenv) };
+}
+
+function readProcessLayer(environment: Environment): Layer {
+  return readEnvironmentLayer(
+    environment,
+    (variable) => ({ source: 'environment', variable }),
+    (variable) => ({ variable }),
+  );
+}
+
+function readDotenvLayer(dotenv: Dotenv, file: string): Layer {
+  const lineOf = new Map(dotenv.entries.map((entry) => [entry.name, entry.line]));
+  const layer = readEnvironmentLayer(
+    valuesOf(dotenv),
+    (variable) => ({ source: '.env', variable, line: lineOf.get(variable) ?? 1 }),
+    (variable) => ({ file, line: lineOf.get(variable) ?? 1, variable }),
+  );
+  const mistakes = dotenv.mistakes.map(({ line, reason }) => problemAt({ file, line }, 'config/bad-value', `${reason}.`));
+  return { ...layer, problems: [...mistakes, ...layer.problems] };
+}
+
+function valuesOf(dotenv: Dotenv): Record<string, string> {
+  return Object.fromEntries(dotenv.entries.map(({ name, value }) => [name, value]));
+}
+
+function mergeEnvironments(...environments: readonly Environment[]): Record<string, string> {
+  const entries = environments.flatMap((environment) => Object.entries(environment));
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1].trim() !== ''));
+}
+
+function assemble(settings: ReadonlyMap<string, Setting>, home: Home): Config {
+  const values: Record<string, Record<string, unknown>> = {};
+  for (const { key, value } of settings.values()) {
+    values[key.section] ??= {};
+    Object.assign(values[key.section] ?? {}, { [key.key]: value });
+  }
+  return expandPaths(configSchema.parse(values), home);
+}
+
+/** Paths of the host become absolute here, once, so that nobody else has to know what `~` means. */
+function expandPaths(config: Config, home: Home): Config {
+  const expand = (path: string) => expandPath(path, { '~/': home.userHome, '$HERMETIC_HOME/': home.directory });
+  const { terminal } = config;
+  terminal.sandbox_dir = expand(terminal.sandbox_dir);
+  if (terminal.ssh_key !== undefined) terminal.ssh_key = expand(terminal.ssh_key);
+  terminal.docker_volumes = terminal.docker_volumes.map((entry) => entry.replace(parseVolume(entry).source, expand));
+  return config;
+}

@@ -1,0 +1,27 @@
+import * as z from 'zod';
+import { codeExecution, model, security, toolOutput } from './sections/agent.ts';
+import { discord, signal, slack, telegram, web, whatsapp } from './sections/channels.ts';
+import { approvals, gateway } from './sections/gateway.ts';
+import { terminal } from './sections/terminal.ts';
+
+export { backendNames } from './backend-names.ts';
+export { parseVolume } from './volumes.ts';
+
+/** The only definition of the configuration. Loading, editing, listing and the reference are derived from it. */
+export const configSchema = z.strictObject({
+  terminal: terminal.prefault({}),
+  gateway: gateway.prefault({}),
+  approvals: approvals.prefault({}),
+  code_execution: codeExecution.prefault({}),
+  tool_output: toolOutput.prefault({}),
+  security: security.prefault({}),
+  model: model.prefault({}),
+  telegram: telegram.prefault({}),
+  discord: discord.prefault({}),
+  slack: slack.prefault({}),
+  whatsapp: whatsapp.prefault({}),
+  signal: signal.prefault({}),
+  web: web.prefault({}),
+});
+
+export type Config = z.output<typeof configSchema>;

@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import { choice, flag, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
+
+export const codeExecution = z
+  .strictObject({
+    timeout: seconds().default(300).describe('How long a script may run.'),
+    max_tool_calls: wholeNumber('a whole number', 0).default(50).describe('How many tool calls a script may make.'),
+    mode: choice(['project', 'strict'])
+      .default('project')
+      .describe("`project` runs in the session's directory with its interpreter, `strict` in an empty directory."),
+  })
+  .describe('Scripts run by execute_code.');
+
+export const toolOutput = z
+  .strictObject({
+    max_bytes: wholeNumber('a whole number of bytes', 1)
+      .default(50_000)
+      .describe('Output a tool gives back. Head and tail are kept, the rest is put into a file in the sandbox.'),
+  })
+  .describe('What tools give back.');
+
+export const security = z
+  .strictObject({
+    redact_secrets: flag().default(true).describe('Replaces known secrets and token formats in output and logs.'),
+  })
+  .describe('Protection against leaks.');
+
+export const model = z
+  .strictObject({
+    provider: choice(['openai-compatible', 'anthropic', 'openai', 'google', 'openrouter', 'ollama'])
+      .optional()
+      .describe('Whose interface to speak. `openai-compatible` works with any base URL.'),
+    model: text('the name of a model').optional().describe("The model's name, as the provider spells it."),
+    base_url: url().optional().describe("Where the provider answers; unset is the provider's own address."),
+    api_key_env: variableName().optional().describe("Variable that holds the API key; unset is the provider's usual name."),
+  })
+  .describe('The language model.');

@@ -1,0 +1,46 @@
+import * as z from 'zod';
+import { flag, listOf, text, url, variableName, wholeNumber } from '../kinds.ts';
+
+function platform(name: string, tokenVariable: string) {
+  return {
+    enabled: flag().default(false).describe(`Connects to ${name}.`),
+    token_env: variableName().default(tokenVariable).describe('Variable that holds the token.'),
+    allowed_users: listOf(text('an id as text, in quotes'), 'user ids, as text in quotes')
+      .default([])
+      .describe('Who may talk without pairing. Empty is nobody.'),
+    allow_all: flag().default(false).describe('Lets everybody talk.'),
+    require_mention: flag().default(true).describe('In groups, listens only to messages that mention it.'),
+    api_root: url().optional().describe("A local server to talk to; unset is the platform's own."),
+  };
+}
+
+export const telegram = z.strictObject(platform('Telegram', 'TELEGRAM_BOT_TOKEN')).describe('Telegram.');
+
+export const discord = z.strictObject(platform('Discord', 'DISCORD_BOT_TOKEN')).describe('Discord.');
+
+export const slack = z
+  .strictObject({
+    ...platform('Slack', 'SLACK_BOT_TOKEN'),
+    app_token_env: variableName().default('SLACK_APP_TOKEN').describe('Variable that holds the app-level token for Socket Mode.'),
+  })
+  .describe('Slack.');
+
+export const whatsapp = z.strictObject(platform('WhatsApp', 'WHATSAPP_TOKEN')).describe('WhatsApp.');
+
+export const signal = z
+  .strictObject({
+    ...platform('Signal', 'SIGNAL_TOKEN'),
+    account: text('a phone number as text, in quotes').optional().describe('Phone number the signal-cli daemon is registered with.'),
+  })
+  .describe('Signal, through a signal-cli daemon at `signal.api_root`.');
+
+export const web = z
+  .strictObject({
+    enabled: flag().default(true).describe('Serves the web page and the HTTP interface.'),
+    host: text('a host name or address').default('127.0.0.1').describe('Address to listen on.'),
+    port: wholeNumber('a port', 0, 65535).default(8642).describe('Port to listen on; 0 takes a free one. The address is printed.'),
+    token_env: variableName()
+      .default('HERMETIC_TOKEN')
+      .describe('Variable that holds the bearer token; when it is empty one is created on first start.'),
+  })
+  .describe('The web page.');

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { backend, choice, listOf, minutes, seconds, text, wholeNumber, word } from '../kinds.ts';
+
+export const gateway = z
+  .strictObject({
+    terminal_backend: backend()
+      .optional()
+      .describe('Backend of every messaging session; unset is `terminal.backend`. The CLI is left alone.'),
+    sandbox_image: word('an image').optional().describe("Image of every messaging session; unset is the backend's image."),
+    sandbox_lifetime: seconds().default(3600).describe("How long a messaging session's sandbox may be idle before it is reclaimed."),
+    sandbox_scope: choice(['session', 'user', 'chat', 'shared']).default('session').describe('Who shares a sandbox.'),
+    busy_mode: choice(['interrupt', 'queue', 'steer']).default('interrupt').describe('What a message does to a turn that is running.'),
+    group_sessions: choice(['per_user', 'shared'])
+      .default('per_user')
+      .describe('Whether people in a group have a session each or one together.'),
+    thread_sessions: choice(['per_user', 'shared'])
+      .default('shared')
+      .describe('Whether people in a thread have a session each or one together.'),
+    session_reset: choice(['idle', 'daily', 'never']).default('idle').describe('When a session starts afresh.'),
+    session_idle_minutes: minutes().default(1440).describe('How long a session may be idle before `idle` resets it.'),
+    max_sandboxes: wholeNumber('a whole number', 1)
+      .default(32)
+      .describe('Sandboxes open at once. Over it, turns wait in line and the user is told.'),
+  })
+  .describe('Messaging sessions.');
+
+export const approvals = z
+  .strictObject({
+    mode: choice(['manual', 'smart', 'off'])
+      .default('manual')
+      .describe('`manual` asks a person, `smart` lets a reviewing model answer for low risks, `off` asks nobody.'),
+    timeout: seconds().default(300).describe('How long a question stays open. No answer is a no.'),
+    cron_mode: choice(['deny', 'approve'])
+      .default('deny')
+      .describe('What becomes of an action that needs a person when a scheduled job asks.'),
+    approvers: listOf(text(), 'user ids, or `admins`').default([]).describe('Who may answer; empty is whoever asked.'),
+  })
+  .describe('Questions to a person before an action.');

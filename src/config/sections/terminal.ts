@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import {
+  amount,
+  backend,
+  choice,
+  flag,
+  hostPath,
+  listOf,
+  notes,
+  seconds,
+  text,
+  variableNames,
+  variables,
+  wholeNumber,
+  word,
+} from '../kinds.ts';
+import { volume } from '../volumes.ts';
+
+const image = 'nikolaik/python-nodejs:python3.11-nodejs20';
+
+export const terminal = z
+  .strictObject({
+    backend: backend().default('auto').meta({
+      description:
+        'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`.',
+      variable: 'TERMINAL_ENV',
+    }),
+    cwd: text('a directory')
+      .optional()
+      .describe("Where a session starts; unset is the backend's own place for work. `.` is where the CLI was started (local only)."),
+    timeout: seconds()
+      .default(180)
+      .describe(
+        'How long one foreground command may run, unless the call says otherwise. Never longer than `terminal.max_foreground_timeout`.',
+      ),
+    max_foreground_timeout: seconds().default(600).describe('The longest time any foreground command may ask for.'),
+    lifetime_seconds: seconds().default(300).describe("How long a CLI session's sandbox may be idle before it is closed."),
+
+    docker_image: word('an image').default(image).describe('Image for the docker and podman backends.'),
+    modal_image: word('an image').default(image).describe('Image for the modal backend.'),
+    daytona_image: word('an image').default(image).describe('Image for the daytona backend.'),
+    singularity_image: word('an image').default(`docker://${image}`).describe('Image for the singularity backend.'),
+    kubernetes_image: word('an image').default(image).describe('Image for the kubernetes backend.'),
+
+    docker_forward_env: variableNames()
+      .default([])
+      .describe(
+        'Variables whose values enter the sandbox, from the environment or `.env`. Naming one here overrides the blocklist of secrets.',
+      ),
+    docker_env: variables().default({}).describe('Variables with fixed values for the sandbox. Listings show the names only.'),
+    docker_volumes: listOf(volume(), 'host:container[:ro|:rw] entries')
+      .default([])
+      .describe('Host directories and files to mount. `~/` is the home of whoever runs Hermetic.'),
+    docker_extra_args: listOf(extraArgument(), 'arguments')
+      .default([])
+      .describe('Further arguments for the engine when it creates the container. Variables belong in `terminal.docker_env`.'),
+    docker_mount_cwd_to_workspace: flag().default(false).describe('Mounts the directory the CLI was started in at `/workspace`.'),
+    docker_run_as_host_user: flag().default(false).describe('Runs commands under the uid and gid of whoever runs Hermetic.'),
+    docker_runtime: word('the name of a runtime').optional().describe("OCI runtime, for example `runsc`; unset is the engine's own."),
+    docker_host: z
+      .string()
+      .regex(/^(unix:\/\/\/[^\s\0]+|tcp:\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5})$/)
+      .register(notes, { expects: 'unix:///path or tcp://host:port' })
+      .optional()
+      .describe('Where the engine listens; unset looks in the usual places.'),
+
+    env_passthrough: variableNames().default([]).describe('Variables to let into the sandbox unless the blocklist of secrets names them.'),
+    credential_files: listOf(credentialFile(), 'paths below the Hermetic home')
+      .default([])
+      .describe('Files of the Hermetic home to mount read-only in the sandbox.'),
+
+    container_cpu: amount('a number of CPUs').default(1).describe('CPUs per sandbox; 0 is no limit.'),
+    container_memory: wholeNumber('a whole number of megabytes', 0).default(5120).describe('Memory per sandbox; 0 is no limit.'),
+    container_disk: wholeNumber('a whole number of megabytes', 0).default(51200).describe('Disk per sandbox; 0 is no limit.'),
+    container_pids: wholeNumber('a whole number', 0).default(256).describe('Processes and threads per sandbox; 0 is no limit.'),
+    container_persistent: flag()
+      .default(true)
+      .describe('Keeps `/workspace` and the home directory for the next time; otherwise they are gone on cleanup.'),
+    network: choice(['none', 'restricted', 'open'])
+      .optional()
+      .describe('What a sandbox can reach. Unset is open for the CLI where the backend can contain it.'),
+    sandbox_dir: hostPath().default('$HERMETIC_HOME/sandboxes').describe('Where sandboxes keep their files on the host.'),
+
+    ssh_host: word('a host name or address').optional().describe('Host of the ssh backend.'),
+    ssh_user: word('a user name').optional().describe('User on that host.'),
+    ssh_port: wholeNumber('a port', 0, 65535).default(22).describe('Port on that host.'),
+    ssh_key: hostPath().optional().describe('Private key file; unset uses the agent and the usual files.'),
+  })
+  .describe('Where and how commands run.');
+
+/** Security: a variable here would put its value into a process list. */
+function extraArgument() {
+  return text()
+    .regex(/^(?!-e|--env\b)/)
+    .register(notes, { expects: 'an argument other than -e, --env and --env-file', quiet: true });
+}
+
+/** Security: symbolic links are resolved where the file is mounted; this keeps out what is wrong on its face. */
+function credentialFile() {
+  return text()
+    .refine((path) => !path.startsWith('/') && !path.startsWith('~') && !path.split('/').includes('..'))
+    .register(notes, { expects: 'a path relative to the Hermetic home, without ..' });
+}

@@ -1,0 +1,22 @@
+import type { Problem } from './explain.ts';
+import type { ConfigKey } from './keys.ts';
+
+/** Where a key's value comes from. */
+export type Origin =
+  | { source: 'default' }
+  | { source: 'config.yaml'; line: number }
+  | { source: '.env'; variable: string; line: number }
+  | { source: 'environment'; variable: string };
+
+export interface Setting {
+  key: ConfigKey;
+  /** As it was written; the schema has accepted it. */
+  value: unknown;
+  origin: Origin;
+}
+
+/** What one source of configuration says. */
+export interface Layer {
+  settings: Setting[];
+  problems: Problem[];
+}

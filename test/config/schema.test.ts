@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { configKeys, configSections, nearestKey } from '../../src/config/keys.ts';
+import { backendNames, configSchema, parseVolume } from '../../src/config/schema.ts';
+import { errorOf } from './scratch.ts';
+
+/** The product contract's table. */
+const contract: Record<string, unknown> = {
+  'terminal.backend': 'auto',
+  'terminal.cwd': undefined,
+  'terminal.timeout': 180,
+  'terminal.max_foreground_timeout': 600,
+  'terminal.lifetime_seconds': 300,
+  'terminal.docker_image': 'nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.modal_image': 'nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.daytona_image': 'nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.singularity_image': 'docker://nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.kubernetes_image': 'nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.docker_forward_env': [],
+  'terminal.docker_env': {},
+  'terminal.docker_volumes': [],
+  'terminal.docker_extra_args': [],
+  'terminal.docker_mount_cwd_to_workspace': false,
+  'terminal.docker_run_as_host_user': false,
+  'terminal.docker_runtime': undefined,
+  'terminal.docker_host': undefined,
+  'terminal.env_passthrough': [],
+  'terminal.credential_files': [],
+  'terminal.container_cpu': 1,
+  'terminal.container_memory': 5120,
+  'terminal.container_disk': 51200,
+  'terminal.container_pids': 256,
+  'terminal.container_persistent': true,
+  'terminal.network': undefined,
+  'terminal.sandbox_dir': '$HERMETIC_HOME/sandboxes',
+  'terminal.ssh_host': undefined,
+  'terminal.ssh_user': undefined,
+  'terminal.ssh_port': 22,
+  'terminal.ssh_key': undefined,
+  'gateway.terminal_backend': undefined,
+  'gateway.sandbox_image': undefined,
+  'gateway.sandbox_lifetime': 3600,
+  'gateway.sandbox_scope': 'session',
+  'gateway.busy_mode': 'interrupt',
+  'gateway.group_sessions': 'per_user',
+  'gateway.thread_sessions': 'shared',
+  'gateway.session_reset': 'idle',
+  'gateway.session_idle_minutes': 1440,
+  'gateway.max_sandboxes': 32,
+  'approvals.mode': 'manual',
+  'approvals.timeout': 300,
+  'approvals.cron_mode': 'deny',
+  'approvals.approvers': [],
+  'code_execution.timeout': 300,
+  'code_execution.max_tool_calls': 50,
+  'code_execution.mode': 'project',
+  'tool_output.max_bytes': 50000,
+  'security.redact_secrets': true,
+  'model.provider': undefined,
+  'model.model': undefined,
+  'model.base_url': undefined,
+  'model.api_key_env': undefined,
+  'telegram.enabled': false,
+  'telegram.token_env': 'TELEGRAM_BOT_TOKEN',
+  'telegram.allowed_users': [],
+  'telegram.allow_all': false,
+  'telegram.require_mention': true,
+  'telegram.api_root': undefined,
+  'discord.token_env': 'DISCORD_BOT_TOKEN',
+  'slack.token_env': 'SLACK_BOT_TOKEN',
+  'whatsapp.enabled': false,
+  'signal.enabled': false,
+  'web.enabled': true,
+  'web.host': '127.0.0.1',
+  'web.port': 8642,
+};
+
+describe('the schema', () => {
+  test.each(Object.entries(contract))('has %s with the default of the product contract', (name, fallback) => {
+    const key = configKeys.find((candidate) => candidate.name === name);
+    expect(key).toBeDefined();
+    expect(key?.fallback).toEqual(fallback);
+  });
+
+  test.each(configKeys.map((key) => [key.name, key] as const))('describes %s and gives it a variable', (_, key) => {
+    expect(key.description).toMatch(/^[\w`].*\.$/);
+    expect(key.notes.expects).not.toBe('');
+    expect(key.variable).toMatch(key.section === 'terminal' ? /^TERMINAL_[A-Z_]+$/ : /^HERMETIC_[A-Z_]+$/);
+  });
+
+  test('gives every key a variable of its own, and terminal.backend the one everybody knows', () => {
+    expect(new Set(configKeys.map((key) => key.variable)).size).toBe(configKeys.length);
+    expect(configKeys.find((key) => key.name === 'terminal.backend')?.variable).toBe('TERMINAL_ENV');
+    expect(configKeys.find((key) => key.name === 'code_execution.max_tool_calls')?.variable).toBe('HERMETIC_CODE_EXECUTION_MAX_TOOL_CALLS');
+  });
+
+  test('describes every section', () => {
+    for (const section of configSections) expect(section.description).toMatch(/\.$/);
+  });
+
+  test('accepts its own defaults', () => {
+    expect(configSchema.parse(configSchema.parse({}))).toEqual(configSchema.parse({}));
+  });
+
+  test('knows every backend', () => {
+    expect(backendNames.join(' ')).toBe('auto local bubblewrap docker podman ssh singularity modal daytona kubernetes vercel');
+  });
+
+  test('suggests a key of the same name in another section before one that looks alike', () => {
+    expect(nearestKey('terminal.sandbox_image')).toBe('gateway.sandbox_image');
+    expect(nearestKey('terminal.bakend')).toBe('terminal.backend');
+    expect(nearestKey('terminal.docker.image')).toBe('terminal.docker_image');
+    expect(nearestKey('terminal.persistent_shell')).toBeUndefined();
+  });
+});
+
+describe('parseVolume', () => {
+  test('takes source, target and mode apart', () => {
+    expect(parseVolume('/data:/mnt/data')).toEqual({ source: '/data', target: '/mnt/data', readOnly: false });
+    expect(parseVolume('/data:/mnt:ro')).toEqual({ source: '/data', target: '/mnt', readOnly: true });
+    expect(parseVolume('/data:/mnt:rw')).toEqual({ source: '/data', target: '/mnt', readOnly: false });
+    expect(parseVolume('~/data:/mnt')).toEqual({ source: '~/data', target: '/mnt', readOnly: false });
+  });
+
+  test.each([
+    ['', 'two or three parts'],
+    ['/data', 'two or three parts'],
+    ['/a:/b:ro:x', 'two or three parts'],
+    [':/b', 'host path is empty'],
+    ['/a:', 'container path is empty'],
+    ['/a::ro', 'container path is empty'],
+    ['data:/b', 'host path is not absolute'],
+    ['~user/x:/b', 'host path is not absolute'],
+    ['/a:b', 'container path is not absolute'],
+    ['/a:/b/../c', 'contains ..'],
+    ['/a:/', 'root of the file system'],
+    ['/a:/./', 'root of the file system'],
+    ['/a:/b:', 'neither ro nor rw'],
+    ['/a:/b:RO', 'neither ro nor rw'],
+    ['/a\0:/b', 'NUL'],
+  ])('refuses %j', (entry, reason) => {
+    const error = errorOf(() => parseVolume(entry));
+    expect(error.code).toBe('config/bad-value');
+    expect(error.message).toContain(reason);
+    expect(error.hint).toContain('host:container');
+  });
+});
