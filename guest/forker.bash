@@ -23,6 +23,8 @@ exec {control}<>"$run/control"
 members() {
   local process limits state
   found=()
+  # Security: anything else could match the word `unlimited`, and with it every process there is.
+  [[ $1 == [0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
   for process in /proc/[0-9]*; do
     limits= state=
     { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
@@ -148,7 +150,7 @@ while :; do
       for mark in "${!attachment_of[@]}"; do
         [[ ${attachment_of[$mark]} == "$attachment" ]] && kill_all "$mark" && unset "attachment_of[$mark]"
       done
-      if ((lease == 0)); then kill_all "${base_of[$attachment]}?????????"; fi
+      if ((lease == 0)); then kill_all "${base_of[$attachment]}[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]"; fi
       unset "base_of[$attachment]"
       ((lease == 0 && ${#base_of[@]} == 0)) && break
       ;;
