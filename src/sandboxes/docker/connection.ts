@@ -50,7 +50,9 @@ export class Connection {
       const message = `The Docker engine at ${this.where} is too old: it speaks API ${version}, and 1.${oldestVersion} is needed.`;
       throw new HermeticError('backend/unavailable', message, { hint: 'Update the Docker engine to 20.10 or newer.' });
     }
-    return `1.${Math.min(minor, newestVersion)}`;
+    const agreed = `1.${Math.min(minor, newestVersion)}`;
+    this.#prefix = Promise.resolve(`/v${agreed}`);
+    return agreed;
   }
 
   /** One call with a JSON answer; `undefined` when the engine answers with nothing. */

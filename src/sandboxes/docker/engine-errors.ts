@@ -67,6 +67,11 @@ const rules: readonly Rule[] = [
     code: 'config/bad-value',
     hint: 'Share the directory in the settings of Docker Desktop: Resources, File sharing.',
   },
+  {
+    matches: /docker-init/i,
+    code: 'backend/unavailable',
+    hint: 'The engine lacks its init program. On Debian and Ubuntu: sudo apt-get install tini',
+  },
   { matches: /client version .* is too (old|new)/i, code: 'backend/unavailable', hint: 'Update the Docker engine to 20.10 or newer.' },
   {
     matches: /operation not permitted|permission denied/i,

@@ -70,6 +70,12 @@ interface RawSummary {
   Labels: Record<string, string> | null;
 }
 
+/** In the words of `POST /containers/create`. */
+export interface CreateBody {
+  Labels?: Readonly<Record<string, string>>;
+  [field: string]: unknown;
+}
+
 /** One Docker engine: what can be done with its containers. */
 export class Engine extends Connection {
   info(options: CallOptions = {}): Promise<EngineInfo> {
@@ -80,7 +86,7 @@ export class Engine extends Connection {
    * Resolves with the id. When it throws, no container is left: `signal` counts only after the engine has answered, because an engine goes
    * on making a container whose client has left.
    */
-  async createContainer(name: string, body: { Labels?: Readonly<Record<string, string>> }, options: CallOptions = {}): Promise<string> {
+  async createContainer(name: string, body: CreateBody, options: CallOptions = {}): Promise<string> {
     options.signal?.throwIfAborted();
     const mark = crypto.randomUUID();
     const marked = { ...body, Labels: { ...body.Labels, 'hermetic.create': mark } };

@@ -61,9 +61,11 @@ export async function openExec(engine: Engine, container: string, options: ExecO
   );
   const path = `/exec/${encodeURIComponent(id)}`;
   const resize = (size: TerminalSize): Promise<void> => engine.request('POST', `${path}/resize?h=${size.rows}&w=${size.columns}`);
-  const socket = await engine.hijack(`${path}/start`, { Detach: false, Tty: tty }, { signal });
+  const size = options.terminal && { ConsoleSize: [options.terminal.rows, options.terminal.columns] };
+  const socket = await engine.hijack(`${path}/start`, { Detach: false, Tty: tty, ...size }, { signal });
   const streams = join(socket, tty);
   if (options.terminal) {
+    // Engines before API 1.42 do not know `ConsoleSize`: there the command may see its size a moment late.
     await resize(options.terminal).catch(() => {
       // The command is over already. Its output says so.
     });

@@ -1,8 +1,7 @@
-import type { ContainerBody } from './container.ts';
-import type { Engine } from './engine.ts';
+import type { CreateBody, Engine } from './engine.ts';
 
 /** Makes and starts a container; resolves with its id. When it throws, none is left. */
-export async function launchContainer(engine: Engine, name: string, body: ContainerBody, signal?: AbortSignal): Promise<string> {
+export async function launchContainer(engine: Engine, name: string, body: CreateBody, signal?: AbortSignal): Promise<string> {
   const id = await engine.createContainer(name, body, { signal, timeoutMs: 120_000 });
   try {
     await engine.start(id, { signal, timeoutMs: 120_000 });
