@@ -4,7 +4,7 @@ import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
 import { specHash } from './spec-hash.ts';
 
-export interface HostUser {
+interface HostUser {
   uid: number;
   gid: number;
 }
@@ -43,7 +43,7 @@ export interface ContainerBody {
   [field: string]: unknown;
 }
 
-export interface BindMount {
+interface BindMount {
   Type: 'bind';
   Source: string;
   Target: string;

@@ -1,7 +1,7 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 
 /** What the engine itself answered. It is the `cause` of the HermeticError that callers see. */
-export class EngineRefusal extends Error {
+class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly status: number;
 

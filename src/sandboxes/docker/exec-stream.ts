@@ -17,7 +17,7 @@ export interface ExecOptions {
   terminal?: TerminalSize | undefined;
 }
 
-export interface ExecState {
+interface ExecState {
   running: boolean;
   /** undefined as long as nobody knows. */
   exitCode: number | undefined;

@@ -183,7 +183,13 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
       const controller = new AbortController();
       const launch = launchContainer(engine, exampleSpec().name, bodyFor(real), controller.signal);
       setTimeout(() => controller.abort(new Error('gave up')), delay);
-      await expect(launch, `after ${delay} ms`).rejects.toThrow('gave up');
+      const outcome = await launch.catch((error: unknown) => error);
+      if (typeof outcome === 'string') {
+        // The engine was faster.
+        await engine.remove(outcome);
+      } else {
+        expect(outcome).toMatchObject({ message: 'gave up' });
+      }
       expect(await ours(), `after ${delay} ms`).toEqual([]);
     }
   });
