@@ -51,8 +51,14 @@ class LocalBackend implements Backend {
     }
     const child = spawn('bash', ['-c', '((BASH_VERSINFO[0] >= 5)) && command -v mkfifo'], { stdio: 'ignore', env: this.#environment({}) });
     const [code] = (await Promise.race([once(child, 'exit'), once(child, 'error')])) as [unknown];
-    if (code === 0) return { usable: true, summary: 'runs commands on the host, without isolation', limits, notes: [`Warning: ${noIsolation}.`] };
-    return { usable: false, code: 'backend/unavailable', reason: 'bash 5 or newer is not installed', fix: 'apt-get install bash coreutils' };
+    if (code === 0)
+      return { usable: true, summary: 'runs commands on the host, without isolation', limits, notes: [`Warning: ${noIsolation}.`] };
+    return {
+      usable: false,
+      code: 'backend/unavailable',
+      reason: 'bash 5 or newer is not installed',
+      fix: 'apt-get install bash coreutils',
+    };
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {

@@ -1,0 +1,81 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { HermeticError } from '../../core/errors.ts';
+import { shellQuote } from '../../lib/shell-quote.ts';
+import { exitCodeOf, type RunEnd, run } from '../../tools/run.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { createApp, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
+import { forwardInput, forwardOutput, interruptSignal, signalNumber } from '../streams.ts';
+
+interface RunOptions extends SessionOptions {
+  cwd?: string;
+  timeout?: number;
+  env: Record<string, string>;
+}
+
+const explanation = `
+One argument is bash source; several are a program and its arguments, passed on exactly.
+Output streams as it comes, standard input is passed on, and the exit code is the command's: 124 after the timeout, 130 after Ctrl-C.
+Exports, functions, aliases and the directory carry over to the session's next command.
+
+Examples:
+  hermetic run -- 'cd /tmp && export GREETING=hello'
+  hermetic run -- 'echo $GREETING from $PWD'
+  hermetic run --session ci --env CI=1 --timeout 60 -- npm test
+  tar c . | hermetic run -- 'tar x'`;
+
+export function runCommand(io: CliIo): Command {
+  return withSessionOptions(commandOn(io, 'run'))
+    .description('run one command in the sandbox of a session')
+    .argument('<command...>', 'the command, after --')
+    .option('--cwd <directory>', 'where to run, for this command only')
+    .option('--timeout <seconds>', 'end it after this long (default: terminal.timeout)', seconds)
+    .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable, {})
+    .addHelpText('after', explanation)
+    .action(async (words: string[], options: RunOptions) => io.setExitCode(await runOnce(io, words, options)));
+}
+
+async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise<number> {
+  const app = createApp(io);
+  const timeoutSeconds = timeoutFor(options.timeout, app.loaded.config.terminal);
+  const [only = '', ...rest] = words;
+  const command = rest.length === 0 ? only : words.map(shellQuote).join(' ');
+  const interrupt = interruptSignal(io);
+  const { sandbox } = await openSession(io, app, options, interrupt.signal);
+  try {
+    const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd: options.cwd }) });
+    void forwardInput(io, handle);
+    const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
+    explain(io, end);
+    return exitCodeOf(end, signalNumber);
+  } finally {
+    await sandbox.close();
+    interrupt.stop();
+  }
+}
+
+function explain(io: CliIo, end: RunEnd): void {
+  if (end.kind === 'timeout') io.stderr.write(`hermetic: ended after ${end.afterMs / 1000} s\n`);
+  if (end.kind === 'interrupted') io.stderr.write('hermetic: interrupted\n');
+  if (end.kind === 'lost')
+    throw new HermeticError('sandbox/lost', `Nobody knows how the command ended: ${end.reason}. It is not repeated.`);
+}
+
+function timeoutFor(asked: number | undefined, terminal: { timeout: number; max_foreground_timeout: number }): number {
+  const most = terminal.max_foreground_timeout;
+  if (asked !== undefined && asked > most) {
+    throw new HermeticError('usage/bad-argument', `--timeout ${asked} is more than terminal.max_foreground_timeout allows (${most}).`);
+  }
+  return asked ?? Math.min(terminal.timeout, most);
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError('A number of seconds greater than 0 is needed.');
+  return value;
+}
+
+function variable(text: string, before: Record<string, string>): Record<string, string> {
+  const [, name, value = ''] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) throw new InvalidArgumentError('NAME=value is needed.');
+  return { ...before, [name]: value };
+}

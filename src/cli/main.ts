@@ -1,0 +1,64 @@
+import { type Command, CommanderError } from 'commander';
+import { HermeticError } from '../core/errors.ts';
+import { configCommand } from './commands/config.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { runCommand } from './commands/run.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
+import { shellCommand } from './commands/shell.ts';
+import { statusCommand } from './commands/status.ts';
+import { exitCodeFor } from './exit-codes.ts';
+import { type CliIo, commandOn } from './io.ts';
+import { version } from './version.ts';
+
+const examples = `
+Examples:
+  hermetic run -- 'pip --version; ls'         one command in the default sandbox
+  hermetic run --session work -- make test    state and files of a session carry over
+  hermetic shell                              a prompt in the sandbox
+  hermetic doctor                             what works on this machine, and how to fix what does not
+
+Exit codes: 1 failed, 2 bad usage or configuration, 3 backend unavailable, 4 denied; \`run\` and \`shell\` exit as the command did
+(124 timeout, 130 interrupt).`;
+
+export async function main(argv: readonly string[]): Promise<void> {
+  const io: CliIo = {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    environment: process.env,
+    setExitCode: (code) => {
+      process.exitCode = code;
+    },
+  };
+  try {
+    await program(io).parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    report(io, error);
+  }
+}
+
+function program(io: CliIo): Command {
+  const hermetic = commandOn(io, 'hermetic')
+    .description('An AI agent in your chats, with a sandbox for every session. This version runs commands in sandboxes.')
+    .version(version())
+    .addHelpText('after', examples)
+    .showHelpAfterError('(hermetic --help lists the commands)');
+  for (const make of [runCommand, shellCommand, sandboxCommand, statusCommand, doctorCommand, configCommand]) {
+    hermetic.addCommand(make(io));
+  }
+  return hermetic;
+}
+
+function report(io: CliIo, error: unknown): void {
+  if (error instanceof CommanderError) {
+    io.setExitCode(error.exitCode === 0 ? 0 : 2);
+    return;
+  }
+  if (error instanceof HermeticError) {
+    io.stderr.write(`error: ${error.message}\n${error.hint ? `hint: ${error.hint}\n` : ''}`);
+    io.setExitCode(exitCodeFor(error.code));
+    return;
+  }
+  io.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  io.setExitCode(1);
+}

@@ -1,0 +1,41 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { App, type OpenedSandbox } from '../app.ts';
+import { loadConfig } from '../config/load.ts';
+import type { OpenListener } from '../core/sandbox.ts';
+import type { CliIo } from './io.ts';
+
+export interface SessionOptions {
+  session: string;
+  backend?: string;
+  image?: string;
+}
+
+export function withSessionOptions(command: Command): Command {
+  return command
+    .option('--session <name>', 'whose sandbox, files and shell state to use', sessionName, 'default')
+    .option('--backend <name>', 'instead of terminal.backend')
+    .option('--image <image>', "instead of the backend's configured image");
+}
+
+function sessionName(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('A session needs a name.');
+  return text;
+}
+
+export function createApp(io: CliIo): App {
+  return new App(loadConfig({ environment: io.environment }), process.cwd());
+}
+
+/** Opens the session's sandbox and tells the person on stderr what they should know. */
+export async function openSession(io: CliIo, app: App, options: SessionOptions, signal: AbortSignal): Promise<OpenedSandbox> {
+  const opened = await app.openSandbox(options, listenerOn(io), signal);
+  if (opened.backend.traits.isolation === 'none') {
+    io.stderr.write(`warning: ${opened.backend.kind} has no isolation: this runs on the host itself, as you.\n`);
+  }
+  return opened;
+}
+
+function listenerOn(io: CliIo): OpenListener {
+  const write = (text: string): void => void io.stderr.write(`hermetic: ${text}\n`);
+  return { notice: write, progress: write };
+}

@@ -1,0 +1,68 @@
+import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
+
+export interface RunOptions {
+  timeoutMs: number;
+  /** Ends the command. */
+  signal?: AbortSignal | undefined;
+  /** Awaited, so that a slow receiver holds the command up. */
+  onOutput(chunk: OutputChunk): Promise<void> | void;
+}
+
+/** How a run ended: as the command did, or because somebody or the clock ended it. */
+export type RunEnd = Exit | { kind: 'timeout'; afterMs: number } | { kind: 'interrupted' };
+
+/** What a program gets to put things in order between the request to end and the end. */
+const graceMs = 2_000;
+
+/**
+ * Runs a started command to its end. Whatever was printed before it ended has been delivered when this resolves, and after a timeout
+ * or an interrupt nothing the command started is alive.
+ */
+export async function run(handle: ExecHandle, options: RunOptions): Promise<RunEnd> {
+  let cut: RunEnd | undefined;
+  let killing: Promise<void> | undefined;
+  const cutShort = (end: RunEnd): void => {
+    cut ??= end;
+    killing ??= endTree(handle);
+  };
+  const interrupt = (): void => cutShort({ kind: 'interrupted' });
+  const timer = setTimeout(() => cutShort({ kind: 'timeout', afterMs: options.timeoutMs }), options.timeoutMs);
+  if (options.signal?.aborted) interrupt();
+  options.signal?.addEventListener('abort', interrupt, { once: true });
+  try {
+    for await (const chunk of handle.output) await options.onOutput(chunk);
+    const exit = await handle.exit;
+    await killing;
+    return cut ?? exit;
+  } finally {
+    clearTimeout(timer);
+    options.signal?.removeEventListener('abort', interrupt);
+  }
+}
+
+/** Asks the whole tree to end, waits a little, and then does not ask. */
+export async function endTree(handle: ExecHandle): Promise<void> {
+  await handle.kill('TERM');
+  const grace = Promise.withResolvers<void>();
+  const timer = setTimeout(grace.resolve, graceMs);
+  await Promise.race([handle.exit, grace.promise]);
+  clearTimeout(timer);
+  // Also when the shell is gone: something it started may have stayed.
+  await handle.kill('KILL');
+}
+
+/** By the convention of shells: 124 after a timeout, 130 after an interrupt, 128 plus the signal. */
+export function exitCodeOf(end: RunEnd, signalNumber: (name: string) => number | undefined): number {
+  switch (end.kind) {
+    case 'exited':
+      return end.code;
+    case 'signaled':
+      return 128 + (signalNumber(end.signal) ?? 0);
+    case 'timeout':
+      return 124;
+    case 'interrupted':
+      return 130;
+    case 'lost':
+      return 1;
+  }
+}
