@@ -14,8 +14,8 @@ export interface View {
   /** Directories of the host's /etc to show as they are, by name below /etc. */
   etcDirectories: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** 0 leaves the sizes of temporary file systems to the kernel. */
-  temporaryBytes: number;
+  /** What all processes together may use; 0 for no limit. */
+  memoryBytes: number;
 }
 
 /** Options an older bubblewrap, or one in a container, may refuse. The sandbox holds without them. */
@@ -43,7 +43,8 @@ export function checkMounts(mounts: readonly Mount[]): void {
 /** Everything bubblewrap is told except the command, for `--args`. */
 export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispensable>): Promise<string[]> {
   const optional = (option: Dispensable, ...values: string[]): string[] => (without.has(option) ? [] : [option, ...values]);
-  const size = view.temporaryBytes > 0 ? optional('--size', String(view.temporaryBytes)) : [];
+  // Temporary files are memory. Full before the limit is reached they say so; otherwise the kernel would kill some process for it.
+  const size = (share: number): string[] => (view.memoryBytes > 0 ? optional('--size', String(Math.round(view.memoryBytes * share))) : []);
   const binds: Mount[] = [
     { source: view.workspace, target: '/workspace', readOnly: false },
     { source: view.home, target: '/home/agent', readOnly: false },
@@ -66,8 +67,8 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     ...(await rootLinks()),
     ...['--ro-bind', `${view.runDirectory}/etc`, '/etc'],
     ...view.etcDirectories.flatMap((name) => ['--ro-bind', `/etc/${name}`, `/etc/${name}`]),
-    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', ...size, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ...['--perms', '1777', ...size, '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
+    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', ...size(1 / 4), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--perms', '1777', ...size(1 / 2), '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
     ...[...optional('--size', String(16 * 1024 * 1024)), '--tmpfs', '/run', '--symlink', '/run', '/var/run'],
     // Security: read-only, so that a pipe in it can be written but not replaced by a link for the host to follow.
     ...['--ro-bind', view.runDirectory, '/run/hermetic'],

@@ -79,7 +79,7 @@ async function makeGroup(hierarchy: Hierarchy, installation: string, name: strin
   const path = join(parent, name);
   await removeLeftOvers(parent, name);
   try {
-    await mkdir(path, { recursive: true });
+    await makeDirectories([join(base, 'hermetic'), parent, path]);
     if (version === 2) for (const directory of [base, join(base, 'hermetic'), parent]) await delegate(directory, controllers);
   } catch {
     return [];
@@ -92,6 +92,23 @@ async function makeGroup(hierarchy: Hierarchy, installation: string, name: strin
   if (held.size > 0) return [{ version, path, held }];
   await removeGroup(path);
   return [];
+}
+
+/** Not by Node's recursive mkdir, which never returns where a file system answers ENOENT to every attempt. */
+async function makeDirectories(paths: readonly string[]): Promise<void> {
+  // More than one try because the end of another sandbox removes the directory of the installation when it is empty.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      for (const path of paths) {
+        await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error;
+        });
+      }
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === 3) throw error;
+    }
+  }
 }
 
 /** Version 2 hands a controller down only where each level above says so. Where it may not, the group lacks the file of the limit. */

@@ -172,7 +172,7 @@ async function prepare(
 ): Promise<{ view: View; stageWords: string[] }> {
   const { runDirectory, workspace, home, mounts } = options;
   const etcDirectories = writeEtc(join(runDirectory, 'etc'));
-  const rest = { etcDirectories, env: options.env, temporaryBytes: Math.round(options.limits.memoryMb * 1024 * 1024) };
+  const rest = { etcDirectories, env: options.env, memoryBytes: Math.round(options.limits.memoryMb * 1024 * 1024) };
   if (user === undefined) return { view: { runDirectory, workspace, home, mounts, ...rest }, stageWords: [] };
 
   await Promise.all([

@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  descendants,
+  describeBubblewrap,
+  eventually,
+  isAlive,
+  makeDirectories,
+  noLimits,
+  type Person,
+  people,
+  run,
+  spawnProduct,
+  start,
+} from './open.ts';
+
+describeBubblewrap('the life of a bubblewrap sandbox', () => {
+  describe.each(people)('started by %s', (person) => {
+    const daemons = '(setsid sleep 60 &) ; (setsid bash -c "sleep 60; :" > /dev/null 2>&1 &) ; sleep 60 & touch ready; wait';
+
+    it('ends with everything in it when the product is killed', async () => {
+      const running = await start(person, daemons);
+      expect(await eventually(() => existsSync(join(running.directory, 'workspace/ready')))).toBe(true);
+      const inner = [running.pid, ...descendants(running.pid)];
+      expect(inner.length).toBeGreaterThanOrEqual(6);
+      running.product.kill('SIGKILL');
+      expect(await eventually(() => !inner.some(isAlive))).toBe(true);
+    });
+
+    it('ends with everything in it when bubblewrap is killed', async () => {
+      const running = await start(person, daemons);
+      expect(await eventually(() => existsSync(join(running.directory, 'workspace/ready')))).toBe(true);
+      const inner = [running.pid, ...descendants(running.pid)];
+      running.kill();
+      expect(await running.ended).toMatchObject({ code: null, signal: 'SIGKILL' });
+      expect(await eventually(() => !inner.some(isAlive))).toBe(true);
+    });
+
+    it('ends when its command ends, with the code of it', async () => {
+      const started = Date.now();
+      expect(await run(person, 'sleep 60 & exit 7')).toMatchObject({ code: 7, signal: null });
+      expect(Date.now() - started).toBeLessThan(20_000);
+    });
+
+    it('is not reached by Ctrl-C at the terminal of the product', async () => {
+      const running = await start(person, 'sleep 20');
+      const group = (pid: number): string => execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+      expect(group(running.pid)).toBe(String(running.pid));
+      running.kill();
+      await running.ended;
+    });
+
+    it('collects the processes that nobody waits for', async () => {
+      const { stdout } = await run(person, '(sleep 0.1 &); sleep 0.5; grep -l "^State:.Z" /proc/[0-9]*/status');
+      expect(stdout).toBe('');
+    });
+
+    it('leaves nothing when the product is killed at any moment of a start', async () => {
+      const mark = `60.${process.pid}${person.length}`;
+      const moments = Array.from({ length: 20 }, (_, index) => index * 2);
+      for (let first = 0; first < moments.length; first += 4) {
+        await Promise.all(moments.slice(first, first + 4).map((dieAfterMs) => startAndDie(person, ['sleep', mark], dieAfterMs)));
+      }
+      const left = (): string[] =>
+        execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
+          .split('\n')
+          .filter((line) => line.includes(mark));
+      await eventually(() => left().length === 0);
+      expect(left()).toEqual([]);
+    });
+  });
+});
+
+async function startAndDie(person: Person, command: string[], dieAfterMs: number): Promise<void> {
+  const { directory: _, ...paths } = makeDirectories(person);
+  const product = spawnProduct(person);
+  const options = { installation: 'abcdef', mounts: [], env: {}, limits: { ...noLimits, pids: 20 }, umask: 0o022 };
+  product.send({ name: `moment-${dieAfterMs}`, ...options, ...paths, command, dieAfterMs });
+  expect(await once(product, 'close')).toEqual([null, 'SIGKILL']);
+}
