@@ -1,0 +1,209 @@
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = dirname(import.meta.dirname);
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const files = (pattern: string) => globSync(pattern, { cwd: root, exclude: ['node_modules/**'] }).sort();
+
+describe('the dependency rule', () => {
+  const forbidden: Record<string, string> = {
+    'src/core/from-lib.ts': "import { planted } from '../lib/planted.ts';",
+    'src/lib/from-core.ts': "import { planted } from '../core/planted.ts';",
+    'guest/from-source.ts': "import { planted } from '../src/core/planted.ts';",
+    'src/tools/from-sandboxes.ts': "import { planted } from '../sandboxes/local.ts';",
+    'src/agent/only-a-type.ts': "import type { planted } from '../gateway/planted.ts';",
+    'src/gateway/on-demand.ts': "const { planted } = await import('../channels/index.ts');",
+    'src/http/passed-on.ts': "export { planted } from '../stores/index.ts';",
+    'src/approval/roundabout.ts': "import { planted } from '../core/../tools/run.ts';",
+    'src/models/whole-package.ts': "import { planted } from 'hermetic';",
+    'src/stores/from-app.ts': "import { planted } from '../app.ts';",
+    'src/channels/telegram/from-gateway.ts': "import { planted } from '../../gateway/inbox.ts';",
+    'src/sandboxes/from-tools.ts': "import { planted } from '../tools/run.ts';",
+    'src/sandboxes/docker/from-config.ts': "import { planted } from '../../config/schema.ts';",
+    'src/sandboxes/docker/from-another-kind.ts': "import { planted } from '../bubblewrap/probe.ts';",
+    'src/sandboxes/shell/from-a-kind.ts': "import { planted } from '../docker/engine.ts';",
+    'src/config/from-app.ts': "import { planted } from '../app.ts';",
+    'src/config/sections/from-cli.ts': "import { planted } from '../../cli/main.ts';",
+    'src/app.ts': "import { planted } from './cli/main.ts';",
+  };
+  const permitted: Record<string, string> = {
+    'src/core/itself.ts': "import { planted } from './errors.ts';",
+    'src/tools/below.ts': "import { planted } from '../core/errors.ts';\nimport { other } from '../lib/shell-quote.ts';",
+    'src/channels/telegram/beside.ts': "import { planted } from '../../core/errors.ts';\nimport { other } from '../index.ts';",
+    'src/sandboxes/docker/shared.ts': "import { planted } from '../context.ts';\nimport { other } from '../shell/forker.ts';",
+    'src/sandboxes/index.ts': "import { planted } from './docker/engine.ts';",
+    'src/config/lists.ts': "import { planted } from '../sandboxes/index.ts';",
+    'src/cli/commands/joins.ts': "import { planted } from '../../app.ts';",
+    'src/index.ts': "import { planted } from './app.ts';",
+  };
+  let refused: Set<string>;
+
+  beforeAll(() => {
+    const tree = mkdtempSync(join(tmpdir(), 'hermetic-rule-'));
+    try {
+      for (const path of ['biome.json', '.gitignore']) copyFileSync(join(root, path), join(tree, path));
+      for (const [path, line] of Object.entries({ ...forbidden, ...permitted })) {
+        mkdirSync(dirname(join(tree, path)), { recursive: true });
+        writeFileSync(join(tree, path), `${line}\n`);
+      }
+      refused = refusedImports(tree);
+    } finally {
+      rmSync(tree, { recursive: true });
+    }
+  });
+
+  it.each(Object.entries(forbidden))('refuses in %s: %s', (path) => {
+    expect(refused).toContain(path);
+  });
+
+  it.each(Object.entries(permitted))('permits in %s: %s', (path) => {
+    expect(refused).not.toContain(path);
+  });
+
+  function refusedImports(tree: string): Set<string> {
+    const { status, stdout, stderr } = biome(['lint', '--reporter=json', '--max-diagnostics=none', tree], tree);
+    expect(status, stderr).toBe(1);
+    const report: { diagnostics: { category: string; severity: string; location: { path: string } }[] } = JSON.parse(stdout);
+    return new Set(
+      report.diagnostics
+        .filter(({ category, severity }) => category === 'lint/style/noRestrictedImports' && severity === 'error')
+        .map(({ location }) => location.path),
+    );
+  }
+});
+
+describe('the source tree', () => {
+  it('has kebab-case names', () => {
+    expect(files('src/**/*').filter((path) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/.test(basename(path)))).toEqual([]);
+  });
+
+  it('has no file over 300 lines', () => {
+    expect(files('src/**/*.ts').filter((path) => read(path).trimEnd().split('\n').length > 300)).toEqual([]);
+  });
+
+  it('is no deeper than the dependency rule reaches', () => {
+    expect(files('src/*/*/*/**/*')).toEqual([]);
+  });
+
+  it('names no registry, so that everybody installs from their own', () => {
+    expect(read('package-lock.json')).not.toMatch(/"resolved":\s*"https?:/);
+    if (existsSync(join(root, '.npmrc'))) expect(read('.npmrc')).not.toMatch(/registry\s*=|\/\//);
+  });
+
+  it.each(['bin/hermetic.mjs', '.ci/run', 'scripts/test-image.sh'])('has %s as an executable file', (path) => {
+    expect(() => accessSync(join(root, path), constants.X_OK)).not.toThrow();
+  });
+});
+
+describe('the documents', () => {
+  it('include the MIT licence package.json names', () => {
+    expect(JSON.parse(read('package.json')).license).toBe('MIT');
+    expect(read('LICENSE')).toMatch(/^MIT License/);
+  });
+
+  it.each(['README.md', 'CONTRIBUTING.md', 'AGENTS.md'])('%s names only commands that exist', (path) => {
+    const { scripts, bin } = JSON.parse(read('package.json'));
+    // Only code counts: prose may say "npm dependencies".
+    const text = (read(path).match(/```[\s\S]*?```|`[^`\n]+`/g) ?? []).join('\n');
+    const used = [...text.matchAll(/\bnpm (?:run(?: --?\S+)* )?([a-z][a-z:-]*)/g)].map((match) => match[1] ?? '');
+    const builtIn = ['ci', 'install', 'rebuild', 'exec', 'run'];
+    expect(used.filter((name) => !(name in scripts) && !builtIn.includes(name))).toEqual([]);
+    const programs = [...text.matchAll(/\bnpx ([a-z][a-z-]*)/g)].map((match) => match[1] ?? '');
+    expect(programs.filter((name) => !(name in bin) && !existsSync(join(root, 'node_modules', '.bin', name)))).toEqual([]);
+  });
+
+  it('link only to files that exist', () => {
+    const broken = files('{*.md,{docs,bench,examples}/**/*.md}').flatMap((path) =>
+      [...read(path).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map((match) => match[1] ?? '')
+        .filter((link) => !/^([a-z]+:|#)/.test(link))
+        .filter((link) => !existsSync(join(root, dirname(path), decodeURIComponent(link.split('#')[0] ?? ''))))
+        .map((link) => `${path}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('the command', () => {
+  let clone: string;
+
+  beforeAll(() => {
+    clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
+    for (const directory of ['bin', 'src/cli', 'node_modules']) mkdirSync(join(clone, directory), { recursive: true });
+    copyFileSync(join(root, 'bin/hermetic.mjs'), join(clone, 'bin/hermetic.mjs'));
+    writeFileSync(join(clone, 'node_modules/.package-lock.json'), '{}');
+    writeFileSync(
+      join(clone, 'src/cli/main.ts'),
+      `export async function main([first, second]: string[]): Promise<void> {
+        console.log(process.versions.node);
+        if (first === 'exit') process.exitCode = Number(second);
+        if (first === 'die') process.kill(process.pid, second);
+      }`,
+    );
+  });
+  afterAll(() => rmSync(clone, { recursive: true }));
+
+  const pretendOldNode = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.0.0"}})';
+
+  function runOnOldNode(...args: string[]) {
+    return spawnSync(process.execPath, ['--import', pretendOldNode, join(clone, 'bin/hermetic.mjs'), ...args], { encoding: 'utf8' });
+  }
+
+  it('says what it needs when the Node is too old and none is pinned', () => {
+    const { status, stdout, stderr } = runOnOldNode('exit', '0');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/needs Node 24 or newer; this is Node 20\.0\.0/);
+  });
+
+  it('moves to the pinned Node and passes on how the program ended', () => {
+    mkdirSync(join(clone, 'node_modules/node/bin'), { recursive: true });
+    symlinkSync(process.execPath, join(clone, 'node_modules/node/bin/node'));
+    expect(runOnOldNode('exit', '7')).toMatchObject({ status: 7, signal: null, stdout: `${process.versions.node}\n` });
+    expect(runOnOldNode('die', 'SIGTERM')).toMatchObject({ status: null, signal: 'SIGTERM' });
+    expect(runOnOldNode('die', 'SIGINT')).toMatchObject({ status: null, signal: 'SIGINT' });
+  });
+});
+
+describe('the set-up', () => {
+  it.each([
+    ['what the lock file asks for is there', { a: '1.0.0' }, true],
+    ['a package is missing', {}, false],
+    ['a package has another version', { a: '0.9.0' }, false],
+    ['the installation was cut off', undefined, false],
+  ])('knows whether to install when %s', async (_case, installed, expected) => {
+    const clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
+    try {
+      const locked = { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { version: '1.0.0', optional: true } };
+      writeFileSync(join(clone, 'package-lock.json'), JSON.stringify({ packages: locked }));
+      if (installed) {
+        mkdirSync(join(clone, 'node_modules'));
+        const packages = 'a' in installed ? { 'node_modules/a': { version: installed.a } } : {};
+        writeFileSync(join(clone, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
+      }
+      const script = `import { isInstalled } from ${JSON.stringify(join(root, 'scripts/set-up.mjs'))}; console.log(isInstalled(process.argv[1]));`;
+      const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script, clone], { encoding: 'utf8' });
+      expect(stdout.trim()).toBe(String(expected));
+    } finally {
+      rmSync(clone, { recursive: true });
+    }
+  });
+});
+
+function biome(args: readonly string[], cwd: string) {
+  return spawnSync(join(root, 'node_modules', '.bin', 'biome'), args, { cwd, encoding: 'utf8' });
+}
