@@ -62,9 +62,9 @@ class LocalBackend implements Backend {
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
-    for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
     const workdir = spec.workdir ?? pathsIn(spec.directory).workspace;
-    const start = async (runDirectory: string): Promise<TiedProcess> => {
+    const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
+      if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, 0);
       const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
       return { child, kill: () => child.kill('SIGKILL'), release: async () => undefined };

@@ -20,13 +20,13 @@ export interface TiedProcess {
 export interface TiedOptions {
   spec: SandboxSpec;
   workdir: string;
-  /** Starts the forker on this run directory. Leaves nothing behind when it throws. */
-  start(runDirectory: string): Promise<TiedProcess>;
+  /** Starts the forker on this run directory. Leaves nothing behind when it throws. `isNew` when the session has no files yet. */
+  start(runDirectory: string, isNew: boolean): Promise<TiedProcess>;
 }
 
 /** A sandbox of processes of this machine that lives as long as this program. Only its files and its state return. */
 export async function openTied({ spec, workdir, start }: TiedOptions, signal?: AbortSignal): Promise<OpenSandbox> {
-  await makeSandboxDirectory(spec);
+  const isNew = await makeSandboxDirectory(spec);
   const paths = pathsIn(spec.directory);
   const runDirectory = join(paths.run, attachmentName());
   const removeFiles = (): Promise<void> => removeTree(spec.persistent ? runDirectory : spec.directory);
@@ -34,7 +34,7 @@ export async function openTied({ spec, workdir, start }: TiedOptions, signal?: A
   try {
     await makeRunDirectory(runDirectory);
     signal?.throwIfAborted();
-    const { child, kill, release } = await start(runDirectory);
+    const { child, kill, release } = await start(runDirectory, isNew);
     const ended = endOf(child);
     const close = async (): Promise<void> => {
       child.ref();
@@ -51,7 +51,7 @@ export async function openTied({ spec, workdir, start }: TiedOptions, signal?: A
     // The forker ends, with all it started, when it notices that nobody is attached any more.
     return await attachToForker({ name: spec.name, runDirectory, workdir, ended, end, close, destroy }, store, signal);
   } catch (error) {
-    await removeFiles();
+    await (isNew ? removeTree(spec.directory) : removeFiles());
     signal?.throwIfAborted();
     if (error instanceof HermeticError) throw error;
     throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${(error as Error).message}`, { cause: error });

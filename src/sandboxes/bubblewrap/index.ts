@@ -47,7 +47,7 @@ class BubblewrapBackend implements Backend {
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const paths = pathsIn(spec.directory);
-    const start = async (runDirectory: string): Promise<TiedProcess> => {
+    const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       const { child, enforcement, release } = await startBubblewrap({
         name: spec.name,
         installation: this.#context.installation,
@@ -59,7 +59,7 @@ class BubblewrapBackend implements Backend {
         limits: spec.limits,
         command: forkerCommand('/run/hermetic', 0),
       });
-      for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
+      if (isNew) for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, kill: () => child.kill('SIGKILL'), release };
     };

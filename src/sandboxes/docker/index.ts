@@ -50,10 +50,12 @@ class DockerBackend implements Backend {
 
   /** Looked for again after it was not found. */
   #engine(): Promise<Engine> {
-    this.#found ??= findEngine({ environment: this.#context.environment, dockerHost: this.#context.docker.host }).catch((error: unknown) => {
-      this.#found = undefined;
-      throw error;
-    });
+    this.#found ??= findEngine({ environment: this.#context.environment, dockerHost: this.#context.docker.host }).catch(
+      (error: unknown) => {
+        this.#found = undefined;
+        throw error;
+      },
+    );
     return this.#found;
   }
 
@@ -63,7 +65,9 @@ class DockerBackend implements Backend {
       const info = await engine.info();
       const image = await findImage(engine, this.#context.docker.image);
       const notes = image ? [] : [`The image ${this.#context.docker.image} is not there yet; it is pulled on first use.`];
-      const storage = image ? await storageSupport(engine, image.id, 1024) : { enforced: false, how: 'unknown until the image is there' };
+      const storage = image
+        ? await storageSupport(engine, info, image.id, 1024)
+        : { enforced: false, how: 'unknown until the image is there' };
       if (image) await this.#runTrue(engine, image.id);
       const summary = `engine ${info.ServerVersion} at ${engine.where}, image ${this.#context.docker.image}`;
       return { usable: true, summary, limits: limitEnforcement(info, storage), notes };
@@ -93,7 +97,8 @@ class DockerBackend implements Backend {
     const id = await launchContainer(engine, `hermetic-probe-${crypto.randomUUID().slice(0, 8)}`, body);
     try {
       const { exitCode, reason } = await engine.wait(id);
-      if (exitCode !== 0) throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
+      if (exitCode !== 0)
+        throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
     } finally {
       await engine.remove(id);
     }
@@ -101,11 +106,11 @@ class DockerBackend implements Backend {
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const engine = await this.#engine();
-    await makeSandboxDirectory(spec);
+    const isNew = await makeSandboxDirectory(spec);
     try {
       return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, spec, listener, signal));
     } catch (error) {
-      if (!spec.persistent) await removeTree(spec.directory);
+      if (isNew) await removeTree(spec.directory);
       throw error;
     }
   }
@@ -113,13 +118,20 @@ class DockerBackend implements Backend {
   async #openLocked(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
     const name = `hermetic-${spec.name}`;
     const paths = pathsIn(spec.directory);
-    const body = await this.#body(engine, spec, listener, signal);
-    let found = await engine.inspect(name, { signal });
+    const [{ body, unenforced }, existing] = await Promise.all([
+      this.#body(engine, spec, listener, signal),
+      engine.inspect(name, { signal }),
+    ]);
+    let found = existing;
     if (found && found.labels['hermetic.spec'] !== body.Labels['hermetic.spec']) {
       if (found.running && liveAttachments(paths.run).length > 0) {
-        throw new HermeticError('sandbox/in-use', `The sandbox of ${spec.session} is in use and has other settings than the ones asked for.`, {
-          hint: 'Wait until it is free, or use another session.',
-        });
+        throw new HermeticError(
+          'sandbox/in-use',
+          `The sandbox of ${spec.session} is in use and has other settings than the ones asked for.`,
+          {
+            hint: 'Wait until it is free, or use another session.',
+          },
+        );
       }
       listener.notice('The settings of this sandbox have changed: its container is replaced. Its files stay.');
       await engine.remove(found.id);
@@ -128,8 +140,10 @@ class DockerBackend implements Backend {
     let id = found?.id;
     if (id === undefined || !found?.running) {
       await makeRunDirectory(paths.run);
-      if (id === undefined) id = await launchContainer(engine, name, body, signal);
-      else await engine.start(id, { signal });
+      if (id === undefined) {
+        for (const sentence of unenforced) listener.notice(sentence);
+        id = await launchContainer(engine, name, body, signal);
+      } else await engine.start(id, { signal });
     }
     return await this.#attach(engine, id, spec, signal);
   }
@@ -174,29 +188,37 @@ class DockerBackend implements Backend {
     }
   }
 
-  async #body(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<ContainerBody> {
+  async #body(
+    engine: Engine,
+    spec: SandboxSpec,
+    listener: OpenListener,
+    signal: AbortSignal | undefined,
+  ): Promise<{ body: ContainerBody; unenforced: string[] }> {
     const { docker: settings, installation } = this.#context;
-    const image = await ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal });
-    const info = await engine.info({ signal });
-    const storage =
-      spec.limits.diskMb > 0 ? await storageSupport(engine, image.id, spec.limits.diskMb) : { enforced: false, how: 'not asked for' };
-    for (const sentence of unenforcedLimits(spec.limits, limitEnforcement(info, storage))) listener.notice(sentence);
+    const [image, info, mounts, version] = await Promise.all([
+      ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
+      engine.info({ signal }),
+      resolveMounts(spec.mounts, engine.address),
+      guestVersion(),
+    ]);
+    const { diskMb } = spec.limits;
+    const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
     const paths = pathsIn(spec.directory);
-    const hostUser = process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined;
-    return containerBody({
-      spec: { ...spec, mounts: await resolveMounts(spec.mounts, engine.address) },
+    const body = containerBody({
+      spec: { ...spec, mounts },
       installation,
       imageId: image.id,
-      guestVersion: await guestVersion(),
+      guestVersion: version,
       runDirectory: paths.run,
       workspace: paths.workspace,
       home: paths.home,
       guestCommand: forkerCommand(runDirectoryInside, spec.idleSeconds),
-      hostUser,
+      hostUser: process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined,
       runtime: settings.runtime,
       storageLimited: storage.enforced,
       extraArgs: settings.extraArgs,
     });
+    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage)) };
   }
 
   async #removeFiles(engine: Engine, directory: string, image: string | undefined): Promise<void> {

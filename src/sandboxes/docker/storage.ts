@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts';
+import type { Engine, EngineInfo } from './engine.ts';
 import { refusedStatus } from './engine-errors.ts';
 
 export interface StorageSupport {
@@ -21,21 +21,30 @@ const answers = new WeakMap<Engine, Promise<StorageSupport>>();
  * Whether a container's own file system can be limited, found out once per engine by making a container of this image that never starts.
  * What is mounted into a container lies on the host and is not counted.
  */
-export function storageSupport(engine: Engine, image: string, diskMb: number): Promise<StorageSupport> {
+export function storageSupport(engine: Engine, info: EngineInfo, image: string, diskMb: number): Promise<StorageSupport> {
   let answer = answers.get(engine);
   if (!answer) {
-    answer = probe(engine, image, diskMb);
+    answer = probe(engine, info, image, diskMb);
     answers.set(engine, answer);
     answer.catch(() => answers.delete(engine));
   }
   return answer;
 }
 
-async function probe(engine: Engine, image: string, diskMb: number): Promise<StorageSupport> {
-  const { Driver: driver, DriverStatus: status } = await engine.info();
+async function probe(engine: Engine, info: EngineInfo, image: string, diskMb: number): Promise<StorageSupport> {
+  const { Driver: driver, DriverStatus: status } = info;
   const mechanism = quotaDrivers[driver];
   if (mechanism === undefined) {
     return { enforced: false, how: `the storage driver ${driver} has no size limit` };
+  }
+  const backing = status?.find(([key]) => key === 'Backing Filesystem')?.[1] ?? 'its file system';
+  const unsupported = {
+    enforced: false,
+    how: `the storage driver ${driver} on ${backing} has no size limit; it needs xfs mounted with pquota, btrfs or zfs`,
+  };
+  // Only xfs can; on anything else there is nothing to find out.
+  if (driver === 'overlay2' && backing !== 'xfs') {
+    return unsupported;
   }
   const name = `hermetic-storage-probe-${crypto.randomUUID().slice(0, 8)}`;
   try {
@@ -53,10 +62,6 @@ async function probe(engine: Engine, image: string, diskMb: number): Promise<Sto
     if (refused === undefined || refused === 404) {
       throw error;
     }
-    const backing = status?.find(([key]) => key === 'Backing Filesystem')?.[1] ?? 'its file system';
-    return {
-      enforced: false,
-      how: `the storage driver ${driver} on ${backing} has no size limit; it needs xfs mounted with pquota, btrfs or zfs`,
-    };
+    return unsupported;
   }
 }
