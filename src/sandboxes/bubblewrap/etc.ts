@@ -36,17 +36,13 @@ const copied = [
   'ld.so.cache',
   'ld.so.conf',
   'localtime',
-  'timezone',
   'mime.types',
   'services',
   'protocols',
   'debian_version',
   'os-release',
   'lsb-release',
-  'locale.alias',
   'inputrc',
-  'magic',
-  'magic.mime',
   'ssl/openssl.cnf',
 ];
 

@@ -3,6 +3,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
 
+/**
+ * Security: no startup file runs before the script. Bash reads ~/.bashrc even for -c when its standard input is a socket, as from Node,
+ * and inside that file is the work of earlier commands.
+ */
+export const bash = ['/bin/bash', '--norc', '--noprofile', '-p', '-c'] as const;
+
 /** Descriptors of the started process. */
 export const argumentsDescriptor = 3;
 export const seccompDescriptor = 4;
@@ -28,7 +34,8 @@ export const gateScript = [
 
 /**
  * Runs as root in a mount namespace of its own: enters the control groups, shows the directories of one sandbox where its user can reach them, becomes that user
- * and then bubblewrap. It starts nothing that outlives it, so the process stays the one that was spawned.
+ * and then bubblewrap. It starts nothing that outlives it, so the process stays the one that was spawned. The option -n keeps the paths out
+ * of /run/mount/utab, which all namespaces share.
  */
 export const stageScript = `
 set -eu
@@ -37,10 +44,10 @@ exec ${stageDescriptor}<&-
 user=\${words[0]} table=\${words[1]} files=\${words[2]}
 for entrance in "\${words[@]:3 + files}"; do printf 0 > "$entrance"; done
 umask 077
-mount -t tmpfs -o mode=0755,nosuid,nodev,noexec,size=1m hermetic ${stageDirectory}
+mount -n -t tmpfs -o mode=0755,nosuid,nodev,noexec,size=1m hermetic ${stageDirectory}
 for file in "\${words[@]:3:files}"; do : > "$file"; done
 printf '%s' "$table" > ${stageDirectory}/table
-mount --all --fstab ${stageDirectory}/table
+mount -n --all --fstab ${stageDirectory}/table
 exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
 `;
 

@@ -9,7 +9,7 @@ import type { Enforcement } from '../../core/sandbox.ts';
 import { findHierarchies, makeControlGroups } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
 import type { Failure } from './failures.ts';
-import { groupVersions, hostUserHere } from './launch.ts';
+import { bash, groupVersions, hostUserHere } from './launch.ts';
 import { startBubblewrap } from './start.ts';
 
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
@@ -48,7 +48,7 @@ export async function enforcementHere(): Promise<Enforcement> {
   const hierarchies = await findHierarchies(groupVersions(await hostUserHere(name)));
   const groups = await makeControlGroups(probeInstallation, name, limits, hierarchies);
   const enter = 'for entrance; do printf 0 > "$entrance" || exit 1; done; read -r word';
-  const child = spawn('/bin/bash', ['-p', '-c', enter, 'probe', ...groups.entrances], {
+  const child = spawn(bash[0], [...bash.slice(1), enter, 'probe', ...groups.entrances], {
     stdio: ['pipe', 'ignore', 'ignore'],
     env: {},
     cwd: '/',

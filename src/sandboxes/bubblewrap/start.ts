@@ -89,20 +89,21 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     child.once('error', () => resolve());
     child.once('close', () => resolve());
   });
-  const { stdin, stderr, args, filter, ready, stage } = streamsOf(child);
+  const { stdin, stderr, args, filter, ready, stageStream } = streamsOf(child);
   const errorText = collect(stderr);
   // A pipe breaks when the other end is gone, and the end of the process tells that better.
-  for (const stream of [stdin, args, filter, ready, stage]) stream?.on('error', () => undefined);
+  for (const stream of [stdin, args, filter, ready, stageStream]) stream?.on('error', () => undefined);
 
   let groups: ControlGroups | undefined;
   try {
     if (child.pid === undefined) throw new HermeticError('sandbox/open-failed', `${program} could not be started.`);
     const hierarchies = await findHierarchies(attempt.versions);
     groups = await makeControlGroups(options.installation, options.name, options.limits, hierarchies);
-    const { view, stageWords } = await prepare(options, user, groups.entrances);
-    stage?.end(terminated(stageWords));
+    const stage = user === undefined ? undefined : await prepareStage(options, user, groups.entrances);
+    stageStream?.end(terminated(stage?.words ?? []));
     // bubblewrap waits for its arguments, so it is under the limits before it does anything.
     await groups.add(child.pid);
+    const view = viewOf(options, stage?.places);
     args.end(terminated(await bubblewrapArguments(view, without)));
     filter.end(seccompFilter());
     const outcome = await Promise.race([
@@ -133,7 +134,7 @@ interface Streams {
   args: Writable;
   filter: Writable;
   ready: Readable;
-  stage: Writable | undefined;
+  stageStream: Writable | undefined;
 }
 
 function streamsOf(child: ChildProcess): Streams {
@@ -145,16 +146,16 @@ function streamsOf(child: ChildProcess): Streams {
     args: at(launch.argumentsDescriptor),
     filter: at(launch.seccompDescriptor),
     ready: at(launch.readyDescriptor),
-    stage: all[launch.stageDescriptor],
+    stageStream: all[launch.stageDescriptor],
   };
 }
 
 /** Security: the arguments, and with them environment and paths, go through descriptors. A command line can be read by every user. */
 function spawnLauncher(program: string, command: readonly string[], asRoot: boolean): ChildProcess {
   const [argumentsAt, seccompAt] = [String(launch.argumentsDescriptor), String(launch.seccompDescriptor)];
-  const gate = ['/bin/bash', '-p', '-c', launch.gateScript, 'sandbox', ...command];
+  const gate = [...launch.bash, launch.gateScript, 'sandbox', ...command];
   const bubblewrap = [program, '--args', argumentsAt, '--seccomp', seccompAt, '--', ...gate];
-  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', 'bash', '-p', '-c', launch.stageScript, 'sandbox', ...bubblewrap];
+  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...launch.bash, launch.stageScript, 'sandbox', ...bubblewrap];
   const [file = '', ...rest] = asRoot ? stage : bubblewrap;
   return spawn(file, rest, {
     stdio: Array.from({ length: asRoot ? 7 : 6 }, () => 'pipe' as const),
@@ -165,27 +166,30 @@ function spawnLauncher(program: string, command: readonly string[], asRoot: bool
   });
 }
 
-async function prepare(
-  options: BubblewrapOptions,
-  user: number | undefined,
-  entrances: readonly string[],
-): Promise<{ view: View; stageWords: string[] }> {
+/** Gives the directories to the user and plans where that user will find them. */
+async function prepareStage(options: BubblewrapOptions, user: number, entrances: readonly string[]): Promise<launch.Stage> {
   const { runDirectory, workspace, home, mounts } = options;
-  const etcDirectories = writeEtc(join(runDirectory, 'etc'));
-  const rest = { etcDirectories, env: options.env, memoryBytes: Math.round(options.limits.memoryMb * 1024 * 1024) };
-  if (user === undefined) return { view: { runDirectory, workspace, home, mounts, ...rest }, stageWords: [] };
-
   await Promise.all([
     give(workspace, user),
     give(home, user),
     shareRunDirectory(runDirectory, user),
     mkdir(launch.stageDirectory, { recursive: true, mode: 0o755 }),
   ]);
-  const sources = [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)];
-  const { words, places } = await launch.planStage(user, sources, entrances);
-  const [run = '', work = '', own = '', ...others] = places;
-  const staged = mounts.map((mount, index) => ({ ...mount, source: others[index] ?? '' }));
-  return { view: { runDirectory: run, workspace: work, home: own, mounts: staged, ...rest }, stageWords: words };
+  return await launch.planStage(user, [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)], entrances);
+}
+
+/** Also writes the sandbox's /etc, last of all because the launcher is busy meanwhile. */
+function viewOf(options: BubblewrapOptions, places: readonly string[] | undefined): View {
+  const { env, mounts, limits } = options;
+  const etcDirectories = writeEtc(join(options.runDirectory, 'etc'));
+  const [runDirectory = '', workspace = '', home = '', ...sources] = places ?? [
+    options.runDirectory,
+    options.workspace,
+    options.home,
+    ...mounts.map((mount) => mount.source),
+  ];
+  const shown = mounts.map((mount, index) => ({ ...mount, source: sources[index] ?? '' }));
+  return { runDirectory, workspace, home, mounts: shown, etcDirectories, env, memoryBytes: Math.round(limits.memoryMb * 1024 * 1024) };
 }
 
 /** Security: never follows a link, which a command of an earlier run may have put there. */

@@ -151,8 +151,8 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
   });
 
   it('what is enforced is said truthfully', async () => {
-    const storage = await storageSupport(engine, real.image.id, 1024);
-    expect(await storageSupport(engine, real.image.id, 1024)).toBe(storage);
+    const storage = await storageSupport(engine, await engine.info(), real.image.id, 1024);
+    expect(await storageSupport(engine, await engine.info(), real.image.id, 1024)).toBe(storage);
     const info = await engine.info();
     expect(limitEnforcement(info, storage)).toMatchObject({
       memoryMb: { enforced: true },
