@@ -2,6 +2,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import { normalize } from 'node:path/posix';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
+import { sharedEtcArguments } from './etc.ts';
 
 export const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -11,15 +12,15 @@ export interface View {
   workspace: string;
   home: string;
   mounts: readonly Mount[];
-  /** Directories of the host's /etc to show as they are, by name below /etc. */
-  etcDirectories: readonly string[];
+  /** The descriptor from which each file made up for /etc is read, by name. */
+  etcDescriptors: ReadonlyMap<string, number>;
   env: Readonly<Record<string, string>>;
   /** What all processes together may use; 0 for no limit. */
   memoryBytes: number;
 }
 
 /** Options an older bubblewrap, or one in a container, may refuse. The sandbox holds without them. */
-export const dispensable = ['--disable-userns', '--size'] as const;
+export const dispensable = ['--disable-userns', '--size', '--perms'] as const;
 export type Dispensable = (typeof dispensable)[number];
 
 const reservedTrees = ['/proc', '/dev', '/sys', '/run/hermetic'];
@@ -43,6 +44,7 @@ export function checkMounts(mounts: readonly Mount[]): void {
 /** Everything bubblewrap is told except the command, for `--args`. */
 export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispensable>): Promise<string[]> {
   const optional = (option: Dispensable, ...values: string[]): string[] => (without.has(option) ? [] : [option, ...values]);
+  const perms = (mode: string): string[] => optional('--perms', mode);
   // Temporary files are memory. Full before the limit is reached they say so; otherwise the kernel would kill some process for it.
   const size = (share: number): string[] => (view.memoryBytes > 0 ? optional('--size', String(Math.round(view.memoryBytes * share))) : []);
   const binds: Mount[] = [
@@ -65,10 +67,10 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--ro-bind', '/usr', '/usr'],
     ...(await rootLinks()),
-    ...['--ro-bind', `${view.runDirectory}/etc`, '/etc'],
-    ...view.etcDirectories.flatMap((name) => ['--ro-bind', `/etc/${name}`, `/etc/${name}`]),
-    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', ...size(1 / 4), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ...['--perms', '1777', ...size(1 / 2), '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
+    ...[...view.etcDescriptors].flatMap(([name, at]) => [...perms('0644'), '--file', String(at), `/etc/${name}`]),
+    ...sharedEtcArguments(),
+    ...['--proc', '/proc', '--dev', '/dev', ...perms('1777'), ...size(1 / 4), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...[...perms('1777'), ...size(1 / 2), '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
     ...[...optional('--size', String(16 * 1024 * 1024)), '--tmpfs', '/run', '--symlink', '/run', '/var/run'],
     // Security: read-only, so that a pipe in it can be written but not replaced by a link for the host to follow.
     ...['--ro-bind', view.runDirectory, '/run/hermetic'],

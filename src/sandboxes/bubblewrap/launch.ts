@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
+import { generatedEtc } from './etc.ts';
 
 /**
  * Security: no startup file runs before the script. Bash reads ~/.bashrc even for -c when its standard input is a socket, as from Node,
@@ -14,6 +15,7 @@ export const argumentsDescriptor = 3;
 export const seccompDescriptor = 4;
 export const readyDescriptor = 5;
 export const stageDescriptor = 6;
+export const etcDescriptors: ReadonlyMap<string, number> = new Map(Object.keys(generatedEtc).map((name, index) => [name, 7 + index]));
 
 /** Made once on the host and always empty there. Each sandbox mounts its own directories below it, where only it sees them. */
 export const stageDirectory = '/run/hermetic';

@@ -10,7 +10,7 @@ import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
 import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
-import { writeEtc } from './etc.ts';
+import { generatedEtc } from './etc.ts';
 import { explainFailure, failureError, notInstalled } from './failures.ts';
 import * as launch from './launch.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -89,10 +89,10 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     child.once('error', () => resolve());
     child.once('close', () => resolve());
   });
-  const { stdin, stderr, args, filter, ready, stageStream } = streamsOf(child);
+  const { stdin, stderr, args, filter, ready, stageStream, etcStreams } = streamsOf(child);
   const errorText = collect(stderr);
   // A pipe breaks when the other end is gone, and the end of the process tells that better.
-  for (const stream of [stdin, args, filter, ready, stageStream]) stream?.on('error', () => undefined);
+  for (const stream of [stdin, args, filter, ready, stageStream, ...etcStreams.values()]) stream.on('error', () => undefined);
 
   let groups: ControlGroups | undefined;
   try {
@@ -100,11 +100,11 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     const hierarchies = await findHierarchies(attempt.versions);
     groups = await makeControlGroups(options.installation, options.name, options.limits, hierarchies);
     const stage = user === undefined ? undefined : await prepareStage(options, user, groups.entrances);
-    stageStream?.end(terminated(stage?.words ?? []));
+    stageStream.end(terminated(stage?.words ?? []));
     // bubblewrap waits for its arguments, so it is under the limits before it does anything.
     await groups.add(child.pid);
-    const view = viewOf(options, stage?.places);
-    args.end(terminated(await bubblewrapArguments(view, without)));
+    args.end(terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
+    for (const [name, stream] of etcStreams) stream.end(generatedEtc[name]);
     filter.end(seccompFilter());
     const outcome = await Promise.race([
       once(ready, 'data').then(() => 'ready' as const),
@@ -134,7 +134,8 @@ interface Streams {
   args: Writable;
   filter: Writable;
   ready: Readable;
-  stageStream: Writable | undefined;
+  stageStream: Writable;
+  etcStreams: ReadonlyMap<string, Writable>;
 }
 
 function streamsOf(child: ChildProcess): Streams {
@@ -146,7 +147,8 @@ function streamsOf(child: ChildProcess): Streams {
     args: at(launch.argumentsDescriptor),
     filter: at(launch.seccompDescriptor),
     ready: at(launch.readyDescriptor),
-    stageStream: all[launch.stageDescriptor],
+    stageStream: at(launch.stageDescriptor),
+    etcStreams: new Map([...launch.etcDescriptors].map(([name, descriptor]) => [name, at(descriptor)])),
   };
 }
 
@@ -158,7 +160,7 @@ function spawnLauncher(program: string, command: readonly string[], asRoot: bool
   const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...launch.bash, launch.stageScript, 'sandbox', ...bubblewrap];
   const [file = '', ...rest] = asRoot ? stage : bubblewrap;
   return spawn(file, rest, {
-    stdio: Array.from({ length: asRoot ? 7 : 6 }, () => 'pipe' as const),
+    stdio: Array.from({ length: launch.stageDescriptor + 1 + launch.etcDescriptors.size }, () => 'pipe' as const),
     env: { PATH: standardPath },
     cwd: '/',
     // A process group of its own: Ctrl-C at the terminal is for the product to handle.
@@ -178,10 +180,8 @@ async function prepareStage(options: BubblewrapOptions, user: number, entrances:
   return await launch.planStage(user, [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)], entrances);
 }
 
-/** Also writes the sandbox's /etc, last of all because the launcher is busy meanwhile. */
 function viewOf(options: BubblewrapOptions, places: readonly string[] | undefined): View {
   const { env, mounts, limits } = options;
-  const etcDirectories = writeEtc(join(options.runDirectory, 'etc'));
   const [runDirectory = '', workspace = '', home = '', ...sources] = places ?? [
     options.runDirectory,
     options.workspace,
@@ -189,7 +189,15 @@ function viewOf(options: BubblewrapOptions, places: readonly string[] | undefine
     ...mounts.map((mount) => mount.source),
   ];
   const shown = mounts.map((mount, index) => ({ ...mount, source: sources[index] ?? '' }));
-  return { runDirectory, workspace, home, mounts: shown, etcDirectories, env, memoryBytes: Math.round(limits.memoryMb * 1024 * 1024) };
+  return {
+    runDirectory,
+    workspace,
+    home,
+    mounts: shown,
+    etcDescriptors: launch.etcDescriptors,
+    env,
+    memoryBytes: Math.round(limits.memoryMb * 1024 * 1024),
+  };
 }
 
 /** Security: never follows a link, which a command of an earlier run may have put there. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,10 +24,11 @@ describeBubblewrap('a bubblewrap sandbox', () => {
   describe.each(people)('started by %s', (person) => {
     it('runs as an unprivileged user without capabilities, inside and as the host sees it', async () => {
       const running = await start(person, 'id -un; id -u; id -g; hostname; pwd; sleep 20');
+      const sleeps = (): boolean => statusOf(descendants(running.pid).at(-1) ?? 0).Name === 'sleep';
+      expect(await eventually(sleeps)).toBe(true);
       const inner = descendants(running.pid);
-      expect(inner.length).toBeGreaterThanOrEqual(2);
+      expect(inner).toHaveLength(2);
       const user = person === 'root' ? hostUserOf(running.name) : ordinaryUser;
-      await eventually(() => statusOf(inner.at(-1) ?? 0).Seccomp === '2');
       for (const pid of [running.pid, ...inner]) expect(statusOf(pid).Uid?.split('\t')).toEqual(Array(4).fill(String(user)));
       for (const pid of [running.pid, ...inner]) expect(statusOf(pid).Gid?.split('\t')).toEqual(Array(4).fill(String(user)));
       const command = statusOf(inner.at(-1) ?? 0);
@@ -121,6 +122,17 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(stdout.match(/ -> socket:/g)).toHaveLength(6);
       expect(stdout).not.toMatch(/ -> \//);
       expect(stdout).not.toContain('root');
+    });
+
+    it('runs nothing of the session before the limits are set, neither startup files nor programs of its PATH', async () => {
+      const { directory: _, ...paths } = makeDirectories(person);
+      const fake = '#!/bin/sh\necho fake >> /workspace/ran; exec /bin/bash "$@"\n';
+      writeFileSync(join(paths.home, '.bashrc'), 'echo startup >> /workspace/ran; ulimit -d; exec 0</dev/null\n');
+      writeFileSync(join(paths.workspace, 'bash'), fake, { mode: 0o755 });
+      const env = { PATH: '/workspace:/usr/bin:/bin', BASH_ENV: '/home/agent/.bashrc' };
+      if (isRoot && person === 'ordinary') execFileSync('chown', ['-R', String(ordinaryUser), paths.home, paths.workspace]);
+      const { stdout } = await run(person, '', { ...paths, env, command: ['/bin/cat', '/workspace/ran'] });
+      expect(stdout).toBe('');
     });
 
     it('can write a pipe in the run directory but not replace it', async () => {
@@ -217,9 +229,10 @@ describeBubblewrap('a bubblewrap sandbox', () => {
     rmSync(outside, { recursive: true });
   });
 
-  it.runIf(isRoot)('leaves no mount behind on the host', async () => {
+  it.runIf(isRoot)('leaves no mount on the host, nor a record of one', async () => {
     const running = await start('root', 'sleep 20');
     expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain('/run/hermetic');
+    if (existsSync('/run/mount/utab')) expect(readFileSync('/run/mount/utab', 'utf8')).not.toContain(running.directory);
     running.kill();
     await running.ended;
   });
