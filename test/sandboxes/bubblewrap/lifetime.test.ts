@@ -7,6 +7,7 @@ import {
   descendants,
   describeBubblewrap,
   eventually,
+  installation,
   isAlive,
   makeDirectories,
   noLimits,
@@ -77,7 +78,7 @@ describeBubblewrap('the life of a bubblewrap sandbox', () => {
 async function startAndDie(person: Person, command: string[], dieAfterMs: number): Promise<void> {
   const { directory: _, ...paths } = makeDirectories(person);
   const product = spawnProduct(person);
-  const options = { installation: 'abcdef', mounts: [], env: {}, limits: { ...noLimits, pids: 20 }, umask: 0o022 };
+  const options = { installation, mounts: [], env: {}, limits: { ...noLimits, pids: 20 }, umask: 0o022 };
   product.send({ name: `moment-${dieAfterMs}`, ...options, ...paths, command, dieAfterMs });
   expect(await once(product, 'close')).toEqual([null, 'SIGKILL']);
 }

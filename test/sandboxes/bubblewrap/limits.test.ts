@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { enforcementHere } from '../../../src/sandboxes/bubblewrap/probe.ts';
-import { describeBubblewrap, isRoot, noLimits, type Person, people, run, start } from './open.ts';
+import { describeBubblewrap, groupsOf, isRoot, noLimits, type Person, people, run, start } from './open.ts';
 
 const hog = `exec python3 -c '
 chunks = []
@@ -17,8 +16,6 @@ const bomb = 'for i in {1..120}; do sleep 2 & done 2> /dev/null; ls -d /proc/[0-
 const here = await enforcementHere();
 
 describeBubblewrap('limits of a bubblewrap sandbox', () => {
-  const groupsOf = (name: string): string[] =>
-    ['memory', 'pids', 'cpu', '.', 'unified'].map((controller) => join('/sys/fs/cgroup', controller, 'hermetic/abcdef', name));
   const byGroups = (person: Person): boolean => person === 'root' && here.memoryMb.enforced;
 
   describe.each(people)('started by %s', (person) => {

@@ -1,7 +1,19 @@
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, cpSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -37,7 +49,25 @@ export function describeBubblewrap(title: string, body: () => void): void {
 }
 
 const root = mkdtempSync(join(tmpdir(), 'hermetic-bubblewrap-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+/** Of this test file alone. */
+export const installation = randomBytes(4).toString('hex');
+const controlGroups = ['memory', 'pids', 'cpu', '.', 'unified'].map((controller) =>
+  join('/sys/fs/cgroup', controller, 'hermetic', installation),
+);
+
+/** Where the control groups of a sandbox may be. */
+export function groupsOf(name: string): string[] {
+  return controlGroups.map((group) => join(group, name));
+}
+
+afterAll(() => {
+  rmSync(root, { recursive: true, force: true });
+  // Products that a test killed could not remove theirs.
+  for (const group of controlGroups.filter(existsSync)) {
+    const below = readdirSync(group, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    for (const directory of [...below.map((entry) => join(group, entry.name)), group]) rmdirSync(directory);
+  }
+});
 
 /** The sources where every user can read them, wherever the clone is. */
 function copySources(): string {
@@ -123,7 +153,7 @@ export async function start(person: Person, script: string, wishes: Wishes = {},
   const name = wishes.name ?? `test-${randomBytes(6).toString('hex')}`;
   const child = spawnProduct(person, wrapper);
   const output = Promise.all([text(child.stdout), text(child.stderr)]);
-  const options = { installation: 'abcdef', mounts: [], env: {}, limits: noLimits, umask: 0o022, command: ['bash', '-c', script] };
+  const options = { installation, mounts: [], env: {}, limits: noLimits, umask: 0o022, command: ['bash', '-c', script] };
   child.send({ name, ...paths, ...options, ...wishes });
   const first = await Promise.race([once(child, 'message'), once(child, 'close')]);
   const message = first[0] as { pid: number; enforcement: Enforcement } | { failed: string; code: string } | number | null;
