@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Driver } from '../src/core/driver.ts';
+import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
+import { bubblewrap } from '../src/sandboxes/bubblewrap/index.ts';
+import type { BackendContext } from '../src/sandboxes/context.ts';
+import { findEngine } from '../src/sandboxes/docker/discover.ts';
+import { findImage } from '../src/sandboxes/docker/image.ts';
+import { docker } from '../src/sandboxes/docker/index.ts';
+import { local } from '../src/sandboxes/local.ts';
+import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
+
+const drivers: Record<string, Driver<BackendContext, Backend>> = { local, bubblewrap, docker };
+
+/** One backend as an installation of its own, with everything it makes in one place. */
+export interface TestEngine {
+  readonly kind: string;
+  readonly backend: Backend;
+  readonly context: BackendContext;
+  /** What listeners were told, of every sandbox opened here. */
+  readonly notices: readonly string[];
+  /** A spec of a sandbox nobody else has. */
+  spec(wishes?: Partial<SandboxSpec>): SandboxSpec;
+  /** Ended and removed at the latest when all tests of the file are over. */
+  open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox>;
+}
+
+/** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
+export async function describeBackend(kind: string, body: (engine: TestEngine) => void): Promise<void> {
+  const context = contextOf(mkdtempSync(join(tmpdir(), 'hermetic-sandboxes-')));
+  const backend = backendOf(kind, context);
+  const obstacle = await obstacleOf(backend, context);
+  const isRequired = (process.env['HERMETIC_TEST_REQUIRE'] ?? '').split(',').includes(kind);
+  if (obstacle !== undefined && isRequired) {
+    it(`${kind} works on this machine`, () => expect.fail(obstacle));
+    await removeTree(context.sandboxesDirectory);
+  } else if (obstacle !== undefined) {
+    describe.skip(`${kind}: ${obstacle}`, () => it('would be tested'));
+    await removeTree(context.sandboxesDirectory);
+  } else {
+    describe(kind, () => body(new Engine(kind, backend, context)));
+  }
+}
+
+export function backendOf(kind: string, context: BackendContext): Backend {
+  const driver = drivers[kind];
+  if (!driver) throw new Error(`no backend is called ${kind}`);
+  return driver.create(context);
+}
+
+function contextOf(sandboxesDirectory: string): BackendContext {
+  const { PATH, DOCKER_HOST } = process.env;
+  return {
+    installation: randomBytes(6).toString('hex'),
+    sandboxesDirectory,
+    // A home of its own: what `local` runs must not touch the one of whoever runs the tests.
+    environment: { PATH, DOCKER_HOST, HOME: join(sandboxesDirectory, 'home') },
+    docker: { host: undefined, image: process.env['HERMETIC_TEST_IMAGE'] || 'hermetic-test:base', runtime: undefined, extraArgs: [] },
+  };
+}
+
+/** Why the backend cannot be tested here. */
+async function obstacleOf(backend: Backend, context: BackendContext): Promise<string | undefined> {
+  const check = await backend.check();
+  if (!check.usable) return `${check.reason} ${check.fix}`;
+  if (backend.traits.honours.image !== true) return undefined;
+  // Nothing is pulled for a test.
+  const engine = await findEngine({ environment: context.environment });
+  const image = await findImage(engine, context.docker.image).finally(() => engine.close());
+  return image ? undefined : `the image ${context.docker.image} is not there; name another in HERMETIC_TEST_IMAGE`;
+}
+
+class Engine implements TestEngine {
+  readonly kind: string;
+  readonly backend: Backend;
+  readonly context: BackendContext;
+  readonly notices: string[] = [];
+  readonly #opened: OpenSandbox[] = [];
+
+  constructor(kind: string, backend: Backend, context: BackendContext) {
+    this.kind = kind;
+    this.backend = backend;
+    this.context = context;
+    afterAll(() => this.#removeEverything());
+  }
+
+  spec(wishes: Partial<SandboxSpec> = {}): SandboxSpec {
+    const name = `test-${randomBytes(6).toString('hex')}`;
+    const { honours } = this.backend.traits;
+    return {
+      name,
+      session: 'a test: "with" text, $HOME and ünïcode',
+      directory: join(this.context.sandboxesDirectory, this.kind, name),
+      image: honours.image === true ? this.context.docker.image : undefined,
+      workdir: undefined,
+      env: {},
+      mounts: [],
+      limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 256 },
+      network: honours['network-none'] === true ? 'none' : undefined,
+      persistent: true,
+      user: 'default',
+      idleSeconds: 300,
+      ...wishes,
+    };
+  }
+
+  async open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox> {
+    const sandbox = await this.backend.open(spec, { notice: (text) => this.notices.push(text), progress: () => undefined }, signal);
+    this.#opened.push(sandbox);
+    return sandbox;
+  }
+
+  async #removeEverything(): Promise<void> {
+    await Promise.allSettled(this.#opened.map((sandbox) => sandbox.destroy()));
+    for (const remains of await this.backend.list()) await remains.destroy();
+    if (this.kind === 'docker') await removeContainers(this.context);
+    await removeTree(this.context.sandboxesDirectory);
+  }
+}
+
+async function removeContainers({ environment, installation }: BackendContext): Promise<void> {
+  const engine = await findEngine({ environment });
+  const left = await engine.list({ 'hermetic.installation': installation });
+  for (const { id } of left) await engine.remove(id);
+  engine.close();
+}
+
+/** Processes anywhere on this machine, in whatever sandbox, that have this word on their command line. */
+export function processesWith(word: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && commandLine(pid).includes(word));
+}
+
+/** Empty for a process that is dead. */
+function commandLine(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,6 @@
+import { sandboxContract } from '../contracts/sandbox.ts';
+import { describeBackend } from '../engines.ts';
+
+await describeBackend('docker', (engine) => {
+  sandboxContract(engine);
+});
