@@ -86,6 +86,11 @@ linger() {
   ((status == 1)) || exec cat <&"$1" >/dev/null
 }
 
+# What a shell that runs one command does. On one line, so that all of it is read before the command can set an alias or `set -v`;
+# and so that its traps and tracing see nothing of how it ends.
+body='. "$1"; builtin eval "$__hermetic_script"; { __hermetic_done=$?; builtin trap - DEBUG ERR; builtin set +exv; } >/dev/null 2>&1; '
+body+='builtin exit "$__hermetic_done"'
+
 # One for each shell: learns how it ended, and reads what its background processes print once the host has let go, so that they
 # neither stop at a full pipe nor die of a broken one.
 supervise() {
@@ -101,15 +106,15 @@ supervise() {
     exec <"$at.in" >&"$to_out" 2>&"$to_err" {to_out}>&- {to_err}>&- {end}>&- {out}<&- {err}<&- {acknowledged}<&- {control}>&- {nothing}>&-
     shell=$run/shell.bash
     case $mode in
-      warm | base) exec bash --noprofile --norc -c '. "$1"; eval "$__hermetic_script"; { __hermetic_completed "$?"; } 2>/dev/null' bash "$shell" "$at" "$mode" ;;
+      warm | base) exec bash --noprofile --norc -c "$body" bash "$shell" "$at" "$mode" ;;
       lines) BASH_ENV=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode exec bash --noprofile --norc -s ;;
     esac
     command -v script >/dev/null || { echo 'hermetic: a terminal needs the program script (util-linux) in the sandbox' >&2; exit 127; }
     [[ ${TERM:-dumb} != dumb ]] || TERM=xterm-256color
-    export TERM SHELL=/bin/sh __HERMETIC_SHELL=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode
+    export TERM SHELL=/bin/sh __HERMETIC_BODY=$body __HERMETIC_SHELL=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     size="stty echo rows $rows cols $columns 2>/dev/null"
     case $mode in
-      terminal) exec script -qefc "$size; exec bash --noprofile --norc -c '. \"\$__HERMETIC_SHELL\"; eval \"\$__hermetic_script\"; { __hermetic_completed \$?; } 2>/dev/null'" /dev/null ;;
+      terminal) exec script -qefc "$size; exec bash --noprofile --norc -c \"\$__HERMETIC_BODY\" bash \"\$__HERMETIC_SHELL\"" /dev/null ;;
       interactive) exec script -qefc "$size; exec bash --noprofile --rcfile \"\$__HERMETIC_SHELL\" -i" /dev/null ;;
     esac
     exit 70

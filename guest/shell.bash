@@ -1,14 +1,14 @@
 # What every shell sources before a command: it restores the session, waits for the command, and reports how the session looks
 # afterwards. The report goes to a pipe of its own, so output that imitates it changes nothing.
 #
-# Records on that pipe: R ready; T path of the terminal; D the state, seven NUL-ended fields; E the code of a command that ran to
-# its end; X the code the shell is about to exit with. The supervisor adds S, the status it waited for.
+# Records on that pipe: R ready; T path of the terminal; E the code of a command that ran to its end; X the code the shell is about
+# to exit with. The supervisor adds S, the status it waited for. The state goes to a pipe of its own as well, seven NUL-ended fields,
+# before R or the record that ends the command.
 
 __hermetic_at=${2:-$__HERMETIC_AT} __hermetic_mode=${3:-$__HERMETIC_MODE} __hermetic_on_exit= __hermetic_script=
 unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL
 
 __hermetic_dump() {
-  builtin printf 'D\n'
   builtin export -p
   builtin printf '\0'
   builtin declare -F
@@ -17,8 +17,7 @@ __hermetic_dump() {
   builtin printf '\0'
   builtin alias -p
   builtin printf '\0'
-  builtin shopt -p
-  builtin printf '\0'
+  builtin printf '%s\0' "$BASHOPTS"
   builtin umask -p
   builtin printf '\0'
   builtin pwd
@@ -26,7 +25,7 @@ __hermetic_dump() {
 }
 
 __hermetic_report() {
-  __hermetic_dump
+  __hermetic_dump 1<>"$__hermetic_at.state"
   if [[ -n ${__hermetic_done-} && -z $__hermetic_on_exit ]]; then
     builtin printf 'E %d\n' "$__hermetic_done"
   elif [[ -z $__hermetic_on_exit ]]; then
@@ -36,78 +35,85 @@ __hermetic_report() {
 
 # A command's own EXIT trap must not replace ours, and must still run.
 trap() {
-  local action signal
+  builtin local action signal
   if [[ $BASHPID != "$$" || $# -eq 0 || $1 == -[lp]* ]]; then
     builtin trap "$@"
-    return
+    builtin return
   fi
-  [[ $1 == -- ]] && shift
-  if (($# == 1)); then action=-; else action=$1 && shift; fi
+  [[ $1 == -- ]] && builtin shift
+  if (($# == 1)); then action=-; else action=$1 && builtin shift; fi
   for signal; do
     case $signal in
       EXIT | exit | 0) if [[ $action == - ]]; then __hermetic_on_exit=; else __hermetic_on_exit=${action:-:}; fi ;;
-      *) builtin trap -- "$action" "$signal" || return ;;
+      *) builtin trap -- "$action" "$signal" || builtin return ;;
     esac
   done
 }
 
 __hermetic_change_directory() {
-  local wanted=$1 old=${OLDPWD-} directory=$1
+  builtin local wanted=$1 old=${OLDPWD-} directory=$1
   until builtin cd -- "$directory" 2>/dev/null; do
     directory=${directory%/*}
     [[ $directory ]] || directory=/
   done
-  if [[ $old ]]; then OLDPWD=$old; else unset OLDPWD && export OLDPWD; fi
+  if [[ $old ]]; then OLDPWD=$old; else builtin unset OLDPWD && builtin export OLDPWD; fi
   [[ $directory == "$wanted" ]] || builtin printf 'hermetic: %s no longer exists; continuing in %s\n' "$wanted" "$directory" >&2
 }
 
-# Fields of a call: script, session's directory, this call's directory, number of variables, variables, arguments.
-__hermetic_load() {
-  local -a call
-  local -i count
-  builtin mapfile -d '' -t call <"$__hermetic_at.call"
-  __hermetic_script=${call[0]}
-  __hermetic_change_directory "${call[1]}"
-  if [[ ${call[2]} ]] && ! builtin cd -- "${call[2]}" 2>/dev/null; then
-    builtin printf 'hermetic: no such directory: %s\n' "${call[2]}" >&2
-    __hermetic_script='builtin exit 126'
-  fi
-  count=${call[3]}
-  ((count)) && export -- "${call[@]:4:count}"
-  __hermetic_args=("${call[@]:4+count}")
+__hermetic_meet() {
+  builtin printf 'R\n' 1<>"$__hermetic_at.end"
+  case $__hermetic_mode in
+    warm | base) IFS=' ' builtin read -r __hermetic_go __hermetic_fields || builtin exit 0 ;;
+    terminal | interactive) builtin printf 'T %s\n' "$(builtin command tty)" 1<>"$__hermetic_at.end" ;;
+  esac
 }
 
-__hermetic_return() { return "$1"; }
-__hermetic_completed() { __hermetic_done=$1 && return "$1"; }
+# Fields of a call: script, session's directory, this call's directory, number of variables, variables, arguments. A short one comes
+# through standard input, where bash reads byte by byte; a long one is in a file.
+__hermetic_load() {
+  builtin local -a __hermetic_call
+  builtin local -i __hermetic_count
+  builtin local __hermetic_directory
+  if [[ ${__hermetic_fields-} ]]; then
+    builtin mapfile -d '' -n "$__hermetic_fields" -t __hermetic_call
+  else
+    builtin mapfile -d '' -t __hermetic_call <"$__hermetic_at.call"
+  fi
+  __hermetic_script=${__hermetic_call[0]}
+  __hermetic_change_directory "${__hermetic_call[1]}"
+  __hermetic_directory=${__hermetic_call[2]}
+  # Anchored, so that neither CDPATH nor a name like `-` means anything else.
+  [[ -z $__hermetic_directory || $__hermetic_directory == /* ]] || __hermetic_directory=./$__hermetic_directory
+  if [[ $__hermetic_directory ]] && ! builtin cd -- "$__hermetic_directory" 2>/dev/null; then
+    builtin printf 'hermetic: no such directory: %s\n' "${__hermetic_call[2]}" >&2
+    __hermetic_script='builtin exit 126'
+  fi
+  __hermetic_count=${__hermetic_call[3]}
+  ((__hermetic_count)) && builtin export -- "${__hermetic_call[@]:4:__hermetic_count}"
+  __hermetic_args=("${__hermetic_call[@]:4+__hermetic_count}")
+  case $__hermetic_mode in
+    interactive) PS1='\[\e[1m\]\w\[\e[0m\] \$ ' ;&
+    terminal | lines) __hermetic_dump 1<>"$__hermetic_at.state" ;;
+  esac
+}
+
+__hermetic_return() { builtin return "$1"; }
 
 shopt -s expand_aliases
-if [[ $__hermetic_mode == base ]]; then __hermetic_dump 1<>"$__hermetic_at.end"; fi
-if [[ -e $__hermetic_at.state ]]; then . "$__hermetic_at.state"; fi
-case $__hermetic_mode in
-  warm | base)
-    printf 'R\n' 1<>"$__hermetic_at.end"
-    IFS= read -r __hermetic_go || builtin exit 0
-    if [[ $__hermetic_go == delta ]]; then . "$__hermetic_at.delta"; fi
-    __hermetic_load
-    ;;
-  *)
-    printf 'R\n' 1<>"$__hermetic_at.end"
-    if [[ $__hermetic_mode != lines ]]; then printf 'T %s\n' "$(tty)" 1<>"$__hermetic_at.end"; fi
-    if [[ $__hermetic_mode == interactive ]]; then PS1='\[\e[1m\]\w\[\e[0m\] \$ '; fi
-    __hermetic_load
-    __hermetic_dump 1<>"$__hermetic_at.end"
-    ;;
-esac
-set -- "${__hermetic_args[@]}"
-unset -v __hermetic_args __hermetic_go
+[[ $__hermetic_mode == base ]] && __hermetic_dump 1<>"$__hermetic_at.state"
+# Once the session is restored, its aliases and functions may have the names of builtins: a backslash keeps aliases away, and
+# `builtin` functions. The functions above were read before there were any aliases.
+[[ -e $__hermetic_at.restore ]] && . "$__hermetic_at.restore"
+__hermetic_meet
+[[ ${__hermetic_go-} == delta ]] && \builtin . "$__hermetic_at.delta"
+__hermetic_load
+\builtin set -- "${__hermetic_args[@]}"
+\builtin unset -v __hermetic_args __hermetic_go __hermetic_fields
 
-builtin trap '{
+\builtin trap '{
   __hermetic_status=$?
-  builtin trap - DEBUG ERR RETURN
-  builtin set +exuv
+  \builtin trap - DEBUG ERR RETURN
+  \builtin set +exuv +o posix
   __hermetic_report "$__hermetic_status" 1<>"$__hermetic_at.end"
-} 2>/dev/null
-if [[ $__hermetic_on_exit ]]; then
-  __hermetic_return "$__hermetic_status"
-  eval "$__hermetic_on_exit"
-fi' EXIT
+} >/dev/null 2>&1
+[[ -z $__hermetic_on_exit ]] || { __hermetic_return "$__hermetic_status"; \builtin eval "$__hermetic_on_exit"; }' EXIT

@@ -9,12 +9,12 @@ export function enforcementWith(held: ReadonlyMap<Controller, string>): Enforcem
     return how === undefined ? undefined : { enforced: true, how };
   };
   return {
-    cpus: byGroup('cpu') ?? { enforced: false, how: `not enforced: ${missing}` },
+    cpus: byGroup('cpu') ?? { enforced: false, how: missing },
     memoryMb: byGroup('memory') ?? {
       enforced: false,
       how: `only for each process alone (resource limit RLIMIT_DATA), not for all together: ${missing}`,
     },
-    diskMb: { enforced: false, how: 'not enforced: bubblewrap cannot limit disk space' },
+    diskMb: { enforced: false, how: 'bubblewrap cannot limit disk space' },
     pids: byGroup('pids') ?? { enforced: true, how: `resource limit RLIMIT_NPROC in the sandbox's own user namespace: ${missing}` },
   };
 }

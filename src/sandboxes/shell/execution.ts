@@ -17,6 +17,8 @@ const signalNames = new Map(Object.entries(constants.signals).map(([name, number
 /** How long a shell may take to report that it is dead after it was killed. */
 const deathPatienceMs = 2_000;
 
+const noRoom = 'the sandbox has no room for another process (its pids limit is reached); the command did not start';
+
 /** A command in the shell that runs it. */
 export class Execution implements ExecHandle {
   readonly output: AsyncIterable<OutputChunk>;
@@ -45,27 +47,14 @@ export class Execution implements ExecHandle {
 
   receive(record: EndRecord): void {
     if (this.#settled) return;
-    switch (record.kind) {
-      case 'ready':
-        return;
-      case 'terminal':
-        return this.#terminal.resolve(record.path);
-      case 'dump':
-        this.#dumps.push(record.dump);
-        return;
-      case 'exiting':
-        this.#exiting = record.code;
-        return;
-      case 'completed':
-        // What went through a terminal is all there only when its program has ended.
-        if (!this.#reportsStateFirst) return this.#finish({ kind: 'exited', code: record.code });
-        this.#exiting = record.code;
-        return;
-      case 'status':
-        return this.#finish(this.#judge(record.code, record.killed));
-      case 'no-room':
-        return this.#finish({ kind: 'lost', reason: 'the sandbox has no room for another process (its pids limit is reached); the command did not start' });
-    }
+    // What went through a terminal is all there only when its program has ended.
+    const endsNow = record.kind === 'completed' && !this.#reportsStateFirst;
+    if (endsNow) this.#finish({ kind: 'exited', code: record.code });
+    else if (record.kind === 'completed' || record.kind === 'exiting') this.#exiting = record.code;
+    else if (record.kind === 'status') this.#finish(this.#judge(record.code, record.killed));
+    else if (record.kind === 'dump') this.#dumps.push(record.dump);
+    else if (record.kind === 'terminal') this.#terminal.resolve(record.path);
+    else if (record.kind === 'no-room') this.#finish({ kind: 'lost', reason: noRoom });
   }
 
   lost(reason: string): void {
@@ -91,8 +80,9 @@ export class Execution implements ExecHandle {
     const after = this.#dumps.at(-1);
     const before = this.#reportsStateFirst ? this.#dumps[0] : undefined;
     if (after && (!this.#reportsStateFirst || this.#dumps.length > 1)) this.#owner.changed(before, after);
-    this.#shell.release();
     this.#settle(exit);
+    // Whoever waits for the exit comes first.
+    setImmediate(() => this.#shell.release());
   }
 
   async write(data: Uint8Array | string): Promise<void> {

@@ -1,18 +1,16 @@
 import { randomInt } from 'node:crypto';
-import { closeSync, readSync, rmSync, unlink, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, rmSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import type { KillSignal } from '../../core/sandbox.ts';
 import { attachmentName } from './attachments.ts';
-import { EndChannel, type EndRecord } from './end-channel.ts';
+import type { EndRecord } from './end-channel.ts';
 import { makePipes, openForReading, openForWriting } from './named-pipes.ts';
-import type { Call, OutputPipe, Shell, SpawnRequest, Spawner } from './spawner.ts';
+import { PipedShell, pipeSuffixes } from './piped-shell.ts';
+import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
 
-const suffixes = ['in', 'out', 'err', 'end', 'ack'] as const;
 const batch = 24;
-const pipeCapacity = 64 * 1024;
 const killPatienceMs = 8_000;
 
 /**
@@ -113,7 +111,7 @@ export class Attachment implements Spawner {
       const numbers = Array.from({ length: batch }, (_, index) => first + index);
       await makePipes(
         this.#directory,
-        numbers.flatMap((number) => suffixes.map((suffix) => `${number}.${suffix}`)),
+        numbers.flatMap((number) => pipeSuffixes.map((suffix) => `${number}.${suffix}`)),
       );
       this.#numbers.push(...numbers);
     })().finally(() => {
@@ -167,137 +165,5 @@ export class Attachment implements Spawner {
     this.#events.destroy();
     for (const descriptor of [this.#eventsWriter, this.#alive, this.#control]) closeSync(descriptor);
     rmSync(this.#directory, { recursive: true, force: true });
-  }
-}
-
-interface ShellOwner {
-  receive(record: EndRecord): void;
-  lost(reason: string): void;
-  forget(): void;
-  kill(signal: KillSignal): Promise<void>;
-}
-
-class PipedShell implements Shell {
-  readonly stdout: OutputPipe;
-  readonly stderr: OutputPipe;
-  readonly #at: string;
-  readonly #owner: ShellOwner;
-  readonly #end: Socket;
-  readonly #acknowledge: number;
-  /** Standard input until somebody wants a stream of it. */
-  #input: number | undefined;
-  #writable: Socket | undefined;
-  #ready = false;
-  #closeWhenReady = false;
-  #over = false;
-
-  constructor(at: string, request: SpawnRequest, owner: ShellOwner) {
-    this.#at = at;
-    this.#owner = owner;
-    if (request.restore) writeFileSync(`${at}.state`, request.restore, 'latin1');
-    this.stdout = outputPipe(`${at}.out`);
-    this.stderr = outputPipe(`${at}.err`);
-    this.#input = openForWriting(`${at}.in`);
-    this.#acknowledge = openForWriting(`${at}.ack`);
-    this.#end = openForReading(`${at}.end`).socket;
-    const channel = new EndChannel((record) => this.#heard(record));
-    this.#end.on('data', (chunk: Buffer) => channel.push(chunk));
-    this.#end.on('end', () => this.lost('the shell ended without a word'));
-    this.#end.on('error', (error) => this.lost(error.message));
-    if (request.call) this.#handOver(request.call);
-  }
-
-  /** A property, so that it can be kept in a set and called from there. */
-  readonly lost = (reason: string): void => {
-    if (this.#over) return;
-    this.#over = true;
-    this.#owner.forget();
-    this.#owner.lost(reason);
-  };
-
-  #heard(record: EndRecord): void {
-    if (record.kind === 'ready') {
-      this.#ready = true;
-      if (this.#closeWhenReady) this.closeStdin();
-    }
-    this.#owner.receive(record);
-  }
-
-  /** From here on the program stays until the command has ended. */
-  #handOver({ script, sessionDirectory, directory, variables, args }: Call): void {
-    const fields = [script, sessionDirectory, directory, String(variables.length), ...variables, ...args];
-    writeFileSync(`${this.#at}.call`, `${fields.join('\0')}\0`, 'latin1');
-    for (const pipe of [this.stdout.stream, this.stderr.stream, this.#end]) pipe.ref();
-  }
-
-  begin(call: Call, delta: string): void {
-    this.#handOver(call);
-    if (delta) writeFileSync(`${this.#at}.delta`, delta, 'latin1');
-    if (this.#input !== undefined) writeSync(this.#input, delta ? 'delta\n' : 'go\n');
-  }
-
-  stdin(): Writable {
-    if (this.#writable) return this.#writable;
-    if (this.#input === undefined) throw new Error('standard input is closed');
-    this.#writable = new Socket({ fd: this.#input, readable: false, writable: true });
-    this.#writable.on('error', () => undefined);
-    this.#input = undefined;
-    return this.#writable;
-  }
-
-  closeStdin(): void {
-    // Before the shell has opened its end, closing ours would lose what is in the pipe.
-    if (!this.#ready && !this.#over) {
-      this.#closeWhenReady = true;
-      return;
-    }
-    this.#writable?.end();
-    if (this.#input !== undefined) closeSync(this.#input);
-    this.#input = undefined;
-  }
-
-  kill(signal: KillSignal): Promise<void> {
-    return this.#owner.kill(signal);
-  }
-
-  release(): void {
-    this.#over = true;
-    this.#owner.forget();
-    this.closeStdin();
-    this.#writable?.destroy();
-    this.#end.destroy();
-    closeSync(this.#acknowledge);
-    for (const { stream } of [this.stdout, this.stderr]) stream.destroy();
-    for (const suffix of [...suffixes, 'call', 'state', 'delta']) unlink(`${this.#at}.${suffix}`, () => undefined);
-  }
-}
-
-function outputPipe(path: string): OutputPipe {
-  const { descriptor, socket } = openForReading(path);
-  const drain = (): Buffer[] => {
-    const chunks: Buffer[] = [];
-    socket.removeAllListeners('data');
-    socket.pause();
-    for (let chunk = socket.read() as Buffer | null; chunk; chunk = socket.read() as Buffer | null) chunks.push(chunk);
-    // No more than a pipe holds: a background process that prints without end must not keep us here.
-    for (let left = pipeCapacity; left > 0 && !socket.destroyed && !socket.readableEnded; ) {
-      const chunk = Buffer.allocUnsafe(left);
-      const length = readNow(descriptor, chunk);
-      if (length === 0) break;
-      chunks.push(chunk.subarray(0, length));
-      left -= length;
-    }
-    return chunks;
-  };
-  return { stream: socket, drain };
-}
-
-/** 0 when the pipe is empty or at its end. */
-function readNow(descriptor: number, into: Buffer): number {
-  try {
-    return readSync(descriptor, into);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
-    throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { constants, openSync } from 'node:fs';
+import { constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
 
@@ -21,7 +21,22 @@ export function openForReading(path: string): { descriptor: number; socket: Sock
   return { descriptor, socket };
 }
 
+/** The bare reading end, for whoever looks into the pipe when there is reason to. */
+export function openForLooking(path: string): number {
+  return openSync(path, constants.O_RDONLY | careful);
+}
+
 /** The writing side also reads, so that opening needs no reader yet and writing without one is not an error. */
 export function openForWriting(path: string): number {
   return openSync(path, constants.O_RDWR | careful);
+}
+
+/** 0 when the pipe is empty or at its end. */
+export function readNow(descriptor: number, into: Buffer): number {
+  try {
+    return readSync(descriptor, into);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
+    throw error;
+  }
 }

@@ -25,6 +25,8 @@ interface Waiting {
   dead: boolean;
 }
 
+const refillDelayMs = 10;
+
 /** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
 export class ShellSession {
   readonly #spawner: Spawner;
@@ -34,6 +36,8 @@ export class ShellSession {
   #base: State = new Map();
   #warm: Waiting | undefined;
   #closed = false;
+  /** The state that belongs to what is kept now; most commands change nothing. */
+  #known: { kept: Changes; base: State; state: State } | undefined;
 
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
@@ -69,13 +73,18 @@ export class ShellSession {
       if (record.kind === 'status') started.reject(new Error(`the first shell ended with code ${record.code}`));
       if (record.kind === 'no-room') started.reject(new Error('its process limit leaves no room for a shell'));
     });
-    this.#spawner.ended.then((reason) => started.reject(new Error(reason)));
+    void this.#spawner.ended.then((reason) => started.reject(new Error(reason)));
     this.#base = await started.promise;
     this.#warm.restored = this.#base;
   }
 
   #state(): State {
-    return new Map(withChanges(this.#base, this.#store.read())).set(directoryKey, this.#directory());
+    const kept = this.#store.read();
+    if (this.#known?.kept !== kept || this.#known.base !== this.#base) {
+      const state = new Map(withChanges(this.#base, kept)).set(directoryKey, this.#directory());
+      this.#known = { kept, base: this.#base, state };
+    }
+    return this.#known.state;
   }
 
   #spawn(mode: 'warm' | 'base', listen?: (record: EndRecord) => void): Waiting {
@@ -106,7 +115,6 @@ export class ShellSession {
     return this.#spawn('warm');
   }
 
-  /** The next shell starts while this command runs: on its own time, not on the next command's. */
   async #refill(): Promise<void> {
     await this.#spawner.prepare();
     if (!this.#closed && this.#warm === undefined) this.#warm = this.#spawn('warm');
@@ -122,8 +130,18 @@ export class ShellSession {
     waiting.shell.begin(call, restoreScript(changesBetween(waiting.restored, before), before));
     if (request.stdin !== 'open') waiting.shell.closeStdin();
     if (waiting.dead) execution.lost('the shell had ended');
-    setImmediate(() => this.#refill().catch(() => undefined));
+    this.#refillAfter(execution);
     return execution;
+  }
+
+  /** A long command leaves time to start the next shell beside it; a short one must not share the processor with that. */
+  #refillAfter(execution: Execution): void {
+    const refill = (): void => void this.#refill().catch(() => undefined);
+    const beside = setTimeout(refill, refillDelayMs).unref();
+    void execution.exit.then(() => {
+      clearTimeout(beside);
+      setImmediate(refill);
+    });
   }
 
   async shell(terminal?: TerminalSize): Promise<ExecHandle> {
@@ -151,10 +169,12 @@ export class ShellSession {
   #call({ command, args = [], cwd = '', env = {} }: ExecRequest): Call {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
     for (const text of [command, cwd, ...args, ...variables]) {
-      if (text.includes('\0')) throw new HermeticError('sandbox/bad-command', 'A command, its arguments and its variables cannot contain a NUL byte.');
+      if (text.includes('\0'))
+        throw new HermeticError('sandbox/bad-command', 'A command, its arguments and its variables cannot contain a NUL byte.');
     }
     for (const name of Object.keys(env)) {
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new HermeticError('sandbox/bad-command', `${JSON.stringify(name)} cannot be the name of a variable.`);
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+        throw new HermeticError('sandbox/bad-command', `${JSON.stringify(name)} cannot be the name of a variable.`);
     }
     return {
       script: bytes(unixLines(command)),

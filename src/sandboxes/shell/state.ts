@@ -1,3 +1,5 @@
+import { shellQuote } from '../../lib/shell-quote.ts';
+
 /**
  * What a session carries from one command to the next, as data: one entry per exported variable, function, alias, shell option,
  * the umask and the directory. An entry's value is the bash source that restores it, as bash itself printed it.
@@ -12,14 +14,18 @@ export type Changes = ReadonlyMap<string, string | undefined>;
 export const directoryKey = 'directory';
 
 /** Bash maintains these itself. */
-const own = new Set(['_', 'PWD', 'SHLVL', 'BASHOPTS', 'SHELLOPTS']);
+const own = new Set(['_', 'PWD', 'SHLVL', 'BASHOPTS', 'SHELLOPTS', 'POSIXLY_CORRECT']);
+/** Bash does not let these be changed. */
+const fixedOptions = new Set(['', 'login_shell', 'restricted_shell']);
 const reserved = /^(?:__hermetic_|__HERMETIC_)/;
+const ownFunction = /^(?:__hermetic_.*|trap)$/;
 
 export interface Dump {
   exports: string;
   functionNames: string;
   functions: string;
   aliases: string;
+  /** Those that are on, separated by colons. */
   options: string;
   umask: string;
   directory: string;
@@ -32,7 +38,7 @@ export function parseDump(dump: Dump): State {
   }
   for (const { name, text } of functionDefinitions(dump.functionNames, dump.functions)) state.set(`function ${name}`, text);
   for (const { name, text } of aliasDefinitions(dump.aliases)) state.set(`alias ${name}`, text);
-  for (const line of lines(dump.options)) state.set(`option ${line.split(' ')[2]}`, line);
+  for (const name of dump.options.split(':')) if (!fixedOptions.has(name)) state.set(`option ${name}`, `shopt -s ${name}`);
   state.set('umask', dump.umask.trim());
   state.set(directoryKey, dump.directory.replace(/\n$/, ''));
   return state;
@@ -40,6 +46,7 @@ export function parseDump(dump: Dump): State {
 
 export function changesBetween(before: State, after: State): Changes {
   const changes = new Map<string, string | undefined>();
+  if (before === after) return changes;
   for (const [key, text] of after) if (before.get(key) !== text) changes.set(key, text);
   for (const key of before.keys()) if (!after.has(key)) changes.set(key, undefined);
   return changes;
@@ -59,19 +66,40 @@ export function withChanges(state: State, changes: Changes): State {
  * because it may be gone by then.
  */
 export function restoreScript(changes: Changes, after: State): string {
-  const part: Record<'variable' | 'function' | 'alias' | 'option' | 'umask', string[]> = { variable: [], function: [], alias: [], option: [], umask: [] };
+  const part: Record<'variable' | 'function' | 'alias' | 'option' | 'umask', string[]> = {
+    variable: [],
+    function: [],
+    alias: [],
+    option: [],
+    umask: [],
+  };
+  const removals: string[] = [];
   for (const [key, text] of changes) {
     const [kind, name] = splitKey(key);
-    if (kind === 'umask') part.umask.push(text ?? '');
-    else if (kind === 'variable') part.variable.push(text ?? `unset -v ${name}`);
-    else if (kind === 'function') part.function.push(text ?? `unset -f ${name}`);
-    else if (kind === 'alias') part.alias.push(text ?? `unalias ${name}`);
-    else if (kind === 'option' && name !== 'expand_aliases') part.option.push(text ?? '');
+    if (text === undefined) removals.push(...removal(kind, name));
+    else if (kind === 'variable' || kind === 'umask' || kind === 'alias') part[kind].push(builtin(text));
+    else if (kind === 'function') part.function.push(text);
+    else if (kind === 'option' && name !== 'expand_aliases') part.option.push(builtin(text));
   }
-  const all = [...part.variable, ...part.function, ...part.umask, ...part.option, ...part.alias];
+  const all = [...removals, ...part.variable, ...part.function, ...part.umask, ...part.option, ...part.alias];
   if (all.length === 0 && !changes.has('option expand_aliases')) return '';
   // Aliases must not be expanded in the function bodies that are read here: bash expanded them when they were first read.
-  return ['shopt -u expand_aliases', ...all, after.get('option expand_aliases') ?? 'shopt -s expand_aliases', ''].join('\n');
+  return ['\\builtin shopt -u expand_aliases', ...all, builtin(after.get('option expand_aliases') ?? 'shopt -u expand_aliases'), ''].join(
+    '\n',
+  );
+}
+
+/** A function of the session may have the name of the command. The value of an array only `declare` itself can be given. */
+function builtin(command: string): string {
+  return /^declare -\S+ \w+=\(/.test(command) ? command : `builtin ${command}`;
+}
+
+function removal(kind: string, name: string): string[] {
+  if (kind === 'variable') return [`builtin unset -v ${name}`];
+  if (kind === 'option' && name !== 'expand_aliases') return [`builtin shopt -u ${name}`];
+  if (kind === 'function') return [`builtin unset -f -- ${name.split('\n').map(shellQuote).join(' ')}`];
+  if (kind === 'alias') return [`builtin unalias -- ${shellQuote(name)}`];
+  return [];
 }
 
 function splitKey(key: string): [kind: string, name: string] {
@@ -131,28 +159,35 @@ function closing(text: string, at: number, quote: string, escapes: boolean): num
 }
 
 /**
- * Splits the output of `declare -f`. A body may contain any line, also `}` in a here-document, so the names `declare -F` lists,
- * in the same order, say where the next one starts.
+ * Splits the output of `declare -f` where the names that `declare -F` lists, in the same order, start. A body may contain any line,
+ * so a here-document can look like the start of another function: those two then stay together, under both names.
  */
 function* functionDefinitions(names: string, text: string): Generator<{ name: string; text: string }> {
-  const heads = lines(names).map((line) => {
+  const heads = functionHeads(text);
+  let group: { names: string[]; exported: string[]; start: number } | undefined;
+  const taken = (end: number) => {
+    if (!group || group.names.length === 0) return [];
+    const exports = group.exported.map((name) => `\nbuiltin export -f -- ${shellQuote(name)}`).join('');
+    return [{ name: group.names.join('\n'), text: text.slice(group.start, end).replace(/\n$/, '') + exports }];
+  };
+  for (const line of lines(names)) {
     const [, flags = '', name = ''] = /^declare (-\S+) (.*)$/.exec(line) ?? [];
-    return { name, exported: flags.includes('x') };
-  });
-  let at = 0;
-  for (const [index, { name, exported }] of heads.entries()) {
-    const next = heads[index + 1];
-    const end = next ? startOfFunction(text, next.name, at + 1) : text.length;
-    const body = text.slice(at, end).replace(/\n$/, '');
-    at = end;
-    if (reserved.test(name) || name === 'trap') continue;
-    yield { name, text: exported ? `${body}\nexport -f ${name}` : body };
+    const starts = heads.get(name) ?? [];
+    if (!group || starts.length === 1) {
+      const start = starts[0] ?? 0;
+      yield* taken(start);
+      group = { names: [], exported: [], start };
+    }
+    if (ownFunction.test(name)) continue;
+    group.names.push(name);
+    if (flags.includes('x')) group.exported.push(name);
   }
+  yield* taken(text.length);
 }
 
-function startOfFunction(text: string, name: string, from: number): number {
-  const plain = text.indexOf(`\n${name} () \n{ \n`, from - 1);
-  const worded = text.indexOf(`\nfunction ${name} () \n{ \n`, from - 1);
-  const found = plain === -1 ? worded : worded === -1 ? plain : Math.min(plain, worded);
-  return found === -1 ? text.length : found + 1;
+/** Where lines are that could start a function, by its name. */
+function functionHeads(text: string): Map<string, number[]> {
+  const heads = new Map<string, number[]>();
+  for (const { index, 1: name = '' } of text.matchAll(/^(?:function )?(.+) \(\) $/gm)) heads.set(name, [...(heads.get(name) ?? []), index]);
+  return heads;
 }

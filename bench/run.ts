@@ -1,0 +1,189 @@
+/**
+ * Ratios against what people use today, measured in one interleaved run: `npm run bench` prints the tables of bench/RESULTS.md.
+ *
+ *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
+import { findEngine } from '../src/sandboxes/docker/discover.ts';
+import { backendDrivers } from '../src/sandboxes/index.ts';
+import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
+import { median, quantile, row } from './figures.ts';
+
+const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
+const rounds = 40;
+const burstLength = 50;
+const gapMs = 200;
+const quiet = { notice: () => undefined, progress: (text: string) => console.error(text) };
+
+const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
+const docker = { host: undefined, image, runtime: undefined, extraArgs: [] };
+const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env, docker };
+const backends = new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context)]));
+
+function specFor(backend: Backend, name: string): SandboxSpec {
+  return {
+    name: `bench-${name}`,
+    session: name,
+    directory: join(directory, backend.kind, name),
+    image: backend.kind === 'docker' ? image : undefined,
+    workdir: undefined,
+    env: {},
+    mounts: [],
+    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
+    network: undefined,
+    persistent: true,
+    user: 'default',
+    idleSeconds: 600,
+  };
+}
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await action();
+  return performance.now() - start;
+}
+
+async function command(sandbox: OpenSandbox): Promise<void> {
+  const handle = await sandbox.exec({ command: 'true' });
+  for await (const _ of handle.output);
+  const exit = await handle.exit;
+  if (exit.kind !== 'exited' || exit.code !== 0) throw new Error(`the command failed: ${JSON.stringify(exit)}`);
+}
+
+async function program(file: string, args: string[]): Promise<void> {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.resume();
+  child.stderr.resume();
+  const [code] = (await once(child, 'close')) as [number];
+  if (code !== 0) throw new Error(`${file} ended with ${code}`);
+}
+
+/** What an agent's session looks like after a while: variables, functions and aliases to carry over. */
+const lived = `
+for n in {1..40}; do export "SETTING_$n=some value number $n"; done
+for n in {1..20}; do eval "helper_$n() { local x=$n; if [[ \\$x ]]; then echo \\"value \\$x\\"; fi; }"; done
+alias ll='ls -l' gs='git status'; cd /tmp`;
+
+const engine = await findEngine({ environment: process.env });
+const plain = await engine.createContainer('hermetic-bench-plain', { Image: image, Entrypoint: ['sleep', 'infinity'] } as never);
+await engine.start(plain);
+const open = new Map<string, OpenSandbox>();
+
+try {
+  for (const [kind, backend] of backends) {
+    const sandbox = await backend.open(specFor(backend, 'exec'), quiet);
+    open.set(kind, sandbox);
+    const handle = await sandbox.exec({ command: lived });
+    for await (const _ of handle.output);
+    await handle.exit;
+  }
+
+  const variants = new Map<string, () => Promise<void>>([
+    ['bare `bash -c true` from Node', () => program('bash', ['-c', 'true'])],
+    ['`docker exec` CLI', () => program('docker', ['exec', plain, 'bash', '-c', 'true'])],
+    ...[...open].map(([kind, sandbox]) => [`hermetic ${kind}`, () => command(sandbox)] as const),
+  ]);
+
+  const gaps = new Map([...variants.keys()].map((name) => [name, [] as number[]]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, action] of variants) {
+      await sleep(gapMs);
+      const elapsed = await timed(action);
+      if (round > 1) gaps.get(name)?.push(elapsed);
+    }
+  }
+  const bursts = new Map([...variants.keys()].map((name) => [name, [] as number[]]));
+  for (let round = 0; round < 3; round++) {
+    for (const [name, action] of variants) {
+      await sleep(gapMs);
+      const total = await timed(async () => {
+        for (let call = 0; call < burstLength; call++) await action();
+      });
+      bursts.get(name)?.push(total / burstLength);
+    }
+  }
+
+  const bare = median(gaps.get('bare `bash -c true` from Node') ?? []);
+  const cli = median(gaps.get('`docker exec` CLI') ?? []);
+  const burstCli = median(bursts.get('`docker exec` CLI') ?? []);
+  console.log(`${cpus().length} cores, Node ${process.version}, engine ${(await engine.info()).ServerVersion}, image ${image}\n`);
+  console.log(row('one command', `median, ${gapMs} ms apart`, 'p95', '× bare', '`docker exec` ÷ it', `burst of ${burstLength}, each`, 'burst: CLI ÷ it'));
+  console.log(row('---', '---', '---', '---', '---', '---', '---'));
+  for (const name of variants.keys()) {
+    const times = gaps.get(name) ?? [];
+    const burst = median(bursts.get(name) ?? []);
+    const ms = (value: number) => `${value.toFixed(2)} ms`;
+    console.log(
+      row(name, ms(median(times)), ms(quantile(times, 0.95)), (median(times) / bare).toFixed(2), (cli / median(times)).toFixed(1), ms(burst), (burstCli / burst).toFixed(1)),
+    );
+  }
+
+  const raw: number[] = [];
+  const ours = new Map([...backends.keys()].map((kind) => [kind, [] as number[]]));
+  for (let round = 0; round < 8; round++) {
+    // What any client of the engine must wait for: a container as hardened as ours, and the first command's answer is still to come.
+    let id = '';
+    raw.push(
+      await timed(async () => {
+        id = await engine.createContainer('hermetic-bench-raw', {
+          Image: image,
+          Entrypoint: ['sleep', 'infinity'],
+          HostConfig: { Init: true, CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'], Tmpfs: { '/tmp': '', '/var/tmp': '', '/run': '' } },
+        } as never);
+        await engine.start(id);
+      }),
+    );
+    await engine.remove(id);
+    for (const [kind, backend] of backends) {
+      let sandbox: OpenSandbox | undefined;
+      ours.get(kind)?.push(
+        await timed(async () => {
+          sandbox = await backend.open(specFor(backend, 'open'), quiet);
+        }),
+      );
+      await sandbox?.destroy();
+    }
+  }
+  console.log(`\n${row('open', 'median', '× raw create and start')}\n${row('---', '---', '---')}`);
+  console.log(row('raw create and start', `${median(raw).toFixed(0)} ms`, '1.00'));
+  for (const [kind, times] of ours) console.log(row(`hermetic ${kind}, to a warm shell`, `${median(times).toFixed(0)} ms`, (median(times) / median(raw)).toFixed(2)));
+
+  console.log(`\n${row('idle sandbox', 'memory of its processes (PSS)')}\n${row('---', '---')}`);
+  for (const [kind, sandbox] of open) {
+    if (kind === 'local') continue;
+    const script = 'total=0; for f in /proc/[0-9]*/smaps_rollup; do while read -r key value _; do [[ $key == Pss: ]] && ((total += value)); done <"$f"; done 2>/dev/null; echo $total';
+    await sleep(gapMs);
+    const handle = await sandbox.exec({ command: script });
+    let text = '';
+    for await (const chunk of handle.output) text += chunk.data.toString();
+    console.log(row(`hermetic ${kind}`, `${(Number(text) / 1024).toFixed(1)} MiB`));
+  }
+
+  console.log(`\n${row('300 MB of output', 'MB/s', "growth of the host's memory")}\n${row('---', '---', '---')}`);
+  for (const [kind, sandbox] of open) {
+    const before = process.memoryUsage.rss();
+    let most = before;
+    let bytes = 0;
+    const elapsed = await timed(async () => {
+      const handle = await sandbox.exec({ command: 'head -c 300000000 /dev/zero' });
+      for await (const chunk of handle.output) {
+        bytes += chunk.data.length;
+        most = Math.max(most, process.memoryUsage.rss());
+      }
+      await handle.exit;
+    });
+    if (bytes !== 300_000_000) throw new Error(`${kind} delivered ${bytes} bytes`);
+    console.log(row(`hermetic ${kind}`, (300_000 / elapsed).toFixed(0), `${((most - before) / 1024 / 1024).toFixed(1)} MiB`));
+  }
+} finally {
+  for (const sandbox of open.values()) await sandbox.destroy();
+  await engine.remove(plain);
+  await removeTree(directory);
+}
+process.exit(0);
