@@ -8,6 +8,7 @@ import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
 import { bubblewrap } from '../src/sandboxes/bubblewrap/index.ts';
 import type { BackendContext } from '../src/sandboxes/context.ts';
 import { findEngine } from '../src/sandboxes/docker/discover.ts';
+import type { Engine as DockerEngine } from '../src/sandboxes/docker/engine.ts';
 import { findImage } from '../src/sandboxes/docker/image.ts';
 import { docker } from '../src/sandboxes/docker/index.ts';
 import { local } from '../src/sandboxes/local.ts';
@@ -26,6 +27,8 @@ export interface TestEngine {
   spec(wishes?: Partial<SandboxSpec>): SandboxSpec;
   /** Ended and removed at the latest when all tests of the file are over. */
   open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox>;
+  /** Ends it as a crash or another program would: not by any call of ours. */
+  endFromOutside(sandbox: OpenSandbox): Promise<void>;
 }
 
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
@@ -68,8 +71,7 @@ async function obstacleOf(backend: Backend, context: BackendContext): Promise<st
   if (!check.usable) return `${check.reason} ${check.fix}`;
   if (backend.traits.honours.image !== true) return undefined;
   // Nothing is pulled for a test.
-  const engine = await findEngine({ environment: context.environment });
-  const image = await findImage(engine, context.docker.image).finally(() => engine.close());
+  const image = await withDocker(context, (docker) => findImage(docker, context.docker.image));
   return image ? undefined : `the image ${context.docker.image} is not there; name another in HERMETIC_TEST_IMAGE`;
 }
 
@@ -78,7 +80,8 @@ class Engine implements TestEngine {
   readonly backend: Backend;
   readonly context: BackendContext;
   readonly notices: string[] = [];
-  readonly #opened: OpenSandbox[] = [];
+  /** With the children of this process that it came with. */
+  readonly #opened = new Map<OpenSandbox, number[]>();
 
   constructor(kind: string, backend: Backend, context: BackendContext) {
     this.kind = kind;
@@ -108,24 +111,40 @@ class Engine implements TestEngine {
   }
 
   async open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox> {
+    const before = childrenOf(process.pid);
     const sandbox = await this.backend.open(spec, { notice: (text) => this.notices.push(text), progress: () => undefined }, signal);
-    this.#opened.push(sandbox);
+    this.#opened.set(
+      sandbox,
+      childrenOf(process.pid).filter((pid) => !before.includes(pid)),
+    );
     return sandbox;
   }
 
+  async endFromOutside(sandbox: OpenSandbox): Promise<void> {
+    for (const pid of this.#opened.get(sandbox) ?? []) process.kill(pid, 'SIGKILL');
+    if (this.kind === 'docker') await withDocker(this.context, (docker) => docker.kill(`hermetic-${sandbox.name}`));
+  }
+
   async #removeEverything(): Promise<void> {
-    await Promise.allSettled(this.#opened.map((sandbox) => sandbox.destroy()));
+    await Promise.allSettled([...this.#opened.keys()].map((sandbox) => sandbox.destroy()));
     for (const remains of await this.backend.list()) await remains.destroy();
-    if (this.kind === 'docker') await removeContainers(this.context);
+    if (this.kind === 'docker') await withDocker(this.context, (docker) => removeContainers(docker, this.context.installation));
     await removeTree(this.context.sandboxesDirectory);
   }
 }
 
-async function removeContainers({ environment, installation }: BackendContext): Promise<void> {
-  const engine = await findEngine({ environment });
-  const left = await engine.list({ 'hermetic.installation': installation });
-  for (const { id } of left) await engine.remove(id);
-  engine.close();
+export async function withDocker<T>({ environment }: BackendContext, action: (docker: DockerEngine) => Promise<T>): Promise<T> {
+  const docker = await findEngine({ environment });
+  return await action(docker).finally(() => docker.close());
+}
+
+async function removeContainers(docker: DockerEngine, installation: string): Promise<void> {
+  for (const { id } of await docker.list({ 'hermetic.installation': installation })) await docker.remove(id);
+}
+
+function childrenOf(pid: number): number[] {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  return tasks.flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number));
 }
 
 /** Processes anywhere on this machine, in whatever sandbox, that have this word on their command line. */

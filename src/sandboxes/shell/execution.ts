@@ -13,7 +13,12 @@ export interface ExecutionOwner {
   endSandbox(reason: string): Promise<void>;
 }
 
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name.replace(/^SIG/, '')]));
+/** Of two names of a signal the first is the usual one. */
+const signalNames = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name.replace(/^SIG/, '')]),
+);
 /** How long a shell may take to report that it is dead after it was killed. */
 const deathPatienceMs = 2_000;
 

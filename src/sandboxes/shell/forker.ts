@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { KillSignal } from '../../core/sandbox.ts';
 import { attachmentName } from './attachments.ts';
 import type { EndRecord } from './end-channel.ts';
-import { makePipes, openForReading, openForWriting } from './named-pipes.ts';
+import { makePipes, makePipesNow, openForReading, openForWriting } from './named-pipes.ts';
 import { PipedShell, pipeSuffixes } from './piped-shell.ts';
 import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
 
@@ -106,13 +106,8 @@ export class Attachment implements Spawner {
 
   #makeMore(): Promise<void> {
     this.#making ??= (async () => {
-      const first = this.#made;
-      this.#made += batch;
-      const numbers = Array.from({ length: batch }, (_, index) => first + index);
-      await makePipes(
-        this.#directory,
-        numbers.flatMap((number) => pipeSuffixes.map((suffix) => `${number}.${suffix}`)),
-      );
+      const numbers = Array.from({ length: batch }, () => this.#made++);
+      await makePipes(this.#directory, numbers.flatMap(pipeNames));
       this.#numbers.push(...numbers);
     })().finally(() => {
       this.#making = undefined;
@@ -120,14 +115,19 @@ export class Attachment implements Spawner {
     return this.#making;
   }
 
-  /** Resolves when `spawn` can be called. */
   async prepare(): Promise<void> {
-    while (this.#numbers.length === 0) await this.#makeMore();
+    if (this.#numbers.length === 0) await this.#makeMore();
+  }
+
+  /** Several who waited for the same pipes may want more than there are. */
+  #makeOneNow(): number {
+    const number = this.#made++;
+    makePipesNow(this.#directory, pipeNames(number));
+    return number;
   }
 
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell {
-    const number = this.#numbers.shift();
-    if (number === undefined) throw new Error('spawn was called before prepare resolved');
+    const number = this.#numbers.shift() ?? this.#makeOneNow();
     if (this.#numbers.length < batch / 3 && !this.#closed) this.#makeMore().catch(() => undefined);
     const mark = `${this.#base}${String(number).padStart(9, '0')}`;
     const shell = new PipedShell(join(this.#directory, String(number)), request, {
@@ -164,6 +164,11 @@ export class Attachment implements Spawner {
     this.#closed = true;
     this.#events.destroy();
     for (const descriptor of [this.#eventsWriter, this.#alive, this.#control]) closeSync(descriptor);
-    rmSync(this.#directory, { recursive: true, force: true });
+    // Pipes may be in the making; without their directory that ends.
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
   }
+}
+
+function pipeNames(number: number): string[] {
+  return pipeSuffixes.map((suffix) => `${number}.${suffix}`);
 }

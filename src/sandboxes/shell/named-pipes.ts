@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
@@ -8,6 +8,10 @@ const run = promisify(execFile);
 /** Makes named pipes anybody who can reach the directory may use; the directory decides who can. */
 export async function makePipes(directory: string, names: readonly string[]): Promise<void> {
   await run('mkfifo', ['-m', '666', '--', ...names], { cwd: directory });
+}
+
+export function makePipesNow(directory: string, names: readonly string[]): void {
+  execFileSync('mkfifo', ['-m', '666', '--', ...names], { cwd: directory, stdio: 'ignore' });
 }
 
 /** Security: a link put in a pipe's place is not followed, and opening never waits, so a sandbox cannot hold a thread of ours. */

@@ -25,6 +25,9 @@ interface Waiting {
   dead: boolean;
 }
 
+/** A call that does not know yet where it starts. */
+type Order = Omit<Call, 'sessionDirectory'>;
+
 const refillDelayMs = 10;
 
 /** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
@@ -35,7 +38,8 @@ export class ShellSession {
   readonly #endSandbox: (reason: string) => Promise<void>;
   #base: State = new Map();
   #warm: Waiting | undefined;
-  #closed = false;
+  /** Why no more commands can be run. */
+  #over: string | undefined;
   /** The state that belongs to what is kept now; most commands change nothing. */
   #known: { kept: Changes; base: State; state: State } | undefined;
 
@@ -51,6 +55,9 @@ export class ShellSession {
     this.#store = store;
     this.#workdir = workdir;
     this.#endSandbox = endSandbox;
+    void spawner.ended.then((reason) => {
+      this.#over ??= `the sandbox has ended: ${reason}`;
+    });
   }
 
   get cwd(): string {
@@ -106,18 +113,23 @@ export class ShellSession {
     return waiting as Waiting;
   }
 
+  async #prepare(): Promise<void> {
+    if (this.#over === undefined) await this.#spawner.prepare();
+    if (this.#over !== undefined) throw new HermeticError('sandbox/lost', `The command did not start: ${this.#over}.`);
+  }
+
   async #take(): Promise<Waiting> {
     const warm = this.#warm;
     this.#warm = undefined;
     if (warm && !warm.dead) return warm;
     warm?.shell.release();
-    await this.#spawner.prepare();
+    await this.#prepare();
     return this.#spawn('warm');
   }
 
   async #refill(): Promise<void> {
     await this.#spawner.prepare();
-    if (!this.#closed && this.#warm === undefined) this.#warm = this.#spawn('warm');
+    if (this.#over === undefined && this.#warm === undefined) this.#warm = this.#spawn('warm');
   }
 
   async exec(request: ExecRequest): Promise<ExecHandle> {
@@ -127,7 +139,7 @@ export class ShellSession {
     const before = this.#state();
     const execution = new Execution(waiting.shell, this.#owner(request, before), false);
     waiting.execution = execution;
-    waiting.shell.begin(call, restoreScript(changesBetween(waiting.restored, before), before));
+    waiting.shell.begin(this.#placed(call), restoreScript(changesBetween(waiting.restored, before), before));
     if (request.stdin !== 'open') waiting.shell.closeStdin();
     if (waiting.dead) execution.lost('the shell had ended');
     this.#refillAfter(execution);
@@ -149,14 +161,14 @@ export class ShellSession {
     return await this.#runNow(terminal ? 'interactive' : 'lines', this.#call(request), request, terminal);
   }
 
-  async #runNow(mode: ShellMode, call: Call, request: ExecRequest, terminal: TerminalSize | undefined): Promise<ExecHandle> {
-    await this.#spawner.prepare();
+  async #runNow(mode: ShellMode, call: Order, request: ExecRequest, terminal: TerminalSize | undefined): Promise<ExecHandle> {
+    await this.#prepare();
     const state = this.#state();
     const restore = restoreScript(changesBetween(this.#base, state), state);
     const early: EndRecord[] = [];
     let execution: Execution | undefined;
     const shell = this.#spawner.spawn(
-      { mode, restore, call, ...(terminal && { terminal }) },
+      { mode, restore, call: this.#placed(call), ...(terminal && { terminal }) },
       (record) => (execution ? execution.receive(record) : early.push(record)),
       (reason) => execution?.lost(reason),
     );
@@ -166,7 +178,7 @@ export class ShellSession {
     return execution;
   }
 
-  #call({ command, args = [], cwd = '', env = {} }: ExecRequest): Call {
+  #call({ command, args = [], cwd = '', env = {} }: ExecRequest): Order {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
     for (const text of [command, cwd, ...args, ...variables]) {
       if (text.includes('\0'))
@@ -178,11 +190,14 @@ export class ShellSession {
     }
     return {
       script: bytes(unixLines(command)),
-      sessionDirectory: this.#directory(),
       directory: bytes(cwd),
       variables: variables.map(bytes),
       args: args.map(bytes),
     };
+  }
+
+  #placed(order: Order): Call {
+    return { ...order, sessionDirectory: this.#directory() };
   }
 
   #owner(request: ExecRequest, before: State | undefined): ExecutionOwner {
@@ -224,7 +239,7 @@ export class ShellSession {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#over ??= 'the sandbox was closed';
     this.#warm?.shell.release();
     this.#warm = undefined;
   }

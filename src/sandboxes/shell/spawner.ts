@@ -51,7 +51,7 @@ export interface OutputPipe {
 
 /** Starts shells in one sandbox. */
 export interface Spawner {
-  /** Resolves when `spawn` can be called. */
+  /** Resolves when `spawn` is quick. */
   prepare(): Promise<void>;
   /** `receive` gets every record of this shell, in order; `lost` the reason when no more can come. */
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell;

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import type { TestEngine } from '../../engines.ts';
+import { collect, follow, sleepMark, untilAsleep, useBench } from './bench.ts';
+
+export function exitsContract(engine: TestEngine): void {
+  describe('of a command', () => {
+    const bench = useBench(engine);
+    const exited = (code: number) => ({ kind: 'exited', code });
+    const signaled = (signal: string) => ({ kind: 'signaled', signal });
+
+    it.each([
+      ['true', exited(0)],
+      ['false', exited(1)],
+      ['exit 3', exited(3)],
+      ['exit 255', exited(255)],
+      ['exit 256', exited(0)],
+      ['exit 137', exited(137)],
+      ['exit 143', exited(143)],
+      ['exit 130', exited(130)],
+      ['(exit 137)', exited(137)],
+      ['bash -c "exit 143"', exited(143)],
+      ['no-such-program', exited(127)],
+      ['/etc/passwd', exited(126)],
+      ['kill -9 $$', signaled('KILL')],
+      ['kill -TERM $$', signaled('TERM')],
+      ['kill -INT $$', signaled('INT')],
+      ['kill -HUP $$', signaled('HUP')],
+      ['kill -SEGV $$', signaled('SEGV')],
+      ['kill -ABRT $$', signaled('ABRT')],
+      ['kill -PIPE $$', signaled('PIPE')],
+      ['exec sh -c "exit 7"', exited(7)],
+      ['exec sh -c "exit 137"', exited(137)],
+      ["exec sh -c 'kill -9 $$'", signaled('KILL')],
+      ['exec true', exited(0)],
+      ['exec no-such-program', exited(127)],
+      // A program that a signal ends is for the shell that waited for it like any that failed.
+      ["bash -c 'kill -9 $$'", exited(137)],
+      ['trap "exit 4" TERM; kill -TERM $$; sleep 10', exited(4)],
+      ['trap "" TERM; kill -TERM $$; exit 5', exited(5)],
+    ])('%s is told as it happened', async (command, exit) => {
+      expect((await bench.run(command)).exit).toEqual(exit);
+    });
+
+    it('is that of a program in the place of the shell, when that is killed', async () => {
+      const mark = sleepMark();
+      const handle = await bench.start(`exec sleep ${mark}`);
+      await untilAsleep(bench.sandbox, mark);
+      await handle.kill('TERM');
+      expect(await handle.exit).toEqual(signaled('TERM'));
+    });
+
+    it('is known although the output of the command was not all read', async () => {
+      const handle = await bench.start('head -c 100000 /dev/zero & wait; exit 8');
+      expect(await handle.exit).toEqual(exited(8));
+      expect((await collect(handle)).bytes.length).toBe(100_000);
+    });
+
+    it('comes with all that was printed before a kill', async () => {
+      const mark = sleepMark();
+      const handle = await bench.start(`echo partial; echo problem >&2; sleep ${mark}; echo never`);
+      await untilAsleep(bench.sandbox, mark);
+      await handle.kill('KILL');
+      expect(await collect(handle)).toMatchObject({ stdout: 'partial\n', stderr: 'problem\n', exit: signaled('KILL') });
+    });
+
+    it('is told once, whatever is asked of the command afterwards', async () => {
+      const handle = await bench.start('exit 2');
+      expect(await handle.exit).toEqual(exited(2));
+      await handle.kill('KILL');
+      await handle.kill('TERM');
+      await handle.write('nobody reads this');
+      await handle.resize({ rows: 10, columns: 20 });
+      handle.closeStdin();
+      expect(await handle.exit).toEqual(exited(2));
+    });
+  });
+
+  describe('of a sandbox that ends behind our back', () => {
+    it('is lost for its commands, which are never repeated', async () => {
+      const spec = engine.spec();
+      const sandbox = await engine.open(spec);
+      const handle = await sandbox.exec({ command: 'echo run >>runs; echo started; sleep 20' });
+      const output = follow(handle);
+      await output.until(/started\n/);
+      await engine.endFromOutside(sandbox);
+      expect(await handle.exit).toMatchObject({ kind: 'lost', reason: expect.stringMatching(/\w/) });
+      expect(await output.rest()).toBe('started\n');
+      expect(await sandbox.ended).toMatch(/\w/);
+      await sandbox.close();
+      const again = await engine.open(spec);
+      expect((await again.readFile('runs')).toString()).toBe('run\n');
+      expect((await collect(await again.exec({ command: 'echo usable' }))).stdout).toBe('usable\n');
+    });
+
+    it('refuses commands afterwards, and says why', async () => {
+      const sandbox = await engine.open(engine.spec());
+      await engine.endFromOutside(sandbox);
+      await sandbox.ended;
+      await expect(sandbox.exec({ command: 'touch ran' })).rejects.toMatchObject({ code: 'sandbox/lost' });
+      await expect(sandbox.shell()).rejects.toMatchObject({ code: 'sandbox/lost' });
+      await expect(sandbox.readFile('x')).rejects.toMatchObject({ code: 'sandbox/lost' });
+      await expect(sandbox.writeFile('x', 'y')).rejects.toMatchObject({ code: 'sandbox/lost' });
+      await sandbox.close();
+    });
+
+    it('refuses commands once it was closed', async () => {
+      const sandbox = await engine.open(engine.spec());
+      await sandbox.close();
+      await expect(sandbox.exec({ command: 'touch ran' })).rejects.toMatchObject({ code: 'sandbox/lost' });
+    });
+
+    it('comes also to commands that run when it is closed', async () => {
+      const sandbox = await engine.open(engine.spec());
+      const handle = await sandbox.exec({ command: 'echo started; sleep 20' });
+      const output = follow(handle);
+      await output.until(/started\n/);
+      await sandbox.close();
+      expect((await handle.exit).kind).toMatch(/^(lost|signaled)$/);
+      await output.rest();
+    });
+  });
+}
