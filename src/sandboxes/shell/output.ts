@@ -1,13 +1,16 @@
 import type { OutputChunk } from '../../core/sandbox.ts';
+import { collectYoungGarbage } from '../../lib/minor-collection.ts';
 import type { OutputPipe } from './spawner.ts';
 
 const mostQueuedBytes = 256 * 1024;
+const bytesBetweenCollections = 8 * 1024 * 1024;
 
 /** Merges two pipes in order of arrival, and stops reading them while nobody takes what was read. */
 export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputChunk, undefined> {
   readonly #pipes: ReadonlyArray<readonly [OutputChunk['stream'], OutputPipe]>;
   readonly #queue: OutputChunk[] = [];
   #queuedBytes = 0;
+  #bytesSinceCollection = 0;
   #paused = false;
   #finished = false;
   #wake: (() => void) | undefined;
@@ -51,6 +54,11 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
       const chunk = this.#queue.shift();
       if (chunk) {
         this.#queuedBytes -= chunk.data.length;
+        this.#bytesSinceCollection += chunk.data.length;
+        if (this.#bytesSinceCollection > bytesBetweenCollections) {
+          this.#bytesSinceCollection = 0;
+          collectYoungGarbage();
+        }
         if (this.#paused && this.#queuedBytes < mostQueuedBytes / 2 && !this.#finished) {
           this.#paused = false;
           for (const [, pipe] of this.#pipes) pipe.stream.resume();
