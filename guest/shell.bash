@@ -6,7 +6,7 @@
 # before R or the record that ends the command.
 
 __hermetic_at=${2:-$__HERMETIC_AT} __hermetic_mode=${3:-$__HERMETIC_MODE} __hermetic_on_exit= __hermetic_script=
-unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL
+unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL __HERMETIC_BODY
 
 __hermetic_dump() {
   builtin export -p
@@ -51,7 +51,7 @@ trap() {
 }
 
 __hermetic_change_directory() {
-  builtin local wanted=$1 old=${OLDPWD-} directory=$1
+  builtin local wanted="$1" old="${OLDPWD-}" directory="$1"
   until builtin cd -- "$directory" 2>/dev/null; do
     directory=${directory%/*}
     [[ $directory ]] || directory=/

@@ -1,12 +1,18 @@
 import { describe } from 'vitest';
 import type { TestEngine } from '../engines.ts';
+import { aftermathContract } from './sandbox/aftermath.ts';
+import { directoryContract } from './sandbox/directory.ts';
 import { exitsContract } from './sandbox/exits.ts';
-import { stateContract } from './sandbox/state.ts';
+import { functionsContract } from './sandbox/functions.ts';
 import { streamsContract } from './sandbox/streams.ts';
+import { variablesContract } from './sandbox/variables.ts';
 
 /** Every promise of `src/core/sandbox.ts`, for any backend. */
 export function sandboxContract(engine: TestEngine): void {
-  describe('the state between commands', () => stateContract(engine));
+  describe('variables', () => variablesContract(engine));
+  describe('functions, aliases and options', () => functionsContract(engine));
+  describe('the directory', () => directoryContract(engine));
+  describe('the state after a command that does not simply end', () => aftermathContract(engine));
   describe('the streams of a command', () => streamsContract(engine));
   describe('the exit', () => exitsContract(engine));
 }

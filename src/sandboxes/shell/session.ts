@@ -217,7 +217,7 @@ export class ShellSession {
   /** Only what the command itself changed: others may have changed the session meanwhile, and their changes stay. */
   #remember(request: ExecRequest, before: State, after: State): void {
     const changes = new Map(changesBetween(before, after));
-    if (request.cwd !== undefined) changes.delete(directoryKey);
+    if (request.cwd !== undefined) for (const key of [directoryKey, 'variable OLDPWD']) changes.delete(key);
     for (const name of Object.keys(request.env ?? {})) changes.delete(`variable ${name}`);
     if (changes.size === 0) return;
     this.#store.update((kept) => {

@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import type { TestEngine } from '../../engines.ts';
+import { useBench } from './bench.ts';
+
+export function directoryContract(engine: TestEngine): void {
+  const bench = useBench(engine);
+  const home = (): Promise<string> => bench.output('cd "$1"', { args: [bench.workdir] });
+
+  it('is where the last command left it', async () => {
+    await bench.run('mkdir -p deep/er && cd deep/er');
+    expect(bench.sandbox.cwd).toBe(`${bench.workdir}/deep/er`);
+    expect(await bench.output('pwd; cd ..')).toBe(`${bench.workdir}/deep/er\n`);
+    expect(await bench.output('pwd')).toBe(`${bench.workdir}/deep\n`);
+    await home();
+  });
+
+  it('remembers the one before, for `cd -`', async () => {
+    await bench.run('cd /usr; cd /tmp');
+    expect(await bench.output('cd -; echo "$OLDPWD"')).toBe('/usr\n/tmp\n');
+    await home();
+  });
+
+  it('keeps the name it was entered by, and not what a link stands for', async () => {
+    await bench.run('mkdir -p real; ln -sfn real link; cd link');
+    expect(await bench.output('pwd; pwd -P')).toBe(`${bench.workdir}/link\n${bench.workdir}/real\n`);
+    await home();
+  });
+
+  it.each(['with blank', "it's", 'a"b$c`d', 'line\nbreak', '-dash', 'trailing newline\n', 'ünï 日本', '*', '~', '\\'])(
+    'may be called %j',
+    async (name) => {
+      await bench.output('mkdir -p -- "./$1"; cd -- "./$1"', { args: [name] });
+      expect(bench.sandbox.cwd).toBe(`${bench.workdir}/${name}`);
+      expect(await bench.output('printf %s "$PWD"')).toBe(`${bench.workdir}/${name}`);
+      await home();
+      expect(await bench.output('printf %s "$PWD"', { cwd: name })).toBe(`${bench.workdir}/${name}`);
+    },
+  );
+
+  it('may have a name that is no UTF-8', async () => {
+    await bench.output(`mkdir $'bad\\xff'; cd $'bad\\xff'`);
+    expect((await bench.run('printf %s "${PWD##*/}"')).bytes).toEqual(Buffer.from('bad\xff', 'latin1'));
+    await home();
+  });
+
+  it('is another for one command only', async () => {
+    await bench.output('mkdir -p once');
+    expect(await bench.output('pwd; cd /; export FROM_ONCE=1', { cwd: 'once' })).toBe(`${bench.workdir}/once\n`);
+    expect(await bench.output('pwd', { cwd: '/usr' })).toBe('/usr\n');
+    expect(await bench.output('pwd; echo $FROM_ONCE')).toBe(`${bench.workdir}\n1\n`);
+    await bench.output('cd /usr; cd "$1"', { args: [bench.workdir] });
+    await bench.output('cd /tmp', { cwd: '/' });
+    expect(await bench.output('cd -')).toBe('/usr\n');
+    await home();
+  });
+
+  it('is not looked for in CDPATH, nor taken from OLDPWD', async () => {
+    await bench.output('mkdir -p elsewhere/target; export CDPATH=$PWD/elsewhere; cd /usr; cd "$OLDPWD"');
+    expect(await bench.run('pwd', { cwd: 'target' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
+    expect(await bench.run('pwd', { cwd: '-' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
+    await bench.output('unset CDPATH');
+  });
+
+  it.each(['/nonexistent/place', 'nowhere', '/etc/passwd', '$HOME', '/etc; touch injected'])(
+    'that does not exist, as %j, ends the command with 126 and a sentence before it starts',
+    async (cwd) => {
+      const { stdout, stderr, exit } = await bench.run('touch started; echo started', { cwd });
+      expect(exit).toEqual({ kind: 'exited', code: 126 });
+      expect(stdout).toBe('');
+      expect(stderr).toContain(`no such directory: ${cwd}\n`);
+      expect(await bench.output('ls -d started injected 2>/dev/null || pwd')).toBe(`${bench.workdir}\n`);
+    },
+  );
+
+  it('falls back to the nearest parent that is left, with a notice, when it was deleted', async () => {
+    await bench.output('mkdir -p one/two/three; cd one/two/three');
+    await bench.output('rm -r "$1/one/two"', { args: [bench.workdir], cwd: '/' });
+    const first = await bench.run('pwd');
+    expect(first.stdout).toBe(`${bench.workdir}/one\n`);
+    expect(first.stderr).toBe(`hermetic: ${bench.workdir}/one/two/three no longer exists; continuing in ${bench.workdir}/one\n`);
+    // Said once: from then on the session is where it is.
+    expect(await bench.run('pwd')).toMatchObject({ stdout: `${bench.workdir}/one\n`, stderr: '' });
+    await home();
+  });
+
+  it('may be deleted by the command itself', async () => {
+    await bench.output('mkdir doomed; cd doomed; rmdir ../doomed; export SURVIVED=1');
+    expect(await bench.output('pwd; echo $SURVIVED')).toBe(`${bench.workdir}\n1\n`);
+    await home();
+  });
+
+  it('of a session that starts in one that does not exist is the nearest parent', async () => {
+    const sandbox = await engine.open(engine.spec({ workdir: '/usr/not/there' }));
+    const handle = await sandbox.exec({ command: 'pwd' });
+    const chunks: string[] = [];
+    for await (const { data } of handle.output) chunks.push(data.toString());
+    expect(chunks.join('')).toContain('/usr\n');
+    await sandbox.destroy();
+  });
+}

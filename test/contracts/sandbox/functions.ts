@@ -1,0 +1,143 @@
+import { expect, it } from 'vitest';
+import type { TestEngine } from '../../engines.ts';
+import { useBench } from './bench.ts';
+
+export function functionsContract(engine: TestEngine): void {
+  const bench = useBench(engine);
+  const define = async (source: string): Promise<void> => {
+    await bench.output(source);
+    // Not only by the next command, but by all that follow.
+    await bench.output('true');
+  };
+
+  it('carries functions', async () => {
+    await define('greet() { echo "hello $1"; }');
+    expect(await bench.output('greet you')).toBe('hello you\n');
+  });
+
+  it('carries private functions, and never runs their bodies by itself', async () => {
+    await define('_private() { echo private; touch ran; }');
+    expect(await bench.output('[[ ! -e ran ]]; echo $?; _private; rm ran')).toBe('0\nprivate\n');
+  });
+
+  it('carries functions with any name bash takes', async () => {
+    await define(
+      'with-dash() { echo dash; }; with.dot() { echo dot; }; +() { echo plus; }; function if { echo word; }; zz::y() { echo colons; }',
+    );
+    expect(await bench.output('with-dash; with.dot; +; "if"; zz::y')).toBe('dash\ndot\nplus\nword\ncolons\n');
+    await define('unset -f with-dash + if');
+    expect(await bench.output('declare -F with-dash + if || echo none; with.dot')).toBe('none\ndot\n');
+  });
+
+  it('carries bodies with braces, loops and nested functions', async () => {
+    await define(
+      `braces() { { echo "}"; }; for i in {1..3}; do case $i in 2) echo "\${i}}" ;; esac; done; inner() { echo inner; }; inner; }`,
+    );
+    expect(await bench.output('braces')).toBe('}\n2}\ninner\n');
+  });
+
+  it('carries here-documents with a brace at the start of a line', async () => {
+    await define("document() { cat <<'END'\n}\n{\n}\nEND\n}\nlast() { echo last; }");
+    expect(await bench.output('document; last')).toBe('}\n{\n}\nlast\n');
+  });
+
+  it('carries here-documents that look like another function', async () => {
+    const text = 'real () \n{ \n    echo forged\n}\n';
+    await define(`maker() { cat <<'END'\n}\n${text}END\n}\nreal() { echo real; }`);
+    expect(await bench.output('maker; real')).toBe(`}\n${text}real\n`);
+    await define('real() { echo changed; }');
+    expect(await bench.output('maker; real')).toBe(`}\n${text}changed\n`);
+    await define('unset -f maker');
+    expect(await bench.output('declare -F maker || real')).toBe('changed\n');
+  });
+
+  it('carries functions whose body is not a brace group, and their redirections', async () => {
+    await define('sub() ( cd /; pwd ); loud() { echo aloud; } >&2');
+    expect(await bench.run('sub; loud')).toMatchObject({ stdout: '/\n', stderr: 'aloud\n' });
+  });
+
+  it('carries that a function is exported to programs', async () => {
+    await define('exported() { echo from a program; }; export -f exported');
+    expect(await bench.output("bash -c 'exported'")).toBe('from a program\n');
+  });
+
+  it('carries the removal of a function', async () => {
+    await define('brief() { :; }');
+    await define('unset -f brief');
+    expect(await bench.output('declare -F brief || echo none')).toBe('none\n');
+  });
+
+  it('is not disturbed by functions named like builtins', async () => {
+    const names = [
+      'cd',
+      'printf',
+      'read',
+      'unset',
+      'set',
+      'eval',
+      'export',
+      'pwd',
+      'local',
+      'return',
+      'declare',
+      'shopt',
+      'mapfile',
+      'umask',
+    ];
+    await bench.output(names.map((name) => `${name}() { echo "${name} was called"; }`).join('\n'));
+    expect(await bench.output('echo untouched')).toBe('untouched\n');
+    await bench.output('builtin cd /usr; builtin export DESPITE=1');
+    expect(await bench.output('builtin echo "$PWD $DESPITE"; cd')).toBe('/usr 1\ncd was called\n');
+    await bench.output(`builtin cd "$OLDPWD"; builtin unset -f ${names.join(' ')}`);
+    expect(await bench.output('cd /tmp; pwd; cd - >/dev/null')).toBe('/tmp\n');
+  });
+
+  it('carries aliases, also onto one line with their use', async () => {
+    await define(`alias hi='echo "it'\\''s  an alias"' two='echo a
+echo b' dash-ed='echo dashed'`);
+    expect(await bench.output('hi; two; dash-ed')).toBe("it's  an alias\na\nb\ndashed\n");
+    await define('unalias two');
+    expect(await bench.run('two')).toMatchObject({ exit: { kind: 'exited', code: 127 } });
+  });
+
+  it('is not disturbed by aliases named like builtins and keywords', async () => {
+    const names = ['unset', 'set', 'export', 'read', 'eval', 'printf', 'builtin', 'if', 'case', 'local', '.'];
+    await bench.output(names.map((name) => `alias ${name}='echo alias-${name}'`).join('\n'));
+    expect(await bench.output('echo untouched')).toBe('untouched\n');
+    await bench.output('\\export BEHIND_ALIASES=1');
+    expect(await bench.output('echo $BEHIND_ALIASES; set')).toBe('1\nalias-set\n');
+    await bench.output(`\\unalias ${names.join(' ')}`);
+    expect(await bench.output('set -- a b; echo $#')).toBe('2\n');
+  });
+
+  it('does not expand aliases in functions that were defined before them', async () => {
+    await define('plain() { ls-ish; }; ls-ish() { echo function; }');
+    await define('alias ls-ish="echo alias"');
+    expect(await bench.output('plain; ls-ish')).toBe('function\nalias\n');
+  });
+
+  it('carries options of shopt', async () => {
+    await define('shopt -s extglob nullglob dotglob; shopt -u sourcepath');
+    expect(await bench.output('echo @(none|nothing)*; shopt nullglob dotglob sourcepath | cut -f2 | xargs')).toBe('\non on off\n');
+    await define('shopt -u nullglob extglob dotglob; shopt -s sourcepath');
+    expect(await bench.output('echo nothing*')).toBe('nothing*\n');
+  });
+
+  it('carries that aliases are switched off', async () => {
+    await define('alias off="echo expanded"; shopt -u expand_aliases');
+    expect(await bench.run('off')).toMatchObject({ exit: { kind: 'exited', code: 127 } });
+    await define('shopt -s expand_aliases');
+    expect(await bench.output('off')).toBe('expanded\n');
+  });
+
+  it('carries the umask', async () => {
+    await define('umask 027');
+    expect(await bench.output('umask; touch masked; stat -c %a masked; umask 022')).toBe('0027\n640\n');
+  });
+
+  it('carries everything past a command in posix mode', async () => {
+    await define('export IN_POSIX=before');
+    await define('set -o posix; export IN_POSIX=after AND=more; cd /usr');
+    expect(await bench.output('echo "$IN_POSIX $AND $PWD"; greet you; cd - >/dev/null')).toBe('after more /usr\nhello you\n');
+  });
+}
