@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
 import type { CliIo } from './io.ts';
 
-/** Writes a chunk where it belongs, at the speed of whoever reads it. */
+/** Writes a chunk where it belongs, at the speed of whoever reads it. What nobody reads any more is dropped. */
 export function forwardOutput(io: CliIo): (chunk: OutputChunk) => Promise<void> {
   return async ({ stream, data }) => {
-    const target = stream === 'stdout' ? io.stdout : io.stderr;
-    if (!target.write(data)) await once(target, 'drain');
+    const target = (stream === 'stdout' ? io.stdout : io.stderr) as Writable;
+    if (target.destroyed || target.write(data)) return;
+    await Promise.race([once(target, 'drain'), once(target, 'close')]).catch(() => undefined);
   };
 }
 
@@ -29,8 +31,18 @@ export async function forwardInput(io: CliIo, handle: ExecHandle): Promise<void>
   for (const event of ['end', 'error']) stdin.once(event, () => handle.closeStdin());
 }
 
+/** What a program is expected to exit with when nobody reads its output any more. */
+const brokenPipeCode = 141;
+
+export interface Interrupt {
+  signal: AbortSignal;
+  /** How to exit after it: 130, or 141 when whoever read our output went away. */
+  code(): number;
+  stop(): void;
+}
+
 /** Ctrl-C and a request to end are for the command; the second time they are for us. A reader that went away ends it too. */
-export function interruptSignal(io: CliIo): { signal: AbortSignal; stop(): void } {
+export function interruptSignal(io: CliIo): Interrupt {
   const controller = new AbortController();
   const interrupt = (): void => {
     if (controller.signal.aborted) process.exit(130);
@@ -45,6 +57,7 @@ export function interruptSignal(io: CliIo): { signal: AbortSignal; stop(): void 
   io.stdout.on('error', brokenPipe);
   return {
     signal: controller.signal,
+    code: () => ((controller.signal.reason as NodeJS.ErrnoException | undefined)?.code === 'EPIPE' ? brokenPipeCode : 130),
     stop: () => {
       for (const name of signals) process.off(name, interrupt);
     },

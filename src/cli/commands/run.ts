@@ -45,6 +45,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd: options.cwd }) });
     void forwardInput(io, handle);
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
+    if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);
     return exitCodeOf(end, signalNumber);
   } finally {
@@ -55,7 +56,6 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
 
 function explain(io: CliIo, end: RunEnd): void {
   if (end.kind === 'timeout') io.stderr.write(`hermetic: ended after ${end.afterMs / 1000} s\n`);
-  if (end.kind === 'interrupted') io.stderr.write('hermetic: interrupted\n');
   if (end.kind === 'lost')
     throw new HermeticError('sandbox/lost', `Nobody knows how the command ended: ${end.reason}. It is not repeated.`);
 }

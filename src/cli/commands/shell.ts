@@ -3,7 +3,7 @@ import type { OpenSandbox, TerminalSize } from '../../core/sandbox.ts';
 import { endTree, exitCodeOf } from '../../tools/run.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { createApp, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
-import { forwardInput, forwardOutput, interruptSignal, signalNumber } from '../streams.ts';
+import { forwardInput, forwardOutput, type Interrupt, interruptSignal, signalNumber } from '../streams.ts';
 
 const explanation = `
 At a terminal this is an interactive bash. With piped input the lines are run as they come, and the exit code is the last one's.
@@ -20,7 +20,7 @@ export function shellCommand(io: CliIo): Command {
       try {
         const atTerminal = isTerminal(io.stdin) && isTerminal(io.stdout);
         if (atTerminal) io.stderr.write(`hermetic: session ${options.session} on ${backend.kind}; exit leaves it\n`);
-        io.setExitCode(await (atTerminal ? interactive(io, sandbox) : lines(io, sandbox, interrupt.signal)));
+        io.setExitCode(await (atTerminal ? interactive(io, sandbox) : lines(io, sandbox, interrupt)));
       } finally {
         await sandbox.close();
         interrupt.stop();
@@ -48,15 +48,14 @@ async function interactive(io: CliIo, sandbox: OpenSandbox): Promise<number> {
   }
 }
 
-async function lines(io: CliIo, sandbox: OpenSandbox, signal: AbortSignal): Promise<number> {
+async function lines(io: CliIo, sandbox: OpenSandbox, { signal, code }: Interrupt): Promise<number> {
   const handle = await sandbox.shell();
-  const interrupt = (): void => void endTree(handle);
-  signal.addEventListener('abort', interrupt, { once: true });
+  signal.addEventListener('abort', () => void endTree(handle), { once: true });
   void forwardInput(io, handle);
   const forward = forwardOutput(io);
   for await (const chunk of handle.output) await forward(chunk);
   const exit = await handle.exit;
-  return signal.aborted ? 130 : exitCodeOf(exit, signalNumber);
+  return signal.aborted ? code() : exitCodeOf(exit, signalNumber);
 }
 
 function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream): boolean {

@@ -9,7 +9,7 @@ import { unenforcedLimits } from '../unenforced-limits.ts';
 import { enforcementHere, probe } from './probe.ts';
 import { startBubblewrap } from './start.ts';
 
-const noNetwork = 'bubblewrap sandboxes have no network';
+const noNetwork = 'bubblewrap has no way to contain one yet';
 
 export const bubblewrap: Driver<BackendContext, Backend> = {
   kind: 'bubblewrap',
@@ -28,8 +28,8 @@ class BubblewrapBackend implements Backend {
       mounts: true,
       'host-user': 'bubblewrap always runs as a user of its own',
       'network-none': true,
-      'network-restricted': noNetwork,
-      'network-open': noNetwork,
+      'network-restricted': `no network: ${noNetwork}`,
+      'network-open': `no network: ${noNetwork}`,
       ephemeral: true,
     },
   } as const;
@@ -42,7 +42,12 @@ class BubblewrapBackend implements Backend {
   async check(): Promise<Check> {
     const answer = await probe();
     if (!answer.ok) return { usable: false, code: answer.code, reason: answer.reason, fix: answer.fix };
-    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes: [`${noNetwork}.`] };
+    return {
+      usable: true,
+      summary: 'namespaces and seccomp, no daemon',
+      limits: await enforcementHere(),
+      notes: [`Its sandboxes have no network: ${noNetwork}.`],
+    };
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
@@ -59,7 +64,10 @@ class BubblewrapBackend implements Backend {
         limits: spec.limits,
         command: forkerCommand('/run/hermetic', 0),
       });
-      if (isNew) for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
+      if (isNew) {
+        for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
+        if (spec.network === undefined) listener.notice(`This sandbox has no network: ${noNetwork}.`);
+      }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, kill: () => child.kill('SIGKILL'), release };
     };

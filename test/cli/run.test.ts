@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { describeBackend } from '../engines.ts';
+import { Hermetic } from './hermetic.ts';
+
+await describeBackend('bubblewrap', () => {
+  const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
+  const { home } = hermetic;
+  afterAll(() => rm(home, { recursive: true, force: true }));
+
+  it('one command prints what it prints and exits as it exits', async () => {
+    const outcome = await hermetic.run(['run', '--', 'echo out; echo err >&2; exit 3']);
+    expect(outcome).toMatchObject({ code: 3, stdout: 'out\n' });
+    expect(outcome.stderr).toMatch(/err\n$/);
+  });
+
+  it('state and files of a session carry over between invocations, and stay out of other sessions', async () => {
+    await hermetic.run([
+      'run',
+      '--session',
+      'a',
+      '--',
+      'export COLOUR=blue; mkdir -p deep; cd deep; say() { echo "said $1"; }; touch mine',
+    ]);
+    expect((await hermetic.run(['run', '--session', 'a', '--', 'echo $COLOUR; pwd; say hi; ls'])).stdout).toBe(
+      'blue\n/workspace/deep\nsaid hi\nmine\n',
+    );
+    expect((await hermetic.run(['run', '--session', 'b', '--', 'echo "[$COLOUR]"; ls -A'])).stdout).toBe('[]\n');
+  });
+
+  it('sessions with hostile names are sessions like any other', async () => {
+    const name = '../../evil\n; rm -rf / #';
+    expect(await hermetic.run(['run', '--session', name, '--', 'touch here; ls'])).toMatchObject({ code: 0, stdout: 'here\n' });
+    expect((await hermetic.run(['run', '--session', name, '--', 'ls'])).stdout).toBe('here\n');
+    const names = readdirSync(join(home, '.hermetic', 'sandboxes', 'bubblewrap'));
+    expect(names.every((one) => /^[0-9a-f]{24}$/.test(one))).toBe(true);
+    expect((await hermetic.run(['sandbox', 'list'])).stdout).not.toMatch(/evil\n/);
+  });
+
+  it('several words are a program and its arguments, exactly', async () => {
+    expect((await hermetic.run(['run', '--', 'printf', '<%s>', 'a b', '$HOME', "it's", ''])).stdout).toBe("<a b><$HOME><it's><>");
+  });
+
+  it('standard input is passed on, and a command that reads none is not held up', async () => {
+    expect((await hermetic.run(['run', '--', 'wc -c'], { input: 'x'.repeat(200_000) })).stdout.trim()).toBe('200000');
+    const child = hermetic.start(['run', '--', 'echo done']);
+    child.stdout?.resume();
+    child.stderr?.resume();
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it('a directory and variables for one command are for that command', async () => {
+    const outcome = await hermetic.run(['run', '--cwd', '/usr', '--env', 'A=1', '--env', 'B=x=y', '--', 'pwd; echo $A $B']);
+    expect(outcome.stdout).toBe('/usr\n1 x=y\n');
+    expect((await hermetic.run(['run', '--', 'echo "[$A]"; pwd'])).stdout).toBe('[]\n/workspace\n');
+    expect(await hermetic.run(['run', '--cwd', '/nowhere', '--', 'true'])).toMatchObject({ code: 126 });
+  });
+
+  it('the timeout ends it with 124 and keeps what was printed', async () => {
+    expect(await hermetic.run(['run', '--timeout', '0.5', '--', 'echo part; sleep 60'])).toMatchObject({ code: 124, stdout: 'part\n' });
+  });
+
+  it('an interrupt ends the command and not the tool', async () => {
+    const child = hermetic.start(['run', '--', 'trap "echo cleaned; exit 1" TERM; echo ready; while :; do sleep 0.05; done']);
+    let text = '';
+    child.stderr?.resume();
+    child.stdout?.on('data', (data: Buffer) => {
+      if (text === '') child.kill('SIGINT');
+      text += data.toString();
+    });
+    expect(await once(child, 'close')).toEqual([130, null]);
+    expect(text).toBe('ready\ncleaned\n');
+  });
+
+  it('a reader that goes away ends the command', async () => {
+    const child = hermetic.start(['run', '--', 'yes']);
+    child.stderr?.resume();
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    expect(await once(child, 'close')).toEqual([141, null]);
+  });
+
+  it('a shell with piped input runs the lines and exits with the last code', async () => {
+    const outcome = await hermetic.run(['shell', '--session', 'lines'], { input: 'cd /usr\nexport SEEN=1\npwd\n(exit 7)\n' });
+    expect(outcome).toMatchObject({ code: 7, stdout: '/usr\n' });
+    expect((await hermetic.run(['run', '--session', 'lines', '--', 'pwd; echo $SEEN'])).stdout).toBe('/usr\n1\n');
+  });
+
+  it.each([
+    [['run', '--backend', 'docer', '--', 'true'], 2, /no backend "docer"; did you mean docker\?[\s\S]*bubblewrap/],
+    [['run', '--backend', 'ssh', '--', 'true'], 3, /not part of this version/],
+    [['run', '--timeout', '0', '--', 'true'], 2, /greater than 0/],
+    [['run', '--timeout', '601', '--', 'true'], 2, /max_foreground_timeout/],
+    [['run', '--env', 'A', '--', 'true'], 2, /NAME=value/],
+    [['run', '--image', 'debian', '--', 'true'], 2, /has no image/],
+    [['run'], 2, /missing required argument/],
+    [['walk'], 2, /unknown command/],
+    [['sandbox', 'show', 'nobody'], 1, /no sandbox/],
+  ])('%j is refused', async (args, code, message) => {
+    const outcome = await hermetic.run(args);
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toMatch(message);
+    expect(outcome.stderr).not.toMatch(/\n {4}at /);
+  });
+
+  it.each([
+    ['a wish the backend cannot honour', { TERMINAL_NETWORK: 'open' }, /no network/],
+    ['a wrong value in the environment', { TERMINAL_TIMEOUT: 'soon' }, /TERMINAL_TIMEOUT/],
+  ])('%s stops it before anything runs', async (_, environment, message) => {
+    const outcome = await hermetic.run(['run', '--session', 'unwanted', '--', 'true'], { environment });
+    expect(outcome.code).toBe(2);
+    expect(outcome.stderr).toMatch(message);
+    expect((await hermetic.run(['sandbox', 'list'])).stdout).not.toContain('unwanted');
+  });
+
+  it('a configuration with an unknown key stops everything, with file, line and the nearest key', async () => {
+    const broken = new Hermetic();
+    mkdirSync(join(broken.home, '.hermetic'), { mode: 0o700 });
+    writeFileSync(join(broken.home, '.hermetic', 'config.yaml'), 'terminal:\n  bakend: docker\n');
+    const outcome = await broken.run(['run', '--', 'true']);
+    expect(outcome.code).toBe(2);
+    expect(outcome.stderr).toMatch(/config\.yaml:2.*terminal\.bakend[\s\S]*terminal\.backend/);
+    expect(existsSync(join(broken.home, '.hermetic', 'sandboxes'))).toBe(false);
+    await rm(broken.home, { recursive: true });
+  });
+
+  it('auto says why it does not use docker', async () => {
+    const environment = { TERMINAL_ENV: 'auto', DOCKER_HOST: 'unix:///nowhere/docker.sock' };
+    const outcome = await hermetic.run(['run', '--', 'id -un'], { environment });
+    expect(outcome).toMatchObject({ code: 0, stdout: 'agent\n' });
+    expect(outcome.stderr).toMatch(/\/nowhere\/docker\.sock[\s\S]*bubblewrap instead/);
+  });
+
+  it('sandboxes are listed, shown and destroyed', async () => {
+    await hermetic.run(['run', '--session', 'gone', '--', 'head -c 100000 /dev/urandom > data']);
+    const list = JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout) as { session: string; directory: string }[];
+    const { directory } = list.find(({ session }) => session === 'gone') ?? { directory: '' };
+    expect(existsSync(directory)).toBe(true);
+    const shown = JSON.parse((await hermetic.run(['sandbox', 'show', 'gone', '--json'])).stdout) as Record<string, unknown>;
+    expect(shown).toMatchObject({ session: 'gone', backend: 'bubblewrap', state: 'stopped' });
+    expect(shown['diskBytes']).toBeGreaterThan(100_000);
+    expect(await hermetic.run(['sandbox', 'destroy', 'gone'])).toMatchObject({ code: 0 });
+    expect(existsSync(directory)).toBe(false);
+  });
+
+  it('status and doctor say what is in force, in words and as data', async () => {
+    const status = JSON.parse((await hermetic.run(['status', '--json'])).stdout) as { backend: unknown };
+    expect(status.backend).toMatchObject({ configured: 'bubblewrap', used: 'bubblewrap', isolation: 'process', network: 'none' });
+    expect((await hermetic.run(['status'])).stdout).toMatch(/isolation +process/);
+    const doctor = await hermetic.run(['doctor', '--json'], { environment: { DOCKER_HOST: 'unix:///nowhere/docker.sock' } });
+    expect(doctor.code).toBe(0);
+    expect(JSON.parse(doctor.stdout)).toMatchObject({
+      backend: { used: 'bubblewrap' },
+      backends: { bubblewrap: { usable: true }, docker: { usable: false, code: expect.stringMatching(/^backend\//) } },
+    });
+    const unusable = await hermetic.run(['doctor'], {
+      environment: { TERMINAL_ENV: 'docker', DOCKER_HOST: 'unix:///nowhere/docker.sock' },
+    });
+    expect(unusable.code).toBe(3);
+    expect(unusable.stdout).toMatch(/docker: not usable\n {2}why: .*\n {2}fix: /);
+  });
+
+  it('local is never chosen for you, and warns when you choose it', async () => {
+    const outcome = await hermetic.run(['run', '--backend', 'local', '--', 'echo here']);
+    expect(outcome).toMatchObject({ code: 0, stdout: 'here\n' });
+    expect(outcome.stderr).toMatch(/warning: local has no isolation/);
+  });
+});
