@@ -43,7 +43,7 @@ signal() {
   { IFS= read -rd '' status <"/proc/$2/status"; } 2>/dev/null
   [[ $status =~ Uid:[[:space:]]+([0-9]+) ]] || return 0
   uid=${BASH_REMATCH[1]}
-  [[ $uid == "$EUID" ]] || setpriv --reuid "$uid" --clear-groups kill -s "$1" "$2" 2>/dev/null
+  [[ $uid == "$EUID" ]] || setpriv --reuid "$uid" --clear-groups bash -c 'kill -s "$1" "$2"' bash "$1" "$2" 2>/dev/null
 }
 
 # Stopping everything first keeps a fork bomb from outrunning its killer.

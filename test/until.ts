@@ -5,13 +5,13 @@ export interface Patience {
   everyMs?: number;
 }
 
-/** Resolves with the first answer that is not undefined, false or null. Rejects when none comes in time, naming what was awaited. */
+/** Resolves with the first answer that counts as true. Rejects when none comes in time, naming what was awaited. */
 export async function until<T>(what: string, condition: () => T | Promise<T>, patience: Patience = {}): Promise<NonNullable<T>> {
   const { withinMs = 20_000, everyMs = 20 } = patience;
   const deadline = Date.now() + withinMs;
   for (;;) {
     const answer = await condition();
-    if (answer !== undefined && answer !== null && answer !== false) return answer as NonNullable<T>;
+    if (answer) return answer as NonNullable<T>;
     if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms in vain until ${what}`);
     await delay(everyMs);
   }

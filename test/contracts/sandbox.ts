@@ -1,9 +1,11 @@
 import { describe } from 'vitest';
 import type { TestEngine } from '../engines.ts';
 import { aftermathContract } from './sandbox/aftermath.ts';
+import { backgroundContract } from './sandbox/background.ts';
 import { directoryContract } from './sandbox/directory.ts';
 import { exitsContract } from './sandbox/exits.ts';
 import { functionsContract } from './sandbox/functions.ts';
+import { killContract } from './sandbox/kill.ts';
 import { streamsContract } from './sandbox/streams.ts';
 import { variablesContract } from './sandbox/variables.ts';
 
@@ -14,5 +16,7 @@ export function sandboxContract(engine: TestEngine): void {
   describe('the directory', () => directoryContract(engine));
   describe('the state after a command that does not simply end', () => aftermathContract(engine));
   describe('the streams of a command', () => streamsContract(engine));
+  describe('a background process', () => backgroundContract(engine));
+  describe('a kill', () => killContract(engine));
   describe('the exit', () => exitsContract(engine));
 }

@@ -18,6 +18,8 @@ const shortCall = 1024;
 const pipeCapacity = 64 * 1024;
 /** How often the state pipe of a running command is looked at. Only a state larger than the pipe has to wait for that. */
 const statePollMs = 100;
+/** How long a shell may take to start before somebody who wants it killed waits no longer. */
+const startPatienceMs = 2_000;
 
 interface ShellOwner {
   receive(record: EndRecord): void;
@@ -39,6 +41,8 @@ export class PipedShell implements Shell {
   readonly #files = new Set<(typeof fileSuffixes)[number]>();
   #writable: Socket | undefined;
   #ready = false;
+  /** Any word of it, or about it. */
+  readonly #begun = Promise.withResolvers<void>();
   #closeWhenReady = false;
   #over = false;
 
@@ -66,6 +70,7 @@ export class PipedShell implements Shell {
   readonly lost = (reason: string): void => {
     if (this.#over) return;
     this.#over = true;
+    this.#begun.resolve();
     this.#owner.forget();
     this.#owner.lost(reason);
   };
@@ -77,6 +82,7 @@ export class PipedShell implements Shell {
       this.#ready = true;
       if (this.#closeWhenReady) this.closeStdin();
     }
+    this.#begun.resolve();
     this.#owner.receive(record);
   }
 
@@ -121,8 +127,10 @@ export class PipedShell implements Shell {
     this.#input = undefined;
   }
 
-  kill(signal: KillSignal): Promise<void> {
-    return this.#owner.kill(signal);
+  async kill(signal: KillSignal): Promise<void> {
+    // Before its first word it has no mark to be found by.
+    await Promise.race([this.#begun.promise, new Promise((resolve) => setTimeout(resolve, startPatienceMs).unref())]);
+    await this.#owner.kill(signal);
   }
 
   release(): void {

@@ -24,6 +24,7 @@ export interface Bench {
   run(command: string, options?: Options): Promise<Result>;
   /** What a command prints that must succeed. */
   output(command: string, options?: Options): Promise<string>;
+  succeeds(command: string): Promise<boolean>;
 }
 
 export function useBench(engine: TestEngine, wishes?: Partial<SandboxSpec>): Bench {
@@ -53,6 +54,10 @@ export function useBench(engine: TestEngine, wishes?: Partial<SandboxSpec>): Ben
       const { stdout, stderr, exit } = await run(command, options);
       if (exit.kind !== 'exited' || exit.code !== 0) throw new Error(`${command}: ${JSON.stringify(exit)} ${stderr}`);
       return stdout;
+    },
+    succeeds: async (command) => {
+      const { exit } = await run(command);
+      return exit.kind === 'exited' && exit.code === 0;
     },
   };
 }

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import type { TestEngine } from '../../engines.ts';
+import { until } from '../../until.ts';
+import { sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
+
+/** Answers every connection with one line, and logs a long one to standard error. */
+const server = `
+use IO::Socket::INET;
+$SIG{PIPE} = 'IGNORE';
+my $listener = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1', LocalPort => 0, ReuseAddr => 1) or die "no socket: $!";
+open(my $file, '>', 'port.new'); print $file $listener->sockport; close $file; rename 'port.new', 'port';
+while (my $client = $listener->accept) {
+  print $client "served ", ++$count, "\\n";
+  close $client;
+  print STDERR 'x' x 4000, "\\n" or exit 3;
+}`;
+
+const request = 'set -e; exec 3<>"/dev/tcp/127.0.0.1/$(<port)"; read -r answer <&3; echo "$answer"';
+
+export function backgroundContract(engine: TestEngine): void {
+  const bench = useBench(engine);
+
+  it.each([
+    ['&', (mark: string) => `sleep ${mark} & echo started`],
+    ['nohup', (mark: string) => `nohup sleep ${mark} >/dev/null 2>&1 & echo started`],
+    ['setsid', (mark: string) => `setsid sleep ${mark} & echo started`],
+    ['a double fork', (mark: string) => `(sleep ${mark} &) ; echo started`],
+    ['disown', (mark: string) => `sleep ${mark} & disown -a; echo started`],
+    ['& and exit', (mark: string) => `sleep ${mark} & echo started; exit 0`],
+  ])('started by %s goes on when its command has ended, and does not hold it up', async (_, start) => {
+    const mark = sleepMark();
+    const handle = await bench.start(start(mark));
+    expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
+    await untilAsleep(bench.sandbox, mark);
+    await handle.kill('KILL');
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+  });
+
+  it('is reached by later commands, also after many requests and a log larger than any pipe', async () => {
+    const handle = await bench.start('perl -e "$1" & echo serving', { args: [server] });
+    await handle.exit;
+    await until('it listens', () => bench.succeeds('[[ -e port ]]'));
+    expect(await bench.output(request)).toBe('served 1\n');
+    expect(await bench.output(`for i in {1..60}; do (${request}); done | tail -n 1`)).toBe('served 61\n');
+    await handle.kill('KILL');
+    expect(await bench.succeeds(request)).toBe(false);
+  });
+
+  it('may print without end: it is neither stopped nor ended by that', async () => {
+    const writer = '{ for i in {1..40}; do head -c 10000 /dev/zero; head -c 10000 /dev/zero >&2; done; echo "done $?" >printed; } &';
+    const result = await bench.run(`${writer} echo begun`);
+    expect(result.exit).toEqual({ kind: 'exited', code: 0 });
+    await until('it has printed everything', () => bench.succeeds('[[ $(<printed) == "done 0" ]]'));
+  });
+
+  it('prints into nothing what comes after its command', async () => {
+    const { stdout } = await bench.run('mkfifo gate; { read <gate; echo late; touch printed-late; } & echo early');
+    expect(stdout).toBe('early\n');
+    await bench.output('echo go >gate');
+    await until('it has printed', () => bench.succeeds('[[ -e printed-late ]]'));
+  });
+
+  it('has no share in the input of its command', async () => {
+    const handle = await bench.start('cat >stolen & wait $!; read line; echo "$line"', { stdin: 'open' });
+    await handle.write('mine\n');
+    await handle.exit;
+    expect(await bench.output('cat stolen')).toBe('');
+  });
+
+  it('is waited for by a command that says so', async () => {
+    expect(await bench.run('(exit 6) & wait $!')).toMatchObject({ exit: { kind: 'exited', code: 6 } });
+  });
+
+  it('is not mistaken for one of the next command', async () => {
+    const mark = sleepMark();
+    const first = await bench.start(`sleep ${mark} &`);
+    await first.exit;
+    expect(await bench.output('jobs; wait; echo none')).toBe('none\n');
+    await first.kill('KILL');
+  });
+}

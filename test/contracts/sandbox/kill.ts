@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { TestEngine } from '../../engines.ts';
+import { collect, follow, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
+
+const ignore = `trap '' TERM INT HUP`;
+
+/** Ways to get away. Each starts one `sleep` and leaves the command running. */
+const escapes: Record<string, (mark: string) => string> = {
+  'a child': (mark) => `sleep ${mark} & wait`,
+  'a grandchild': (mark) => `bash -c 'bash -c "sleep ${mark}; :"; :'`,
+  'a pipeline': (mark) => `sleep ${mark} | cat | cat`,
+  'a session of its own': (mark) => `setsid sleep ${mark} & wait`,
+  'a double fork': (mark) => `(setsid bash -c 'sleep ${mark} &' &); sleep 1000`,
+  'an empty environment': (mark) => `(env -i setsid sleep ${mark} &); sleep 1000`,
+  nohup: (mark) => `nohup setsid sleep ${mark} >/dev/null 2>&1 & sleep 1000`,
+  'closed streams': (mark) => `(setsid sleep ${mark} <&- >&- 2>&- &); sleep 1000`,
+  'ignored signals': (mark) => `${ignore}; setsid sleep ${mark} & sleep 1000`,
+  'a stopped process': (mark) => `(setsid bash -c 'kill -STOP $$; :' &); sleep ${mark}`,
+  'another name': (mark) => `(exec -a sleep setsid -w bash -c 'exec sleep ${mark}' &); sleep 1000`,
+  'an exec': (mark) => `exec setsid -w sleep ${mark}`,
+  'a user namespace of its own, where allowed': (mark) => `(unshare -U sleep ${mark} || sleep ${mark}) 2>/dev/null`,
+};
+
+export function killContract(engine: TestEngine): void {
+  const bench = useBench(engine);
+
+  it.each(Object.entries(escapes))('ends everything, also behind %s', async (_, commandWith) => {
+    const mark = sleepMark();
+    const handle = await bench.start(commandWith(mark));
+    await untilAsleep(bench.sandbox, mark);
+    await handle.kill('KILL');
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect((await handle.exit).kind).toBe('signaled');
+  });
+
+  it('ends a process of another user', async ({ skip }) => {
+    const become = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
+    if (!(await bench.succeeds(`${become} true`))) skip('a command cannot become another user here');
+    const mark = sleepMark();
+    const handle = await bench.start(`${become} bash -c "${ignore}; setsid sleep ${mark} & sleep ${mark}"`);
+    await untilAsleep(bench.sandbox, mark, 2);
+    await handle.kill('KILL');
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+  });
+
+  it('leaves what earlier commands started alone', async () => {
+    const [kept, killed] = [sleepMark(), sleepMark()];
+    const earlier = await bench.start(`setsid sleep ${kept} &`);
+    await earlier.exit;
+    const beside = await bench.start(`sleep ${kept}`);
+    const handle = await bench.start(`setsid sleep ${killed} & sleep ${killed}`);
+    await untilAsleep(bench.sandbox, killed, 2);
+    await untilAsleep(bench.sandbox, kept, 2);
+    await handle.kill('KILL');
+    expect([await sleepers(bench.sandbox, killed), await sleepers(bench.sandbox, kept)]).toEqual([0, 2]);
+    await Promise.all([earlier.kill('KILL'), beside.kill('KILL')]);
+    expect(await sleepers(bench.sandbox, kept)).toBe(0);
+  });
+
+  it('lets a program end in its own way with TERM', async () => {
+    const handle = await bench.start(`trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do sleep 0.1; done`);
+    const output = follow(handle);
+    await output.until(/ready/);
+    await handle.kill('TERM');
+    expect(await output.rest()).toMatch(/cleaned up\n$/);
+    expect(await handle.exit).toEqual({ kind: 'exited', code: 9 });
+  });
+
+  it('interrupts a program with INT, and the command with it', async () => {
+    const mark = sleepMark();
+    const handle = await bench.start(`sleep ${mark}; echo never`);
+    await untilAsleep(bench.sandbox, mark);
+    await handle.kill('INT');
+    expect(await collect(handle)).toMatchObject({ stdout: '', exit: { kind: 'signaled', signal: 'INT' } });
+  });
+
+  it('is not put off by one who ignores TERM: KILL follows', async () => {
+    const mark = sleepMark();
+    const handle = await bench.start(`${ignore}; sleep ${mark}; echo never`);
+    await untilAsleep(bench.sandbox, mark);
+    await handle.kill('TERM');
+    expect(await sleepers(bench.sandbox, mark)).toBe(1);
+    await handle.kill('KILL');
+    expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+  });
+
+  it('comes through while the command waits for input, or for somebody to read its output', async () => {
+    const reading = await bench.start('cat', { stdin: 'open' });
+    await reading.kill('KILL');
+    expect(await reading.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    const printing = await bench.start('cat /dev/zero');
+    await printing.kill('KILL');
+    expect(await printing.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    await collect(printing);
+  });
+
+  it('may come at once, before the command has really begun', async () => {
+    for (const signal of ['KILL', 'TERM', 'INT'] as const) {
+      const mark = sleepMark();
+      const handle = await bench.start(`sleep ${mark}`);
+      await handle.kill(signal);
+      if (signal !== 'KILL') await handle.kill('KILL');
+      expect((await handle.exit).kind).toBe('signaled');
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    }
+  });
+
+  it('may be asked for many times at the same time', async () => {
+    const mark = sleepMark();
+    const handles = await Promise.all(Array.from({ length: 5 }, () => bench.start(`sleep ${mark} & sleep ${mark}`)));
+    await untilAsleep(bench.sandbox, mark, 10);
+    await Promise.all(handles.flatMap((handle) => [handle.kill('TERM'), handle.kill('KILL'), handle.kill('KILL')]));
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+  });
+
+  // Never where it would be the host that has to bear it.
+  describe.runIf(engine.backend.traits.isolation !== 'none')('with a fork bomb', () => {
+    const narrow = useBench(engine, { limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 } });
+
+    it('ends it, and the sandbox stays usable', async () => {
+      await narrow.output('export BEFORE=kept; sleep 1000 &');
+      const bomb = await narrow.start('f() { f | f & }; f; sleep 1000');
+      // However full it is, a command beside it ends in some way.
+      const beside = await (await narrow.start('echo beside')).exit;
+      expect(['exited', 'lost', 'signaled']).toContain(beside.kind);
+      await bomb.kill('KILL');
+      expect((await bomb.exit).kind).toBe('signaled');
+      expect(await narrow.output('echo "$BEFORE"; ls /proc | grep -c "^[0-9]"')).toMatch(/^kept\n\d\d?\n$/);
+    });
+
+    it('of programs that ignore signals and leave their session, too', async () => {
+      const bomb = await narrow.start(
+        `${ignore}; f() { setsid bash -c "$1" bash "$1" & setsid bash -c "$1" bash "$1" & wait; }; f 'trap "" TERM; bash -c "$1" bash "$1" & bash -c "$1" bash "$1"'`,
+      );
+      await (await narrow.start('echo beside')).exit;
+      await bomb.kill('KILL');
+      expect(await narrow.output('echo usable')).toBe('usable\n');
+    });
+  });
+}
