@@ -2,6 +2,7 @@
 // Runs on any Node from 20 on and finds the Node the program itself needs.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -31,6 +32,8 @@ async function prepareClone() {
 }
 
 async function runHere() {
+  // Security: only below the package itself. A cache in a directory others can write to would let them choose the code.
+  if (isClone) module.enableCompileCache(join(root, 'node_modules', '.cache', 'hermetic'));
   const file = isClone ? join('src', 'cli', 'main.ts') : join('dist', 'cli', 'main.js');
   const { main } = await import(pathToFileURL(join(root, file)).href);
   await main(process.argv.slice(2));

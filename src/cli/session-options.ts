@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { App, type OpenedSandbox } from '../app.ts';
-import { loadConfig } from '../config/load.ts';
+import type { App, OpenedSandbox } from '../app.ts';
 import type { OpenListener } from '../core/sandbox.ts';
+import { createApp } from '../index.ts';
 import type { CliIo } from './io.ts';
 
 export interface SessionOptions {
@@ -22,8 +22,8 @@ function sessionName(text: string): string {
   return text;
 }
 
-export function createApp(io: CliIo): App {
-  return new App(loadConfig({ environment: io.environment }), process.cwd());
+export function appOf(io: CliIo): App {
+  return createApp({ environment: io.environment });
 }
 
 /** Opens the session's sandbox and tells the person on stderr what they should know. */

@@ -3,7 +3,7 @@ import type { App } from '../../app.ts';
 import { checkConfig } from '../../config/load.ts';
 import type { Check } from '../../core/sandbox.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { createApp } from '../session-options.ts';
+import { appOf } from '../session-options.ts';
 
 const explanation = `
 Starts a throw-away sandbox on every backend and runs true in it. Exits with 0 when the configured backend can be used, with 3 when it
@@ -22,7 +22,7 @@ export function doctorCommand(io: CliIo): Command {
         io.setExitCode(2);
         return;
       }
-      const app = createApp(io);
+      const app = appOf(io);
       const checks = new Map<string, Check>();
       for (const [kind, backend] of app.backends) {
         if (!json) io.stderr.write(`hermetic: trying ${kind} …\n`);

@@ -3,7 +3,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { exitCodeOf, type RunEnd, run } from '../../tools/run.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { createApp, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
+import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
 import { forwardInput, forwardOutput, interruptSignal, signalNumber } from '../streams.ts';
 
 interface RunOptions extends SessionOptions {
@@ -35,7 +35,7 @@ export function runCommand(io: CliIo): Command {
 }
 
 async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise<number> {
-  const app = createApp(io);
+  const app = appOf(io);
   const timeoutSeconds = timeoutFor(options.timeout, app.loaded.config.terminal);
   const [only = '', ...rest] = words;
   const command = rest.length === 0 ? only : words.map(shellQuote).join(' ');

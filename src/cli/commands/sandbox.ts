@@ -5,7 +5,7 @@ import type { App } from '../../app.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Remains } from '../../core/sandbox.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { createApp } from '../session-options.ts';
+import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
 interface Found extends Remains {
@@ -26,7 +26,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--backend <name>', 'only of this backend')
     .option('--json', 'print an array')
     .action(async ({ backend, json }: Options) => {
-      const found = await findAll(createApp(io), backend);
+      const found = await findAll(appOf(io), backend);
       if (json) io.stdout.write(`${JSON.stringify(found.map(plain), undefined, 2)}\n`);
       else if (found.length === 0) io.stdout.write('There are no sandboxes.\n');
       else io.stdout.write(table([['SESSION', 'BACKEND', 'STATE', 'CREATED', 'NAME'], ...found.map(row)]));
@@ -38,7 +38,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--backend <name>', 'when the session has sandboxes on several')
     .option('--json', 'print an object')
     .action(async (session: string, { backend, json }: Options) => {
-      const found = await findOne(createApp(io), session, backend);
+      const found = await findOne(appOf(io), session, backend);
       const facts = { ...plain(found), diskBytes: await diskBytes(found.directory) };
       if (json) io.stdout.write(`${JSON.stringify(facts, undefined, 2)}\n`);
       else io.stdout.write(table(Object.entries(facts).map(([key, value]) => [key, String(value ?? '-')])));
@@ -49,7 +49,7 @@ export function sandboxCommand(io: CliIo): Command {
     .description('end the processes of a sandbox and remove its files')
     .option('--backend <name>', 'when the session has sandboxes on several')
     .action(async (session: string, { backend }: Options) => {
-      const found = await findOne(createApp(io), session, backend);
+      const found = await findOne(appOf(io), session, backend);
       await found.destroy();
       io.stdout.write(`The ${found.backend} sandbox of ${found.session} is gone.\n`);
     });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { createApp } from '../session-options.ts';
+import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
 export function statusCommand(io: CliIo): Command {
@@ -9,7 +9,7 @@ export function statusCommand(io: CliIo): Command {
     .description('which backend is in force, how it contains commands, and what sandboxes there are')
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
-      const status = await gather(createApp(io));
+      const status = await gather(appOf(io));
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
       else io.stdout.write(prose(status));
     });
