@@ -88,7 +88,7 @@ linger() {
 
 # What a shell that runs one command does. On one line, so that all of it is read before the command can set an alias or `set -v`;
 # and so that its traps and tracing see nothing of how it ends.
-body='. "$1"; builtin eval "$__hermetic_script"; { __hermetic_done=$?; builtin trap - DEBUG ERR; builtin set +exv; } >/dev/null 2>&1; '
+body='. "$1"; builtin eval -- "$__hermetic_script"; { __hermetic_done=$?; builtin trap - DEBUG ERR; builtin set +exv; } >/dev/null 2>&1; '
 body+='builtin exit "$__hermetic_done"'
 
 # One for each shell: learns how it ended, and reads what its background processes print once the host has let go, so that they
@@ -111,13 +111,13 @@ supervise() {
     esac
     command -v script >/dev/null || { echo 'hermetic: a terminal needs the program script (util-linux) in the sandbox' >&2; exit 127; }
     [[ ${TERM:-dumb} != dumb ]] || TERM=xterm-256color
-    export TERM SHELL=/bin/sh __HERMETIC_BODY=$body __HERMETIC_SHELL=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode
-    size="stty echo rows $rows cols $columns 2>/dev/null"
+    export TERM SHELL=$BASH __HERMETIC_BODY=$body __HERMETIC_SHELL=$shell __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     case $mode in
-      terminal) exec script -qefc "$size; exec bash --noprofile --norc -c \"\$__HERMETIC_BODY\" bash \"\$__HERMETIC_SHELL\"" /dev/null ;;
-      interactive) exec script -qefc "$size; exec bash --noprofile --rcfile \"\$__HERMETIC_SHELL\" -i" /dev/null ;;
+      terminal) start='bash --noprofile --norc -c "$__HERMETIC_BODY" bash "$__HERMETIC_SHELL"' ;;
+      interactive) start='bash --noprofile --rcfile "$__HERMETIC_SHELL" -i' ;;
     esac
-    exit 70
+    # Whoever waits for the shell remarks on it when it was killed; `script` would only pass a number on.
+    exec script -qefc "stty echo rows $rows cols $columns 2>/dev/null; exec 3>&2 2<>\"\$__HERMETIC_AT.end\"; $start 2>&3 3>&-; exit" /dev/null
   ) 2>/dev/null &
   exec 2>&"$end" {to_out}>&- {to_err}>&-
   wait -f $!

@@ -4,9 +4,12 @@ import { aftermathContract } from './sandbox/aftermath.ts';
 import { backgroundContract } from './sandbox/background.ts';
 import { directoryContract } from './sandbox/directory.ts';
 import { exitsContract } from './sandbox/exits.ts';
+import { filesContract } from './sandbox/files.ts';
 import { functionsContract } from './sandbox/functions.ts';
 import { killContract } from './sandbox/kill.ts';
+import { scriptsContract } from './sandbox/scripts.ts';
 import { streamsContract } from './sandbox/streams.ts';
+import { terminalContract } from './sandbox/terminal.ts';
 import { variablesContract } from './sandbox/variables.ts';
 
 /** Every promise of `src/core/sandbox.ts`, for any backend. */
@@ -18,5 +21,8 @@ export function sandboxContract(engine: TestEngine): void {
   describe('the streams of a command', () => streamsContract(engine));
   describe('a background process', () => backgroundContract(engine));
   describe('a kill', () => killContract(engine));
+  describe('a script', () => scriptsContract(engine));
+  describe('a terminal', () => terminalContract(engine));
+  describe('files', () => filesContract(engine));
   describe('the exit', () => exitsContract(engine));
 }

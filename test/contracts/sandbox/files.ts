@@ -1,0 +1,207 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { TestEngine } from '../../engines.ts';
+import { follow, useBench } from './bench.ts';
+
+const names = [
+  'plain',
+  'with blank',
+  'line\nbreak',
+  '-dash',
+  '--help',
+  'ünïcødé 日本 🦀',
+  `it's "quoted"`,
+  '$HOME',
+  '`id`',
+  '*',
+  '?',
+  '~',
+  '\\',
+  '#hash',
+  'a;b&c|d',
+  '.hidden',
+  'trailing newline\n',
+  '=',
+  '%s',
+];
+
+export function filesContract(engine: TestEngine): void {
+  const bench = useBench(engine);
+  const hash = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
+
+  describe('any file', () => {
+    it('keeps any bytes', async () => {
+      const bytes = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, index) => index)), Buffer.from('\r\n\n\0\0')]);
+      await bench.sandbox.writeFile('bytes', bytes);
+      expect(await bench.sandbox.readFile('bytes')).toEqual(bytes);
+      expect(await bench.output('wc -c <bytes')).toBe(`${bytes.length}\n`);
+    });
+
+    it('may be empty', async () => {
+      await bench.sandbox.writeFile('empty', '');
+      expect(await bench.sandbox.readFile('empty')).toEqual(Buffer.alloc(0));
+    });
+
+    it('is UTF-8 when it is written from text', async () => {
+      await bench.sandbox.writeFile('text', 'ünï 🦀\n');
+      expect((await bench.sandbox.readFile('text')).toString()).toBe('ünï 🦀\n');
+    });
+
+    it.each(names)('may be called %j', async (name) => {
+      await bench.sandbox.writeFile(name, `content of ${name}`);
+      expect((await bench.sandbox.readFile(name)).toString()).toBe(`content of ${name}`);
+      expect(await bench.output('cat -- "./$1"', { args: [name] })).toBe(`content of ${name}`);
+      const absolute = `${bench.workdir}/in ${name}/${name}`;
+      await bench.sandbox.writeFile(absolute, 'absolute');
+      expect((await bench.sandbox.readFile(absolute)).toString()).toBe('absolute');
+    });
+
+    it('may have 50 MB', async () => {
+      const data = Buffer.alloc(50_000_000, randomBytes(1_000_003));
+      await bench.sandbox.writeFile('large', data);
+      expect(hash(await bench.sandbox.readFile('large'))).toBe(hash(data));
+      await bench.output('rm large');
+    });
+
+    it('is found from the directory of the session', async () => {
+      await bench.output('mkdir -p sub; cd sub');
+      await bench.sandbox.writeFile('here', 'in sub');
+      await bench.output('cd ..');
+      expect((await bench.sandbox.readFile('sub/here')).toString()).toBe('in sub');
+      expect((await bench.sandbox.readFile('./sub/../sub//here')).toString()).toBe('in sub');
+    });
+
+    it('does not touch the state of the session', async () => {
+      await bench.output('export target=mine directory=mine temporary=mine; cat() { echo hijacked; }; alias mv=false');
+      await bench.sandbox.writeFile('stateless', 'x');
+      expect((await bench.sandbox.readFile('stateless')).toString()).toBe('x');
+      expect(await bench.output('echo $target $directory $temporary; unset target directory temporary; unset -f cat; unalias mv')).toBe(
+        'mine mine mine\n',
+      );
+    });
+
+    it('is read and written under a session with unusual options', async () => {
+      await bench.output(
+        'shopt -s nullglob failglob nocasematch extglob; umask 777; export IFS=x TMPDIR=/nowhere POSIXLY_CORRECT=1 LC_ALL=C GREP_OPTIONS=-v',
+      );
+      await bench.sandbox.writeFile('axb', 'unusual');
+      expect((await bench.sandbox.readFile('axb')).toString()).toBe('unusual');
+      await bench.output('shopt -u nullglob failglob nocasematch extglob; umask 022; unset IFS TMPDIR POSIXLY_CORRECT LC_ALL GREP_OPTIONS');
+    });
+
+    it('can be handled ten at a time', async () => {
+      const all = Array.from({ length: 10 }, (_, index) => `parallel-${index}`);
+      await Promise.all(all.map((name) => bench.sandbox.writeFile(name, name.repeat(20_000))));
+      const read = await Promise.all(all.map((name) => bench.sandbox.readFile(name)));
+      expect(read.map(String)).toEqual(all.map((name) => name.repeat(20_000)));
+    });
+  });
+
+  describe('reading', () => {
+    it('follows links inside', async () => {
+      await bench.output(
+        'mkdir -p real; echo linked >real/file; ln -sfn real directory-link; ln -sf directory-link/file link; ln -sf "$PWD/link" absolute-link',
+      );
+      for (const path of ['link', 'absolute-link', 'directory-link/file']) {
+        expect((await bench.sandbox.readFile(path)).toString()).toBe('linked\n');
+      }
+    });
+
+    it.each(['missing', 'missing/file', 'plain-file/below', 'broken-link', '/nonexistent', ''])(
+      'of %j says that there is no such file',
+      async (path) => {
+        await bench.output('touch plain-file; ln -sfn nowhere broken-link');
+        await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: path === '' ? 'file/is-directory' : 'file/no-file' });
+      },
+    );
+
+    it.each(['a-directory', 'a-directory/', '/', '.', 'link-to-directory'])('of %j says that it is a directory', async (path) => {
+      await bench.output('mkdir -p a-directory; ln -sfn a-directory link-to-directory');
+      await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: 'file/is-directory' });
+    });
+
+    it.each(['pipe', '/dev/zero', '/dev/null', 'loop'])('of %j, which is no file, is refused and does not hang', async (path) => {
+      await bench.output('[[ -e pipe ]] || mkfifo pipe; ln -sfn loop loop');
+      await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: expect.stringMatching(/^file\/(failed|no-file)$/) });
+    });
+
+    it('refuses what would not fit into memory', async () => {
+      await bench.output('truncate -s 10G sparse');
+      await expect(bench.sandbox.readFile('sparse')).rejects.toMatchObject({
+        code: 'file/failed',
+        message: expect.stringContaining('larger'),
+      });
+      await bench.output('rm sparse');
+    });
+
+    it('refuses a path with a NUL byte', async () => {
+      await expect(bench.sandbox.readFile('a\0b')).rejects.toMatchObject({ code: 'sandbox/bad-command' });
+    });
+
+    it('reads what the kernel makes up', async () => {
+      expect((await bench.sandbox.readFile('/proc/self/status')).toString()).toMatch(/^Name:/);
+    });
+  });
+
+  describe('writing', () => {
+    it('makes the directories above', async () => {
+      await bench.sandbox.writeFile('one/two/three', 'deep');
+      expect(await bench.output('cat one/two/three')).toBe('deep');
+    });
+
+    it('keeps the mode of a file that exists, and gives a new one the usual', async () => {
+      await bench.output('echo old >script; chmod 751 script; umask 022');
+      await bench.sandbox.writeFile('script', 'new');
+      await bench.sandbox.writeFile('fresh', 'new');
+      expect(await bench.output('stat -c %a script fresh; cat script')).toBe('751\n644\nnew');
+    });
+
+    it('writes through a link and keeps it, also one to a file that is not there yet', async () => {
+      await bench.output(
+        'mkdir -p target; echo old >target/file; ln -sfn target/file write-link; ln -sfn target/new dangling; ln -sfn write-link second',
+      );
+      await bench.sandbox.writeFile('second', 'through');
+      await bench.sandbox.writeFile('dangling', 'created');
+      expect(await bench.output('cat target/file target/new; readlink write-link dangling second')).toBe(
+        'throughcreatedtarget/file\ntarget/new\nwrite-link\n',
+      );
+    });
+
+    it.each(['a-directory', 'a-directory/', '/', '.'])('onto %j says that it is a directory', async (path) => {
+      await bench.output('mkdir -p a-directory');
+      await expect(bench.sandbox.writeFile(path, 'x')).rejects.toMatchObject({ code: 'file/is-directory' });
+    });
+
+    it.each(['plain-file/below', 'loop', '/proc/nope', 'pipe', '/dev/full'])(
+      'to %j, which cannot be, fails with the reason and changes nothing',
+      async (path) => {
+        await bench.output('echo kept >plain-file; ln -sfn loop loop; [[ -e pipe ]] || mkfifo pipe');
+        await expect(bench.sandbox.writeFile(path, 'x')).rejects.toMatchObject({
+          code: 'file/failed',
+          message: expect.stringContaining(path),
+        });
+        expect(await bench.output('cat plain-file; [[ -p pipe && -L loop && -c /dev/full ]] && echo same')).toBe('kept\nsame\n');
+      },
+    );
+
+    it('leaves no other file behind, whether it succeeds or fails', async () => {
+      await bench.output('mkdir tidy; mkdir tidy/locked');
+      await bench.sandbox.writeFile('tidy/file', 'x');
+      await expect(bench.sandbox.writeFile('tidy/locked', 'x')).rejects.toMatchObject({ code: 'file/is-directory' });
+      await expect(bench.sandbox.writeFile('tidy/file/below', 'x')).rejects.toMatchObject({ code: 'file/failed' });
+      expect(await bench.output('ls -A tidy')).toBe('file\nlocked\n');
+    });
+
+    it('shows a reader the old content or the new one, and never a part', async () => {
+      const size = 2_000_000;
+      await bench.sandbox.writeFile('watched', Buffer.alloc(size, 'a'));
+      const watcher = await bench.start(
+        'echo ready; while [[ ! -e stop ]]; do s=$(cat watched | tr -s ab); c=$(wc -c <watched); echo "$s $c"; done | sort -u',
+      );
+      for (const letter of ['b', 'a', 'b', 'a', 'b']) await bench.sandbox.writeFile('watched', Buffer.alloc(size, letter));
+      await bench.sandbox.writeFile('stop', '');
+      const lines = (await follow(watcher).rest()).trim().split('\n');
+      expect(lines.filter((line) => !/^([ab] 2000000|ready)$/.test(line))).toEqual([]);
+    });
+  });
+}

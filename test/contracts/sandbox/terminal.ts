@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import type { ExecHandle } from '../../../src/core/sandbox.ts';
+import type { TestEngine } from '../../engines.ts';
+import { collect, follow, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
+
+const terminal = { rows: 31, columns: 97 };
+
+export function terminalContract(engine: TestEngine): void {
+  const bench = useBench(engine);
+
+  describe('a command on a terminal', () => {
+    it('has one for all its streams, of the size that was asked for, and everything arrives as output', async () => {
+      const { stdout, stderr, exit } = await bench.run('[[ -t 0 && -t 1 && -t 2 ]] && tty; stty size; echo problem >&2; exit 3', {
+        terminal,
+      });
+      expect(stdout).toMatch(/^\/dev\/pts\/\d+\r\n31 97\r\nproblem\r\n$/);
+      expect(stderr).toBe('');
+      expect(exit).toEqual({ kind: 'exited', code: 3 });
+    });
+
+    it('has none when none was asked for', async () => {
+      expect(await bench.run('[[ -t 0 || -t 1 || -t 2 ]]')).toMatchObject({ exit: { kind: 'exited', code: 1 } });
+    });
+
+    it('knows what kind of terminal it is', async () => {
+      expect((await bench.run('echo "$TERM"', { terminal })).stdout).toBe('xterm-256color\r\n');
+      expect((await bench.run('echo "$TERM"', { terminal, env: { TERM: 'vt100' } })).stdout).toBe('vt100\r\n');
+    });
+
+    it('shares the state of the session', async () => {
+      await bench.output('export BEFORE=1; shared() { echo shared; }');
+      expect((await bench.run('shared; export AFTER=$BEFORE; cd /usr; exit 4', { terminal })).stdout).toBe('shared\r\n');
+      expect(await bench.output('echo "$AFTER $PWD ${TERM-unset}"; cd - >/dev/null')).toMatch(/^1 \/usr /);
+    });
+
+    it('gets its directory, variables and arguments', async () => {
+      const { stdout } = await bench.run('echo "$PWD $ONCE $1"', { terminal, cwd: '/usr', env: { ONCE: 'once' }, args: ["it's"] });
+      expect(stdout).toBe("/usr once it's\r\n");
+    });
+
+    it('leaves nothing of its own in the environment of a program', async () => {
+      expect((await bench.run('env | grep __ || echo clean', { terminal })).stdout).toBe('clean\r\n');
+    });
+
+    it('is told when the size changes', async () => {
+      const handle = await bench.start(
+        `trap 'stty size' WINCH; echo ready; until [[ $(stty size) == "50 120" ]]; do sleep 0.02; done; sleep 0.1`,
+        { terminal },
+      );
+      const output = follow(handle);
+      await output.until(/ready/);
+      await handle.resize({ rows: 50, columns: 120 });
+      expect(await output.rest()).toMatch(/50 120\r\n/);
+      expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
+    });
+
+    it('reads what is typed, with an echo', async () => {
+      const handle = await bench.start('read -r line; echo "got $line"', { terminal, stdin: 'open' });
+      await handle.write('typed\n');
+      expect((await collect(handle)).stdout).toBe('typed\r\ngot typed\r\n');
+    });
+
+    it('comes to the end of its input when there is none', async () => {
+      const { stdout, exit } = await bench.run('cat; echo "end $?"', { terminal });
+      expect(stdout).toMatch(/end 0\r\n$/);
+      expect(exit).toEqual({ kind: 'exited', code: 0 });
+    });
+
+    it('is interrupted by Ctrl-C', async () => {
+      const mark = sleepMark();
+      const handle = await bench.start(`sleep ${mark}; echo never`, { terminal, stdin: 'open' });
+      await untilAsleep(bench.sandbox, mark);
+      await handle.write('\x03');
+      const { stdout, exit } = await collect(handle);
+      expect(stdout).not.toContain('never');
+      expect(exit).toEqual({ kind: 'signaled', signal: 'INT' });
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    });
+
+    it('can catch Ctrl-C', async () => {
+      const handle = await bench.start(`trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done`, {
+        terminal,
+        stdin: 'open',
+      });
+      const output = follow(handle);
+      await output.until(/ready/);
+      await handle.write('\x03');
+      expect(await output.rest()).toMatch(/caught\r\n$/);
+      expect(await handle.exit).toEqual({ kind: 'exited', code: 7 });
+    });
+
+    it('is killed with all it started', async () => {
+      const mark = sleepMark();
+      const handle = await bench.start(`echo begun; setsid sleep ${mark} & sleep ${mark}`, { terminal });
+      await untilAsleep(bench.sandbox, mark, 2);
+      await handle.kill('KILL');
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+      expect((await handle.exit).kind).toBe('signaled');
+    });
+
+    it.each([
+      ['exit 130', { kind: 'exited', code: 130 }],
+      ['kill -9 $$', { kind: 'signaled', signal: 'KILL' }],
+      ['kill -TERM $$', { kind: 'signaled', signal: 'TERM' }],
+      ['exec sh -c "exit 7"', { kind: 'exited', code: 7 }],
+      ['exec sh -c "exit 137"', { kind: 'exited', code: 137 }],
+      ["exec sh -c 'kill -9 $$'", { kind: 'signaled', signal: 'KILL' }],
+    ])('tells how %s ended', async (command, exit) => {
+      expect((await bench.run(command, { terminal })).exit).toEqual(exit);
+    });
+
+    it('prints everything before it ends, however much', async () => {
+      const { bytes, exit } = await bench.run('head -c 1000000 /dev/zero | tr "\\0" x; exit 2', { terminal });
+      expect([bytes.length, exit]).toEqual([1_000_000, { kind: 'exited', code: 2 }]);
+    });
+  });
+
+  describe('a shell that reads lines', () => {
+    const feed = async (handle: ExecHandle, text: string) => {
+      await handle.write(text);
+      handle.closeStdin();
+      return await collect(handle);
+    };
+
+    it('runs them one after another, with one state, and ends with the last code', async () => {
+      const result = await feed(await bench.sandbox.shell(), 'x=1\necho "x is $x"\ncd /usr\nexport LINES_RAN=yes\nfalse\n');
+      expect(result).toMatchObject({ stdout: 'x is 1\n', stderr: '', exit: { kind: 'exited', code: 1 } });
+      expect(await bench.output('echo "$LINES_RAN $PWD"; cd - >/dev/null')).toBe('yes /usr\n');
+    });
+
+    it('starts with the state of the session', async () => {
+      await bench.output('export SESSION=here; from_session() { echo "function $1"; }; alias al="echo alias"');
+      expect((await feed(await bench.sandbox.shell(), 'echo $SESSION; pwd\nfrom_session x\nal\n')).stdout).toBe(
+        `here\n${bench.workdir}\nfunction x\nalias\n`,
+      );
+    });
+
+    it('lets a line read the lines after it', async () => {
+      expect((await feed(await bench.sandbox.shell(), 'read word\nhello\necho "got $word"\ncat\nrest\n')).stdout).toBe('got hello\nrest\n');
+    });
+
+    it('answers each line before the next is there', async () => {
+      const handle = await bench.sandbox.shell();
+      const output = follow(handle);
+      await handle.write('echo one\n');
+      await output.until(/one\n/);
+      await handle.write('echo two >&2\n');
+      await output.until(/two\n/);
+      await handle.write('exit 5\n');
+      expect(await handle.exit).toEqual({ kind: 'exited', code: 5 });
+      await output.rest();
+    });
+
+    it('goes on after a line that fails, and ends at one that bash cannot read', async () => {
+      const { stdout, stderr, exit } = await feed(await bench.sandbox.shell(), 'no-such-program\necho still here\necho )\necho never\n');
+      expect(stdout).toBe('still here\n');
+      expect(stderr).toMatch(/syntax error/);
+      expect(exit).toEqual({ kind: 'exited', code: 2 });
+    });
+
+    it('ends at once without any line', async () => {
+      expect(await feed(await bench.sandbox.shell(), '')).toMatchObject({ stdout: '', stderr: '', exit: { kind: 'exited', code: 0 } });
+    });
+
+    it('is killed with all it started', async () => {
+      const mark = sleepMark();
+      const handle = await bench.sandbox.shell();
+      await handle.write(`sleep ${mark}\n`);
+      await untilAsleep(bench.sandbox, mark);
+      await handle.kill('KILL');
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+      expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    });
+  });
+
+  describe('a shell for a person', () => {
+    it('prompts, runs what is typed, and gives its state back to the session', async () => {
+      await bench.output('export GREETING=hello');
+      const handle = await bench.sandbox.shell(terminal);
+      const output = follow(handle);
+      await output.until(/\$ |# /);
+      await handle.write('stty size; echo "$GREETING person"; cd /usr; export TYPED=yes\n');
+      await output.until(/31 97\r\nhello person\r\n/);
+      await handle.resize({ rows: 40, columns: 100 });
+      await handle.write('stty size\n');
+      await output.until(/40 100\r\n/);
+      await handle.write('exit 6\n');
+      await output.rest();
+      expect(await handle.exit).toEqual({ kind: 'exited', code: 6 });
+      expect(await bench.output('echo "$TYPED $PWD"; cd - >/dev/null')).toBe('yes /usr\n');
+    });
+
+    it('goes on after Ctrl-C, which ends the program and not the shell', async () => {
+      const mark = sleepMark();
+      const handle = await bench.sandbox.shell(terminal);
+      const output = follow(handle);
+      await output.until(/\$ |# /);
+      await handle.write(`sleep ${mark}\n`);
+      await untilAsleep(bench.sandbox, mark);
+      await handle.write('\x03');
+      await handle.write('echo went" "on\n');
+      await output.until(/went on\r\n/);
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+      await handle.write('\x04');
+      await output.rest();
+      expect((await handle.exit).kind).toBe('exited');
+    });
+
+    it('has job control', async () => {
+      const mark = sleepMark();
+      const handle = await bench.sandbox.shell(terminal);
+      const output = follow(handle);
+      await output.until(/\$ |# /);
+      await handle.write(`sleep ${mark}\n`);
+      await untilAsleep(bench.sandbox, mark);
+      await handle.write('\x1a');
+      await output.until(/Stopped/);
+      await handle.kill('KILL');
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+      await output.rest();
+    });
+  });
+}
