@@ -18,20 +18,32 @@ cat <"$1"`;
 
 // The length is checked, because a host that died in the middle looks to `cat` like the end of the data.
 const writeScript = `
-target=$1 length=$2 temporary=.hermetic-$3
-if [[ -L $target ]]; then target=$(readlink -f -- "$target") || exit; fi
-if [[ -d $target ]]; then exit ${isDirectory}; fi
+target=$1 length=$2 temporary=.hermetic-$3 mask=$4
+if [[ -L $target ]]; then
+  target=$(readlink -f -- "$target" && printf x) || { echo 'its link leads nowhere' >&2; exit 1; }
+  target=\${target%?x}
+fi
+if [[ -d $target || $target == */ ]]; then exit ${isDirectory}; fi
+if [[ -e $target && ! -f $target ]]; then exit ${notAFile}; fi
 case $target in
   */*) directory=\${target%/*}/ ;;
   *) directory=./ target=./$target ;;
 esac
-if [[ ! -d $directory ]]; then mkdir -p -- "$directory" || exit; fi
+if [[ ! -d $directory ]]; then mkdir -p -- "$directory" || exit 1; fi
 temporary=$directory$temporary
 trap 'rm -f -- "$temporary"' EXIT
-cat >"$temporary" || exit
-[[ $(wc -c <"$temporary") -eq $length ]] || { echo 'the data did not arrive whole' >&2; exit 1; }
-if [[ -e $target ]]; then chmod "$(stat -c %a -- "$target")" "$temporary" || exit; fi
-mv -fT -- "$temporary" "$target"`;
+umask 077
+cat >"$temporary" || exit 1
+printf -v mode %o $((0666 & ~0$mask))
+read -r size owner <<<"$(stat -c '%s %u:%g' -- "$temporary")"
+[[ $size == "$length" ]] || { echo 'the data did not arrive whole' >&2; exit 1; }
+if [[ -e $target ]]; then
+  read -r mode wanted <<<"$(stat -c '%a %u:%g' -- "$target")"
+  [[ $wanted == "$owner" ]] || chown "$wanted" -- "$temporary" 2>/dev/null
+fi
+chmod "$mode" -- "$temporary" || exit 1
+mv -fT -- "$temporary" "$target" || exit 1
+trap - EXIT`;
 
 type Exec = (request: ExecRequest) => Promise<ExecHandle>;
 
@@ -40,9 +52,10 @@ export async function readFileIn(exec: Exec, path: string): Promise<Buffer> {
   return await collect(handle, path, 'read');
 }
 
-export async function writeFileIn(exec: Exec, path: string, data: Uint8Array | string): Promise<void> {
+/** `umask` is the session's, as bash prints it. */
+export async function writeFileIn(exec: Exec, path: string, data: Uint8Array | string, umask: string): Promise<void> {
   const bytes = Buffer.from(data as Uint8Array);
-  const args = [anchored(path), String(bytes.length), randomBytes(6).toString('hex')];
+  const args = [anchored(path), String(bytes.length), randomBytes(6).toString('hex'), /\d+$/.exec(umask)?.[0] ?? '022'];
   const handle = await exec({ command: writeScript, args, stdin: 'open', stateless: true });
   const written = handle.write(bytes).then(() => handle.closeStdin());
   await Promise.all([collect(handle, path, 'written'), written]);

@@ -74,7 +74,7 @@ export class ShellSession {
     const started = Promise.withResolvers<State>();
     let base: State = new Map();
     // This shell goes on to run a command, whose state is not the sandbox's: settling twice changes nothing.
-    this.#warm = this.#spawn('base', (record) => {
+    this.#warm = this.#spawn('base', this.#base, (record) => {
       if (record.kind === 'dump') base = withoutDirectory(parseDump(record.dump));
       if (record.kind === 'ready') started.resolve(base);
       if (record.kind === 'status') started.reject(new Error(`the first shell ended with code ${record.code}`));
@@ -94,9 +94,8 @@ export class ShellSession {
     return this.#known.state;
   }
 
-  #spawn(mode: 'warm' | 'base', listen?: (record: EndRecord) => void): Waiting {
-    const restored = this.#state();
-    const restore = mode === 'base' ? '' : restoreScript(changesBetween(this.#base, restored), restored);
+  #spawn(mode: 'warm' | 'base', restored: State, listen?: (record: EndRecord) => void): Waiting {
+    const restore = restoreScript(changesBetween(this.#base, restored), restored);
     const waiting: Partial<Waiting> = { restored, execution: undefined, dead: false };
     waiting.shell = this.#spawner.spawn(
       { mode, restore },
@@ -124,25 +123,35 @@ export class ShellSession {
     if (warm && !warm.dead) return warm;
     warm?.shell.release();
     await this.#prepare();
-    return this.#spawn('warm');
+    return this.#spawn('warm', this.#state());
   }
 
   async #refill(): Promise<void> {
     await this.#spawner.prepare();
-    if (this.#over === undefined && this.#warm === undefined) this.#warm = this.#spawn('warm');
+    if (this.#over === undefined && this.#warm === undefined) this.#warm = this.#spawn('warm', this.#state());
   }
 
   async exec(request: ExecRequest): Promise<ExecHandle> {
     const call = this.#call(request);
     if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
-    const waiting = await this.#take();
-    const before = this.#state();
-    const execution = new Execution(waiting.shell, this.#owner(request, before), false);
+    const execution = this.#begin(await this.#take(), call, request, this.#state());
+    this.#refillAfter(execution);
+    return execution;
+  }
+
+  /** For our own commands: without the session's state, which may have made something else of any program they use. */
+  async #execPlainly(request: ExecRequest): Promise<ExecHandle> {
+    const call = this.#call(request);
+    await this.#prepare();
+    return this.#begin(this.#spawn('warm', this.#base), call, request, this.#base);
+  }
+
+  #begin(waiting: Waiting, call: Order, request: ExecRequest, state: State): Execution {
+    const execution = new Execution(waiting.shell, this.#owner(request, state), false);
     waiting.execution = execution;
-    waiting.shell.begin(this.#placed(call), restoreScript(changesBetween(waiting.restored, before), before));
+    waiting.shell.begin(this.#placed(call), restoreScript(changesBetween(waiting.restored, state), state));
     if (request.stdin !== 'open') waiting.shell.closeStdin();
     if (waiting.dead) execution.lost('the shell had ended');
-    this.#refillAfter(execution);
     return execution;
   }
 
@@ -207,7 +216,7 @@ export class ShellSession {
       },
       resize: async (terminal, { rows, columns }) => {
         const command = 'stty rows "$2" cols "$3" <"$1"';
-        const handle = await this.exec({ command, args: [terminal, String(rows), String(columns)], stateless: true });
+        const handle = await this.#execPlainly({ command, args: [terminal, String(rows), String(columns)], stateless: true });
         await handle.exit;
       },
       endSandbox: this.#endSandbox,
@@ -231,11 +240,11 @@ export class ShellSession {
   }
 
   readFile(path: string): Promise<Buffer> {
-    return readFileIn((request) => this.exec(request), path);
+    return readFileIn((request) => this.#execPlainly(request), path);
   }
 
   writeFile(path: string, data: Uint8Array | string): Promise<void> {
-    return writeFileIn((request) => this.exec(request), path, data);
+    return writeFileIn((request) => this.#execPlainly(request), path, data, this.#state().get('umask') ?? '');
   }
 
   close(): void {

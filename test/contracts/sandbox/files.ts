@@ -82,11 +82,13 @@ export function filesContract(engine: TestEngine): void {
 
     it('is read and written under a session with unusual options', async () => {
       await bench.output(
-        'shopt -s nullglob failglob nocasematch extglob; umask 777; export IFS=x TMPDIR=/nowhere POSIXLY_CORRECT=1 LC_ALL=C GREP_OPTIONS=-v',
+        'shopt -s nullglob failglob nocasematch extglob; umask 077; export IFS=x TMPDIR=/nowhere POSIXLY_CORRECT=1 LC_ALL=C PATH=/nowhere',
       );
       await bench.sandbox.writeFile('axb', 'unusual');
       expect((await bench.sandbox.readFile('axb')).toString()).toBe('unusual');
-      await bench.output('shopt -u nullglob failglob nocasematch extglob; umask 022; unset IFS TMPDIR POSIXLY_CORRECT LC_ALL GREP_OPTIONS');
+      await bench.output(
+        'shopt -u nullglob failglob nocasematch extglob; umask 022; unset IFS TMPDIR POSIXLY_CORRECT LC_ALL; export PATH=/usr/local/bin:/usr/bin:/bin',
+      );
     });
 
     it('can be handled ten at a time', async () => {
@@ -172,15 +174,18 @@ export function filesContract(engine: TestEngine): void {
       await expect(bench.sandbox.writeFile(path, 'x')).rejects.toMatchObject({ code: 'file/is-directory' });
     });
 
-    it.each(['plain-file/below', 'loop', '/proc/nope', 'pipe', '/dev/full'])(
+    it.each(['plain-file/below', 'loop', '/proc/nope', 'pipe', 'socket'])(
       'to %j, which cannot be, fails with the reason and changes nothing',
       async (path) => {
         await bench.output('echo kept >plain-file; ln -sfn loop loop; [[ -e pipe ]] || mkfifo pipe');
+        await bench.output(
+          '[[ -e socket ]] || perl -MIO::Socket::UNIX -e \'IO::Socket::UNIX->new(Local => "socket", Listen => 1) or die $!\'',
+        );
         await expect(bench.sandbox.writeFile(path, 'x')).rejects.toMatchObject({
           code: 'file/failed',
           message: expect.stringContaining(path),
         });
-        expect(await bench.output('cat plain-file; [[ -p pipe && -L loop && -c /dev/full ]] && echo same')).toBe('kept\nsame\n');
+        expect(await bench.output('cat plain-file; [[ -p pipe && -L loop && -S socket ]] && echo same')).toBe('kept\nsame\n');
       },
     );
 
@@ -190,6 +195,21 @@ export function filesContract(engine: TestEngine): void {
       await expect(bench.sandbox.writeFile('tidy/locked', 'x')).rejects.toMatchObject({ code: 'file/is-directory' });
       await expect(bench.sandbox.writeFile('tidy/file/below', 'x')).rejects.toMatchObject({ code: 'file/failed' });
       expect(await bench.output('ls -A tidy')).toBe('file\nlocked\n');
+    });
+
+    it.runIf(engine.backend.traits.isolation !== 'none')('leaves the old content when there is no space for the new one', async () => {
+      await bench.output('mkdir /run/full; echo original >/run/full/file; cat /dev/zero >/run/filler || true');
+      const writing = bench.sandbox.writeFile('/run/full/file', Buffer.alloc(1_000_000));
+      await expect(writing).rejects.toMatchObject({ code: 'file/failed', message: expect.stringContaining('No space left') });
+      expect(await bench.output('ls -A /run/full; cat /run/full/file; rm /run/filler')).toBe('file\noriginal\n');
+    });
+
+    it('honours the umask of the session for a new file, and the owner of one that exists', async () => {
+      await bench.output('umask 077');
+      await bench.sandbox.writeFile('private', 'x');
+      await bench.output('umask 022; touch owned; chown 65534:65534 owned 2>/dev/null; stat -c %u:%g owned >before');
+      await bench.sandbox.writeFile('owned', 'x');
+      expect(await bench.output('stat -c %a private; stat -c %u:%g owned | cmp - before')).toBe('600\n');
     });
 
     it('shows a reader the old content or the new one, and never a part', async () => {
