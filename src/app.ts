@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
@@ -9,6 +10,8 @@ import { nearest } from './lib/nearest.ts';
 import { sandboxEnvironment } from './sandboxes/environment.ts';
 import { refuseUnhonoured } from './sandboxes/honour.ts';
 import { automaticKinds, backendDrivers } from './sandboxes/index.ts';
+import { checkedMounts } from './sandboxes/mount-sources.ts';
+import { offerings } from './sandboxes/offerings.ts';
 import { sandboxName } from './sandboxes/sandbox-name.ts';
 
 export interface SandboxRequest {
@@ -94,9 +97,10 @@ export class App {
     const candidates = this.candidates(request.backend);
     const failures: string[] = [];
     for (const backend of candidates) {
-      const spec = this.specFor(request, backend, listener);
-      refuseUnhonoured(backend, spec);
+      const wished = this.specFor(request, backend, listener);
+      refuseUnhonoured(backend, wished);
       try {
+        const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
         const sandbox = await backend.open(spec, listener, signal);
         if (failures.length > 0) listener.notice(`${failures.join(' ')} This session runs on ${backend.kind} instead.`);
         this.#tellOfOthers(backend, candidates, spec, listener);
@@ -134,11 +138,6 @@ export class App {
     for (const variable of withheld) {
       listener.notice(`${variable} looks like a credential and stays outside. To mean it, name it in terminal.docker_forward_env.`);
     }
-    if (terminal.credential_files.length > 0) {
-      throw new HermeticError('backend/cannot-honour', 'terminal.credential_files is not supported in this version.', {
-        hint: 'Mount the files with terminal.docker_volumes, or take the key out: hermetic config unset terminal.credential_files',
-      });
-    }
     const mounts = this.#mounts();
     if (!contained && mounts.length > 0) listener.notice(`Volumes are not mounted: ${backend.kind} runs on the host itself.`);
     return {
@@ -160,6 +159,20 @@ export class App {
       user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
       idleSeconds: terminal.lifetime_seconds,
     };
+  }
+
+  /** The volumes, checked, and what Hermetic's home offers every sandbox. */
+  async #mountsFor({ mounts, directory }: SandboxSpec, backend: Backend): Promise<Mount[]> {
+    const { config, home, environment } = this.loaded;
+    const { allow_dangerous_mounts: allowDangerous, credential_files: credentialFiles } = config.terminal;
+    const forbidden = {
+      [home]: 'it is the home of Hermetic itself',
+      [join(environment['HOME'] ?? homedir(), '.ssh')]: 'it holds your keys',
+    };
+    const volumes = await checkedMounts(mounts, { allowDangerous, forbidden });
+    if (backend.traits.honours.mounts !== true) return volumes;
+    const offered = { hermeticHome: home, credentialFiles, credentialsDirectory: join(directory, 'credentials') };
+    return [...volumes, ...(await offerings(offered))];
   }
 
   #imageFor(kind: string): string | undefined {

@@ -51,6 +51,9 @@ export const terminal = z
     docker_volumes: listOf(volume(), 'host:container[:ro|:rw] entries')
       .default([])
       .describe('Host directories and files to mount. `~/` is the home of whoever runs Hermetic.'),
+    allow_dangerous_mounts: flag()
+      .default(false)
+      .describe('Allows volumes that hand over the host: `/`, `/etc`, an engine socket, the Hermetic home, `.ssh` and the like.'),
     docker_extra_args: listOf(extraArgument(), 'arguments')
       .default([])
       .describe('Further arguments for the engine when it creates the container. Variables belong in `terminal.docker_env`.'),

@@ -39,15 +39,17 @@ export interface ContainerBody {
   Labels: Record<string, string>;
   Env: string[];
   User: string;
-  HostConfig: Record<string, unknown> & { Tmpfs: Record<string, string>; Mounts: BindMount[] };
+  HostConfig: Record<string, unknown> & { Tmpfs: Record<string, string>; Mounts: EngineMount[] };
   [field: string]: unknown;
 }
 
-interface BindMount {
-  Type: 'bind';
-  Source: string;
+interface EngineMount {
+  Type: 'bind' | 'volume';
+  /** Of a bind. */
+  Source?: string;
   Target: string;
   ReadOnly: boolean;
+  VolumeOptions?: { DriverConfig: { Name: string; Options: Record<string, string> } };
 }
 
 export const runDirectoryInside = '/run/hermetic';
@@ -169,7 +171,7 @@ function runtimeOf(configured: string | undefined, extra: string | undefined): s
 }
 
 /** A mount the user asks for replaces ours at the same path, and only there. */
-function mountsOf(input: ContainerInput): BindMount[] {
+function mountsOf(input: ContainerInput): EngineMount[] {
   const { spec } = input;
   const wanted = spec.mounts.map((mount) => checkMount(mount, input.sockets));
   const targets = new Set<string>();
@@ -179,24 +181,30 @@ function mountsOf(input: ContainerInput): BindMount[] {
     }
     targets.add(target);
   }
-  const own: Mount[] = [];
+  const own: EngineMount[] = [];
   if (spec.persistent && input.workspace !== undefined) {
-    own.push({ source: input.workspace, target: workspaceInside, readOnly: false });
+    own.push(bind({ source: input.workspace, target: workspaceInside, readOnly: false }));
   }
   if (spec.persistent && input.home !== undefined) {
-    own.push({ source: input.home, target: homeInside(spec.user), readOnly: false });
+    const home = { source: input.home, target: homeInside(spec.user), readOnly: false };
+    own.push(spec.user === 'default' ? seededBind(home) : bind(home));
   }
   // Security: read-only, so that the sandbox cannot replace a pipe by a link.
-  const run: Mount[] = input.runDirectory === undefined ? [] : [{ source: input.runDirectory, target: runDirectoryInside, readOnly: true }];
-  return [...own.filter((mount) => !targets.has(mount.target)), ...wanted, ...run].map((mount) => ({
-    Type: 'bind',
-    Source: mount.source,
-    Target: mount.target,
-    ReadOnly: mount.readOnly,
-  }));
+  const run = input.runDirectory === undefined ? [] : [bind({ source: input.runDirectory, target: runDirectoryInside, readOnly: true })];
+  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run];
 }
 
-function tmpfsOf({ spec }: ContainerInput, user: HostUser, mounts: readonly BindMount[]): Record<string, string> {
+function bind({ source, target, readOnly }: Mount): EngineMount {
+  return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
+}
+
+/** The same directory as a volume, which the engine fills with what the image has at that path as long as it is empty. */
+function seededBind({ source, target, readOnly }: Mount): EngineMount {
+  const Options = { type: 'none', o: 'bind', device: source };
+  return { Type: 'volume', Target: target, ReadOnly: readOnly, VolumeOptions: { DriverConfig: { Name: 'local', Options } } };
+}
+
+function tmpfsOf({ spec }: ContainerInput, user: HostUser, mounts: readonly EngineMount[]): Record<string, string> {
   const { diskMb } = spec.limits;
   const owner = `uid=${user.uid},gid=${user.gid}`;
   const tmpfs: Record<string, string> = {

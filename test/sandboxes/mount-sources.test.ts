@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { checkedMounts } from '../../src/sandboxes/mount-sources.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'hermetic-mounts-'));
+const home = join(root, 'me', '.hermetic');
+mkdirSync(join(home, 'skills'), { recursive: true });
+mkdirSync(join(root, 'me', 'project'));
+symlinkSync('/etc', join(root, 'me', 'project', 'harmless'));
+symlinkSync(home, join(root, 'me', 'link-to-home'));
+afterAll(() => rm(root, { recursive: true }));
+
+const rules = { allowDangerous: false, forbidden: { [home]: 'it is the home of Hermetic itself' } };
+const check = (source: string, allowDangerous = false) =>
+  checkedMounts([{ source, target: '/data', readOnly: true }], { ...rules, allowDangerous });
+
+describe('the sources of mounts', () => {
+  it('are resolved, so that what was checked is what is mounted', async () => {
+    symlinkSync(join(root, 'me', 'project'), join(root, 'alias'));
+    expect(await check(join(root, 'alias'))).toEqual([{ source: join(root, 'me', 'project'), target: '/data', readOnly: true }]);
+  });
+
+  it.each([
+    ['the whole host', '/'],
+    ['the configuration of the host', '/etc'],
+    ['a file that holds passwords', '/etc/shadow'],
+    ['the processes', '/proc/self'],
+    ['the devices', '/dev/null'],
+    ['the sockets', '/run'],
+    ['the home of Hermetic', home],
+    ['something in the home of Hermetic', join(home, 'skills')],
+    ['something that contains the home of Hermetic', join(root, 'me')],
+    ['a link to a dangerous place', join(root, 'me', 'project', 'harmless')],
+    ['a link to the home of Hermetic', join(root, 'me', 'link-to-home')],
+  ])('refuse %s even read-only, unless that is meant', async (_, source) => {
+    await expect(check(source)).rejects.toMatchObject({
+      code: 'config/bad-value',
+      hint: expect.stringContaining('allow_dangerous_mounts'),
+    });
+    await expect(check(source, true)).resolves.toHaveLength(1);
+  });
+
+  it('refuse the socket of an engine wherever it lies', async () => {
+    const path = join(root, 'docker.sock');
+    const server = createServer().listen(path);
+    await expect(check(path)).rejects.toThrow(/socket of a container engine/);
+    server.close();
+  });
+
+  it('refuse what does not exist', async () => {
+    await expect(check('/no/such/place')).rejects.toThrow(/does not exist/);
+  });
+
+  it('accept an ordinary directory', async () => {
+    await expect(check(join(root, 'me', 'project'))).resolves.toHaveLength(1);
+  });
+});
