@@ -1,0 +1,193 @@
+import type { ExecHandle, ExecRequest, OpenListener, OpenSandbox, Sandbox, TerminalSize } from '../../core/sandbox.ts';
+
+export interface Opened {
+  sandbox: OpenSandbox;
+  /** What it was made from. A sandbox with another fingerprint is another sandbox. */
+  fingerprint: string;
+}
+
+export interface PooledOptions {
+  name: string;
+  /** Opens or finds the sandbox, when there is room for it. */
+  open(listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
+  /** What the settings say now. */
+  fingerprint(): string;
+  idleMs: number;
+  /** Nothing runs in it any more. */
+  rested(): void;
+  /** It has been closed, for whatever reason. */
+  closed(): void;
+}
+
+const examinationMs = 5_000;
+
+/**
+ * The sandbox of a session, whether or not there is one at the moment. It is opened by the first command, closed after a time without any,
+ * made again when it was lost, and replaced between two commands when its settings have changed.
+ */
+export class PooledSandbox implements Sandbox {
+  readonly name: string;
+  /** Where to tell what happens to it. */
+  listener: OpenListener;
+  readonly #options: PooledOptions;
+  #open: Opened | undefined;
+  #opening: Promise<Opened> | undefined;
+  #closing: Promise<void> | undefined;
+  #lost: string | undefined;
+  /** The last command was lost, so the sandbox may be too. */
+  #doubtful = false;
+  /** Commands, shells and background processes that run now, and whoever is about to start one. */
+  #live = 0;
+  #idleSince = Date.now();
+  #timer: NodeJS.Timeout | undefined;
+  #directory = '/';
+
+  constructor(options: PooledOptions, listener: OpenListener) {
+    this.name = options.name;
+    this.listener = listener;
+    this.#options = options;
+  }
+
+  get cwd(): string {
+    return this.#open?.sandbox.cwd ?? this.#directory;
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined || this.#opening !== undefined;
+  }
+
+  /** Since when it could be given up; undefined while something runs in it or it is not open. */
+  get idleSince(): number | undefined {
+    return this.#open && this.#live === 0 ? this.#idleSince : undefined;
+  }
+
+  /** Opens it now. When several do at once, the first one's signal counts. */
+  async open(signal?: AbortSignal): Promise<void> {
+    await this.#during(async () => undefined, signal);
+  }
+
+  exec(request: ExecRequest): Promise<ExecHandle> {
+    return this.#start((sandbox) => sandbox.exec(request));
+  }
+
+  shell(terminal?: TerminalSize): Promise<ExecHandle> {
+    return this.#start((sandbox) => sandbox.shell(terminal));
+  }
+
+  readFile(path: string): Promise<Buffer> {
+    return this.#during((sandbox) => sandbox.readFile(path));
+  }
+
+  writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    return this.#during((sandbox) => sandbox.writeFile(path, data));
+  }
+
+  /** Lets go of it unless something runs in it. Its files and the session's state stay. */
+  async close(): Promise<void> {
+    if (this.#open && this.#live === 0) await this.#letGo(this.#open, (sandbox) => sandbox.close());
+  }
+
+  /** Lets go of it whatever runs in it. */
+  async end(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    if (this.#open) await this.#letGo(this.#open, (sandbox) => sandbox.close());
+  }
+
+  /** Ends it and removes its files. */
+  async destroy(): Promise<void> {
+    await this.open();
+    if (this.#open) await this.#letGo(this.#open, (sandbox) => sandbox.destroy());
+  }
+
+  #enter(): void {
+    this.#live += 1;
+    clearTimeout(this.#timer);
+  }
+
+  /** The idle clock counts from the end of the last command. */
+  #leave(): void {
+    this.#live -= 1;
+    if (this.#live > 0) return;
+    this.#idleSince = Date.now();
+    if (!this.#open) return;
+    this.#timer = setTimeout(() => void this.close().catch(() => undefined), this.#options.idleMs).unref();
+    this.#options.rested();
+  }
+
+  async #start(begin: (sandbox: OpenSandbox) => Promise<ExecHandle>): Promise<ExecHandle> {
+    this.#enter();
+    try {
+      const handle = await begin(await this.#current());
+      void handle.exit.then(({ kind }) => {
+        this.#doubtful ||= kind === 'lost';
+        this.#leave();
+      });
+      return handle;
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+  }
+
+  async #during<T>(action: (sandbox: OpenSandbox) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.#enter();
+    try {
+      return await action(await this.#current(signal));
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #current(signal?: AbortSignal): Promise<OpenSandbox> {
+    await this.#closing;
+    if (this.#doubtful && this.#open) await this.#examine(this.#open);
+    const opened = this.#open;
+    // Whoever asks is live already: when that is all, nothing is disturbed.
+    if (opened && this.#live === 1 && opened.fingerprint !== this.#options.fingerprint()) {
+      this.listener.notice('The settings of this sandbox have changed. It is replaced; its files stay.');
+      await this.#letGo(opened, (sandbox) => sandbox.close());
+    }
+    if (this.#open) return this.#open.sandbox;
+    this.#opening ??= this.#make(signal).finally(() => {
+      this.#opening = undefined;
+    });
+    return (await this.#opening).sandbox;
+  }
+
+  /** A sandbox in which `true` does not run is given up. */
+  async #examine(opened: Opened): Promise<void> {
+    this.#doubtful = false;
+    const patience = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), examinationMs).unref());
+    const answer = async () => (await opened.sandbox.exec({ command: 'true', stateless: true })).exit;
+    const exit = await Promise.race([answer().catch(() => undefined), patience]);
+    if (exit?.kind === 'exited' || this.#open !== opened) return;
+    this.#lost = 'it does not answer';
+    await this.#letGo(opened, (sandbox) => sandbox.close());
+  }
+
+  async #make(signal: AbortSignal | undefined): Promise<Opened> {
+    const opened = await this.#options.open(this.listener, signal);
+    if (this.#lost !== undefined) {
+      this.listener.notice(`The sandbox was lost: ${this.#lost}. It has been made again; what was running is not repeated.`);
+      this.#lost = undefined;
+    }
+    this.#open = opened;
+    void opened.sandbox.ended.then((reason) => {
+      if (this.#open !== opened) return;
+      this.#lost = reason;
+      void this.#letGo(opened, (sandbox) => sandbox.close()).catch(() => undefined);
+    });
+    return opened;
+  }
+
+  async #letGo(opened: Opened, how: (sandbox: OpenSandbox) => Promise<void>): Promise<void> {
+    this.#directory = opened.sandbox.cwd;
+    this.#open = undefined;
+    clearTimeout(this.#timer);
+    this.#closing = how(opened.sandbox).finally(() => {
+      this.#closing = undefined;
+      this.#options.closed();
+    });
+    await this.#closing;
+  }
+}

@@ -1,0 +1,71 @@
+/** Tells a waiting caller how many are before it, whenever that changes. */
+export type PlaceListener = (place: number) => void;
+
+interface Waiting {
+  tell: PlaceListener;
+  admit(): void;
+}
+
+/** A number of places, given out in the order in which they were asked for. */
+export class Slots {
+  readonly #most: number;
+  readonly #queue: Waiting[] = [];
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get free(): number {
+    return this.#most - this.#taken;
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Resolves with the function that gives the place back, which may be called more than once. Rejects when the signal comes first. */
+  async take(tell: PlaceListener, signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.free > 0 && this.#queue.length === 0) this.#taken += 1;
+    else await this.#wait(tell, signal);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#taken -= 1;
+      this.#admitNext();
+    };
+  }
+
+  #wait(tell: PlaceListener, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        const place = this.#queue.indexOf(waiting);
+        if (place !== -1) this.#queue.splice(place, 1);
+        this.#tellPlaces(place);
+        reject(signal?.reason);
+      };
+      const admit = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const waiting = { tell, admit };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#queue.push(waiting);
+      tell(this.#queue.length);
+    });
+  }
+
+  #admitNext(): void {
+    const next = this.free > 0 ? this.#queue.shift() : undefined;
+    if (!next) return;
+    this.#taken += 1;
+    next.admit();
+    this.#tellPlaces(0);
+  }
+
+  #tellPlaces(from: number): void {
+    for (const [index, { tell }] of this.#queue.entries()) if (index >= from) tell(index + 1);
+  }
+}

@@ -1,0 +1,137 @@
+import { afterAll, expect, it } from 'vitest';
+import type { OpenListener, Sandbox } from '../../src/core/sandbox.ts';
+import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
+import { describeBackend } from '../engines.ts';
+import { until } from '../until.ts';
+
+async function text(sandbox: Sandbox, command: string): Promise<string> {
+  const handle = await sandbox.exec({ command });
+  let output = '';
+  for await (const { data } of handle.output) output += data.toString();
+  const exit = await handle.exit;
+  return exit.kind === 'exited' ? output : `${output}[${exit.kind}]`;
+}
+
+await describeBackend('bubblewrap', (engine) => {
+  const pools: SandboxPool[] = [];
+  afterAll(() => Promise.all(pools.map((pool) => pool.stop())));
+
+  /** A pool over real sandboxes that writes down what it was told and how often it opened one. */
+  function poolOf(wishes: Partial<PoolOptions> = {}) {
+    const specs = new Map<string, ReturnType<typeof engine.spec>>();
+    const told: string[] = [];
+    const opened: string[] = [];
+    const listener: OpenListener = { notice: (line) => told.push(line), progress: () => undefined };
+    let fingerprint = 'one';
+    const specOf = (session: readonly string[]) => {
+      const key = JSON.stringify(session);
+      const spec = specs.get(key) ?? engine.spec();
+      specs.set(key, spec);
+      return spec;
+    };
+    const pool = new SandboxPool({
+      most: 8,
+      idleMs: 60_000,
+      nameOf: (session) => specOf(session).name,
+      open: async (session, heard, signal) => {
+        opened.push(session.join());
+        return { sandbox: await engine.backend.open(specOf(session), heard, signal), fingerprint };
+      },
+      fingerprint: () => fingerprint,
+      ...wishes,
+    });
+    pools.push(pool);
+    const change = (): void => {
+      fingerprint = 'two';
+    };
+    return { pool, told, opened, change, of: (...session: string[]) => pool.sandboxOf(session, listener), listener };
+  }
+
+  it('two first commands at once open one sandbox', async () => {
+    const { of, opened } = poolOf();
+    expect(await Promise.all([text(of('a'), 'echo 1'), text(of('a'), 'echo 2')])).toEqual(['1\n', '2\n']);
+    expect(opened).toEqual(['a']);
+  });
+
+  it('an idle sandbox is closed, and the next command finds directory, exports and files again', async () => {
+    const { of, opened } = poolOf({ idleMs: 50 });
+    await text(of('a'), 'mkdir -p deep && cd deep && export SEEN=1 && touch file');
+    await until('it is closed', () => !of('a').isOpen);
+    expect(of('a').cwd).toBe('/workspace/deep');
+    expect(await text(of('a'), 'echo $SEEN; ls; pwd')).toBe('1\nfile\n/workspace/deep\n');
+    expect(opened).toEqual(['a', 'a']);
+  });
+
+  it('a sandbox in which something runs is not idle, however long it takes', async () => {
+    const { of, opened } = poolOf({ idleMs: 50 });
+    const handle = await of('a').exec({ command: 'read line; echo "got $line"', stdin: 'open' });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await handle.write('word\n');
+    let output = '';
+    for await (const { data } of handle.output) output += data.toString();
+    expect(output).toBe('got word\n');
+    expect(opened).toEqual(['a']);
+  });
+
+  it('a sandbox killed behind our back is reported as lost, made again, and nothing is repeated', async () => {
+    const { of, told, opened } = poolOf();
+    expect(await text(of('a'), 'echo once >> /workspace/log; kill -9 -1; sleep 60')).toBe('[lost]');
+    expect(await text(of('a'), 'cat /workspace/log')).toBe('once\n');
+    expect(opened).toEqual(['a', 'a']);
+    expect(told.join()).toMatch(/was lost.*not repeated/);
+  });
+
+  it('changed settings replace a sandbox between two commands and never under one', async () => {
+    const { of, told, opened, change } = poolOf();
+    const running = await of('a').exec({ command: 'read line; echo done', stdin: 'open' });
+    change();
+    expect(await text(of('a'), 'echo beside')).toBe('beside\n');
+    expect(opened).toEqual(['a']);
+    running.closeStdin();
+    await running.exit;
+    await text(of('a'), 'true');
+    expect(told.join()).toMatch(/replaced/);
+  });
+
+  it('over the limit the longest idle one makes room, and a session waits while all are busy and is told its place', async () => {
+    const { of, told } = poolOf({ most: 1 });
+    await text(of('first'), 'export KEPT=1');
+    expect(await text(of('second'), 'echo in')).toBe('in\n');
+    expect(of('first').isOpen).toBe(false);
+
+    const busy = await of('second').exec({ command: 'read line', stdin: 'open' });
+    const waiting = text(of('first'), 'echo $KEPT');
+    const behind = text(of('third'), 'echo third');
+    await until('both wait', () => told.some((line) => line.includes('number 2')));
+    busy.closeStdin();
+    expect(await waiting).toBe('1\n');
+    expect(await behind).toBe('third\n');
+    expect(told.filter((line) => line.includes('in line'))).toHaveLength(3);
+  });
+
+  it('whoever stops waiting leaves the line, and opening can be aborted', async () => {
+    const { of } = poolOf({ most: 1 });
+    const busy = await of('busy').exec({ command: 'read line', stdin: 'open' });
+    const controller = new AbortController();
+    const waiting = of('other').open(controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    busy.closeStdin();
+    await busy.exit;
+    expect(await text(of('third'), 'echo in')).toBe('in\n');
+  });
+
+  it('a sandbox that cannot be opened does not take a place', async () => {
+    const failing = poolOf({ most: 1, open: () => Promise.reject(new Error('no space')) });
+    await expect(failing.of('a').open()).rejects.toThrow('no space');
+    await expect(failing.of('b').open()).rejects.toThrow('no space');
+  });
+
+  it('stopping lets go of everything', async () => {
+    const { pool, of } = poolOf();
+    const handle = await of('a').exec({ command: 'sleep 60' });
+    await pool.stop();
+    expect((await handle.exit).kind).not.toBe('exited');
+    expect(pool.open).toEqual([]);
+  });
+});
