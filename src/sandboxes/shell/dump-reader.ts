@@ -3,8 +3,17 @@ import { openForLooking, readNow } from './named-pipes.ts';
 import type { Dump } from './state.ts';
 
 const fieldCount = 7;
-/** A sandbox decides what it writes; this much and no more is kept of it. */
+/** A shell reports its state when it starts, or when it ends, or both. */
+const mostDumps = 4;
+/** A sandbox decides what it writes; this much and no more is kept of what one shell reports. */
 const mostBytes = 8 * 1024 * 1024;
+/** Security: what is read at once, in which a writer that never stops cannot hold the host. The largest pipe fits into it. */
+const mostAtOnce = 1024 * 1024;
+/** However little a read brings, it counts for this much. */
+const leastCharge = 4096;
+
+/** What is read is copied from here at once. */
+const scratch = Buffer.allocUnsafe(64 * 1024);
 
 /**
  * Reads the state a shell reports. Bash writes it line by line, and waking up for every line would take longer than the command: the
@@ -15,7 +24,10 @@ export class DumpReader {
   readonly #receive: (dump: Dump) => void;
   readonly #timer: NodeJS.Timeout;
   #pending: Buffer[] = [];
+  /** Fields that are whole in `#pending`. */
+  #fields = 0;
   #bytes = 0;
+  #dumps = 0;
 
   constructor(path: string, pollMs: number, receive: (dump: Dump) => void) {
     this.#descriptor = openForLooking(path);
@@ -25,35 +37,43 @@ export class DumpReader {
 
   #look(): void {
     this.read();
-    if (this.#bytes > 0) this.#timer.refresh();
+    if (this.#pending.length > 0) this.#timer.refresh();
   }
 
   /** Takes what is in the pipe now. */
   read(): void {
-    for (;;) {
-      const chunk = Buffer.allocUnsafe(64 * 1024);
-      const length = readNow(this.#descriptor, chunk);
-      if (length === 0) break;
-      this.#bytes += length;
-      if (this.#bytes <= mostBytes) this.#pending.push(chunk.subarray(0, length));
-      else this.#pending = [];
+    for (let left = mostAtOnce; left > 0; ) {
+      const length = readNow(this.#descriptor, scratch);
+      if (length === 0) return;
+      const charge = Math.max(length, leastCharge);
+      left -= charge;
+      this.#bytes += charge;
+      // Whoever reports more is read on, so that it is not held up, and not listened to.
+      if (this.#bytes > mostBytes || this.#dumps === mostDumps) this.#pending = [];
+      else this.#take(Buffer.from(scratch.subarray(0, length)));
     }
-    if (this.#pending.length > 0) this.#deliver();
+  }
+
+  #take(piece: Buffer): void {
+    this.#pending.push(piece);
+    for (let at = piece.indexOf(0); at !== -1; at = piece.indexOf(0, at + 1)) this.#fields += 1;
+    if (this.#fields >= fieldCount) this.#deliver();
   }
 
   #deliver(): void {
-    const text = Buffer.concat(this.#pending).toString('latin1');
-    const fields = text.split('\0');
-    let taken = 0;
-    for (let first = 0; first + fieldCount < fields.length; first += fieldCount) {
-      const [exports = '', functionNames = '', functions = '', aliases = '', options = '', umask = '', directory = ''] =
-        fields.slice(first);
+    const fields = Buffer.concat(this.#pending).toString('latin1').split('\0');
+    const rest = fields.pop() ?? '';
+    let first = 0;
+    for (; first + fieldCount <= fields.length && this.#dumps < mostDumps; first += fieldCount) {
+      this.#dumps += 1;
+      const [exports = '', functionNames = '', functions = '', aliases = '', options = '', umask = '', directory = ''] = fields.slice(
+        first,
+        first + fieldCount,
+      );
       this.#receive({ exports, functionNames, functions, aliases, options, umask, directory });
-      taken += fields.slice(first, first + fieldCount).reduce((length, field) => length + field.length + 1, 0);
     }
-    const rest = text.slice(taken);
-    this.#pending = rest === '' ? [] : [Buffer.from(rest, 'latin1')];
-    this.#bytes = rest.length;
+    this.#fields = fields.length - first;
+    this.#pending = [Buffer.from([...fields.slice(first), rest].join('\0'), 'latin1')];
   }
 
   close(): void {

@@ -14,12 +14,17 @@ export type EndRecord =
   /** There is no room for another process. */
   | { kind: 'no-room' };
 
-/** A sandbox decides what it writes here. No record is longer. */
-const longestLine = 16 * 1024;
+/** Far more than the few records of a shell and bash's remarks on them. */
+const mostBytes = 64 * 1024;
 
-/** Parses the records of one shell from bytes that arrive in any pieces. Unknown lines are remarks of bash about how a child died. */
+/**
+ * Parses the records of one shell from bytes that arrive in any pieces. Unknown lines are remarks of bash about how a child died.
+ * Security: a sandbox decides what it writes here, so every record is believed once, and only so much is read at all.
+ */
 export class EndChannel {
   readonly #receive: (record: EndRecord) => void;
+  readonly #heard = new Set<EndRecord['kind']>();
+  #bytes = 0;
   #pending = '';
   #remark = false;
 
@@ -27,22 +32,32 @@ export class EndChannel {
     this.#receive = receive;
   }
 
-  push(chunk: Buffer): void {
+  /** False when it is more than a shell has to say: nothing that follows means anything. */
+  push(chunk: Buffer): boolean {
+    this.#bytes += chunk.length;
+    if (this.#bytes > mostBytes) return false;
     const lines = (this.#pending + chunk.toString('latin1')).split('\n');
-    this.#pending = (lines.pop() ?? '').slice(0, longestLine);
+    this.#pending = lines.pop() ?? '';
     for (const line of lines) this.#takeLine(line);
+    return true;
+  }
+
+  #tell(record: EndRecord): void {
+    if (this.#heard.has(record.kind)) return;
+    this.#heard.add(record.kind);
+    this.#receive(record);
   }
 
   #takeLine(line: string): void {
     const [, letter = '', rest = ''] = /^(R|F|[TEXS] )(.*)$/.exec(line) ?? [];
     const code = Number(rest);
     const isCode = rest !== '' && Number.isInteger(code) && code >= 0 && code <= 255;
-    if (letter === 'R' && rest === '') this.#receive({ kind: 'ready' });
-    else if (letter === 'F' && rest === '') this.#receive({ kind: 'no-room' });
-    else if (letter === 'T ') this.#receive({ kind: 'terminal', path: rest });
-    else if (letter === 'E ' && isCode) this.#receive({ kind: 'completed', code });
-    else if (letter === 'X ' && isCode) this.#receive({ kind: 'exiting', code });
-    else if (letter === 'S ' && isCode) this.#receive({ kind: 'status', code, killed: this.#remark });
+    if (letter === 'R' && rest === '') this.#tell({ kind: 'ready' });
+    else if (letter === 'F' && rest === '') this.#tell({ kind: 'no-room' });
+    else if (letter === 'T ') this.#tell({ kind: 'terminal', path: rest });
+    else if (letter === 'E ' && isCode) this.#tell({ kind: 'completed', code });
+    else if (letter === 'X ' && isCode) this.#tell({ kind: 'exiting', code });
+    else if (letter === 'S ' && isCode) this.#tell({ kind: 'status', code, killed: this.#remark });
     else this.#remark ||= line !== '';
   }
 }

@@ -57,7 +57,11 @@ export class PipedShell implements Shell {
     this.#state = new DumpReader(`${at}.state`, statePollMs, (dump) => owner.receive({ kind: 'dump', dump }));
     this.#end = openForReading(`${at}.end`).socket;
     const channel = new EndChannel((record) => this.#heard(record));
-    this.#end.on('data', (chunk: Buffer) => channel.push(chunk));
+    this.#end.on('data', (chunk: Buffer) => {
+      if (channel.push(chunk)) return;
+      this.#end.destroy();
+      this.lost('the shell reported more than a shell has to say');
+    });
     this.#end.on('end', () => this.lost('the shell ended without a word'));
     this.#end.on('error', (error) => this.lost(error.message));
     if (request.call) {

@@ -4,7 +4,7 @@ import type { EndRecord } from './end-channel.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import { readFileIn, writeFileIn } from './files.ts';
 import type { Call, Shell, ShellMode, Spawner } from './spawner.ts';
-import { type Changes, changesBetween, type Dump, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
+import { type Changes, changesBetween, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
 import type { StateStore } from './state-store.ts';
 
 export interface ShellSessionOptions {
@@ -75,7 +75,7 @@ export class ShellSession {
     let base: State = new Map();
     // This shell goes on to run a command, whose state is not the sandbox's: settling twice changes nothing.
     this.#warm = this.#spawn('base', this.#base, (record) => {
-      if (record.kind === 'dump') base = withoutDirectory(parseDump(record.dump));
+      if (record.kind === 'dump') base = withoutDirectory(parseDump(record.dump) ?? base);
       if (record.kind === 'ready') started.resolve(base);
       if (record.kind === 'status') started.reject(new Error(`the first shell ended with code ${record.code}`));
       if (record.kind === 'no-room') started.reject(new Error('its process limit leaves no room for a shell'));
@@ -212,7 +212,9 @@ export class ShellSession {
   #owner(request: ExecRequest, before: State | undefined): ExecutionOwner {
     return {
       changed: (first, last) => {
-        if (!request.stateless) this.#remember(request, before ?? parseDump(first as Dump), parseDump(last));
+        if (request.stateless) return;
+        const [known, after] = [before ?? (first && parseDump(first)), parseDump(last)];
+        if (known && after) this.#remember(request, known, after);
       },
       resize: async (terminal, { rows, columns }) => {
         const command = 'stty rows "$2" cols "$3" <"$1"';
@@ -233,7 +235,7 @@ export class ShellSession {
       const next = new Map(kept);
       for (const [key, text] of changes) {
         if (this.#base.get(key) === text) next.delete(key);
-        else next.set(key, text);
+        else next.set(key, text && detached(text));
       }
       return next satisfies Changes;
     });
@@ -263,6 +265,11 @@ function withoutDirectory(state: State): State {
 
 function bytes(text: string): string {
   return Buffer.from(text).toString('latin1');
+}
+
+/** A copy, because a part of a string keeps the whole of it in memory. */
+function detached(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /** A script in which every line ends the Windows way is text from Windows; any other carriage return is the author's. */

@@ -16,7 +16,7 @@ export const directoryKey = 'directory';
 /** Bash maintains these itself. */
 const own = new Set(['_', 'PWD', 'SHLVL', 'BASHOPTS', 'SHELLOPTS', 'POSIXLY_CORRECT']);
 /** Bash does not let these be changed. */
-const fixedOptions = new Set(['', 'login_shell', 'restricted_shell']);
+const fixedOptions = new Set(['login_shell', 'restricted_shell']);
 const reserved = /^(?:__hermetic_|__HERMETIC_)/;
 const ownFunction = /^(?:__hermetic_.*|trap)$/;
 
@@ -31,17 +31,34 @@ export interface Dump {
   directory: string;
 }
 
-export function parseDump(dump: Dump): State {
+/** Security: a sandbox decides what it reports. No session has more, and what does not fit these is no session's. */
+const mostEntries = 10_000;
+const umaskText = /^umask [0-7]{1,4}$/;
+/** The kernel goes to no place with a longer name. */
+const longestPath = 4096;
+
+/** undefined when it is no state of a session. */
+export function parseDump(dump: Dump): State | undefined {
   const state = new Map<string, string>();
-  for (const { name, text } of declarations(dump.exports)) {
-    if (!own.has(name) && !reserved.test(name)) state.set(`variable ${name}`, text);
+  let count = 0;
+  for (const [key, text] of entriesOf(dump)) {
+    if (++count > mostEntries) return undefined;
+    state.set(key, text);
   }
-  for (const { name, text } of functionDefinitions(dump.functionNames, dump.functions)) state.set(`function ${name}`, text);
-  for (const { name, text } of aliasDefinitions(dump.aliases)) state.set(`alias ${name}`, text);
-  for (const name of dump.options.split(':')) if (!fixedOptions.has(name)) state.set(`option ${name}`, `shopt -s ${name}`);
-  state.set('umask', dump.umask.trim());
-  state.set(directoryKey, dump.directory.replace(/\n$/, ''));
   return state;
+}
+
+function* entriesOf(dump: Dump): Generator<[key: string, text: string]> {
+  for (const { name, text } of declarations(dump.exports)) {
+    if (!own.has(name) && !reserved.test(name)) yield [`variable ${name}`, text];
+  }
+  for (const { name, text } of functionDefinitions(dump.functionNames, dump.functions)) yield [`function ${name}`, text];
+  for (const { name, text } of aliasDefinitions(dump.aliases)) yield [`alias ${name}`, text];
+  for (const [name] of dump.options.matchAll(/[a-z0-9_]+/g)) if (!fixedOptions.has(name)) yield [`option ${name}`, `shopt -s ${name}`];
+  const umask = dump.umask.trim();
+  if (umaskText.test(umask)) yield ['umask', umask];
+  const directory = dump.directory.replace(/\n$/, '');
+  if (directory.startsWith('/') && directory.length <= longestPath) yield [directoryKey, directory];
 }
 
 export function changesBetween(before: State, after: State): Changes {
@@ -107,10 +124,6 @@ function splitKey(key: string): [kind: string, name: string] {
   return space === -1 ? [key, ''] : [key.slice(0, space), key.slice(space + 1)];
 }
 
-function lines(text: string): string[] {
-  return text.split('\n').filter((line) => line !== '');
-}
-
 /** Splits the output of `export -p`, whose quoted values may span lines. */
 function* declarations(text: string): Generator<{ name: string; text: string }> {
   const head = /declare -(\S+) ([A-Za-z_][A-Za-z0-9_]*)/y;
@@ -170,13 +183,11 @@ function* functionDefinitions(names: string, text: string): Generator<{ name: st
     const exports = group.exported.map((name) => `\nbuiltin export -f -- ${shellQuote(name)}`).join('');
     return [{ name: group.names.join('\n'), text: text.slice(group.start, end).replace(/\n$/, '') + exports }];
   };
-  for (const line of lines(names)) {
-    const [, flags = '', name = ''] = /^declare (-\S+) (.*)$/.exec(line) ?? [];
-    const starts = heads.get(name) ?? [];
-    if (!group || starts.length === 1) {
-      const start = starts[0] ?? 0;
-      yield* taken(start);
-      group = { names: [], exported: [], start };
+  for (const [, flags = '', name = ''] of atMost(mostEntries, names.matchAll(/^declare (-\S+) (.*)$/gm))) {
+    const start = heads.get(name);
+    if (!group || start !== undefined) {
+      yield* taken(start ?? 0);
+      group = { names: [], exported: [], start: start ?? 0 };
     }
     if (ownFunction.test(name)) continue;
     group.names.push(name);
@@ -185,9 +196,19 @@ function* functionDefinitions(names: string, text: string): Generator<{ name: st
   yield* taken(text.length);
 }
 
-/** Where lines are that could start a function, by its name. */
-function functionHeads(text: string): Map<string, number[]> {
-  const heads = new Map<string, number[]>();
-  for (const { index, 1: name = '' } of text.matchAll(/^(?:function )?(.+) \(\) $/gm)) heads.set(name, [...(heads.get(name) ?? []), index]);
+/** Where each function starts, unless several lines could be its start. */
+function functionHeads(text: string): Map<string, number | undefined> {
+  const heads = new Map<string, number | undefined>();
+  for (const { index, 1: name = '' } of atMost(mostEntries, text.matchAll(/^(?:function )?(.+) \(\) $/gm))) {
+    heads.set(name, heads.has(name) ? undefined : index);
+  }
   return heads;
+}
+
+function* atMost<T>(count: number, items: Iterable<T>): Generator<T> {
+  let taken = 0;
+  for (const item of items) {
+    if (++taken > count) return;
+    yield item;
+  }
 }
