@@ -133,6 +133,9 @@ supervise() {
 exec {nothing}<> <(:) 2>/dev/null
 exec 2>/dev/null
 
+# Together with its base: every mark of an attachment.
+any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
+
 # Whoever started the forker attaches to it soon, or is dead.
 patience=60
 while :; do
@@ -155,7 +158,7 @@ while :; do
       for mark in "${!attachment_of[@]}"; do
         [[ ${attachment_of[$mark]} == "$attachment" ]] && kill_all "$mark" && unset "attachment_of[$mark]"
       done
-      if ((lease == 0)); then kill_all "${base_of[$attachment]}[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]"; fi
+      if ((lease == 0)); then kill_all "${base_of[$attachment]}$any"; fi
       unset "base_of[$attachment]"
       ((lease == 0 && ${#base_of[@]} == 0)) && break
       ;;
@@ -178,6 +181,9 @@ while :; do
       members "$a"
       printf 'killed %s %d\n' "$c" "${#found[@]}" 1<>"$run/$attachment/events"
       ;;
-    stop) break ;;
+    stop)
+      for attachment in "${!base_of[@]}"; do kill_all "${base_of[$attachment]}$any"; done
+      break
+      ;;
   esac
 done

@@ -1,20 +1,19 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Driver } from '../src/core/driver.ts';
 import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
-import { bubblewrap } from '../src/sandboxes/bubblewrap/index.ts';
 import type { BackendContext } from '../src/sandboxes/context.ts';
 import { findEngine } from '../src/sandboxes/docker/discover.ts';
 import type { Engine as DockerEngine } from '../src/sandboxes/docker/engine.ts';
 import { findImage } from '../src/sandboxes/docker/image.ts';
-import { docker } from '../src/sandboxes/docker/index.ts';
-import { local } from '../src/sandboxes/local.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
-
-const drivers: Record<string, Driver<BackendContext, Backend>> = { local, bubblewrap, docker };
+import { backendOf, contextIn } from './backends.ts';
+import type { Task } from './client.ts';
 
 /** One backend as an installation of its own, with everything it makes in one place. */
 export interface TestEngine {
@@ -29,11 +28,18 @@ export interface TestEngine {
   open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox>;
   /** Ends it as a crash or another program would: not by any call of ours. */
   endFromOutside(sandbox: OpenSandbox): Promise<void>;
+  /** Another process of this installation. Resolves when it has done its task. */
+  startClient(task: Pick<Task, 'spec' | 'action' | 'commands'>): Promise<Client>;
+}
+
+export interface Client {
+  answer: unknown;
+  kill(): Promise<void>;
 }
 
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
 export async function describeBackend(kind: string, body: (engine: TestEngine) => void): Promise<void> {
-  const context = contextOf(mkdtempSync(join(tmpdir(), 'hermetic-sandboxes-')));
+  const context = contextIn(mkdtempSync(join(tmpdir(), 'hermetic-sandboxes-')));
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context);
   const isRequired = (process.env['HERMETIC_TEST_REQUIRE'] ?? '').split(',').includes(kind);
@@ -46,23 +52,6 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
   } else {
     describe(kind, () => body(new Engine(kind, backend, context)));
   }
-}
-
-export function backendOf(kind: string, context: BackendContext): Backend {
-  const driver = drivers[kind];
-  if (!driver) throw new Error(`no backend is called ${kind}`);
-  return driver.create(context);
-}
-
-function contextOf(sandboxesDirectory: string): BackendContext {
-  const { PATH, DOCKER_HOST } = process.env;
-  return {
-    installation: randomBytes(6).toString('hex'),
-    sandboxesDirectory,
-    // A home of its own: what `local` runs must not touch the one of whoever runs the tests.
-    environment: { PATH, DOCKER_HOST, HOME: join(sandboxesDirectory, 'home') },
-    docker: { host: undefined, image: process.env['HERMETIC_TEST_IMAGE'] || 'hermetic-test:base', runtime: undefined, extraArgs: [] },
-  };
 }
 
 /** Why the backend cannot be tested here. */
@@ -82,6 +71,7 @@ class Engine implements TestEngine {
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
+  readonly #clients: ChildProcess[] = [];
 
   constructor(kind: string, backend: Backend, context: BackendContext) {
     this.kind = kind;
@@ -125,7 +115,24 @@ class Engine implements TestEngine {
     if (this.kind === 'docker') await withDocker(this.context, (docker) => docker.kill(`hermetic-${sandbox.name}`));
   }
 
+  async startClient(task: Pick<Task, 'spec' | 'action' | 'commands'>): Promise<Client> {
+    const program = join(import.meta.dirname, 'client.ts');
+    const order: Task = { kind: this.kind, context: this.context, ...task };
+    const child = spawn(process.execPath, ['--expose-gc', program, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#clients.push(child);
+    const ended = once(child, 'close');
+    for await (const line of createInterface(child.stdout)) {
+      const kill = async (): Promise<void> => {
+        child.kill('SIGKILL');
+        await ended;
+      };
+      return { answer: JSON.parse(line), kill };
+    }
+    throw new Error('the client ended without an answer');
+  }
+
   async #removeEverything(): Promise<void> {
+    for (const client of this.#clients) client.kill('SIGKILL');
     await Promise.allSettled([...this.#opened.keys()].map((sandbox) => sandbox.destroy()));
     for (const remains of await this.backend.list()) await remains.destroy();
     if (this.kind === 'docker') await withDocker(this.context, (docker) => removeContainers(docker, this.context.installation));

@@ -14,6 +14,9 @@ const noIsolation = 'local runs commands on the host itself';
 const unlimited = { enforced: false, how: noIsolation };
 const limits: Enforcement = { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: unlimited };
 
+/** The forker alone knows what it started. */
+const endPatienceMs = 10_000;
+
 /** The few variables a program on the host cannot do without. */
 const allowed = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'XDG_RUNTIME_DIR'];
 
@@ -67,13 +70,13 @@ class LocalBackend implements Backend {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, 0);
       const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
-      return { child, kill: () => child.kill('SIGKILL'), release: async () => undefined };
+      return { child, release: async () => undefined };
     };
-    return await openTied({ spec, workdir, start }, signal);
+    return await openTied({ spec, workdir, start, endPatienceMs }, signal);
   }
 
   list(): Promise<Remains[]> {
-    return listTied(join(this.#context.sandboxesDirectory, this.kind));
+    return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
 
   /** Security: an allowlist. The gateway's own environment holds its keys. */

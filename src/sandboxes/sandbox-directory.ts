@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { SandboxSpec } from '../core/sandbox.ts';
@@ -36,9 +37,18 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
   await mkdir(paths.run, { recursive: true, mode: 0o755 });
   if (await readRecord(spec.directory)) return false;
   const record = { name: spec.name, session: spec.session, image: spec.image, createdAt: new Date().toISOString() };
-  await writeFile(`${paths.record}.new`, JSON.stringify(record), { mode: 0o600 });
-  await rename(`${paths.record}.new`, paths.record);
-  return true;
+  const own = `${paths.record}.${randomUUID()}`;
+  await writeFile(own, JSON.stringify(record), { mode: 0o600 });
+  try {
+    // Of several who come at once, one is the first.
+    await link(own, paths.record);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(own);
+  }
 }
 
 async function readRecord(directory: string): Promise<SandboxRecord | undefined> {

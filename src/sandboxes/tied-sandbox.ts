@@ -4,15 +4,13 @@ import { HermeticError } from '../core/errors.ts';
 import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
 import { attachToForker } from './forked-sandbox.ts';
 import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
-import { attachmentName, liveAttachments } from './shell/attachments.ts';
+import { attachmentName, endProcess, liveAttachments, writeProcess } from './shell/attachments.ts';
 import { makeRunDirectory } from './shell/run-directory.ts';
 import { fileStateStore, memoryStateStore } from './shell/state-store.ts';
 
 /** A process that runs the forker, and is a sandbox or makes one. */
 export interface TiedProcess {
   child: ChildProcess;
-  /** Ends it when letting go of it is not enough. */
-  kill(): void;
   /** Called when the child has ended. */
   release(): Promise<void>;
 }
@@ -22,10 +20,15 @@ export interface TiedOptions {
   workdir: string;
   /** Starts the forker on this run directory. Leaves nothing behind when it throws. `isNew` when the session has no files yet. */
   start(runDirectory: string, isNew: boolean): Promise<TiedProcess>;
+  /** How long the forker may take to end everything when it is told to, before it is killed. 0 where killing ends everything. */
+  endPatienceMs: number;
 }
 
+/** How long a forker may take to notice that nobody is attached any more. */
+const closePatienceMs = 10_000;
+
 /** A sandbox of processes of this machine that lives as long as this program. Only its files and its state return. */
-export async function openTied({ spec, workdir, start }: TiedOptions, signal?: AbortSignal): Promise<OpenSandbox> {
+export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOptions, signal?: AbortSignal): Promise<OpenSandbox> {
   const isNew = await makeSandboxDirectory(spec);
   const paths = pathsIn(spec.directory);
   const runDirectory = join(paths.run, attachmentName());
@@ -34,16 +37,19 @@ export async function openTied({ spec, workdir, start }: TiedOptions, signal?: A
   try {
     await makeRunDirectory(runDirectory);
     signal?.throwIfAborted();
-    const { child, kill, release } = await start(runDirectory, isNew);
+    const { child, release } = await start(runDirectory, isNew);
     const ended = endOf(child);
+    if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
     const close = async (): Promise<void> => {
       child.ref();
+      const late = setTimeout(() => child.kill('SIGKILL'), closePatienceMs);
       await ended;
+      clearTimeout(late);
       await release();
       await removeFiles();
     };
     const end = async (): Promise<void> => {
-      kill();
+      await endProcess(runDirectory, endPatienceMs);
       await close();
     };
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
@@ -69,11 +75,17 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-export async function listTied(backendDirectory: string): Promise<Remains[]> {
+export async function listTied(backendDirectory: string, endPatienceMs: number): Promise<Remains[]> {
   const records = await listRecords(backendDirectory);
-  return records.map((record) => ({
-    ...record,
-    state: liveAttachments(pathsIn(record.directory).run).length > 0 ? 'running' : 'stopped',
-    destroy: () => removeTree(record.directory),
-  }));
+  return records.map((record) => {
+    const { run } = pathsIn(record.directory);
+    return {
+      ...record,
+      state: liveAttachments(run).length > 0 ? 'running' : 'stopped',
+      destroy: async () => {
+        await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));
+        await removeTree(record.directory);
+      },
+    };
+  });
 }

@@ -7,6 +7,8 @@ import { exitsContract } from './sandbox/exits.ts';
 import { filesContract } from './sandbox/files.ts';
 import { functionsContract } from './sandbox/functions.ts';
 import { killContract } from './sandbox/kill.ts';
+import { lifecycleContract } from './sandbox/lifecycle.ts';
+import { memoryContract } from './sandbox/memory.ts';
 import { scriptsContract } from './sandbox/scripts.ts';
 import { streamsContract } from './sandbox/streams.ts';
 import { terminalContract } from './sandbox/terminal.ts';
@@ -25,4 +27,6 @@ export function sandboxContract(engine: TestEngine): void {
   describe('a terminal', () => terminalContract(engine));
   describe('files', () => filesContract(engine));
   describe('the exit', () => exitsContract(engine));
+  describe('a sandbox', () => lifecycleContract(engine));
+  describe('the memory', () => memoryContract(engine));
 }

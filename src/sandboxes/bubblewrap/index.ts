@@ -11,6 +11,9 @@ import { startBubblewrap } from './start.ts';
 
 const noNetwork = 'bubblewrap has no way to contain one yet';
 
+/** Everything inside ends with bubblewrap, however that ends. */
+const endPatienceMs = 0;
+
 export const bubblewrap: Driver<BackendContext, Backend> = {
   kind: 'bubblewrap',
   summary: 'Kernel namespaces and a system call filter on this machine: no daemon, no image. The embedded default.',
@@ -69,12 +72,12 @@ class BubblewrapBackend implements Backend {
         if (spec.network === undefined) listener.notice(`This sandbox has no network: ${noNetwork}.`);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
-      return { child, kill: () => child.kill('SIGKILL'), release };
+      return { child, release };
     };
-    return await openTied({ spec, workdir: spec.workdir ?? '/workspace', start }, signal);
+    return await openTied({ spec, workdir: spec.workdir ?? '/workspace', start, endPatienceMs }, signal);
   }
 
   list(): Promise<Remains[]> {
-    return listTied(join(this.#context.sandboxesDirectory, this.kind));
+    return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
 }

@@ -98,7 +98,9 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
   try {
     if (child.pid === undefined) throw new HermeticError('sandbox/open-failed', `${program} could not be started.`);
     const hierarchies = await findHierarchies(attempt.versions);
-    groups = await makeControlGroups(options.installation, options.name, options.limits, hierarchies);
+    // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
+    const group = `${options.name}-${child.pid}`;
+    groups = await makeControlGroups(options.installation, group, options.limits, hierarchies);
     const stage = user === undefined ? undefined : await prepareStage(options, user, groups.entrances);
     stageStream.end(terminated(stage?.words ?? []));
     // bubblewrap waits for its arguments, so it is under the limits before it does anything.

@@ -1,13 +1,35 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openForWriting } from './named-pipes.ts';
 
 const pattern = /^(\d+)-(\d+)-[0-9a-f]+$/;
 
 /** Names the process by pid and start time, so that a recycled pid is never taken for it. */
-export function attachmentName(): string {
-  return `${process.pid}-${startTime(process.pid) ?? 0}-${randomBytes(4).toString('hex')}`;
+export function attachmentName(pid = process.pid): string {
+  return `${pid}-${startTime(pid) ?? 0}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Writes down which process runs the forker of this run directory, for those who did not start it. */
+export function writeProcess(runDirectory: string, pid: number): void {
+  writeFileSync(join(runDirectory, 'process'), attachmentName(pid), { mode: 0o600 });
+}
+
+/** Tells a forker to end with everything it started, and kills the process that runs it after so long. Resolves when that is gone. */
+export async function endProcess(runDirectory: string, patienceMs: number): Promise<void> {
+  const name = contentOf(join(runDirectory, 'process'));
+  const deadline = Date.now() + patienceMs;
+  if (patienceMs > 0 && isAlive(name)) tellForker(runDirectory, 'stop');
+  for (; isAlive(name); await sleep(5)) {
+    if (Date.now() >= deadline) process.kill(Number.parseInt(name, 10), 'SIGKILL');
+  }
+}
+
+function tellForker(runDirectory: string, request: string): void {
+  const control = openForWriting(join(runDirectory, 'control'));
+  writeSync(control, `${request}\n`);
+  closeSync(control);
 }
 
 /** Directories in `runDirectory` of processes that still run, ours included. Those of dead ones are removed. */
@@ -72,8 +94,9 @@ function entries(directory: string): string[] {
   }
 }
 
-/** In clock ticks since boot; undefined when there is no such process. */
+/** In clock ticks since boot; undefined when there is no such process, or it is dead and only waits for its parent to notice. */
 function startTime(pid: number): string | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
-  return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat === '' || state === 'Z' ? undefined : fields[18];
 }

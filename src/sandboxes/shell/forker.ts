@@ -154,11 +154,6 @@ export class Attachment implements Spawner {
     if (signal === 'KILL' && left !== '0') throw new Error(left === 'late' ? 'the forker does not answer' : `${left} processes survived`);
   }
 
-  /** Ends the forker, and with it whatever lives only as long as it. */
-  stop(): void {
-    this.#tell('stop');
-  }
-
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

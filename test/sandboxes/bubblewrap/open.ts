@@ -57,7 +57,10 @@ const controlGroups = ['memory', 'pids', 'cpu', '.', 'unified'].map((controller)
 
 /** Where the control groups of a sandbox may be. */
 export function groupsOf(name: string): string[] {
-  return controlGroups.map((group) => join(group, name));
+  return controlGroups
+    .filter(existsSync)
+    .flatMap((group) => readdirSync(group).map((entry) => join(group, entry)))
+    .filter((path) => path.includes(`/${name}-`));
 }
 
 afterAll(() => {

@@ -1,0 +1,194 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { OpenSandbox, Remains, SandboxSpec } from '../../../src/core/sandbox.ts';
+import { processesWith, type TestEngine } from '../../engines.ts';
+import { until } from '../../until.ts';
+import { collect, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
+
+export function lifecycleContract(engine: TestEngine): void {
+  const { durable } = engine.backend.traits;
+  const output = async (sandbox: OpenSandbox, command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
+  const remainsOf = async ({ name }: SandboxSpec): Promise<Remains | undefined> =>
+    (await engine.backend.list()).find((remains) => remains.name === name);
+
+  describe('that is persistent', () => {
+    it('returns after a close with its state and its files', async () => {
+      const spec = engine.spec();
+      const first = await engine.open(spec);
+      const workdir = first.cwd;
+      await output(
+        first,
+        `mkdir below; cd below; export RETURNS=yes; back() { echo "back $1"; }; alias hi='echo alias'; umask 027; unset HOME`,
+      );
+      await first.writeFile('file', 'kept');
+      await first.close();
+      const second = await engine.open(spec);
+      expect(second.cwd).toBe(`${workdir}/below`);
+      expect(await output(second, 'cat file; echo " $RETURNS"; back again; umask; echo "${HOME-unset}"\nhi')).toBe(
+        'kept yes\nback again\n0027\nunset\nalias\n',
+      );
+      await second.destroy();
+    });
+
+    it('is open to its owner only, and keeps no secret where others could read it', async () => {
+      const spec = engine.spec();
+      const sandbox = await engine.open(spec);
+      await output(sandbox, 'export SECRET=hunter2');
+      expect(statSync(spec.directory).mode & 0o777).toBe(0o700);
+      const open = readdirSync(spec.directory, { withFileTypes: true }).filter(
+        (entry) => entry.isFile() && statSync(`${spec.directory}/${entry.name}`).mode & 0o077,
+      );
+      expect(open).toEqual([]);
+      await sandbox.destroy();
+    });
+
+    it('is gone after destroy, with its processes and its files, whatever their modes', async () => {
+      const spec = engine.spec();
+      const sandbox = await engine.open(spec);
+      const mark = sleepMark();
+      await output(sandbox, `setsid sleep ${mark} & mkdir -p closed/deep; touch closed/deep/file; chmod 000 closed/deep closed`);
+      await untilAsleep(sandbox, mark);
+      await sandbox.destroy();
+      expect(existsSync(spec.directory)).toBe(false);
+      expect(processesWith(mark)).toEqual([]);
+      expect(await remainsOf(spec)).toBeUndefined();
+      await sandbox.destroy();
+      await sandbox.close();
+    });
+  });
+
+  describe('that is ephemeral', () => {
+    it('leaves nothing after a close', async () => {
+      const spec = engine.spec({ persistent: false });
+      const sandbox = await engine.open(spec);
+      const mark = sleepMark();
+      await sandbox.writeFile('file', 'brief');
+      await output(sandbox, `export BRIEF=1; sleep ${mark} &`);
+      await untilAsleep(sandbox, mark);
+      await sandbox.close();
+      expect(existsSync(spec.directory)).toBe(false);
+      expect(processesWith(mark)).toEqual([]);
+      expect(await remainsOf(spec)).toBeUndefined();
+      const again = await engine.open(spec);
+      expect(await output(again, 'cat file 2>/dev/null; echo "${BRIEF-unset}"')).toBe('unset\n');
+      await again.close();
+    });
+  });
+
+  describe('that is being opened', () => {
+    it.each([-1, 0, 1, 5, 10, 20, 40, 80])('leaves nothing when that is given up after %d ms', async (afterMs) => {
+      for (const persistent of [true, false]) {
+        const spec = engine.spec({ persistent });
+        const giveUp = new AbortController();
+        if (afterMs < 0) giveUp.abort();
+        else setTimeout(() => giveUp.abort(), afterMs);
+        const opened = await engine.open(spec, giveUp.signal).catch((error: unknown) => error);
+        if (!(opened instanceof Error)) continue;
+        expect(giveUp.signal.aborted).toBe(true);
+        expect(existsSync(spec.directory)).toBe(false);
+        expect(await remainsOf(spec)).toBeUndefined();
+        expect(processesWith(spec.name)).toEqual([]);
+      }
+    });
+
+    it('keeps the files of one that was there before, when that is given up', async () => {
+      const spec = engine.spec();
+      const sandbox = await engine.open(spec);
+      await sandbox.writeFile('file', 'kept');
+      await sandbox.close();
+      await expect(engine.open(spec, AbortSignal.abort())).rejects.toThrow();
+      const again = await engine.open(spec);
+      expect((await again.readFile('file')).toString()).toBe('kept');
+      await again.destroy();
+    });
+
+    it('may be opened twice at the same time: both share files and state, and one outlives the other', async () => {
+      const spec = engine.spec();
+      const [one, two] = await Promise.all([engine.open(spec), engine.open(spec)]);
+      await output(one, 'export FROM_ONE=1; echo shared >file');
+      await output(two, 'export FROM_TWO=2');
+      expect(await output(two, 'cat file; echo "$FROM_ONE $FROM_TWO"')).toBe('shared\n1 2\n');
+      await one.close();
+      expect(await output(two, 'echo "$FROM_ONE $FROM_TWO still"; sleep 0.1; echo here')).toBe('1 2 still\nhere\n');
+      expect((await remainsOf(spec))?.state).toBe('running');
+      await two.destroy();
+      expect(existsSync(spec.directory)).toBe(false);
+    });
+  });
+
+  describe('that is listed', () => {
+    it('is told with its session and whether it runs, and by no other installation', async () => {
+      const spec = engine.spec({ session: 'chat "42"\nwith $lines' });
+      const sandbox = await engine.open(spec);
+      expect(await remainsOf(spec)).toMatchObject({ name: spec.name, session: spec.session, directory: spec.directory, state: 'running' });
+      expect((await remainsOf(spec))?.createdAt.getTime()).toBeGreaterThan(Date.now() - 60_000);
+      await sandbox.close();
+      expect((await remainsOf(spec))?.state).toBe(durable ? 'running' : 'stopped');
+      await sandbox.destroy();
+    });
+
+    it('can be destroyed from there, also while it runs, with its processes', async () => {
+      const spec = engine.spec();
+      const sandbox = await engine.open(spec);
+      const mark = sleepMark();
+      await output(sandbox, `sleep ${mark} &`);
+      await untilAsleep(sandbox, mark);
+      const remains = await remainsOf(spec);
+      await remains?.destroy();
+      expect(processesWith(mark)).toEqual([]);
+      expect(existsSync(spec.directory)).toBe(false);
+      expect(await sandbox.ended).toMatch(/\w/);
+      await remains?.destroy();
+      await sandbox.close();
+      expect(existsSync(spec.directory)).toBe(false);
+    });
+  });
+
+  describe('whose program dies', () => {
+    it(`ends the command that runs in it, and ${durable ? 'keeps' : 'ends'} what was in the background`, async () => {
+      const spec = engine.spec();
+      const [running, background] = [sleepMark(), sleepMark()];
+      const commands = [
+        `setsid sleep ${background} & echo started`,
+        `export UNFINISHED=1; (env -i setsid sleep ${running} &); echo started; sleep ${running}`,
+      ];
+      const client = await engine.startClient({ spec, action: 'start', commands });
+      await until('everything runs', () => processesWith(running).length === 2 && processesWith(background).length === 1);
+      await client.kill();
+      await until('the command is dead', () => processesWith(running).length === 0);
+      if (!durable) await until('all is dead', () => processesWith(background).length === 0);
+      const sandbox = await engine.open(spec);
+      expect(await output(sandbox, 'echo "${UNFINISHED-unset}"')).toBe('unset\n');
+      expect(await sleepers(sandbox, background)).toBe(durable ? 1 : 0);
+      await sandbox.destroy();
+      expect(processesWith(background)).toEqual([]);
+    });
+  });
+
+  describe('that is used for long', () => {
+    const bench = useBench(engine);
+
+    it('collects neither descriptors nor files nor processes', async () => {
+      const count = async (): Promise<number[]> => [
+        readdirSync('/proc/self/fd').length,
+        Number(await bench.output('ls -A /tmp | wc -l')),
+        Number(await bench.output('ls /proc | grep -c "^[0-9]"')),
+      ];
+      await bench.output('true');
+      const before = await count();
+      for (let round = 0; round < 120; round += 1) await bench.run(round % 3 ? 'echo some output' : 'sleep 0 & exit 3');
+      const calm = async (): Promise<boolean> => (await count()).every((number, index) => number <= (before[index] ?? 0) + 3);
+      // On the host itself others come and go as well.
+      await until(
+        'it is as calm as before',
+        engine.backend.traits.isolation === 'none' ? async () => (await count())[0]! <= before[0]! + 3 : calm,
+      );
+    });
+  });
+
+  it('that is only checked leaves nothing', async () => {
+    const before = (await engine.backend.list()).length;
+    expect(await engine.backend.check()).toMatchObject({ usable: true, limits: { pids: { how: expect.stringMatching(/\w/) } } });
+    expect((await engine.backend.list()).length).toBe(before);
+  });
+}
