@@ -3,9 +3,11 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
+import { type Audience, type SandboxSettings, sandboxSettings } from './config/sandbox-settings.ts';
 import { backendNames, parseVolume } from './config/schema.ts';
 import { HermeticError } from './core/errors.ts';
 import type { Backend, Mount, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
+import type { SessionKey } from './core/session.ts';
 import { nearest } from './lib/nearest.ts';
 import { sandboxEnvironment } from './sandboxes/environment.ts';
 import { refuseUnhonoured } from './sandboxes/honour.ts';
@@ -13,14 +15,29 @@ import { automaticKinds, backendDrivers } from './sandboxes/index.ts';
 import { checkedMounts } from './sandboxes/mount-sources.ts';
 import { offerings } from './sandboxes/offerings.ts';
 import { sandboxName } from './sandboxes/sandbox-name.ts';
+import { type SandboxScope, sandboxParts } from './sandboxes/scope.ts';
 
 export interface SandboxRequest {
-  /** The session, as its owner calls it. */
-  session: string;
-  /** Instead of `terminal.backend`. */
+  audience: Audience;
+  /** What its name is derived from: parts, never joined text. */
+  parts: readonly string[];
+  /** What people call it. */
+  title: string;
+  /** Instead of the configured one. */
   backend?: string | undefined;
   /** Instead of the backend's configured image. */
   image?: string | undefined;
+}
+
+/** The sandbox of a session somebody names on the command line. */
+export function cliSession(name: string): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
+  return { audience: 'cli', parts: ['cli', name], title: name };
+}
+
+/** The sandbox of a conversation, as far as it is shared by `gateway.sandbox_scope`. */
+export function messagingSession(key: SessionKey, scope: SandboxScope): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
+  const title = [key.platform, key.workspace, key.chat, key.thread, key.user].filter((part) => part !== undefined).join(' ');
+  return { audience: 'messaging', parts: sandboxParts(key, scope), title };
 }
 
 export interface OpenedSandbox {
@@ -55,6 +72,10 @@ export class App {
     return this.#installation;
   }
 
+  settings(audience: Audience): SandboxSettings {
+    return sandboxSettings(this.loaded.config, audience);
+  }
+
   /** By name, in the order of preference. */
   get backends(): ReadonlyMap<string, Backend> {
     if (this.#backends) return this.#backends;
@@ -75,7 +96,7 @@ export class App {
   }
 
   /** The backends a name stands for: one, or for `auto` those to try in turn. */
-  candidates(name: string = this.loaded.config.terminal.backend): Backend[] {
+  candidates(name: string): Backend[] {
     const kinds = name === 'auto' ? automaticKinds : [name];
     return kinds.map((kind) => {
       const backend = this.backends.get(kind);
@@ -94,7 +115,7 @@ export class App {
 
   /** Opens the session's sandbox. With `auto`, on the first backend that works; the listener is told why an earlier one does not. */
   async openSandbox(request: SandboxRequest, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
-    const candidates = this.candidates(request.backend);
+    const candidates = this.candidates(request.backend ?? this.settings(request.audience).backend);
     const failures: string[] = [];
     for (const backend of candidates) {
       const wished = this.specFor(request, backend, listener);
@@ -129,10 +150,11 @@ export class App {
   }
 
   /** Everything the configuration says about the sandbox of a session on a backend. */
-  specFor({ session, image }: SandboxRequest, backend: Backend, listener: OpenListener): SandboxSpec {
+  specFor(request: SandboxRequest, backend: Backend, listener: OpenListener): SandboxSpec {
     const { terminal } = this.loaded.config;
+    const settings = this.settings(request.audience);
     const contained = backend.traits.isolation !== 'none';
-    const name = sandboxName(this.installation, ['cli', session]);
+    const name = sandboxName(this.installation, request.parts);
     const wishes = { forward: terminal.docker_forward_env, passthrough: terminal.env_passthrough, fixed: terminal.docker_env };
     const { env, withheld } = sandboxEnvironment(wishes, this.loaded.environment);
     for (const variable of withheld) {
@@ -142,9 +164,9 @@ export class App {
     if (!contained && mounts.length > 0) listener.notice(`Volumes are not mounted: ${backend.kind} runs on the host itself.`);
     return {
       name,
-      session,
+      session: request.title,
       directory: this.#directoryOf(backend, name),
-      image: image ?? (backend.traits.honours.image === true ? this.#imageFor(backend.kind) : undefined),
+      image: request.image ?? (backend.traits.honours.image === true ? settings.imageFor(backend.kind) : undefined),
       workdir: this.#workdir(contained),
       env,
       mounts: contained ? mounts : [],
@@ -157,7 +179,7 @@ export class App {
       network: terminal.network,
       persistent: terminal.container_persistent,
       user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
-      idleSeconds: terminal.lifetime_seconds,
+      idleSeconds: settings.idleSeconds,
     };
   }
 
@@ -173,11 +195,6 @@ export class App {
     if (backend.traits.honours.mounts !== true) return volumes;
     const offered = { hermeticHome: home, credentialFiles, credentialsDirectory: join(directory, 'credentials') };
     return [...volumes, ...(await offerings(offered))];
-  }
-
-  #imageFor(kind: string): string | undefined {
-    const value = (this.loaded.config.terminal as Record<string, unknown>)[`${kind}_image`];
-    return typeof value === 'string' ? value : undefined;
   }
 
   #mounts(): Mount[] {

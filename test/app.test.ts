@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { cliSession } from '../src/app.ts';
 import { type App, createApp, HermeticError } from '../src/index.ts';
 import { refuseUnhonoured } from '../src/sandboxes/honour.ts';
 
@@ -17,7 +18,10 @@ function specOf(app: App, kind: string, request: { image?: string } = {}) {
   const notices: string[] = [];
   const [backend] = app.candidates(kind);
   if (!backend) throw new Error(kind);
-  const spec = app.specFor({ session: 'x', ...request }, backend, { notice: (text) => notices.push(text), progress: () => undefined });
+  const spec = app.specFor({ ...cliSession('x'), ...request }, backend, {
+    notice: (text) => notices.push(text),
+    progress: () => undefined,
+  });
   return { spec, backend, notices };
 }
 
@@ -39,7 +43,7 @@ describe('the choice of a backend', () => {
   });
 
   it('a name of a later version is refused, not replaced by another', () => {
-    expect(() => appWith({ TERMINAL_ENV: 'ssh' }).candidates()).toThrow(expect.objectContaining({ code: 'backend/unavailable' }));
+    expect(() => appWith({ TERMINAL_ENV: 'ssh' }).candidates('ssh')).toThrow(expect.objectContaining({ code: 'backend/unavailable' }));
   });
 });
 

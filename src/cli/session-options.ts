@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { App, OpenedSandbox } from '../app.ts';
+import { type App, cliSession, type OpenedSandbox } from '../app.ts';
 import type { OpenListener } from '../core/sandbox.ts';
 import { createApp } from '../index.ts';
 import type { CliIo } from './io.ts';
@@ -27,8 +27,13 @@ export function appOf(io: CliIo): App {
 }
 
 /** Opens the session's sandbox and tells the person on stderr what they should know. */
-export async function openSession(io: CliIo, app: App, options: SessionOptions, signal: AbortSignal): Promise<OpenedSandbox> {
-  const opened = await app.openSandbox(options, listenerOn(io), signal);
+export async function openSession(
+  io: CliIo,
+  app: App,
+  { session, ...choice }: SessionOptions,
+  signal: AbortSignal,
+): Promise<OpenedSandbox> {
+  const opened = await app.openSandbox({ ...cliSession(session), ...choice }, listenerOn(io), signal);
   if (opened.backend.traits.isolation === 'none') {
     io.stderr.write(`warning: ${opened.backend.kind} has no isolation: this runs on the host itself, as you.\n`);
   }

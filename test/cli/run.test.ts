@@ -148,7 +148,9 @@ await describeBackend('bubblewrap', () => {
   it('status and doctor say what is in force, in words and as data', async () => {
     const status = JSON.parse((await hermetic.run(['status', '--json'])).stdout) as { backend: unknown };
     expect(status.backend).toMatchObject({ configured: 'bubblewrap', used: 'bubblewrap', isolation: 'process', network: 'none' });
-    expect((await hermetic.run(['status'])).stdout).toMatch(/isolation +process/);
+    expect((await hermetic.run(['status'])).stdout).toMatch(/isolation process/);
+    const unsafe = await hermetic.run(['status'], { environment: { HERMETIC_GATEWAY_TERMINAL_BACKEND: 'local' } });
+    expect(unsafe.stdout).toMatch(/WITHOUT A SANDBOX[\s\S]*gateway.terminal_backend bubblewrap/);
     const doctor = await hermetic.run(['doctor', '--json'], { environment: { DOCKER_HOST: 'unix:///nowhere/docker.sock' } });
     expect(doctor.code).toBe(0);
     expect(JSON.parse(doctor.stdout)).toMatchObject({

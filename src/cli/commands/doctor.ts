@@ -28,7 +28,7 @@ export function doctorCommand(io: CliIo): Command {
         if (!json) io.stderr.write(`hermetic: trying ${kind} …\n`);
         checks.set(kind, await backend.check());
       }
-      const usable = app.candidates().find(({ kind }) => checks.get(kind)?.usable);
+      const usable = app.candidates(app.settings('cli').backend).find(({ kind }) => checks.get(kind)?.usable);
       if (json) io.stdout.write(`${JSON.stringify(facts(app, checks, usable?.kind), undefined, 2)}\n`);
       else io.stdout.write(prose(app, checks, usable?.kind));
       io.setExitCode(usable ? 0 : 3);

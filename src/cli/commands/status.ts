@@ -1,83 +1,80 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
+import { type Posture, postureOf, unsafeWarning } from '../../posture.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
 export function statusCommand(io: CliIo): Command {
   return commandOn(io, 'status')
-    .description('which backend is in force, how it contains commands, and what sandboxes there are')
+    .description('which backends are in force, how they contain commands, and what sandboxes there are')
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
-      const status = await gather(appOf(io));
+      const app = appOf(io);
+      const cli = await postureOf(app, 'cli');
+      const messaging = await postureOf(app, 'messaging');
+      const warning = await unsafeWarning(app, messaging);
+      const status = {
+        home: app.loaded.home,
+        backend: facts(cli),
+        messaging: { ...facts(messaging), scope: app.loaded.config.gateway.sandbox_scope, warning: warning ?? null },
+        sandboxes: await count(app),
+        limits: limits(app),
+        timeoutSeconds: app.loaded.config.terminal.timeout,
+      };
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
-      else io.stdout.write(prose(status));
+      else io.stdout.write(`${prose(status)}${warning === undefined ? '' : `\n${warning}\n`}`);
     });
+}
+
+function facts({ configured, backend, image, network, idleSeconds, unusable }: Posture) {
+  return {
+    configured,
+    used: backend?.kind ?? null,
+    isolation: backend?.traits.isolation ?? null,
+    image: image ?? null,
+    network,
+    idleSeconds,
+    unusable,
+  };
+}
+
+function limits(app: App) {
+  const { container_cpu: cpus, container_memory: memoryMb, container_disk: diskMb, container_pids: pids } = app.loaded.config.terminal;
+  return { cpus, memoryMb, diskMb, pids };
+}
+
+async function count(app: App) {
+  const remains = (await Promise.all([...app.backends.values()].map((backend) => backend.list()))).flat();
+  return { total: remains.length, running: remains.filter(({ state }) => state === 'running').length };
 }
 
 interface Status {
   home: string;
-  backend: { configured: string; used: string | null; isolation: string | null; image: string | null; network: string };
-  unusable: { backend: string; reason: string }[];
-  warnings: string[];
+  backend: ReturnType<typeof facts>;
+  messaging: ReturnType<typeof facts> & { scope: string };
   sandboxes: { total: number; running: number };
-  limits: Record<string, number>;
+  limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
-  idleSeconds: number;
-}
-
-async function gather(app: App): Promise<Status> {
-  const { terminal } = app.loaded.config;
-  const unusable: Status['unusable'] = [];
-  let used: ReturnType<App['candidates']>[number] | undefined;
-  for (const backend of app.candidates()) {
-    const check = await backend.check();
-    if (check.usable) {
-      used = backend;
-      break;
-    }
-    unusable.push({ backend: backend.kind, reason: check.reason });
-  }
-  const remains = (await Promise.all([...app.backends.values()].map((backend) => backend.list()))).flat();
-  const spec = used && app.specFor({ session: 'default' }, used, { notice: () => undefined, progress: () => undefined });
-  const open = used?.traits.honours['network-open'] === true;
-  return {
-    home: app.loaded.home,
-    backend: {
-      configured: terminal.backend,
-      used: used?.kind ?? null,
-      isolation: used?.traits.isolation ?? null,
-      image: spec?.image ?? null,
-      network: terminal.network ?? (open ? 'open' : 'none'),
-    },
-    unusable,
-    warnings: used?.traits.isolation === 'none' ? [`${used.kind} has no isolation: commands run on the host itself.`] : [],
-    sandboxes: { total: remains.length, running: remains.filter(({ state }) => state === 'running').length },
-    limits: {
-      cpus: terminal.container_cpu,
-      memoryMb: terminal.container_memory,
-      diskMb: terminal.container_disk,
-      pids: terminal.container_pids,
-    },
-    timeoutSeconds: terminal.timeout,
-    idleSeconds: terminal.lifetime_seconds,
-  };
 }
 
 function prose(status: Status): string {
-  const { backend, limits } = status;
-  const rows = [
+  const { cpus, memoryMb, diskMb, pids } = status.limits;
+  return table([
     ['home', status.home],
-    ['backend', backend.used === null ? `none of ${backend.configured} works` : `${backend.used} (terminal.backend ${backend.configured})`],
-    ['isolation', backend.isolation ?? '-'],
-    ['image', backend.image ?? '-'],
-    ['network', backend.network],
-    ['limits', `${limits.cpus} cpus, ${limits.memoryMb} MB memory, ${limits.diskMb} MB disk, ${limits.pids} processes (0 is none)`],
+    ...rows('command line', status.backend),
+    ...rows('messaging', status.messaging),
+    ['', `a sandbox for each ${status.messaging.scope}`],
+    ['limits', `${cpus} cpus, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
     ['timeout', `${status.timeoutSeconds} s a command`],
-    ['idle', `${status.idleSeconds} s until a sandbox is closed`],
     ['sandboxes', `${status.sandboxes.total}, ${status.sandboxes.running} running`],
-    ...status.unusable.map(({ backend: kind, reason }) => [`not ${kind}`, reason]),
-    ...status.warnings.map((warning) => ['warning', warning]),
+  ]);
+}
+
+function rows(title: string, { configured, used, isolation, image, network, idleSeconds, unusable }: ReturnType<typeof facts>): string[][] {
+  return [
+    [title, used === null ? `nothing works of ${configured}` : `${used} (${configured})`],
+    ['', `isolation ${isolation ?? '-'}, image ${image ?? '-'}, network ${network}, closed after ${idleSeconds} s idle`],
+    ...unusable.map(({ backend, reason }) => ['', `not ${backend}: ${reason}`]),
   ];
-  return table(rows);
 }
