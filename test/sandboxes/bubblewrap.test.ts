@@ -1,6 +1,33 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { collect } from '../contracts/sandbox/bench.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend } from '../engines.ts';
 
 await describeBackend('bubblewrap', (engine) => {
   sandboxContract(engine);
+
+  it('sees neither the files of the host nor those of other sandboxes', async () => {
+    const other = await engine.open(engine.spec());
+    await other.writeFile('secret', 'hunter2');
+    writeFileSync(join(engine.context.sandboxesDirectory, 'secret'), 'hunter2');
+    const sandbox = await engine.open(engine.spec());
+    const command = `cat /etc/shadow '${engine.context.sandboxesDirectory}/secret'; ls '${engine.context.sandboxesDirectory}' /root; grep -rs hunter2 / --include=secret --exclude-dir=proc --exclude-dir=sys`;
+    expect(await collect(await sandbox.exec({ command }))).toMatchObject({ stdout: '' });
+    await Promise.all([other.destroy(), sandbox.destroy()]);
+  });
+
+  it('says by what each limit is held', async () => {
+    const check = await engine.backend.check();
+    if (!check.usable) throw new Error(check.reason);
+    for (const { enforced, how } of Object.values(check.limits))
+      expect([typeof enforced, how]).toEqual(['boolean', expect.stringMatching(/\w+ \w+/)]);
+  });
+
+  it('has no network but its own loopback', async () => {
+    const sandbox = await engine.open(engine.spec());
+    expect((await collect(await sandbox.exec({ command: 'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "' }))).stdout).toBe('lo\n');
+    await sandbox.destroy();
+  });
 });
