@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxSpec } from '../../src/core/sandbox.ts';
+import { isDisposable, specFingerprint } from '../../src/sandboxes/spec-fingerprint.ts';
+
+const spec: SandboxSpec = {
+  name: 'a',
+  session: 'a',
+  directory: '/sandboxes/a',
+  image: 'debian:12',
+  workdir: undefined,
+  env: { TOKEN: 'secret', A: '1' },
+  mounts: [{ source: '/sandboxes/a/credentials', target: '/opt/hermetic/credentials', readOnly: true }],
+  limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 },
+  network: undefined,
+  persistent: true,
+  user: 'default',
+  idleSeconds: 300,
+};
+const of = (changes: Partial<SandboxSpec> = {}, installation = 'one') => specFingerprint(installation, 'docker', { ...spec, ...changes });
+
+describe('the fingerprint of a spec', () => {
+  it('does not depend on whose it is, how long it may idle, or the order of variables', () => {
+    const mounts = [{ source: '/sandboxes/b/credentials', target: '/opt/hermetic/credentials', readOnly: true }];
+    expect(of({ name: 'b', session: 'b', directory: '/sandboxes/b', idleSeconds: 1, mounts, env: { A: '1', TOKEN: 'secret' } })).toBe(of());
+  });
+
+  it.each<Partial<SandboxSpec>>([
+    { image: 'debian:13' },
+    { env: { TOKEN: 'other', A: '1' } },
+    { mounts: [] },
+    { limits: { ...spec.limits, memoryMb: 513 } },
+    { network: 'none' },
+    { persistent: false },
+    { user: 'host' },
+  ])('changes with %j', (changes) => {
+    expect(of(changes)).not.toBe(of());
+  });
+
+  it('of a value says nothing to another installation', () => {
+    expect(of({}, 'two')).not.toBe(of({}, 'one'));
+  });
+});
+
+describe('a sandbox is disposable', () => {
+  it('unless it can write to a directory of the host', () => {
+    const mount = { source: '/srv', target: '/srv', readOnly: true };
+    expect(isDisposable({ disposable: true }, { ...spec, mounts: [mount] })).toBe(true);
+    expect(isDisposable({ disposable: true }, { ...spec, mounts: [{ ...mount, readOnly: false }] })).toBe(false);
+    expect(isDisposable({ disposable: false }, spec)).toBe(false);
+  });
+});
