@@ -5,31 +5,32 @@
 # to exit with. The supervisor adds S, the status it waited for. The state goes to a pipe of its own as well, seven NUL-ended fields,
 # before R or the record that ends the command.
 
-__hermetic_at=${2:-$__HERMETIC_AT} __hermetic_mode=${3:-$__HERMETIC_MODE} __hermetic_on_exit= __hermetic_script=
-unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL __HERMETIC_BODY
+# How records, states and calls travel is said in the file that stands before this one: pipes.bash or stream.bash.
+
+__hermetic_on_exit= __hermetic_script=
 
 __hermetic_dump() {
   builtin export -p
-  builtin printf '\0'
+  builtin printf "$__hermetic_separator"
   builtin declare -F
-  builtin printf '\0'
+  builtin printf "$__hermetic_separator"
   builtin declare -f
-  builtin printf '\0'
+  builtin printf "$__hermetic_separator"
   builtin alias -p
-  builtin printf '\0'
-  builtin printf '%s\0' "$BASHOPTS"
+  builtin printf "$__hermetic_separator"
+  builtin printf "%s$__hermetic_separator" "$BASHOPTS"
   builtin umask -p
-  builtin printf '\0'
+  builtin printf "$__hermetic_separator"
   builtin pwd
-  builtin printf '\0'
+  builtin printf "$__hermetic_separator"
 }
 
 __hermetic_report() {
-  __hermetic_dump 1<>"$__hermetic_at.state"
+  __hermetic_tell_state
   if [[ -n ${__hermetic_done-} && -z $__hermetic_on_exit ]]; then
-    builtin printf 'E %d\n' "$__hermetic_done"
+    __hermetic_tell "E $__hermetic_done"
   elif [[ -z $__hermetic_on_exit ]]; then
-    builtin printf 'X %d\n' "$1"
+    __hermetic_tell "X $1"
   fi
 }
 
@@ -61,10 +62,10 @@ __hermetic_change_directory() {
 }
 
 __hermetic_meet() {
-  builtin printf 'R\n' 1<>"$__hermetic_at.end"
+  __hermetic_tell R
   case $__hermetic_mode in
-    warm | base) IFS=' ' builtin read -r __hermetic_go __hermetic_fields || builtin exit 0 ;;
-    terminal | interactive) builtin printf 'T %s\n' "$(builtin command tty)" 1<>"$__hermetic_at.end" ;;
+    warm | base) __hermetic_wait || builtin exit 0 ;;
+    terminal | interactive) __hermetic_tell "T $(builtin command tty)" ;;
   esac
 }
 
@@ -74,11 +75,7 @@ __hermetic_load() {
   builtin local -a __hermetic_call
   builtin local -i __hermetic_count
   builtin local __hermetic_directory
-  if [[ ${__hermetic_fields-} ]]; then
-    builtin mapfile -d '' -n "$__hermetic_fields" -t __hermetic_call
-  else
-    builtin mapfile -d '' -t __hermetic_call <"$__hermetic_at.call"
-  fi
+  __hermetic_fetch
   __hermetic_script=${__hermetic_call[0]}
   __hermetic_change_directory "${__hermetic_call[1]}"
   __hermetic_directory=${__hermetic_call[2]}
@@ -93,27 +90,30 @@ __hermetic_load() {
   __hermetic_args=("${__hermetic_call[@]:4+__hermetic_count}")
   case $__hermetic_mode in
     interactive) PS1='\[\e[1m\]\w\[\e[0m\] \$ ' ;&
-    terminal | lines) __hermetic_dump 1<>"$__hermetic_at.state" ;;
+    terminal | lines) __hermetic_tell_state ;;
   esac
 }
 
 __hermetic_return() { builtin return "$1"; }
 
 shopt -s expand_aliases
-[[ $__hermetic_mode == base ]] && __hermetic_dump 1<>"$__hermetic_at.state"
+[[ $__hermetic_mode == base ]] && __hermetic_tell_state
 # Once the session is restored, its aliases and functions may have the names of builtins: a backslash keeps aliases away, and
 # `builtin` functions. The functions above were read before there were any aliases.
-[[ -e $__hermetic_at.restore ]] && . "$__hermetic_at.restore"
+# At the top level, because what is declared in a function is gone after it.
+eval "$__hermetic_restore"
 __hermetic_meet
-[[ ${__hermetic_go-} == delta ]] && \builtin . "$__hermetic_at.delta"
+\builtin eval "$__hermetic_update"
 __hermetic_load
 \builtin set -- "${__hermetic_args[@]}"
-\builtin unset -v __hermetic_args __hermetic_go __hermetic_fields
+\builtin unset -v __hermetic_args __hermetic_restore __hermetic_update
+# Bash writes a state line by line, these functions too as long as they are there.
+\builtin unset -f __hermetic_meet __hermetic_wait __hermetic_fetch __hermetic_receive __hermetic_load __hermetic_change_directory
 
 \builtin trap '{
   __hermetic_status=$?
   \builtin trap - DEBUG ERR RETURN
   \builtin set +exuv +o posix
-  __hermetic_report "$__hermetic_status" 1<>"$__hermetic_at.end"
+  __hermetic_report "$__hermetic_status"
 } >/dev/null 2>&1
 [[ -z $__hermetic_on_exit ]] || { __hermetic_return "$__hermetic_status"; \builtin eval -- "$__hermetic_on_exit"; }' EXIT

@@ -6,7 +6,8 @@ import type { BackendContext } from '../context.ts';
 import { attachToForker } from '../forked-sandbox.ts';
 import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
-import { forkerCommand, guestVersion, makeRunDirectory } from '../shell/run-directory.ts';
+import { guestVersion } from '../shell/guest-scripts.ts';
+import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { type ContainerBody, containerBody, runDirectoryInside, workspaceInside } from './container.ts';
@@ -110,7 +111,7 @@ class DockerBackend implements Backend {
     try {
       return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, spec, listener, signal));
     } catch (error) {
-      if (isNew) await removeTree(spec.directory);
+      if (isNew) await this.#removeFiles(engine, spec.directory, spec.image);
       throw error;
     }
   }
@@ -199,7 +200,7 @@ class DockerBackend implements Backend {
       ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
       engine.info({ signal }),
       resolveMounts(spec.mounts, engine.address),
-      guestVersion(),
+      guestVersion('forker', 'pipedShell'),
     ]);
     const { diskMb } = spec.limits;
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };

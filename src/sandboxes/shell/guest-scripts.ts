@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+const guestDirectory = fileURLToPath(new URL('../../../guest/', import.meta.url));
+
+/** What runs inside a sandbox, and the files it is made of. Nobody inside has to find a second one. */
+const parts = {
+  forker: ['processes', 'room', 'become', 'forker'],
+  pipedShell: ['pipes', 'shell'],
+} as const;
+
+export type GuestScript = keyof typeof parts;
+
+/** Bash source, without comments. */
+export async function guestScript(name: GuestScript): Promise<string> {
+  const texts = await Promise.all(parts[name].map((part) => readFile(`${guestDirectory}${part}.bash`, 'utf8')));
+  return texts.join('').replace(/^ *(?:#.*)?\n/gm, '');
+}
+
+/** Changes when what runs in a sandbox already would no longer understand us. */
+export async function guestVersion(...names: GuestScript[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const name of names) hash.update(await guestScript(name));
+  return hash.digest('hex').slice(0, 12);
+}
