@@ -20,6 +20,10 @@ export const errorCodes = {
   'file/no-file': 'There is no file at this path in the sandbox.',
   'file/is-directory': 'The path is a directory.',
   'file/failed': 'The file could not be read or written inside the sandbox.',
+  'store/newer': 'The state database was written by a newer version. It was left as it is.',
+  'store/corrupt': 'The state database is damaged, or the file is something else. It was left as it is.',
+  'store/busy': 'Another process held the state database for too long.',
+  'store/failed': 'The state database cannot be opened, read or written: no space, no permission, or a fault of the disk.',
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
