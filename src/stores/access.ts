@@ -1,0 +1,10 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+
+/** How queries reach a database. Failures arrive as a `HermeticError`; waiting for another process happens in here. */
+export interface Access {
+  /** For one statement. May do the work again, but only after an attempt that changed nothing. */
+  run<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  /** For several statements that hold together: nobody else writes in between. May do the work again, like `run`. */
+  transaction<T>(work: (db: Transaction<Tables>) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,80 @@
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { Kysely, type SqliteDatabase, SqliteDialect, SqliteDriver } from 'kysely';
+import type { Tables } from '../schema.ts';
+
+export interface ConnectOptions {
+  readOnly?: boolean;
+}
+
+/** SQLite waits on the one thread there is, so it waits shortly; `patiently` does the rest. */
+const lockWaitMs = 100;
+
+/** A connection to a file that exists. */
+export function connect(path: string, { readOnly = false }: ConnectOptions = {}): DatabaseSync {
+  const location = pathToFileURL(path);
+  // Without a mode SQLite would make an empty database where there is none.
+  location.searchParams.set('mode', readOnly ? 'ro' : 'rw');
+  const database = new DatabaseSync(location, { readOnly, timeout: lockWaitMs, enableForeignKeyConstraints: true, defensive: true });
+  database.exec('pragma synchronous = full');
+  return database;
+}
+
+/** The query layer over a connection. */
+export function queries(database: DatabaseSync): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+}
+
+export function pragma(database: DatabaseSync, name: string): unknown {
+  return Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0];
+}
+
+class NodeSqliteDialect extends SqliteDialect {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    super({ database: asKyselyExpects(database) });
+    this.#database = database;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new ImmediateDriver(this.#database);
+  }
+}
+
+type Connection = Parameters<SqliteDriver['beginTransaction']>[0];
+
+class ImmediateDriver extends SqliteDriver {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    super({ database: asKyselyExpects(database) });
+    this.#database = database;
+  }
+
+  /** A transaction that reads first and then finds out that another process has written would fail however long it waited. */
+  override async beginTransaction(_connection: Connection): Promise<void> {
+    this.#database.exec('begin immediate');
+  }
+
+  /** Some failures, such as a full disk, have rolled back already; complaining about that would hide them. */
+  override async rollbackTransaction(connection: Connection): Promise<void> {
+    if (this.#database.isTransaction) await super.rollbackTransaction(connection);
+  }
+}
+
+function asKyselyExpects(database: DatabaseSync): SqliteDatabase {
+  return {
+    close: () => database.close(),
+    prepare(text) {
+      const statement = database.prepare(text);
+      const values = (parameters: readonly unknown[]) => parameters as never[];
+      return {
+        reader: statement.columns().length > 0,
+        all: (parameters) => statement.all(...values(parameters)),
+        run: (parameters) => statement.run(...values(parameters)),
+        iterate: (parameters) => statement.iterate(...values(parameters)),
+      };
+    },
+  };
+}

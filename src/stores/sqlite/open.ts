@@ -1,0 +1,43 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import type { Store } from '../../core/store.ts';
+import { SqlProofLedger } from '../proof-ledger.ts';
+import { SqlSandboxLedger } from '../sandbox-ledger.ts';
+import { SqliteAccess } from './access.ts';
+import { connect, pragma, queries } from './connection.ts';
+import { create } from './create.ts';
+import { failed, patiently } from './failures.ts';
+import { makePrivate, prepareDirectory } from './files.ts';
+import { inspect, latestVersion, versionOf } from './inspect.ts';
+import { migrate } from './migrate.ts';
+
+const openPatienceMs = 5_000;
+/** Another process may be writing a backup and migrating. */
+const migrationPatienceMs = 60_000;
+
+export async function openSqliteStore(path: string): Promise<Store> {
+  await patiently(path, openPatienceMs, async () => {
+    prepareDirectory(path);
+    if (!existsSync(path)) await create(path);
+    accessSync(path, constants.R_OK | constants.W_OK);
+    makePrivate(path);
+    inspect(path);
+  });
+  const access = await connected(path);
+  return { sandboxes: new SqlSandboxLedger(access), proofs: new SqlProofLedger(access), close: () => access.close() };
+}
+
+async function connected(path: string): Promise<SqliteAccess> {
+  const database = await patiently(path, openPatienceMs, () => connect(path));
+  const db = queries(database);
+  try {
+    await patiently(path, openPatienceMs, () => {
+      if (pragma(database, 'journal_mode') === 'wal' || pragma(database, 'journal_mode = wal') === 'wal') return;
+      throw failed(path, 'is on a file system that several processes cannot share', 'Move it to a local one.');
+    });
+    await patiently(path, migrationPatienceMs, () => (versionOf(database) === latestVersion ? undefined : migrate(path, database, db)));
+    return new SqliteAccess(path, database, db);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
