@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SandboxBeginning, Store } from '../../src/core/store.ts';
+
+/** Where one store can be; every opening of a place reaches the same one. A new place has none yet. */
+export interface StorePlace {
+  open(): Promise<Store>;
+}
+
+const key = { backend: 'docker', name: '4f2a' };
+const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000);
+
+function beginning(changes: Partial<SandboxBeginning> = {}): SandboxBeginning {
+  return {
+    ...key,
+    session: ['cli', 'default'],
+    image: 'debian:12',
+    specHash: 'first',
+    directory: '/home/sandboxes/docker/4f2a',
+    persistent: true,
+    createdAt: at(0),
+    owner: 'one',
+    leaseUntil: at(60),
+    ...changes,
+  };
+}
+
+/** Every promise of `src/core/store.ts`, for any database. */
+export function storeContract(newPlace: () => StorePlace): void {
+  let place: StorePlace;
+  let store: Store;
+  const opened: Store[] = [];
+
+  async function open(): Promise<Store> {
+    const another = await place.open();
+    opened.push(another);
+    return another;
+  }
+
+  beforeEach(async () => {
+    place = newPlace();
+    store = await open();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((one) => one.close()));
+  });
+
+  describe('the sandbox ledger', () => {
+    it('knows a sandbox from the moment it is begun, also when it is opened again', async () => {
+      const session = ['telegram', 'a"b\u0000\n\ud800', '', '😀'];
+      await store.sandboxes.begin(beginning({ session }));
+      await store.close();
+      const again = await open();
+      expect(await again.sandboxes.find(key)).toStrictEqual({ ...beginning({ session }), lastUsedAt: at(0), state: 'opening' });
+    });
+
+    it('keeps what is absent absent', async () => {
+      await store.sandboxes.begin(beginning({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false }));
+      const found = await store.sandboxes.find(key);
+      expect(found).toMatchObject({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false });
+    });
+
+    it('begins an entry again without losing since when it exists, what was last opened, or that files are kept', async () => {
+      await store.sandboxes.begin(beginning());
+      await store.sandboxes.closed(key, at(10));
+      const changes = { image: 'debian:13', specHash: 'second', createdAt: at(20), owner: 'two', leaseUntil: at(80), persistent: false };
+      await store.sandboxes.begin(beginning(changes));
+      expect(await store.sandboxes.find(key)).toStrictEqual({
+        ...beginning(),
+        image: 'debian:13',
+        owner: 'two',
+        leaseUntil: at(80),
+        lastUsedAt: at(20),
+        state: 'opening',
+      });
+      expect(await store.sandboxes.list()).toHaveLength(1);
+    });
+
+    it('does not shorten the lease of somebody else by beginning or opening', async () => {
+      await store.sandboxes.begin(beginning({ leaseUntil: at(100) }));
+      await store.sandboxes.begin(beginning({ leaseUntil: undefined }));
+      expect((await store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
+      await store.sandboxes.begin(beginning({ leaseUntil: at(50) }));
+      await store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(60) });
+      expect((await store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
+    });
+
+    it('tells entries of the same name on two backends apart', async () => {
+      await store.sandboxes.begin(beginning());
+      await store.sandboxes.begin(beginning({ backend: 'bubblewrap' }));
+      await store.sandboxes.forget(key);
+      expect((await store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap']);
+    });
+
+    it('records what was opened, by whom and until when', async () => {
+      await store.sandboxes.begin(beginning());
+      await store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(90) });
+      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'open', specHash: 'second', owner: 'two', leaseUntil: at(90) });
+    });
+
+    it('refuses to open what was never begun', async () => {
+      const opening = store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      await expect(opening).rejects.toMatchObject({ code: 'sandbox/not-found' });
+      expect(await store.sandboxes.list()).toEqual([]);
+    });
+
+    it('moves use and lease forward and never back', async () => {
+      await store.sandboxes.begin(beginning({ leaseUntil: undefined }));
+      await store.sandboxes.used(key, at(30), at(90));
+      await store.sandboxes.used(key, at(20), at(80));
+      expect(await store.sandboxes.find(key)).toMatchObject({ lastUsedAt: at(30), leaseUntil: at(90), createdAt: at(0) });
+    });
+
+    it('frees a closed sandbox and keeps its entry', async () => {
+      await store.sandboxes.begin(beginning());
+      await store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      await store.sandboxes.closed(key, at(40));
+      const closed = { state: 'closed', owner: undefined, leaseUntil: undefined, lastUsedAt: at(40) };
+      expect(await store.sandboxes.find(key)).toMatchObject(closed);
+    });
+
+    it('does not close for one process what another has taken over', async () => {
+      await store.sandboxes.begin(beginning());
+      await store.sandboxes.opened(key, { specHash: 'first', owner: 'two', leaseUntil: at(60) });
+      await store.sandboxes.closed(key, at(40), 'one');
+      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'open', owner: 'two', leaseUntil: at(60) });
+      await store.sandboxes.closed(key, at(40), 'two');
+      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
+    });
+
+    it('lets use, closing and forgetting of what is unknown pass', async () => {
+      await store.sandboxes.used(key, at(1), at(2));
+      await store.sandboxes.closed(key, at(1));
+      await store.sandboxes.forget(key);
+      expect(await store.sandboxes.find(key)).toBeUndefined();
+      expect(await store.sandboxes.list()).toEqual([]);
+    });
+
+    it('lists the oldest first and only what is asked for', async () => {
+      await store.sandboxes.begin(beginning({ name: 'c', createdAt: at(3) }));
+      await store.sandboxes.begin(beginning({ name: 'a', createdAt: at(2) }));
+      await store.sandboxes.begin(beginning({ name: 'b', createdAt: at(1), backend: 'bubblewrap' }));
+      await store.sandboxes.closed({ ...key, name: 'a' }, at(9));
+      const names = async (...filter: Parameters<Store['sandboxes']['list']>) =>
+        (await store.sandboxes.list(...filter)).map(({ name }) => name);
+      expect(await names()).toEqual(['b', 'a', 'c']);
+      expect(await names({ backend: 'docker' })).toEqual(['a', 'c']);
+      expect(await names({ state: 'closed' })).toEqual(['a']);
+      expect(await names({ usedBefore: at(9) })).toEqual(['b', 'c']);
+      expect(await names({ usedBefore: at(3), backend: 'docker' })).toEqual([]);
+    });
+  });
+
+  describe('the proof ledger', () => {
+    const proof = { backend: 'docker', specHash: 'first', provenAt: at(0), held: true, lines: [{ tried: 'read /etc/shadow', held: true }] };
+
+    it('gives back the latest proof of a spec, whatever the order of recording', async () => {
+      await store.proofs.record({ ...proof, provenAt: at(5), held: false });
+      await store.proofs.record(proof);
+      await store.proofs.record({ ...proof, provenAt: at(9), specHash: 'second' });
+      await store.proofs.record({ ...proof, provenAt: at(9), backend: 'bubblewrap' });
+      expect(await store.proofs.latest('docker', 'first')).toStrictEqual({ ...proof, provenAt: at(5), held: false });
+      expect(await store.proofs.latest('docker', 'third')).toBeUndefined();
+    });
+
+    it('keeps any lines that JSON can say', async () => {
+      for (const [second, lines] of [null, 'text', { nested: [1, { deep: true }] }].entries()) {
+        await store.proofs.record({ ...proof, provenAt: at(second), lines });
+        expect((await store.proofs.latest('docker', 'first'))?.lines).toEqual(lines);
+      }
+    });
+
+    it('replaces a proof of the same moment', async () => {
+      await store.proofs.record(proof);
+      await store.proofs.record({ ...proof, held: false, lines: [] });
+      expect(await store.proofs.list()).toEqual([{ ...proof, held: false, lines: [] }]);
+    });
+
+    it('keeps ten of each spec and lists the newest first', async () => {
+      await store.proofs.record({ ...proof, specHash: 'second', provenAt: at(100) });
+      for (let second = 0; second < 13; second++) await store.proofs.record({ ...proof, provenAt: at(second) });
+      const times = (await store.proofs.list()).map(({ provenAt }) => (provenAt.getTime() - at(0).getTime()) / 1000);
+      expect(times).toEqual([100, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+    });
+  });
+
+  describe('several at once', () => {
+    it('lose nothing within one process', async () => {
+      const names = Array.from({ length: 40 }, (_, index) => `sandbox-${index}`);
+      const proof = { backend: 'docker', specHash: 'first', held: true, lines: [] };
+      await Promise.all(
+        names.flatMap((name, index) => [
+          store.sandboxes.begin(beginning({ name })),
+          store.sandboxes.used({ ...key, name }, at(99), at(99)),
+          store.proofs.record({ ...proof, specHash: name, provenAt: at(index) }),
+        ]),
+      );
+      expect(await store.sandboxes.list()).toHaveLength(names.length);
+      expect(await store.sandboxes.list({ usedBefore: at(99) })).toEqual([]);
+      expect(await store.proofs.list()).toHaveLength(names.length);
+    });
+
+    it('see what the other has done as soon as it resolves', async () => {
+      const other = await open();
+      await store.sandboxes.begin(beginning());
+      expect(await other.sandboxes.find(key)).toMatchObject({ state: 'opening' });
+      await other.sandboxes.closed(key, at(5));
+      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
+    });
+  });
+
+  it('closes after what is under way, and then refuses', async () => {
+    const writing = store.sandboxes.begin(beginning());
+    await store.close();
+    await writing;
+    await expect(store.sandboxes.list()).rejects.toThrow(/closed/);
+    await store.close();
+    expect(await (await open()).sandboxes.list()).toHaveLength(1);
+  });
+}
