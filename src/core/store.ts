@@ -69,7 +69,7 @@ export interface SandboxLedger {
 }
 
 /** What was tried from inside a sandbox of this spec, and whether it held. */
-export interface Proof {
+export interface ProofEntry {
   backend: string;
   specHash: string;
   provenAt: Date;
@@ -80,8 +80,8 @@ export interface Proof {
 
 export interface ProofLedger {
   /** Keeps the latest ten of each spec. */
-  record(proof: Proof): Promise<void>;
-  latest(backend: string, specHash: string): Promise<Proof | undefined>;
+  record(proof: ProofEntry): Promise<void>;
+  latest(backend: string, specHash: string): Promise<ProofEntry | undefined>;
   /** The newest first. */
-  list(): Promise<Proof[]>;
+  list(): Promise<ProofEntry[]>;
 }

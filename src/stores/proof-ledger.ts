@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Proof, ProofLedger } from '../core/store.ts';
+import type { ProofEntry, ProofLedger } from '../core/store.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './schema.ts';
 
@@ -12,7 +12,7 @@ export class SqlProofLedger implements ProofLedger {
     this.#access = access;
   }
 
-  async record({ backend, specHash, provenAt, held, lines }: Proof): Promise<void> {
+  async record({ backend, specHash, provenAt, held, lines }: ProofEntry): Promise<void> {
     const result = { held: Number(held), lines: JSON.stringify(lines) ?? 'null' };
     await this.#access.transaction(async (db) => {
       await db
@@ -37,7 +37,7 @@ export class SqlProofLedger implements ProofLedger {
     });
   }
 
-  async latest(backend: string, specHash: string): Promise<Proof | undefined> {
+  async latest(backend: string, specHash: string): Promise<ProofEntry | undefined> {
     const row = await this.#access.run((db) =>
       db
         .selectFrom('proofs')
@@ -51,7 +51,7 @@ export class SqlProofLedger implements ProofLedger {
     return row && proofOf(row);
   }
 
-  async list(): Promise<Proof[]> {
+  async list(): Promise<ProofEntry[]> {
     const rows = await this.#access.run((db) =>
       db.selectFrom('proofs').selectAll().orderBy('proven_at', 'desc').orderBy('backend').orderBy('spec_hash').execute(),
     );
@@ -59,7 +59,7 @@ export class SqlProofLedger implements ProofLedger {
   }
 }
 
-function proofOf(row: Selectable<Tables['proofs']>): Proof {
+function proofOf(row: Selectable<Tables['proofs']>): ProofEntry {
   return {
     backend: row.backend,
     specHash: row.spec_hash,
