@@ -74,7 +74,7 @@ while :; do
         read -r _ <"$run/$attachment/alive"
         printf 'detached %s\n' "$attachment" >&"$control"
       ) &
-      printf 'hello\n' 1<>"$run/$attachment/events"
+      printf '\nhello\n' 1<>"$run/$attachment/events"
       ;;
     detached)
       for mark in "${!attachment_of[@]}"; do
@@ -101,7 +101,7 @@ while :; do
         for pid in "${found[@]}"; do signal "$b" "$pid"; done
       fi
       members "$a"
-      printf 'killed %s %d\n' "$c" "${#found[@]}" 1<>"$run/$attachment/events"
+      printf '\nkilled %s %d\n' "$c" "${#found[@]}" 1<>"$run/$attachment/events"
       ;;
     stop)
       for attachment in "${!base_of[@]}"; do kill_all "${base_of[$attachment]}$any"; done

@@ -18,21 +18,30 @@ export interface Forker {
   destroy(): Promise<void>;
 }
 
+/** How long a forker that runs may take to bring up the first shell. */
+const patienceMs = 20_000;
+
 /** A sandbox whose shells are started by a forker. When this throws, the forker has been ended. */
 export async function attachToForker(forker: Forker, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {
   let attachment: Attachment | undefined;
-  // Waiting pipes do not keep the program running; an opening sandbox must.
-  const hold = setInterval(() => undefined, 60_000);
-  try {
+  const open = async (): Promise<OpenSandbox> => {
     attachment = await Attachment.open(forker.runDirectory, forker.ended, signal);
     const session = await ShellSession.open({ spawner: attachment, store, workdir: forker.workdir, endSandbox: () => forker.end() });
     return new ForkedSandbox(forker, attachment, session);
+  };
+  // Security: what is still there of an earlier command may keep the forker of a durable sandbox from ever answering.
+  const instead = Promise.withResolvers<never>();
+  // Waiting pipes do not keep the program running; this does.
+  const timer = setTimeout(() => instead.reject(new Error(`no shell came up in ${patienceMs / 1000} s`)), patienceMs);
+  signal?.addEventListener('abort', () => instead.reject(signal.reason), { once: true });
+  try {
+    return await Promise.race([open(), instead.promise]);
   } catch (error) {
     attachment?.close();
     await forker.end();
     throw error;
   } finally {
-    clearInterval(hold);
+    clearTimeout(timer);
   }
 }
 

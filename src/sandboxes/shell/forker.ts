@@ -1,16 +1,18 @@
 import { randomInt } from 'node:crypto';
 import { closeSync, rmSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
 import type { KillSignal } from '../../core/sandbox.ts';
 import { attachmentName } from './attachments.ts';
 import type { EndRecord } from './end-channel.ts';
-import { makePipes, makePipesNow, openForReading, openForWriting } from './named-pipes.ts';
+import { EventChannel } from './event-channel.ts';
+import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
 import { PipedShell, pipeSuffixes } from './piped-shell.ts';
 import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
 
 const batch = 24;
+const helloPatienceMs = 20_000;
 const killPatienceMs = 8_000;
 
 /**
@@ -23,11 +25,8 @@ export class Attachment implements Spawner {
   readonly #name: string;
   readonly #control: number;
   readonly #alive: number;
-  /** Held so that the pipe does not end when the forker has written to it and closed it. */
-  readonly #eventsWriter: number;
-  readonly #events: Socket;
+  readonly #events: EventChannel;
   readonly #base = randomInt(10_000_000, 99_999_999);
-  readonly #waiting = new Map<string, (text: string) => void>();
   readonly #shells = new Set<(reason: string) => void>();
   /** Pipes that exist and were never used, by number. */
   readonly #numbers: number[] = [];
@@ -62,15 +61,7 @@ export class Attachment implements Spawner {
     this.#name = name;
     this.#control = openForWriting(join(runDirectory, 'control'));
     this.#alive = openForWriting(join(directory, 'alive'));
-    this.#eventsWriter = openForWriting(join(directory, 'events'));
-    this.#events = openForReading(join(directory, 'events')).socket;
-    let text = '';
-    this.#events.on('data', (chunk: Buffer) => {
-      const parts = (text + chunk.toString('latin1')).split('\n');
-      text = (parts.pop() ?? '').slice(-1000);
-      for (const line of parts) this.#heard(line);
-    });
-    this.#events.on('error', () => this.#events.destroy());
+    this.#events = new EventChannel(join(directory, 'events'));
     this.ended = ended.then((reason) => {
       for (const lost of this.#shells) lost(reason);
       return reason;
@@ -78,30 +69,36 @@ export class Attachment implements Spawner {
   }
 
   async #hello(signal: AbortSignal | undefined): Promise<void> {
-    const answered = this.#ask('hello', `attach ${this.#name} ${this.#base}`);
     const aborted = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
-    const over = this.ended.then((reason) => Promise.reject(new Error(reason)));
-    over.catch(() => undefined);
     signal?.throwIfAborted();
-    await Promise.race([Promise.all([answered, this.#makeMore()]), over, aborted]);
+    const answered = this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs);
+    await Promise.race([Promise.all([answered, this.#makeMore()]), aborted]);
   }
 
-  #ask(answer: string, request: string): Promise<string> {
-    return new Promise((resolve) => {
-      this.#waiting.set(answer, resolve);
+  /** Rejects when the answer does not come in time, or the sandbox ends before it. */
+  async #ask(answer: string, request: string, patienceMs: number): Promise<string> {
+    const instead = Promise.withResolvers<never>();
+    const timer = setTimeout(() => instead.reject(new Error('its forker does not answer')), patienceMs);
+    void this.ended.then((reason) => instead.reject(new Error(reason)));
+    instead.promise.catch(() => undefined);
+    try {
+      const answered = this.#events.expect(answer);
       this.#tell(request);
-    });
+      return await Promise.race([answered, instead.promise]);
+    } finally {
+      clearTimeout(timer);
+      this.#events.forget(answer);
+    }
   }
 
-  #heard(line: string): void {
-    const [word, sequence, rest = ''] = line.split(' ');
-    const key = word === 'killed' ? `killed ${sequence}` : line;
-    this.#waiting.get(key)?.(rest);
-    this.#waiting.delete(key);
-  }
-
+  /** Security: throws instead of waiting when the pipe is full, as it is when somebody inside fills it or the forker does not read. */
   #tell(line: string): void {
-    if (!this.#closed) writeSync(this.#control, `${line}\n`);
+    if (this.#closed) return;
+    try {
+      writeSync(this.#control, `${line}\n`);
+    } catch (cause) {
+      throw new HermeticError('sandbox/lost', 'The sandbox does not take requests any more.', { cause });
+    }
   }
 
   #makeMore(): Promise<void> {
@@ -138,27 +135,29 @@ export class Attachment implements Spawner {
     });
     this.#shells.add(shell.lost);
     const { rows, columns } = request.terminal ?? { rows: 24, columns: 80 };
-    this.#tell(`spawn ${this.#name} ${number} ${mark} ${request.mode} ${rows} ${columns}`);
+    try {
+      this.#tell(`spawn ${this.#name} ${number} ${mark} ${request.mode} ${rows} ${columns}`);
+    } catch (error) {
+      shell.release();
+      throw error;
+    }
     return shell;
   }
 
   async #kill(mark: string, signal: KillSignal): Promise<void> {
     const sequence = ++this.#sequence;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve('late'), killPatienceMs);
-    });
     const over = this.ended.then(() => '0');
-    const left = await Promise.race([this.#ask(`killed ${sequence}`, `kill ${this.#name} ${mark} ${signal} ${sequence}`), late, over]);
-    clearTimeout(timer);
-    if (signal === 'KILL' && left !== '0') throw new Error(left === 'late' ? 'the forker does not answer' : `${left} processes survived`);
+    const answered = this.#ask(`killed ${sequence}`, `kill ${this.#name} ${mark} ${signal} ${sequence}`, killPatienceMs);
+    // Only who must be dead must be known to have got the signal.
+    const left = await Promise.race([over, signal === 'KILL' ? answered : answered.catch(() => '0')]);
+    if (signal === 'KILL' && left !== '0') throw new Error(`${left} processes survived`);
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#events.destroy();
-    for (const descriptor of [this.#eventsWriter, this.#alive, this.#control]) closeSync(descriptor);
+    this.#events.close();
+    for (const descriptor of [this.#alive, this.#control]) closeSync(descriptor);
     // Pipes may be in the making; without their directory that ends.
     rmSync(this.#directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
   }

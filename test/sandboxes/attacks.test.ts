@@ -1,0 +1,9 @@
+import { describe } from 'vitest';
+import { describeBackend } from '../engines.ts';
+import { pipeAttacks } from './attacks/pipes.ts';
+
+for (const kind of ['bubblewrap', 'docker']) {
+  await describeBackend(kind, (engine) => {
+    describe('the pipes', () => pipeAttacks(engine));
+  });
+}

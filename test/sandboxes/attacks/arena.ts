@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { ExecRequest, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
+import { collect, type Result } from '../../contracts/sandbox/bench.ts';
+import type { TestEngine } from '../../engines.ts';
+
+/** Whatever an attack does, it does it with so much and no more. */
+const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
+
+const mostStallMs = 1_500;
+const mostGrowthMb = 400;
+
+/** Sandboxes that belong to an attacker, and one beside them that must not notice. */
+export interface Arena {
+  /** A sandbox nobody has attacked yet. */
+  open(wishes?: Partial<SandboxSpec>): Promise<OpenSandbox>;
+  /**
+   * Lets the attack happen, and proves that meanwhile the host went on working: its clock ticked, its memory stayed small and another
+   * sandbox answered.
+   */
+  withstand<T>(attack: () => Promise<T>): Promise<T>;
+}
+
+export function useArena(engine: TestEngine): Arena {
+  let bystander: OpenSandbox | undefined;
+  const open: Arena['open'] = (wishes) => engine.open(engine.spec({ limits, ...wishes }));
+  beforeAll(async () => {
+    bystander = await open();
+  });
+  afterAll(() => bystander?.destroy());
+
+  return {
+    open,
+    withstand: async (attack) => {
+      const answers: string[] = [];
+      let isOver = false;
+      const asking = (async () => {
+        while (!isOver) answers.push((await command(bystander, 'echo unharmed; sleep 0.1')).stdout);
+      })();
+      const watch = watchHost();
+      try {
+        return await attack();
+      } finally {
+        isOver = true;
+        await asking;
+        const { longestStallMs, growthMb } = watch.stop();
+        expect(new Set(answers)).toEqual(new Set(['unharmed\n']));
+        expect(longestStallMs, 'milliseconds without a tick').toBeLessThan(mostStallMs);
+        expect(growthMb, 'megabytes more than before').toBeLessThan(mostGrowthMb);
+      }
+    },
+  };
+}
+
+export async function command(sandbox: OpenSandbox | undefined, text: string, options?: Omit<ExecRequest, 'command'>): Promise<Result> {
+  if (!sandbox) throw new Error('the sandbox is not open yet');
+  return await collect(await sandbox.exec({ ...options, command: text }));
+}
+
+/** The sandbox works as if nothing had been, or says that it is lost; it does not hang and it does not pretend. */
+export async function worksOrIsLost(sandbox: OpenSandbox): Promise<void> {
+  // The shell that waited during the attack may have been spoilt.
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await command(sandbox, 'echo "$((6 * 7))"').catch((error: unknown) => error);
+    if (outcome instanceof Error) return expect(outcome).toMatchObject({ code: 'sandbox/lost' });
+    const { stdout, exit } = outcome as Result;
+    if (stdout === '42\n') return expect(exit).toEqual({ kind: 'exited', code: 0 });
+    if (attempt === 4) return expect(exit).toMatchObject({ kind: 'lost' });
+  }
+}
+
+function watchHost() {
+  const before = process.memoryUsage.rss();
+  let last = performance.now();
+  let longestStallMs = 0;
+  let most = before;
+  const tick = (): void => {
+    const now = performance.now();
+    longestStallMs = Math.max(longestStallMs, now - last);
+    most = Math.max(most, process.memoryUsage.rss());
+    last = now;
+  };
+  const timer = setInterval(tick, 10);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      tick();
+      return { longestStallMs, growthMb: (most - before) / 1024 / 1024 };
+    },
+  };
+}
