@@ -3,6 +3,8 @@ import { collectYoungGarbage } from '../../lib/minor-collection.ts';
 import type { OutputPipe } from './spawner.ts';
 
 const mostQueuedBytes = 256 * 1024;
+/** What a chunk costs however small it is, so that many small ones are not worth more than a few large ones. */
+const leastCost = 1024;
 const bytesBetweenCollections = 8 * 1024 * 1024;
 
 /** Merges two pipes in order of arrival, and stops reading them while nobody takes what was read. */
@@ -29,7 +31,7 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
   #push(stream: OutputChunk['stream'], data: Buffer): void {
     if (this.#finished || data.length === 0) return;
     this.#queue.push({ stream, data });
-    this.#queuedBytes += data.length;
+    this.#queuedBytes += costOf(data);
     if (this.#queuedBytes > mostQueuedBytes && !this.#paused) {
       this.#paused = true;
       for (const [, pipe] of this.#pipes) pipe.stream.pause();
@@ -53,7 +55,7 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
     for (;;) {
       const chunk = this.#queue.shift();
       if (chunk) {
-        this.#queuedBytes -= chunk.data.length;
+        this.#queuedBytes -= costOf(chunk.data);
         this.#bytesSinceCollection += chunk.data.length;
         if (this.#bytesSinceCollection > bytesBetweenCollections) {
           this.#bytesSinceCollection = 0;
@@ -79,4 +81,8 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
     for (const [, pipe] of this.#pipes) pipe.stream.resume();
     return { done: true, value: undefined };
   }
+}
+
+function costOf(data: Buffer): number {
+  return Math.max(data.length, leastCost);
 }

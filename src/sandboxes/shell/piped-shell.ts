@@ -50,6 +50,7 @@ export class PipedShell implements Shell {
     this.#at = at;
     this.#owner = owner;
     if (request.restore) this.#writeFile('restore', request.restore);
+    if (request.call) this.#writeFile('call', fieldsOf(request.call).join(''));
     this.stdout = outputPipe(`${at}.out`);
     this.stderr = outputPipe(`${at}.err`);
     this.#input = openForWriting(`${at}.in`);
@@ -64,10 +65,7 @@ export class PipedShell implements Shell {
     });
     this.#end.on('end', () => this.lost('the shell ended without a word'));
     this.#end.on('error', (error) => this.lost(error.message));
-    if (request.call) {
-      this.#writeFile('call', fieldsOf(request.call).join(''));
-      this.#stay();
-    }
+    if (request.call) this.#stay();
   }
 
   /** A property, so that it can be kept in a set and called from there. */

@@ -149,7 +149,13 @@ export class ShellSession {
   #begin(waiting: Waiting, call: Order, request: ExecRequest, state: State): Execution {
     const execution = new Execution(waiting.shell, this.#owner(request, state), false);
     waiting.execution = execution;
-    waiting.shell.begin(this.#placed(call), restoreScript(changesBetween(waiting.restored, state), state));
+    try {
+      waiting.shell.begin(this.#placed(call), restoreScript(changesBetween(waiting.restored, state), state));
+    } catch (cause) {
+      // A sandbox can fill its shell's pipe, and the disk.
+      waiting.shell.release();
+      throw new HermeticError('sandbox/lost', `The command did not start: ${(cause as Error).message}.`, { cause });
+    }
     if (request.stdin !== 'open') waiting.shell.closeStdin();
     if (waiting.dead) execution.lost('the shell had ended');
     return execution;

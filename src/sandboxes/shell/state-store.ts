@@ -27,22 +27,35 @@ export function fileStateStore(path: string): StateStore {
   const refresh = (): Changes => {
     const stamp = stampOf(path);
     if (stamp !== seen) {
-      kept = stamp === '' ? new Map() : parse(readFileSync(path, 'utf8'));
+      kept = stamp === '' ? new Map() : readChanges(path);
       seen = stamp;
     }
     return kept;
   };
+  const write = (next: Changes): void => {
+    const temporary = `${path}.${process.pid}.new`;
+    try {
+      writeFileSync(temporary, JSON.stringify([...next].map(([key, text]) => [key, text ?? null])), { mode: 0o600 });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  };
   return {
     read: refresh,
     update: (merge) => {
-      withLock(`${path}.lock`, () => {
-        const next = merge(refresh());
-        const temporary = `${path}.${process.pid}.new`;
-        writeFileSync(temporary, JSON.stringify([...next].map(([key, text]) => [key, text ?? null])), { mode: 0o600 });
-        renameSync(temporary, path);
-        kept = next;
-        seen = stampOf(path);
-      });
+      try {
+        withLock(`${path}.lock`, () => {
+          const next = merge(refresh());
+          write(next);
+          kept = next;
+          seen = stampOf(path);
+        });
+      } catch {
+        // Security: a sandbox can fill the disk. The session goes on with what this process knows.
+        kept = merge(kept);
+      }
     },
   };
 }
@@ -54,13 +67,21 @@ function stampOf(path: string): string {
 }
 
 /** A damaged file is an empty one: a session then starts afresh instead of not at all. */
-function parse(text: string): Changes {
+function readChanges(path: string): Changes {
   try {
-    const entries = JSON.parse(text) as [string, string | null][];
-    return new Map(entries.map(([key, value]) => [key, value ?? undefined]));
+    const entries = JSON.parse(readFileSync(path, 'utf8')) as unknown[];
+    return new Map(entries.map(changeOf));
   } catch {
     return new Map();
   }
+}
+
+function changeOf(entry: unknown): [key: string, text: string | undefined] {
+  const [key, text] = entry as unknown[];
+  if (typeof key !== 'string' || !(text === null || typeof text === 'string') || `${key}${text}`.includes('\0')) {
+    throw new TypeError('no change of a state');
+  }
+  return [key, text ?? undefined];
 }
 
 /** Held for less than a millisecond; one that is older was left by a process that died. */
