@@ -19,17 +19,18 @@ export function writeProcess(runDirectory: string, pid: number): void {
 /** Tells a forker to end with everything it started, and kills the process that runs it after so long. Resolves when that is gone. */
 export async function endProcess(runDirectory: string, patienceMs: number): Promise<void> {
   const name = contentOf(join(runDirectory, 'process'));
-  const deadline = Date.now() + patienceMs;
-  if (patienceMs > 0 && isAlive(name)) tellForker(runDirectory, 'stop');
-  for (; isAlive(name); await sleep(5)) {
-    if (Date.now() >= deadline) process.kill(Number.parseInt(name, 10), 'SIGKILL');
-  }
-}
-
-function tellForker(runDirectory: string, request: string): void {
+  if (!isAlive(name)) return;
+  // Held until the end: what is written to a pipe that a starting forker has not opened yet would go when we close it.
   const control = openForWriting(join(runDirectory, 'control'));
-  writeSync(control, `${request}\n`);
-  closeSync(control);
+  try {
+    const deadline = Date.now() + patienceMs;
+    if (patienceMs > 0) writeSync(control, 'stop\n');
+    for (; isAlive(name); await sleep(5)) {
+      if (Date.now() >= deadline) process.kill(Number.parseInt(name, 10), 'SIGKILL');
+    }
+  } finally {
+    closeSync(control);
+  }
 }
 
 /** Directories in `runDirectory` of processes that still run, ours included. Those of dead ones are removed. */
