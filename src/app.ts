@@ -8,14 +8,18 @@ import { backendNames, parseVolume } from './config/schema.ts';
 import { HermeticError } from './core/errors.ts';
 import type { Backend, Mount, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
 import type { SessionKey } from './core/session.ts';
+import type { SandboxLedger, Store } from './core/store.ts';
 import { nearest } from './lib/nearest.ts';
 import { sandboxEnvironment } from './sandboxes/environment.ts';
 import { refuseUnhonoured } from './sandboxes/honour.ts';
 import { automaticKinds, backendDrivers } from './sandboxes/index.ts';
 import { checkedMounts } from './sandboxes/mount-sources.ts';
 import { offerings } from './sandboxes/offerings.ts';
+import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { sandboxName } from './sandboxes/sandbox-name.ts';
 import { type SandboxScope, sandboxParts } from './sandboxes/scope.ts';
+import { specFingerprint } from './sandboxes/spec-fingerprint.ts';
+import { openStore } from './stores/index.ts';
 
 export interface SandboxRequest {
   audience: Audience;
@@ -61,6 +65,7 @@ export class App {
   readonly #workingDirectory: string;
   #backends: ReadonlyMap<string, Backend> | undefined;
   #installation: string | undefined;
+  #store: Promise<Store> | undefined;
 
   constructor(loaded: LoadedConfig, workingDirectory: string) {
     this.loaded = loaded;
@@ -70,6 +75,20 @@ export class App {
   get installation(): string {
     this.#installation ??= installationId(this.loaded.home);
     return this.#installation;
+  }
+
+  /** Opened when it is first needed. */
+  store(): Promise<Store> {
+    this.#store ??= openStore(join(this.loaded.home, 'state.db')).catch((error: unknown) => {
+      this.#store = undefined;
+      throw error;
+    });
+    return this.#store;
+  }
+
+  /** Lets go of what this program holds beside sandboxes. */
+  async close(): Promise<void> {
+    await (await this.#store)?.close();
   }
 
   settings(audience: Audience): SandboxSettings {
@@ -117,12 +136,15 @@ export class App {
   async openSandbox(request: SandboxRequest, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
     const candidates = this.candidates(request.backend ?? this.settings(request.audience).backend);
     const failures: string[] = [];
+    const ledger = async (): Promise<SandboxLedger> => (await this.store()).sandboxes;
     for (const backend of candidates) {
       const wished = this.specFor(request, backend, listener);
       refuseUnhonoured(backend, wished);
       try {
         const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
-        const sandbox = await backend.open(spec, listener, signal);
+        const fingerprint = specFingerprint(this.installation, backend.kind, spec);
+        const recorded = { backend, spec, parts: request.parts, fingerprint, ledger: ledger() };
+        const sandbox = await openRecorded(recorded, listener, signal);
         if (failures.length > 0) listener.notice(`${failures.join(' ')} This session runs on ${backend.kind} instead.`);
         this.#tellOfOthers(backend, candidates, spec, listener);
         return { sandbox, backend, spec };

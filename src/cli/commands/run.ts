@@ -50,6 +50,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     return exitCodeOf(end, signalNumber);
   } finally {
     await sandbox.close();
+    await app.close();
     interrupt.stop();
   }
 }

@@ -49,8 +49,11 @@ export function sandboxCommand(io: CliIo): Command {
     .description('end the processes of a sandbox and remove its files')
     .option('--backend <name>', 'when the session has sandboxes on several')
     .action(async (session: string, { backend }: Options) => {
-      const found = await findOne(appOf(io), session, backend);
+      const app = appOf(io);
+      const found = await findOne(app, session, backend);
       await found.destroy();
+      await (await app.store()).sandboxes.forget({ backend: found.backend, name: found.name });
+      await app.close();
       io.stdout.write(`The ${found.backend} sandbox of ${found.session} is gone.\n`);
     });
 

@@ -23,6 +23,7 @@ export function shellCommand(io: CliIo): Command {
         io.setExitCode(await (atTerminal ? interactive(io, sandbox) : lines(io, sandbox, interrupt)));
       } finally {
         await sandbox.close();
+        await app.close();
         interrupt.stop();
       }
     });

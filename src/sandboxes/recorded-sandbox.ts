@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import type { Backend, ExecHandle, ExecRequest, OpenListener, OpenSandbox, SandboxSpec, TerminalSize } from '../core/sandbox.ts';
+import type { SandboxKey, SandboxLedger } from '../core/store.ts';
+import { pathsIn } from './sandbox-directory.ts';
+import { attachmentName } from './shell/attachments.ts';
+
+export interface RecordedOptions {
+  backend: Backend;
+  spec: SandboxSpec;
+  /** What its name is derived from. */
+  parts: readonly string[];
+  fingerprint: string;
+  /** May still be opening: a sandbox that is known already need not wait for it. */
+  ledger: Promise<SandboxLedger>;
+}
+
+const mostBetweenRenewalsMs = 60_000;
+
+/** Opens a sandbox that the ledger knew of before anything of it was made, and knows of until nothing of it is left. */
+export async function openRecorded(options: RecordedOptions, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+  const { backend, spec, parts, fingerprint } = options;
+  const { name, directory, image, persistent } = spec;
+  const owner = attachmentName();
+  const key = { backend: backend.kind, name };
+  const leaseUntil = (): Date => new Date(Date.now() + spec.idleSeconds * 1000);
+  const beginning = { ...key, session: parts, image, specHash: fingerprint, directory, persistent, createdAt: new Date(), owner };
+  const begun = options.ledger.then(async (ledger) => {
+    await ledger.begin({ ...beginning, leaseUntil: leaseUntil() });
+    return ledger;
+  });
+  begun.catch(() => undefined);
+  if (!existsSync(pathsIn(directory).record)) await begun;
+  let sandbox: OpenSandbox | undefined;
+  try {
+    sandbox = await backend.open(spec, listener, signal);
+    const ledger = await begun;
+    await ledger.opened(key, { specHash: fingerprint, owner, leaseUntil: leaseUntil() });
+    return new RecordedSandbox(sandbox, { ledger, key, owner, persistent, leaseUntil, idleMs: spec.idleSeconds * 1000 });
+  } catch (error) {
+    await sandbox?.close();
+    const ledger = await begun;
+    // What failed to open has left nothing behind, unless it was there before.
+    if (existsSync(pathsIn(directory).record)) await ledger.closed(key, new Date(), owner);
+    else await ledger.forget(key);
+    throw error;
+  }
+}
+
+interface Record {
+  ledger: SandboxLedger;
+  key: SandboxKey;
+  owner: string;
+  persistent: boolean;
+  leaseUntil(): Date;
+  idleMs: number;
+}
+
+class RecordedSandbox implements OpenSandbox {
+  readonly name: string;
+  readonly ended: Promise<string>;
+  readonly #sandbox: OpenSandbox;
+  readonly #record: Record;
+  readonly #renewal: NodeJS.Timeout;
+
+  constructor(sandbox: OpenSandbox, record: Record) {
+    this.name = sandbox.name;
+    this.ended = sandbox.ended;
+    this.#sandbox = sandbox;
+    this.#record = record;
+    const { ledger, key, leaseUntil, idleMs } = record;
+    const renew = (): void => void ledger.used(key, new Date(), leaseUntil()).catch(() => undefined);
+    this.#renewal = setInterval(renew, Math.min(idleMs / 3, mostBetweenRenewalsMs)).unref();
+  }
+
+  get cwd(): string {
+    return this.#sandbox.cwd;
+  }
+
+  exec(request: ExecRequest): Promise<ExecHandle> {
+    return this.#sandbox.exec(request);
+  }
+
+  shell(terminal?: TerminalSize): Promise<ExecHandle> {
+    return this.#sandbox.shell(terminal);
+  }
+
+  readFile(path: string): Promise<Buffer> {
+    return this.#sandbox.readFile(path);
+  }
+
+  writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    return this.#sandbox.writeFile(path, data);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#renewal);
+    await this.#sandbox.close();
+    const { ledger, key, owner, persistent } = this.#record;
+    if (persistent) await ledger.closed(key, new Date(), owner);
+    else await ledger.forget(key);
+  }
+
+  async destroy(): Promise<void> {
+    clearInterval(this.#renewal);
+    await this.#sandbox.destroy();
+    await this.#record.ledger.forget(this.#record.key);
+  }
+}
