@@ -26,7 +26,7 @@ export async function endProcess(runDirectory: string, patienceMs: number): Prom
     const deadline = Date.now() + patienceMs;
     if (patienceMs > 0) writeSync(control, 'stop\n');
     for (; isAlive(name); await sleep(5)) {
-      if (Date.now() >= deadline) process.kill(Number.parseInt(name, 10), 'SIGKILL');
+      if (Date.now() >= deadline) killIfThere(Number.parseInt(name, 10));
     }
   } finally {
     closeSync(control);
@@ -60,6 +60,14 @@ export async function withSandboxLock<T>(directory: string, signal: AbortSignal 
     }
   } finally {
     rmSync(own, { force: true });
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

@@ -116,6 +116,22 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
+  it('that two programs use at the same time shows each what the other did', async () => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    await output(sandbox, 'export MINE=1');
+    const client = await engine.startClient({
+      spec,
+      action: 'start',
+      commands: ['export THEIRS=$MINE; echo written >file; echo done', 'cat file'],
+    });
+    expect(client.answer).toEqual(['done\n', 'written\n']);
+    await until('its export is known here', async () => (await output(sandbox, 'cat file; echo "$MINE $THEIRS"')) === 'written\n1 1\n');
+    await client.kill();
+    expect(await output(sandbox, 'echo still here')).toBe('still here\n');
+    await sandbox.destroy();
+  });
+
   describe('that is listed', () => {
     it('is told with its session and whether it runs, and by no other installation', async () => {
       const spec = engine.spec({ session: 'chat "42"\nwith $lines' });
