@@ -87,6 +87,8 @@ export interface Remains {
   image: string | undefined;
   createdAt: Date;
   directory: string;
+  /** False for a container or the like that belongs to no session's files: left by a crash, and nobody will come back for it. */
+  hasFiles: boolean;
   /** Removes the sandbox, its processes and its directory. Does nothing when they are gone already. */
   destroy(): Promise<void>;
 }

@@ -81,6 +81,7 @@ export async function listTied(backendDirectory: string, endPatienceMs: number):
     const { run } = pathsIn(record.directory);
     return {
       ...record,
+      hasFiles: true,
       state: liveAttachments(run).length > 0 ? 'running' : 'stopped',
       destroy: async () => {
         await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { App } from '../../app.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Remains } from '../../core/sandbox.ts';
+import { diskBytes, findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
@@ -57,7 +56,46 @@ export function sandboxCommand(io: CliIo): Command {
       io.stdout.write(`The ${found.backend} sandbox of ${found.session} is gone.\n`);
     });
 
+  sandbox
+    .command('prune')
+    .description('remove what a crash left, and with --older-than what was not used for long')
+    .option(
+      '--older-than <time>',
+      'also the files of sessions unused for so long: 12h, 30d (default: gateway.sandbox_retention_days)',
+      duration,
+    )
+    .option('--dry-run', 'only show')
+    .action(async ({ olderThan, dryRun }: { olderThan?: number; dryRun?: boolean }) => {
+      const app = appOf(io);
+      const { sandboxes: ledger } = await app.store();
+      const age = olderThan ?? app.loaded.config.gateway.sandbox_retention_days * 86_400_000;
+      const unusedSince = age > 0 ? new Date(Date.now() - age) : undefined;
+      const options = { backends: app.backends.values(), ledger, unusedSince };
+      const leftovers = await findLeftovers(options);
+      const sizes = await Promise.all(leftovers.map(({ directory }) => diskBytes(directory)));
+      const rows = leftovers.map((one, index) => [printable(one.session), one.backend, megabytes(sizes[index] ?? 0), one.why]);
+      if (!dryRun) await sweep({ ...options, backends: app.backends.values() });
+      await app.close();
+      const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
+      if (leftovers.length > 0) io.stdout.write(table([['SESSION', 'BACKEND', 'SIZE', 'WHY'], ...rows]));
+      io.stdout.write(
+        `${leftovers.length} ${dryRun ? 'would be' : 'were'} removed, ${megabytes(total)} ${dryRun ? 'to free' : 'freed'}.\n`,
+      );
+    });
+
   return sandbox;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
+const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function duration(text: string): number {
+  const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
+  if (amount === undefined) throw new InvalidArgumentError('A number with m, h or d is needed, such as 30d.');
+  return Number(amount) * (units[unit] ?? 0);
 }
 
 async function findAll(app: App, only: string | undefined): Promise<Found[]> {
@@ -94,10 +132,4 @@ function row(found: Found): string[] {
 /** Security: a session may be called anything, also something a terminal obeys. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '?');
-}
-
-async function diskBytes(directory: string): Promise<number | undefined> {
-  const result = await promisify(execFile)('du', ['-sk', '--', directory]).catch(() => undefined);
-  const kilobytes = Number(result?.stdout.split('\t')[0]);
-  return Number.isFinite(kilobytes) ? kilobytes * 1024 : undefined;
 }

@@ -18,6 +18,11 @@ export const gateway = z
       .describe('Whether people in a thread have a session each or one together.'),
     session_reset: choice(['idle', 'daily', 'never']).default('idle').describe('When a session starts afresh.'),
     session_idle_minutes: minutes().default(1440).describe('How long a session may be idle before `idle` resets it.'),
+    sandbox_retention_days: wholeNumber('a whole number of days', 0)
+      .default(0)
+      .describe(
+        'How long the files of a session that nobody uses are kept; 0 is for ever. What is older goes with `hermetic sandbox prune`.',
+      ),
     max_sandboxes: wholeNumber('a whole number', 1)
       .default(32)
       .describe('Sandboxes open at once. Over it, turns wait in line and the user is told.'),

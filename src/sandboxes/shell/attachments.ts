@@ -81,7 +81,8 @@ function linked(own: string, lock: string): boolean {
   }
 }
 
-function isAlive(name: string): boolean {
+/** Whether the process that made this name still runs. */
+export function isAlive(name: string): boolean {
   const [, pid, started] = pattern.exec(name) ?? [];
   return pid !== undefined && startTime(Number(pid)) === started;
 }

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Backend, Remains } from '../core/sandbox.ts';
+import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
+import { isAlive } from './shell/attachments.ts';
+
+/** Something that takes space and that nobody will miss. */
+export interface Leftover {
+  backend: string;
+  name: string;
+  session: string;
+  why: 'belongs to no session' | 'was to be gone when it closed' | 'has not been used for long';
+  directory: string;
+  destroy(): Promise<void>;
+}
+
+export interface SweepOptions {
+  backends: Iterable<Backend>;
+  ledger: SandboxLedger;
+  /** Persistent sandboxes last used before then are leftovers too. */
+  unusedSince?: Date | undefined;
+}
+
+/**
+ * What can be removed of this installation. A sandbox that somebody has open, or whose lease runs, is never among it, and neither are the files of a
+ * session unless `unusedSince` says so. Rejects when any backend or the ledger cannot answer: then nobody knows what is left of what.
+ */
+export async function findLeftovers({ backends, ledger, unusedSince }: SweepOptions): Promise<Leftover[]> {
+  const leftovers: Leftover[] = [];
+  for (const backend of backends) {
+    const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
+    for (const remains of await backend.list()) {
+      const entry = entries.get(remains.name);
+      const why = reason(remains, entry, unusedSince);
+      if (why === undefined) continue;
+      const { name, session, directory } = remains;
+      const destroy = async (): Promise<void> => {
+        await remains.destroy();
+        await ledger.forget({ backend: backend.kind, name });
+      };
+      leftovers.push({ backend: backend.kind, name, session, why, directory, destroy });
+    }
+  }
+  return leftovers;
+}
+
+function reason(remains: Remains, entry: SandboxEntry | undefined, unusedSince: Date | undefined): Leftover['why'] | undefined {
+  if (entry && isHeld(entry)) return undefined;
+  if (!remains.hasFiles) return 'belongs to no session';
+  if (entry && !entry.persistent) return 'was to be gone when it closed';
+  const lastUsed = entry?.lastUsedAt ?? remains.createdAt;
+  const isUnused = remains.state === 'stopped' && unusedSince !== undefined && lastUsed < unusedSince;
+  return isUnused ? 'has not been used for long' : undefined;
+}
+
+/** Somebody has it, or has vouched for it until later. */
+function isHeld({ state, owner, leaseUntil }: SandboxEntry): boolean {
+  if (state !== 'closed' && owner !== undefined && isAlive(owner)) return true;
+  return state === 'closed' && leaseUntil !== undefined && leaseUntil > new Date();
+}
+
+/**
+ * What a starting gateway does: removes leftovers, and brings the ledger in line with what a crash left. Files of sessions stay and are adopted.
+ * Any doubt ends it before anything is removed.
+ */
+export async function sweep(options: SweepOptions): Promise<Leftover[]> {
+  const leftovers = await findLeftovers(options);
+  for (const leftover of leftovers) await leftover.destroy();
+  for (const backend of options.backends) {
+    const there = new Set((await backend.list()).map(({ name }) => name));
+    for (const entry of await options.ledger.list({ backend: backend.kind })) {
+      if (isHeld(entry)) continue;
+      if (!there.has(entry.name)) await options.ledger.forget(entry);
+      else if (entry.state !== 'closed') await options.ledger.closed(entry, new Date(), entry.owner);
+    }
+  }
+  return leftovers;
+}
+
+/** 0 when nobody can tell. */
+export async function diskBytes(directory: string): Promise<number> {
+  if (directory === '') return 0;
+  const result = await promisify(execFile)('du', ['-sk', '--', directory]).catch(() => undefined);
+  return (Number(result?.stdout.split('\t')[0]) || 0) * 1024;
+}
