@@ -23,6 +23,6 @@ export function contextIn(sandboxesDirectory: string): BackendContext {
     sandboxesDirectory,
     // A home of its own: what `local` runs must not touch the one of whoever runs the tests.
     environment: { PATH, DOCKER_HOST, HOME: join(sandboxesDirectory, 'home') },
-    docker: { host: undefined, image: process.env['HERMETIC_TEST_IMAGE'] || 'hermetic-test:base', runtime: undefined, extraArgs: [] },
+    docker: { host: undefined, image: process.env.HERMETIC_TEST_IMAGE || 'hermetic-test:base', runtime: undefined, extraArgs: [] },
   };
 }

@@ -32,7 +32,7 @@ export interface TestEngine {
   startClient(task: Pick<Task, 'spec' | 'action' | 'commands'>): Promise<Client>;
 }
 
-export interface Client {
+interface Client {
   answer: unknown;
   kill(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
   const context = contextIn(mkdtempSync(join(tmpdir(), 'hermetic-sandboxes-')));
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context);
-  const isRequired = (process.env['HERMETIC_TEST_REQUIRE'] ?? '').split(',').includes(kind);
+  const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes(kind);
   if (obstacle !== undefined && isRequired) {
     it(`${kind} works on this machine`, () => expect.fail(obstacle));
     await removeTree(context.sandboxesDirectory);

@@ -137,4 +137,24 @@ export function killContract(engine: TestEngine): void {
       expect(await narrow.output('echo usable')).toBe('usable\n');
     });
   });
+
+  describe.runIf(engine.backend.traits.isolation !== 'none')('by a command of those around it', () => {
+    it.each([
+      ['the one that waits for it', 'kill -9 $PPID'],
+      ['all it can reach', 'kill -9 -1'],
+      ['the one that starts shells', 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -9 "$parent"; sleep 5'],
+    ])('harms nobody but its own sandbox: %s', async (_, command) => {
+      const spec = engine.spec();
+      const sandbox = await engine.open(spec);
+      const kept = await sandbox.exec({ command: 'export KEPT=1; echo kept >file' });
+      await kept.exit;
+      const handle = await sandbox.exec({ command: `echo before; ${command}` });
+      expect((await collect(handle)).stdout).toBe('before\n');
+      expect((await handle.exit).kind).toMatch(/^(lost|signaled|exited)$/);
+      await sandbox.close();
+      const again = await engine.open(spec);
+      expect((await collect(await again.exec({ command: 'cat file; echo $KEPT' }))).stdout).toBe('kept\n1\n');
+      await again.destroy();
+    });
+  });
 }
