@@ -12,7 +12,7 @@ import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { type ContainerBody, containerBody, runDirectoryInside, workspaceInside } from './container.ts';
 import { findEngine } from './discover.ts';
-import type { Engine } from './engine.ts';
+import type { ContainerSummary, Engine } from './engine.ts';
 import { ensureImage, findImage } from './image.ts';
 import { launchContainer } from './launch.ts';
 import { limitEnforcement } from './limits.ts';
@@ -146,7 +146,15 @@ class DockerBackend implements Backend {
         id = await launchContainer(engine, name, body, signal);
       } else await engine.start(id, { signal });
     }
-    return await this.#attach(engine, id, spec, signal);
+    try {
+      return await this.#attach(engine, id, spec, signal);
+    } catch (error) {
+      if (!found || signal?.aborted) throw error;
+      // It may have been about to end, or a command has broken it.
+      listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
+      await makeRunDirectory(paths.run);
+      return await this.#attach(engine, await launchContainer(engine, name, body, signal), spec, signal);
+    }
   }
 
   async #attach(engine: Engine, id: string, spec: SandboxSpec, signal: AbortSignal | undefined): Promise<OpenSandbox> {
@@ -226,15 +234,29 @@ class DockerBackend implements Backend {
     await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
   }
 
+  #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): Remains {
+    return {
+      name: labels['hermetic.name'] ?? name,
+      session: labels['hermetic.session'] ?? '',
+      state: running ? 'running' : 'stopped',
+      image,
+      createdAt,
+      directory: '',
+      hasFiles: false,
+      destroy: async () => (await this.#engine()).remove(id),
+    };
+  }
+
   async list(): Promise<Remains[]> {
     const records = await listRecords(join(this.#context.sandboxesDirectory, this.kind));
     const engine = await this.#engine().catch(() => undefined);
     const containers = engine ? await engine.list({ 'hermetic.installation': this.#context.installation }) : [];
-    return records.map((record) => {
+    const kept = records.map((record): Remains => {
       const container = containers.find((one) => one.labels['hermetic.name'] === record.name);
       return {
         ...record,
         state: container?.running ? 'running' : 'stopped',
+        hasFiles: true,
         destroy: async () => {
           const found = await this.#engine();
           await found.remove(`hermetic-${record.name}`);
@@ -242,5 +264,7 @@ class DockerBackend implements Backend {
         },
       };
     });
+    const orphans = containers.filter((one) => records.every(({ name }) => one.labels['hermetic.name'] !== name));
+    return [...kept, ...orphans.map((container) => this.#orphan(container))];
   }
 }
