@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -39,16 +39,15 @@ interface Client {
 
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
 export async function describeBackend(kind: string, body: (engine: TestEngine) => void): Promise<void> {
-  const context = contextIn(mkdtempSync(join(tmpdir(), 'hermetic-sandboxes-')));
+  const context = contextIn(join(tmpdir(), `hermetic-sandboxes-${randomBytes(6).toString('hex')}`));
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context);
   const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes(kind);
   if (obstacle !== undefined && isRequired) {
     it(`${kind} works on this machine`, () => expect.fail(obstacle));
-    await removeTree(context.sandboxesDirectory);
   } else if (obstacle !== undefined) {
-    describe.skip(`${kind}: ${obstacle}`, () => it('would be tested'));
-    await removeTree(context.sandboxesDirectory);
+    console.warn(`${kind} is not tested: ${obstacle}`);
+    it.skip(`${kind} works on this machine: ${obstacle}`, () => undefined);
   } else {
     describe(kind, () => body(new Engine(kind, backend, context)));
   }
