@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { SandboxSpec } from '../core/sandbox.ts';
-
-const run = promisify(execFile);
 
 /** What is written down about a sandbox, beside its files and where it cannot reach it. */
 export interface SandboxRecord {
@@ -33,7 +31,12 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
   const paths = pathsIn(spec.directory);
   await mkdir(spec.directory, { recursive: true, mode: 0o700 });
   await chmod(spec.directory, 0o700);
-  for (const path of [paths.workspace, paths.home]) await mkdir(path, { recursive: true, mode: 0o700 });
+  for (const path of [paths.workspace, paths.home]) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    // A command may have closed them to its own user. Where it has given them to another user, that one can open them.
+    const { mode } = await lstat(path);
+    if ((mode & 0o700) !== 0o700) await chmod(path, (mode & 0o777) | 0o700).catch(() => undefined);
+  }
   await mkdir(paths.run, { recursive: true, mode: 0o755 });
   if (await readRecord(spec.directory)) return false;
   const record = { name: spec.name, session: spec.session, image: spec.image, createdAt: new Date().toISOString() };
@@ -72,12 +75,24 @@ export async function listRecords(backendDirectory: string): Promise<SandboxReco
   return records.filter((record) => record !== undefined);
 }
 
-/** Also removes what a sandbox made unreadable for its own user. */
+/**
+ * Also removes what a sandbox made unreadable for its own user, and trees deeper than a path can say. Security: `rm` walks from directory
+ * to directory and never through a link, not even one that takes a directory's place meanwhile.
+ */
 export async function removeTree(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true, force: true });
-  } catch {
-    await run('chmod', ['-R', '--', 'u+rwX', path]).catch(() => undefined);
-    await rm(path, { recursive: true, force: true });
-  }
+  if ((await run('rm', ['-rf', '--', path])) === '') return;
+  await run('chmod', ['-R', '--', 'u+rwX', path]);
+  const complaint = await run('rm', ['-rf', '--', path]);
+  if (complaint !== '') throw new Error(`${path} could not be removed: ${complaint}`);
+}
+
+/** The first complaint of a program that may have very many; empty when it succeeded. */
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (data: Buffer) => {
+    if (complaint.length < 1000) complaint += data.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0 ? '' : complaint.split('\n')[0] || `${program} ended with ${code}`;
 }
