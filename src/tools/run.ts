@@ -24,6 +24,8 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
   const cutShort = (end: RunEnd): void => {
     cut ??= end;
     killing ??= endTree(handle);
+    // Told to whoever awaits it below, which may be later than it fails.
+    killing.catch(() => undefined);
   };
   const interrupt = (): void => cutShort({ kind: 'interrupted' });
   const timer = setTimeout(() => cutShort({ kind: 'timeout', afterMs: options.timeoutMs }), options.timeoutMs);

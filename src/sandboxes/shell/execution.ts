@@ -35,6 +35,8 @@ export class Execution implements ExecHandle {
   readonly #reportsStateFirst: boolean;
   #exiting: number | undefined;
   #terminal = Promise.withResolvers<string>();
+  #wantedSize: TerminalSize | undefined;
+  #resizing: Promise<void> | undefined;
   #settled = false;
   #settle: (exit: Exit) => void;
 
@@ -109,13 +111,30 @@ export class Execution implements ExecHandle {
       await Promise.race([this.exit, patience]);
       this.lost('the command was killed and its shell did not report');
     } catch (error) {
-      await this.#owner.endSandbox(`a command could not be killed: ${(error as Error).message}`);
-      this.lost('the command could not be killed, so its sandbox was ended');
+      await this.#owner
+        .endSandbox(`a command could not be killed: ${(error as Error).message}`)
+        .finally(() => this.lost('the command could not be killed, so its sandbox was ended'));
     }
   }
 
   async resize(size: TerminalSize): Promise<void> {
+    this.#wantedSize = size;
+    this.#resizing ??= this.#applySize();
+    await this.#resizing;
+  }
+
+  /** One after another, and of many sizes that came meanwhile the last: each takes a process of the sandbox. */
+  async #applySize(): Promise<void> {
     const terminal = await this.#terminal.promise.catch(() => undefined);
-    if (terminal !== undefined && !this.#settled) await this.#owner.resize(terminal, size);
+    try {
+      while (terminal !== undefined && this.#wantedSize && !this.#settled) {
+        const size = this.#wantedSize;
+        this.#wantedSize = undefined;
+        // A terminal that keeps its size is nothing to fail for.
+        await this.#owner.resize(terminal, size).catch(() => undefined);
+      }
+    } finally {
+      this.#resizing = undefined;
+    }
   }
 }

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
 import type { ExecHandle, ExecRequest } from '../../core/sandbox.ts';
+import { limitTime } from './time-limit.ts';
 
 /** More than this is for the sandbox to work on, not for the host to hold in memory. */
 const mostBytes = 64 * 1024 * 1024;
+/** Even a single byte comes in a buffer of its own. */
+const mostChunks = 128 * 1024;
+/** No file is so large that it takes longer. */
+const patienceMs = 120_000;
 const noFile = 91;
 const isDirectory = 92;
 const notAFile = 93;
@@ -47,9 +52,9 @@ trap - EXIT`;
 
 type Exec = (request: ExecRequest) => Promise<ExecHandle>;
 
-export async function readFileIn(exec: Exec, path: string): Promise<Buffer> {
+export async function readFileIn(exec: Exec, path: string, withinMs = patienceMs): Promise<Buffer> {
   const handle = await exec({ command: readScript, args: [anchored(path)], stateless: true });
-  return await collect(handle, path, 'read');
+  return await collect(handle, path, 'read', withinMs);
 }
 
 /** `umask` is the session's, as bash prints it. */
@@ -58,7 +63,7 @@ export async function writeFileIn(exec: Exec, path: string, data: Uint8Array | s
   const args = [anchored(path), String(bytes.length), randomBytes(6).toString('hex'), /\d+$/.exec(umask)?.[0] ?? '022'];
   const handle = await exec({ command: writeScript, args, stdin: 'open', stateless: true });
   const written = handle.write(bytes).then(() => handle.closeStdin());
-  await Promise.all([collect(handle, path, 'written'), written]);
+  await Promise.all([collect(handle, path, 'written', patienceMs), written]);
 }
 
 /** So that no name can be taken for an option. */
@@ -66,21 +71,32 @@ function anchored(path: string): string {
   return path.startsWith('/') ? path : `./${path}`;
 }
 
-async function collect(handle: ExecHandle, path: string, done: string): Promise<Buffer> {
+async function collect(handle: ExecHandle, path: string, done: string, withinMs: number): Promise<Buffer> {
+  const endTimeLimit = limitTime(handle, withinMs);
   const stdout: Buffer[] = [];
+  let bytes = 0;
   let stderr = '';
   for await (const { stream, data } of handle.output) {
-    if (stream === 'stdout') stdout.push(data);
-    else stderr = (stderr + data.toString()).slice(-2000);
+    if (stream === 'stderr') {
+      stderr = (stderr + data.toString()).slice(-2000);
+      continue;
+    }
+    stdout.push(data);
+    bytes += data.length;
+    // Security: what the sandbox says about the size of a file means nothing here.
+    if (bytes > mostBytes || stdout.length > mostChunks) break;
   }
+  const isTooMuch = bytes > mostBytes || stdout.length > mostChunks;
+  if (isTooMuch) await handle.kill('KILL');
   const exit = await handle.exit;
+  if (endTimeLimit()) throw new HermeticError('file/failed', `${path} could not be ${done} in ${withinMs / 1000} s.`);
   if (exit.kind === 'lost') throw new HermeticError('sandbox/lost', `${path} was not ${done}: ${exit.reason}`);
   const code = exit.kind === 'exited' ? exit.code : undefined;
+  if (isTooMuch || code === tooLarge) throw new HermeticError('file/failed', `${path} is larger than ${mostBytes / 1024 / 1024} MiB.`);
   if (code === 0) return Buffer.concat(stdout);
   if (code === noFile) throw new HermeticError('file/no-file', `There is no file ${path} in the sandbox.`);
   if (code === isDirectory) throw new HermeticError('file/is-directory', `${path} is a directory.`);
   if (code === notAFile) throw new HermeticError('file/failed', `${path} is not a regular file.`);
-  if (code === tooLarge) throw new HermeticError('file/failed', `${path} is larger than ${mostBytes / 1024 / 1024} MiB.`);
   const why = stderr.trim() || (exit.kind === 'signaled' ? `killed by ${exit.signal}` : `code ${code}`);
   throw new HermeticError('file/failed', `${path} could not be ${done}: ${why}`);
 }

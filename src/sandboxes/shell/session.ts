@@ -6,6 +6,7 @@ import { readFileIn, writeFileIn } from './files.ts';
 import type { Call, Shell, ShellMode, Spawner } from './spawner.ts';
 import { type Changes, changesBetween, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
 import type { StateStore } from './state-store.ts';
+import { limitTime } from './time-limit.ts';
 
 export interface ShellSessionOptions {
   spawner: Spawner;
@@ -29,6 +30,7 @@ interface Waiting {
 type Order = Omit<Call, 'sessionDirectory'>;
 
 const refillDelayMs = 10;
+const resizePatienceMs = 5_000;
 
 /** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
 export class ShellSession {
@@ -225,7 +227,9 @@ export class ShellSession {
       resize: async (terminal, { rows, columns }) => {
         const command = 'stty rows "$2" cols "$3" <"$1"';
         const handle = await this.#execPlainly({ command, args: [terminal, String(rows), String(columns)], stateless: true });
+        const endTimeLimit = limitTime(handle, resizePatienceMs);
         await handle.exit;
+        endTimeLimit();
       },
       endSandbox: this.#endSandbox,
     };
