@@ -19,6 +19,7 @@ import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { sandboxName } from './sandboxes/sandbox-name.ts';
 import { type SandboxScope, sandboxParts } from './sandboxes/scope.ts';
 import { specFingerprint } from './sandboxes/spec-fingerprint.ts';
+import { watchDisk } from './sandboxes/watched-sandbox.ts';
 import { openStore } from './stores/index.ts';
 
 export interface SandboxRequest {
@@ -147,7 +148,8 @@ export class App {
         const sandbox = await openRecorded(recorded, listener, signal);
         if (failures.length > 0) listener.notice(`${failures.join(' ')} This session runs on ${backend.kind} instead.`);
         this.#tellOfOthers(backend, candidates, spec, listener);
-        return { sandbox, backend, spec };
+        const contained = backend.traits.isolation !== 'none';
+        return { sandbox: contained ? this.#watched(sandbox, backend, spec, listener) : sandbox, backend, spec };
       } catch (error) {
         if (!(error instanceof HermeticError) || !passable.has(error.code) || candidates.length === 1) throw error;
         failures.push(`${backend.kind}: ${error.message}`);
@@ -155,6 +157,16 @@ export class App {
     }
     throw new HermeticError('backend/unavailable', `No sandbox can be made on this machine. ${failures.join(' ')}`, {
       hint: 'Install one: sudo apt-get install bubblewrap. Commands are never run without a sandbox unless terminal.backend is local.',
+    });
+  }
+
+  #watched(sandbox: OpenSandbox, backend: Backend, spec: SandboxSpec, listener: OpenListener): OpenSandbox {
+    const { diskMb } = spec.limits;
+    if (diskMb === 0) return sandbox;
+    return watchDisk(sandbox, {
+      mostBytes: diskMb * 1024 * 1024,
+      measure: () => backend.diskBytes(spec),
+      notice: (text) => listener.notice(text),
     });
   }
 

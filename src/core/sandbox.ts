@@ -102,6 +102,8 @@ export interface Backend {
   open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox>;
   /** Never includes what belongs to another installation. */
   list(): Promise<Remains[]>;
+  /** What a sandbox takes of the host's disk at this moment. */
+  diskBytes(spec: SandboxSpec): Promise<number>;
 }
 
 export interface TerminalSize {

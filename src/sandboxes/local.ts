@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
 import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
 import type { BackendContext } from './context.ts';
-import { pathsIn } from './sandbox-directory.ts';
+import { directoryBytes, pathsIn } from './sandbox-directory.ts';
 import { forkerCommand } from './shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from './tied-sandbox.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
@@ -73,6 +73,10 @@ class LocalBackend implements Backend {
       return { child, release: async () => undefined };
     };
     return await openTied({ spec, workdir, start, endPatienceMs }, signal);
+  }
+
+  diskBytes({ directory }: SandboxSpec): Promise<number> {
+    return directoryBytes(directory);
   }
 
   list(): Promise<Remains[]> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import type { Backend, ExecHandle, ExecRequest, OpenListener, OpenSandbox, SandboxSpec, TerminalSize } from '../core/sandbox.ts';
+import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { SandboxKey, SandboxLedger } from '../core/store.ts';
+import { SandboxAround } from './sandbox-around.ts';
 import { pathsIn } from './sandbox-directory.ts';
 import { attachmentName } from './shell/attachments.ts';
 
@@ -55,54 +56,29 @@ interface Record {
   idleMs: number;
 }
 
-class RecordedSandbox implements OpenSandbox {
-  readonly name: string;
-  readonly ended: Promise<string>;
-  readonly #sandbox: OpenSandbox;
+class RecordedSandbox extends SandboxAround {
   readonly #record: Record;
   readonly #renewal: NodeJS.Timeout;
 
   constructor(sandbox: OpenSandbox, record: Record) {
-    this.name = sandbox.name;
-    this.ended = sandbox.ended;
-    this.#sandbox = sandbox;
+    super(sandbox);
     this.#record = record;
     const { ledger, key, leaseUntil, idleMs } = record;
     const renew = (): void => void ledger.used(key, new Date(), leaseUntil()).catch(() => undefined);
     this.#renewal = setInterval(renew, Math.min(idleMs / 3, mostBetweenRenewalsMs)).unref();
   }
 
-  get cwd(): string {
-    return this.#sandbox.cwd;
-  }
-
-  exec(request: ExecRequest): Promise<ExecHandle> {
-    return this.#sandbox.exec(request);
-  }
-
-  shell(terminal?: TerminalSize): Promise<ExecHandle> {
-    return this.#sandbox.shell(terminal);
-  }
-
-  readFile(path: string): Promise<Buffer> {
-    return this.#sandbox.readFile(path);
-  }
-
-  writeFile(path: string, data: Uint8Array | string): Promise<void> {
-    return this.#sandbox.writeFile(path, data);
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     clearInterval(this.#renewal);
-    await this.#sandbox.close();
+    await super.close();
     const { ledger, key, owner, persistent } = this.#record;
     if (persistent) await ledger.closed(key, new Date(), owner);
     else await ledger.forget(key);
   }
 
-  async destroy(): Promise<void> {
+  override async destroy(): Promise<void> {
     clearInterval(this.#renewal);
-    await this.#sandbox.destroy();
+    await super.destroy();
     await this.#record.ledger.forget(this.#record.key);
   }
 }

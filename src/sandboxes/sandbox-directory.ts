@@ -96,3 +96,15 @@ async function run(program: string, args: readonly string[]): Promise<string> {
   const [code] = (await once(child, 'close')) as [number | null];
   return code === 0 ? '' : complaint.split('\n')[0] || `${program} ended with ${code}`;
 }
+
+/** What a directory takes on the disk; 0 when it is gone. Files that vanish meanwhile do not matter. */
+export async function directoryBytes(directory: string): Promise<number> {
+  if (directory === '') return 0;
+  const child = spawn('du', ['-sk', '--', directory], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let text = '';
+  child.stdout.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  await once(child, 'close');
+  return (Number(text.split('\t')[0]) || 0) * 1024;
+}

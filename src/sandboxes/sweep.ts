@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { Backend, Remains } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
 import { isAlive } from './shell/attachments.ts';
@@ -75,11 +73,4 @@ export async function sweep(options: SweepOptions): Promise<Leftover[]> {
     }
   }
   return leftovers;
-}
-
-/** 0 when nobody can tell. */
-export async function diskBytes(directory: string): Promise<number> {
-  if (directory === '') return 0;
-  const result = await promisify(execFile)('du', ['-sk', '--', directory]).catch(() => undefined);
-  return (Number(result?.stdout.split('\t')[0]) || 0) * 1024;
 }

@@ -6,5 +6,5 @@ const names: Record<keyof Limits, string> = { cpus: 'cpu', memoryMb: 'memory', d
 export function unenforcedLimits(limits: Limits, enforcement: Enforcement): string[] {
   return (Object.keys(names) as (keyof Limits)[])
     .filter((name) => limits[name] > 0 && !enforcement[name].enforced)
-    .map((name) => `The ${names[name]} limit is not enforced: ${enforcement[name].how}.`);
+    .map((name) => `The ${names[name]} limit is ${name === 'diskMb' ? 'only watched' : 'not enforced'}: ${enforcement[name].how}.`);
 }

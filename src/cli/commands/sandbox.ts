@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { App } from '../../app.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Remains } from '../../core/sandbox.ts';
-import { diskBytes, findLeftovers, sweep } from '../../sandboxes/sweep.ts';
+import { directoryBytes } from '../../sandboxes/sandbox-directory.ts';
+import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
@@ -38,7 +39,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--json', 'print an object')
     .action(async (session: string, { backend, json }: Options) => {
       const found = await findOne(appOf(io), session, backend);
-      const facts = { ...plain(found), diskBytes: await diskBytes(found.directory) };
+      const facts = { ...plain(found), diskBytes: await directoryBytes(found.directory) };
       if (json) io.stdout.write(`${JSON.stringify(facts, undefined, 2)}\n`);
       else io.stdout.write(table(Object.entries(facts).map(([key, value]) => [key, String(value ?? '-')])));
     });
@@ -72,7 +73,7 @@ export function sandboxCommand(io: CliIo): Command {
       const unusedSince = age > 0 ? new Date(Date.now() - age) : undefined;
       const options = { backends: app.backends.values(), ledger, unusedSince };
       const leftovers = await findLeftovers(options);
-      const sizes = await Promise.all(leftovers.map(({ directory }) => diskBytes(directory)));
+      const sizes = await Promise.all(leftovers.map(({ directory }) => directoryBytes(directory)));
       const rows = leftovers.map((one, index) => [printable(one.session), one.backend, megabytes(sizes[index] ?? 0), one.why]);
       if (!dryRun) await sweep({ ...options, backends: app.backends.values() });
       await app.close();

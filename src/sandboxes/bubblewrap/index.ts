@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
 import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
-import { pathsIn } from '../sandbox-directory.ts';
+import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
@@ -75,6 +75,10 @@ class BubblewrapBackend implements Backend {
       return { child, release };
     };
     return await openTied({ spec, workdir: spec.workdir ?? '/workspace', start, endPatienceMs }, signal);
+  }
+
+  diskBytes({ directory }: SandboxSpec): Promise<number> {
+    return directoryBytes(directory);
   }
 
   list(): Promise<Remains[]> {

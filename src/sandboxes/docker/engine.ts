@@ -132,6 +132,12 @@ export class Engine extends Connection {
     );
   }
 
+  /** What was written in the container itself, outside its mounts; 0 when there is none. */
+  async layerBytes(idOrName: string): Promise<number> {
+    const answer = this.request<{ SizeRw?: number }>('GET', `/containers/${encodeURIComponent(idOrName)}/json?size=1`);
+    return (await unlessMissing(answer))?.SizeRw ?? 0;
+  }
+
   /** Resolves when the container has stopped or is gone, however long that takes. Rejects when the engine itself goes away. */
   async wait(id: string, options: CallOptions = {}): Promise<ContainerEnd> {
     const path = `/containers/${encodeURIComponent(id)}/wait?condition=not-running`;

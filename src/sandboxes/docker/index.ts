@@ -4,7 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { attachToForker } from '../forked-sandbox.ts';
-import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { directoryBytes, listRecords, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
 import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
@@ -232,6 +232,13 @@ class DockerBackend implements Backend {
 
   async #removeFiles(engine: Engine, directory: string, image: string | undefined): Promise<void> {
     await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
+  }
+
+  /** Its files, and what was written in the container beside them. */
+  async diskBytes({ directory, name }: SandboxSpec): Promise<number> {
+    const engine = await this.#engine();
+    const [files, layer] = await Promise.all([directoryBytes(directory), engine.layerBytes(`hermetic-${name}`)]);
+    return files + layer;
   }
 
   #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): Remains {

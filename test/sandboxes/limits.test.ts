@@ -1,0 +1,94 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { cliSession } from '../../src/app.ts';
+import type { Exit, OpenSandbox } from '../../src/core/sandbox.ts';
+import { createApp } from '../../src/index.ts';
+import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
+import { run } from '../../src/tools/run.ts';
+import { describeBackend } from '../engines.ts';
+
+/** Everything here is bounded: by the limit under test, by a size, and by a time. */
+for (const kind of ['bubblewrap', 'docker']) {
+  await describeBackend(kind, ({ context }) => {
+    const home = mkdtempSync(join(tmpdir(), `hermetic-limits-${kind}-`));
+    const app = createApp({
+      environment: {
+        HOME: home,
+        HERMETIC_HOME: join(home, '.hermetic'),
+        TERMINAL_DOCKER_IMAGE: context.docker.image,
+        TERMINAL_CONTAINER_MEMORY: '192',
+        TERMINAL_CONTAINER_PIDS: '64',
+        TERMINAL_CONTAINER_CPU: '0.5',
+        TERMINAL_CONTAINER_DISK: '64',
+        TERMINAL_NETWORK: 'none',
+      },
+    });
+    const notices: string[] = [];
+    let opened: OpenSandbox | undefined;
+    const sandbox = async (): Promise<OpenSandbox> => {
+      const listener = { notice: (text: string) => notices.push(text), progress: () => undefined };
+      opened ??= (await app.openSandbox({ ...cliSession('limits'), backend: kind }, listener)).sandbox;
+      return opened;
+    };
+    const text = async (
+      command: string,
+    ): Promise<{ output: string; end: Exit['kind'] | 'timeout' | 'interrupted'; code: number | undefined }> => {
+      const handle = await (await sandbox()).exec({ command });
+      let output = '';
+      const end = await run(handle, {
+        timeoutMs,
+        onOutput: ({ data }) => {
+          output += data.toString();
+        },
+      });
+      return { output, end: end.kind, code: end.kind === 'exited' ? end.code : undefined };
+    };
+    const stillUsable = async (): Promise<void> => expect(await text('echo usable')).toMatchObject({ output: 'usable\n', code: 0 });
+
+    afterAll(async () => {
+      await opened?.destroy();
+      await app.close();
+      await removeTree(home);
+    });
+
+    it('a memory hog is ended and the sandbox stays usable', async () => {
+      const { output, code, end } = await text('head -c 1000000000 /dev/zero | tail -c 900000000 | wc -c');
+      expect(output.trim()).not.toBe('900000000');
+      expect([code !== 0, end !== 'exited', /[Kk]illed/.test(output), output.trim() === '0']).toContain(true);
+      await stillUsable();
+    });
+
+    it('processes without number are held at the limit and the sandbox stays usable', async () => {
+      const { end } = await text(
+        'fork() { for n in 1 2 3 4; do sleep 15 & done; }; for n in {1..60}; do fork 2>/dev/null; done; wait',
+        6_000,
+      );
+      expect(['exited', 'timeout', 'signaled', 'lost']).toContain(end);
+      await text("kill -9 $(grep -lz sleep /proc/[0-9]*/comm 2>/dev/null | tr '\\0' '\\n' | cut -d/ -f3) 2>/dev/null; true");
+      await stillUsable();
+    });
+
+    it('what fills the disk is ended, and files can be removed afterwards', async () => {
+      const { end } = await text(
+        'for n in {1..300}; do head -c 4000000 /dev/zero >> /workspace/big || break; sleep 0.05; done; echo finished',
+      );
+      expect(end).not.toBe('timeout');
+      expect(notices.join()).toMatch(/Remove files/);
+      expect(await text('rm /workspace/big && ls /workspace')).toMatchObject({ output: '', code: 0 });
+      await stillUsable();
+    });
+
+    it('a burner gets no more than its share of the processor', async () => {
+      const { output } = await text(
+        `read -r before _ </proc/uptime; end=$((\${before%.*} + 3)); while read -r now _ </proc/uptime; ((\${now%.*} < end)); do :; done; times`,
+      );
+      const [, minutes = '', seconds = ''] = /(\d+)m([\d.]+)s/.exec(output) ?? [];
+      const [, , , systemMinutes = '', systemSeconds = ''] = /(\d+)m([\d.]+)s (\d+)m([\d.]+)s/.exec(output) ?? [];
+      const used = Number(minutes) * 60 + Number(seconds) + Number(systemMinutes || 0) * 60 + Number(systemSeconds || 0);
+      // Half a processor for three to four seconds, and some tolerance for the accounting.
+      expect(used).toBeLessThan(2.9);
+    });
+  });
+}
