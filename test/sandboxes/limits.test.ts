@@ -34,6 +34,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     };
     const text = async (
       command: string,
+      timeoutMs = 20_000,
     ): Promise<{ output: string; end: Exit['kind'] | 'timeout' | 'interrupted'; code: number | undefined }> => {
       const handle = await (await sandbox()).exec({ command });
       let output = '';
