@@ -1,11 +1,13 @@
 import { describe } from 'vitest';
 import { describeBackend } from '../engines.ts';
 import { pipeAttacks } from './attacks/pipes.ts';
+import { processAttacks } from './attacks/processes.ts';
 import { treeAttacks } from './attacks/trees.ts';
 
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
     describe('the pipes', () => pipeAttacks(engine));
+    describe('the processes', () => processAttacks(engine));
     describe('the files', () => treeAttacks(engine));
   });
 }

@@ -6,7 +6,7 @@ import type { TestEngine } from '../../engines.ts';
 /** Whatever an attack does, it does it with so much and no more. */
 const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
 
-const mostStallMs = 1_500;
+const mostStallMs = 1_000;
 const mostGrowthMb = 400;
 
 /** Sandboxes that belong to an attacker, and one beside them that must not notice. */

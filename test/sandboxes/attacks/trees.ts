@@ -12,9 +12,9 @@ cd "$2" && mkdir tree && cd tree
 ln -s "$1" directory; ln -s "$1/canary" file; ln -s / root; ln -s . loop; ln -s /nowhere dangling
 mkdir -p closed/inner && echo x >closed/inner/file && chmod 000 closed/inner/file closed/inner closed
 touch -- $'new\nline' '-rf' '*' $'\x01\x1b[2J\xff' 'a b'; mkdir -- '--' $'dir\n'; mkfifo pipe
+mkdir -p deep/closed && chmod 000 deep/closed
 printf -v levels 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/%.0s' {1..50}
-for ((part = 0; part < 40; part++)); do mkdir -p "$levels" && cd "$levels" || exit; done
-chmod 000 .`;
+for ((part = 0; part < 40; part++)); do mkdir -p "above/$levels" && mv deep "above/$levels" && mv above deep || exit; done`;
 
 /** Directories that become links to the host and back, as fast as possible. `canary` is what a remover would look for in them. */
 const flipping = `

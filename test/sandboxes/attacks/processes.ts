@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import type { OpenSandbox } from '../../../src/core/sandbox.ts';
+import { sleepMark } from '../../contracts/sandbox/bench.ts';
+import { processesWith, type TestEngine } from '../../engines.ts';
+import { until } from '../../until.ts';
+import { command, useArena, worksOrIsLost } from './arena.ts';
+
+/** Signals processes of the sandbox by what is on their command line, this shell last. */
+const signalAll = `
+victims=()
+for file in /proc/[0-9]*/cmdline; do
+  { mapfile -d '' -t words <"$file"; } 2>/dev/null
+  pid=\${file//[!0-9]/}
+  [[ \${words[*]} != *"$2"* || $pid == $$ ]] || victims+=("$pid")
+done
+kill -s "$1" "\${victims[@]}"`;
+
+export function processAttacks(engine: TestEngine): void {
+  const arena = useArena(engine);
+
+  /** The sandbox is gone, everybody is told, and the session's next sandbox is as good as new. */
+  const expectLost = async (sandbox: OpenSandbox, reopen: () => Promise<OpenSandbox>): Promise<void> => {
+    expect(await sandbox.ended).toEqual(expect.any(String));
+    await expect(sandbox.exec({ command: 'true' })).rejects.toMatchObject({ code: 'sandbox/lost' });
+    await expect(sandbox.readFile('/etc/passwd')).rejects.toMatchObject({ code: 'sandbox/lost' });
+    await sandbox.close();
+    const again = await reopen();
+    expect((await command(again, 'cat kept')).stdout).toBe('kept\n');
+    await again.destroy();
+  };
+
+  it.each([
+    ['everything', 'kill -9 -1'],
+    ['the forker', `${signalAll}`],
+  ])('killing %s inside ends the sandbox and nothing else', async (_, script) => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    const mark = sleepMark();
+    await arena.withstand(async () => {
+      await command(sandbox, `echo kept >kept; setsid sleep ${mark} &`);
+      const waiting = await sandbox.exec({ command: 'sleep 1000' });
+      const killer = await sandbox.exec({ command: `${script}; sleep 1000`, args: ['KILL', '/run/hermetic/forker.bash'] });
+      const kinds = [(await waiting.exit).kind, (await killer.exit).kind];
+      for (const kind of kinds) expect(['lost', 'signaled']).toContain(kind);
+      await expectLost(sandbox, () => engine.open(spec));
+    });
+    expect(existsSync(spec.directory)).toBe(false);
+    expect(processesWith(mark)).toEqual([]);
+  });
+
+  it('killing the shell that waits for the next command costs nothing but that shell', async () => {
+    const sandbox = await arena.open();
+    await arena.withstand(async () => {
+      for (let round = 0; round < 3; round++) {
+        await command(sandbox, signalAll, { args: ['KILL', '/run/hermetic/shell.bash'] });
+        await worksOrIsLost(sandbox);
+      }
+    });
+    await sandbox.destroy();
+  });
+
+  it('a command that stops its own shell, or everything it can, is killed all the same', async () => {
+    const sandbox = await arena.open();
+    await arena.withstand(async () => {
+      for (const script of ['kill -STOP $$', 'sleep 1000 & kill -STOP $! $$', `trap '' TERM INT HUP QUIT; kill -STOP -- -$$; sleep 1000`]) {
+        const handle = await sandbox.exec({ command: `echo ready; ${script}` });
+        await handle.output[Symbol.asyncIterator]().next();
+        await handle.kill('KILL');
+        expect((await handle.exit).kind).toMatch(/signaled|lost/);
+      }
+    });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
+
+  it('a swarm that forks faster than it dies is killed, or the sandbox with it', async () => {
+    const sandbox = await arena.open();
+    const mark = sleepMark();
+    await arena.withstand(async () => {
+      const swarm = `trap '' TERM; spread() { while :; do (setsid bash -c "$body" bash "$body" & sleep ${mark}) & done; }
+        body="trap '' TERM; while :; do (bash -c \\"\\$1\\" bash \\"\\$1\\" &); done"; spread 2>/dev/null`;
+      const handle = await sandbox.exec({ command: swarm });
+      await delay(500);
+      await handle.kill('KILL');
+      expect((await handle.exit).kind).toMatch(/signaled|lost/);
+      await until('the swarm is dead', () => processesWith(mark).length === 0);
+    });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
+
+  it('a forker that is stopped for good keeps nobody waiting for good', async () => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    await command(sandbox, `echo kept >kept; ${signalAll}`, { args: ['STOP', '/run/hermetic/forker.bash'] });
+    await arena.withstand(async () => {
+      const handle = await sandbox.exec({ command: 'sleep 1000' });
+      await passTime(async () => {
+        await Promise.all([handle.kill('KILL'), handle.exit]);
+      });
+      await expectLost(sandbox, () => engine.open(spec));
+    });
+  });
+
+  it('a forker that is stopped while nobody looks is given up by the next who opens the sandbox, or by closing', async () => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    await command(sandbox, `echo kept >kept; ${signalAll}`, { args: ['STOP', '/run/hermetic/forker.bash'] });
+    await passTime(() => sandbox.close());
+    const again = await passTime(() => engine.open(spec).catch(() => engine.open(spec)));
+    expect((await command(again, 'cat kept')).stdout).toBe('kept\n');
+    await again.destroy();
+  });
+}
+
+/** Waits for what takes much of a clock that runs much faster. */
+async function passTime<T>(action: () => Promise<T>): Promise<T> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const real = setInterval(() => vi.advanceTimersByTime(500), 50);
+  try {
+    return await action();
+  } finally {
+    clearInterval(real);
+    vi.useRealTimers();
+  }
+}
