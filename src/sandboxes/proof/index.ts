@@ -1,0 +1,3 @@
+export { type ProofOptions, prove } from './prove.ts';
+export type { Sibling } from './sibling.ts';
+export { proofJson, proofText } from './text.ts';
