@@ -138,22 +138,26 @@ class DockerBackend implements Backend {
       await engine.remove(found.id);
       found = undefined;
     }
-    let id = found?.id;
-    if (id === undefined || !found?.running) {
+    const launch = async (): Promise<string> => {
       await makeRunDirectory(paths.run);
-      if (id === undefined) {
-        for (const sentence of unenforced) listener.notice(sentence);
-        id = await launchContainer(engine, name, body, signal);
-      } else await engine.start(id, { signal });
+      return await launchContainer(engine, name, body, signal);
+    };
+    if (!found) {
+      for (const sentence of unenforced) listener.notice(sentence);
+      return await this.#attach(engine, await launch(), spec, signal);
     }
     try {
-      return await this.#attach(engine, id, spec, signal);
+      if (!found.running) {
+        await makeRunDirectory(paths.run);
+        await engine.start(found.id, { signal });
+      }
+      return await this.#attach(engine, found.id, spec, signal);
     } catch (error) {
-      if (!found || signal?.aborted) throw error;
+      if (signal?.aborted) throw error;
       // It may have been about to end, or a command has broken it.
       listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
-      await makeRunDirectory(paths.run);
-      return await this.#attach(engine, await launchContainer(engine, name, body, signal), spec, signal);
+      await engine.remove(found.id);
+      return await this.#attach(engine, await launch(), spec, signal);
     }
   }
 
