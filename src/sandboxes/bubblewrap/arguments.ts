@@ -12,8 +12,10 @@ export interface View {
   workspace: string;
   home: string;
   mounts: readonly Mount[];
-  /** The descriptor from which each file made up for /etc is read, by name. */
+  /** The descriptor from which each file made up for /etc is read, by name. Read in this order: what follows waits for its end. */
   etcDescriptors: ReadonlyMap<string, number>;
+  /** Where bubblewrap is to say which process is inside. */
+  infoDescriptor: number | undefined;
   env: Readonly<Record<string, string>>;
   /** What all processes together may use; 0 for no limit. */
   memoryBytes: number;
@@ -67,19 +69,22 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--ro-bind', '/usr', '/usr'],
     ...(await rootLinks()),
-    ...[...view.etcDescriptors].flatMap(([name, at]) => [...perms('0644'), '--file', String(at), `/etc/${name}`]),
     ...sharedEtcArguments(),
     ...['--proc', '/proc', '--dev', '/dev', ...perms('1777'), ...size(1 / 4), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...[...perms('1777'), ...size(1 / 2), '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
     ...[...optional('--size', String(16 * 1024 * 1024)), '--tmpfs', '/run', '--symlink', '/run', '/var/run'],
     // Security: read-only, so that a pipe in it can be written but not replaced by a link for the host to follow.
     ...['--ro-bind', view.runDirectory, '/run/hermetic'],
+    // Late, because the host may hold one of them back until the network is there, while the rest need not wait.
+    ...[...view.etcDescriptors].flatMap(([name, at]) => [...perms('0644'), '--file', String(at), `/etc/${name}`]),
     // A mount below another must come after it; of two at the same place the later one, the user's, is seen.
     ...binds
       .map((bind) => ({ ...bind, target: placeOf(bind.target) }))
       .sort((a, b) => (a.target === b.target ? 0 : a.target < b.target ? -1 : 1))
       .flatMap((bind) => [bind.readOnly ? '--ro-bind' : '--bind', bind.source, bind.target]),
     ...['--remount-ro', '/', '--chdir', '/workspace'],
+    // Security: the last one. Whoever joins that process relies on every option before it, and the list may end early if we are killed.
+    ...(view.infoDescriptor === undefined ? [] : ['--info-fd', String(view.infoDescriptor)]),
   ];
   // Security: the list is separated by NUL bytes, so one in a value would smuggle in further options.
   if (all.some((text) => text.includes('\0'))) {

@@ -6,10 +6,9 @@ import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
+import { networkObstacle } from './network.ts';
 import { enforcementHere, probe } from './probe.ts';
 import { startBubblewrap } from './start.ts';
-
-const noNetwork = 'bubblewrap has no way to contain one yet';
 
 /** Everything inside ends with bubblewrap, however that ends. */
 const endPatienceMs = 0;
@@ -31,8 +30,12 @@ class BubblewrapBackend implements Backend {
       mounts: true,
       'host-user': 'bubblewrap always runs as a user of its own',
       'network-none': true,
-      'network-restricted': `no network: ${noNetwork}`,
-      'network-open': `no network: ${noNetwork}`,
+      'network-restricted': 'bubblewrap cannot restrict the network of a sandbox yet',
+      /** Looked up each time, so that what is installed meanwhile counts. */
+      get 'network-open'(): true | string {
+        const obstacle = networkObstacle();
+        return obstacle === undefined ? true : `no network: ${obstacle}`;
+      },
       ephemeral: true,
     },
   } as const;
@@ -43,18 +46,21 @@ class BubblewrapBackend implements Backend {
   }
 
   async check(): Promise<Check> {
-    const answer = await probe();
+    const obstacle = networkObstacle();
+    const [answer, connected] = await Promise.all([probe(), obstacle === undefined ? probe({ network: true }) : undefined]);
     if (!answer.ok) return { usable: false, code: answer.code, reason: answer.reason, fix: answer.fix };
-    return {
-      usable: true,
-      summary: 'namespaces and seccomp, no daemon',
-      limits: await enforcementHere(),
-      notes: [`Its sandboxes have no network: ${noNetwork}.`],
-    };
+    const note = connected?.ok
+      ? 'Its sandboxes reach the network through slirp4netns, and not the loopback of this machine.'
+      : connected === undefined
+        ? `Its sandboxes have no network: ${obstacle}.`
+        : `Its sandboxes cannot have a network: ${connected.reason} Until that is solved, set terminal.network to none.`;
+    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes: [note] };
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const paths = pathsIn(spec.directory);
+    const obstacle = spec.network === undefined ? networkObstacle() : undefined;
+    const network = spec.network === 'open' || (spec.network === undefined && obstacle === undefined);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       const { child, enforcement, release } = await startBubblewrap({
         name: spec.name,
@@ -65,11 +71,12 @@ class BubblewrapBackend implements Backend {
         mounts: spec.mounts,
         env: spec.env,
         limits: spec.limits,
+        network,
         command: forkerCommand('/run/hermetic', 0),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
-        if (spec.network === undefined) listener.notice(`This sandbox has no network: ${noNetwork}.`);
+        if (obstacle !== undefined) listener.notice(`This sandbox has no network: ${obstacle}.`);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, release };

@@ -15,7 +15,9 @@ export const argumentsDescriptor = 3;
 export const seccompDescriptor = 4;
 export const readyDescriptor = 5;
 export const stageDescriptor = 6;
-export const etcDescriptors: ReadonlyMap<string, number> = new Map(Object.keys(generatedEtc).map((name, index) => [name, 7 + index]));
+/** Where bubblewrap says which process is inside. */
+export const infoDescriptor = 7;
+export const etcDescriptors: ReadonlyMap<string, number> = new Map(Object.keys(generatedEtc).map((name, index) => [name, 8 + index]));
 
 /** Made once on the host and always empty there. Each sandbox mounts its own directories below it, where only it sees them. */
 export const stageDirectory = '/run/hermetic';

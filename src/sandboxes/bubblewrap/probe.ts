@@ -16,7 +16,7 @@ const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 const probeInstallation = 'ffff';
 
 /** Runs `true` in a throw-away sandbox. Never throws. */
-export async function probe(): Promise<{ ok: true } | ({ ok: false } & Failure)> {
+export async function probe({ network = false } = {}): Promise<{ ok: true } | ({ ok: false } & Failure)> {
   let directory: string | undefined;
   try {
     directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
@@ -24,7 +24,7 @@ export async function probe(): Promise<{ ok: true } | ({ ok: false } & Failure)>
     await Promise.all([runDirectory, workspace, home].map((path) => mkdir(path, { mode: 0o700 })));
     const name = probeName();
     const options = { name, installation: probeInstallation, runDirectory, workspace, home, mounts: [], env: {}, limits: noLimits };
-    const { child, release } = await startBubblewrap({ ...options, command: ['true'] });
+    const { child, release } = await startBubblewrap({ ...options, network, command: ['true'] });
     child.stdout?.resume();
     child.stderr?.resume();
     const [code, signal] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode, child.signalCode];

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chmod, chown, constants, lstat, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -13,6 +12,8 @@ import { enforcementWith } from './enforcement.ts';
 import { generatedEtc } from './etc.ts';
 import { explainFailure, failureError, notInstalled } from './failures.ts';
 import * as launch from './launch.ts';
+import { type NetworkProcess, networkProcesses, refuseNetworkObstacle, resolverConfiguration, startNetwork } from './network.ts';
+import { findProgram } from './programs.ts';
 import { seccompFilter } from './seccomp.ts';
 
 export interface BubblewrapOptions {
@@ -28,6 +29,8 @@ export interface BubblewrapOptions {
   mounts: readonly Mount[];
   env: Readonly<Record<string, string>>;
   limits: Limits;
+  /** Reaches what the host reaches, but not the host's loopback. Otherwise only itself. */
+  network?: boolean;
   command: readonly string[];
 }
 
@@ -52,8 +55,9 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
     throw new HermeticError('sandbox/open-failed', `${options.name} of ${options.installation} is not a name for a sandbox.`);
   }
   checkMounts(options.mounts);
+  if (options.network) refuseNetworkObstacle();
   await launch.checkSources(options.mounts);
-  const program = await findProgram('bwrap');
+  const program = findProgram('bwrap');
   if (program === undefined) throw failureError(notInstalled);
   const user = await launch.hostUserHere(options.name);
   const attempt: Attempt = { program, user, without: new Set(), versions: launch.groupVersions(user) };
@@ -85,49 +89,81 @@ function yieldTo(stderr: string, attempt: Attempt): boolean {
 async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<BubblewrapProcess | { stderr: string }> {
   const { program, user, without } = attempt;
   const child = spawnLauncher(program, options.command, user !== undefined);
+  const { stdin, stderr, args, filter, ready, stageStream, info, etcStreams } = streamsOf(child);
+  const network = options.network ? startNetwork(user, info) : undefined;
   const ended = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('close', () => resolve());
   });
-  const { stdin, stderr, args, filter, ready, stageStream, etcStreams } = streamsOf(child);
+  child.once('exit', () => void network?.end());
   const errorText = collect(stderr);
   // A pipe breaks when the other end is gone, and the end of the process tells that better.
-  for (const stream of [stdin, args, filter, ready, stageStream, ...etcStreams.values()]) stream.on('error', () => undefined);
+  for (const stream of [stdin, args, filter, ready, stageStream, info, ...etcStreams.values()]) stream.on('error', () => undefined);
 
   let groups: ControlGroups | undefined;
+  const release = async (): Promise<void> => {
+    await network?.end();
+    await groups?.remove();
+  };
   try {
     if (child.pid === undefined) throw new HermeticError('sandbox/open-failed', `${program} could not be started.`);
     const hierarchies = await findHierarchies(attempt.versions);
     // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
     const group = `${options.name}-${child.pid}`;
-    groups = await makeControlGroups(options.installation, group, options.limits, hierarchies);
+    const { limits } = options;
+    const groupLimits = network && limits.pids > 0 ? { ...limits, pids: limits.pids + networkProcesses } : limits;
+    groups = await makeControlGroups(options.installation, group, groupLimits, hierarchies);
     const stage = user === undefined ? undefined : await prepareStage(options, user, groups.entrances);
     stageStream.end(terminated(stage?.words ?? []));
-    // bubblewrap waits for its arguments, so it is under the limits before it does anything.
+    // Both wait for what is written to them, so they are under the limits before they do anything.
+    await network?.enter(groups);
     await groups.add(child.pid);
     args.end(terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
-    for (const [name, stream] of etcStreams) stream.end(generatedEtc[name]);
     filter.end(seccompFilter());
+    const handedOver = handOverFiles(etcStreams, network);
     const outcome = await Promise.race([
       once(ready, 'data').then(() => 'ready' as const),
       ended.then(() => 'ended' as const),
       delay(startTimeoutMs, 'late' as const, { ref: false }),
+      failureOf(handedOver, ended),
     ]);
     if (outcome === 'late') throw new HermeticError('sandbox/open-failed', `bubblewrap did not start in ${startTimeoutMs / 1000} s.`);
     if (outcome === 'ready') {
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
-      const { remove, outOfMemoryKills } = groups;
-      return { child, enforcement: enforcementWith(groups.held), outOfMemoryKills, release: remove };
+      return { child, enforcement: enforcementWith(groups.held), outOfMemoryKills: groups.outOfMemoryKills, release };
     }
-    await groups.remove();
+    await release();
     return { stderr: errorText.text() };
   } catch (error) {
+    // What is on its way in is not tied to bubblewrap yet. It finds nobody to wait for, and ends.
+    for (const stream of child.stdio) stream?.destroy();
+    await Promise.race([ended, delay(startTimeoutMs / 10, undefined, { ref: false })]);
     child.kill('SIGKILL');
     await ended;
-    await groups?.remove();
+    await release();
     throw error;
   }
+}
+
+/**
+ * The file of the resolver comes when the network is there. Until bubblewrap has read it, its process inside stays in the user namespace that
+ * owns the network; from the one it moves to then, nothing could be attached any more.
+ */
+async function handOverFiles(files: Streams['etcStreams'], network: NetworkProcess | undefined): Promise<void> {
+  const isLate = (name: string): boolean => network !== undefined && name === 'resolv.conf';
+  for (const [name, stream] of files) if (!isLate(name)) stream.end(generatedEtc[name]);
+  await network?.connect();
+  for (const [name, stream] of files) if (isLate(name)) stream.end(resolverConfiguration);
+}
+
+/** Rejects when the work fails, and otherwise never settles. Where bubblewrap fails too, its end is the better account. */
+async function failureOf(work: Promise<void>, ended: Promise<void>): Promise<never> {
+  await work.catch(async (error: unknown) => {
+    await Promise.race([ended, delay(500, undefined, { ref: false })]);
+    throw error;
+  });
+  return await new Promise<never>(() => undefined);
 }
 
 interface Streams {
@@ -137,6 +173,7 @@ interface Streams {
   filter: Writable;
   ready: Readable;
   stageStream: Writable;
+  info: Readable;
   etcStreams: ReadonlyMap<string, Writable>;
 }
 
@@ -150,6 +187,7 @@ function streamsOf(child: ChildProcess): Streams {
     filter: at(launch.seccompDescriptor),
     ready: at(launch.readyDescriptor),
     stageStream: at(launch.stageDescriptor),
+    info: at(launch.infoDescriptor),
     etcStreams: new Map([...launch.etcDescriptors].map(([name, descriptor]) => [name, at(descriptor)])),
   };
 }
@@ -162,7 +200,7 @@ function spawnLauncher(program: string, command: readonly string[], asRoot: bool
   const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...launch.bash, launch.stageScript, 'sandbox', ...bubblewrap];
   const [file = '', ...rest] = asRoot ? stage : bubblewrap;
   return spawn(file, rest, {
-    stdio: Array.from({ length: launch.stageDescriptor + 1 + launch.etcDescriptors.size }, () => 'pipe' as const),
+    stdio: Array.from({ length: launch.infoDescriptor + 1 + launch.etcDescriptors.size }, () => 'pipe' as const),
     env: { PATH: standardPath },
     cwd: '/',
     // A process group of its own: Ctrl-C at the terminal is for the product to handle.
@@ -197,6 +235,7 @@ function viewOf(options: BubblewrapOptions, places: readonly string[] | undefine
     home,
     mounts: shown,
     etcDescriptors: launch.etcDescriptors,
+    infoDescriptor: options.network ? launch.infoDescriptor : undefined,
     env,
     memoryBytes: Math.round(limits.memoryMb * 1024 * 1024),
   };
@@ -250,17 +289,4 @@ function collect(stream: Readable): { text(): string; stop(): void } {
       stream.off('data', add);
     },
   };
-}
-
-/** Security: not by the PATH of whoever started the product. */
-async function findProgram(name: string): Promise<string | undefined> {
-  for (const directory of [...standardPath.split(':'), '/run/current-system/sw/bin']) {
-    const path = join(directory, name);
-    const found = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return path;
-  }
-  return undefined;
 }

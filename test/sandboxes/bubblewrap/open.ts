@@ -136,13 +136,17 @@ export function makeDirectories(person: Person): { directory: string; runDirecto
   return { directory, ...paths };
 }
 
-/** A process that will start a sandbox when it is told to. */
-export function spawnProduct(person: Person, wrapper: readonly string[] = []): ChildProcessByStdio<null, Readable, Readable> {
+/** A process that will start a sandbox when it is told to. The wrapper runs as the person, what is around that as whoever runs the tests. */
+export function spawnProduct(
+  person: Person,
+  wrapper: readonly string[] = [],
+  around: readonly string[] = [],
+): ChildProcessByStdio<null, Readable, Readable> {
   // Run by descriptor because an ordinary user may not be able to reach this Node by its path.
   const program = openSync(process.execPath, 'r');
   const become = isRoot && person === 'ordinary' ? ['setpriv', `--reuid=${ordinaryUser}`, `--regid=${ordinaryUser}`, '--clear-groups'] : [];
   const node = ['/proc/self/fd/4', '--input-type=module', '-e', starter];
-  const [file = '', ...rest] = [...become, ...wrapper, ...node];
+  const [file = '', ...rest] = [...around, ...become, ...wrapper, ...node];
   return spawn(file, rest, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', program],
     env: { PATH: process.env.PATH },
@@ -151,10 +155,16 @@ export function spawnProduct(person: Person, wrapper: readonly string[] = []): C
 }
 
 /** Sends the order and resolves with the answer: the running sandbox, or how it failed. */
-export async function start(person: Person, script: string, wishes: Wishes = {}, wrapper: readonly string[] = []): Promise<Running> {
+export async function start(
+  person: Person,
+  script: string,
+  wishes: Wishes = {},
+  wrapper: readonly string[] = [],
+  around: readonly string[] = [],
+): Promise<Running> {
   const { directory, ...paths } = makeDirectories(person);
   const name = wishes.name ?? `test-${randomBytes(6).toString('hex')}`;
-  const child = spawnProduct(person, wrapper);
+  const child = spawnProduct(person, wrapper, around);
   const output = Promise.all([text(child.stdout), text(child.stderr)]);
   const options = { installation, mounts: [], env: {}, limits: noLimits, umask: 0o022, command: ['bash', '-c', script] };
   child.send({ name, ...paths, ...options, ...wishes });

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants, statSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { HermeticError } from '../../core/errors.ts';
+import { standardPath } from './arguments.ts';
+import type { ControlGroups } from './cgroup.ts';
+import { bash } from './launch.ts';
+import { findProgram, isAccessible } from './programs.ts';
+
+/** What /etc/resolv.conf says inside: slirp4netns answers there for the resolver of the host. */
+export const resolverConfiguration = 'nameserver 10.0.2.3\n';
+
+/** slirp4netns counts as one process of the sandbox. */
+export const networkProcesses = 1;
+
+/** Carries what programs inside send to sockets of the host, and back. */
+export interface NetworkProcess {
+  /** Puts it under the limits of the sandbox. Comes before `connect`. */
+  enter(groups: Pick<ControlGroups, 'entrances' | 'add'>): Promise<void>;
+  /** Resolves when programs inside can connect. Rejects with the reason; what is left then is for `end`. */
+  connect(): Promise<void>;
+  /** Resolves when it is gone. */
+  end(): Promise<void>;
+}
+
+const device = '/dev/net/tun';
+/** Descriptors of the started process. On standard input bubblewrap says which process is inside. */
+const readyDescriptor = 3;
+const tieDescriptor = 4;
+
+/** Why sandboxes can have no network on this machine, with the remedy; undefined when they can. */
+export function networkObstacle(): string | undefined {
+  if (findProgram('slirp4netns') === undefined) return 'slirp4netns is not installed (apt-get install slirp4netns)';
+  if (!isAccessible(device, constants.F_OK)) return `${device} is missing (modprobe tun)`;
+  if (!isAccessible(device, constants.R_OK | constants.W_OK)) return `this user may not open ${device} (sudo chmod 0666 ${device})`;
+  return undefined;
+}
+
+export function refuseNetworkObstacle(): void {
+  const obstacle = networkObstacle();
+  if (obstacle === undefined) return;
+  throw new HermeticError('backend/cannot-honour', `This sandbox cannot have a network: ${obstacle}.`, {
+    hint: 'Remove the obstacle, or set terminal.network to none.',
+  });
+}
+
+/**
+ * Becomes slirp4netns when the process inside can be joined. Until then it holds the end of the pipe that bubblewrap reports to, whatever
+ * becomes of the product: bubblewrap would die of a broken one and leave its process inside behind. That process can be joined when its user
+ * namespace has its maps, the last thing before its mounts; and when the product has died before that, nobody else would end it.
+ */
+const script = `
+set -eu
+user=$1 copy=$2 process=
+shift 2
+become() {
+  [ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
+  exec "$@"
+}
+while IFS= read -r -d '' -u ${tieDescriptor} entrance && [ -n "$entrance" ]; do printf 0 > "$entrance"; done
+if [ -n "$copy" ]; then
+  mount -n -t tmpfs -o mode=0755,nosuid,noexec,size=64k hermetic /dev/net
+  mknod -m 0666 ${device} c 10 200
+fi
+while [ -z "$process" ] && IFS= read -r line; do
+  [[ $line != *'"child-pid"'* ]] || process=\${line//[!0-9]/}
+done
+[ -n "$process" ]
+until read -r map < "/proc/$process/gid_map"; do
+  read -r -t 0.002 -u ${tieDescriptor} || [ $? -gt 128 ] || become ${bash.join(' ')} 'kill -KILL "$1"' kill "$process"
+done
+become "$@" "$process" tap0
+`;
+
+/**
+ * Starts what will be the network of one sandbox, and takes over the stream on which bubblewrap reports. It ends when this program does, even
+ * if that is killed: what it is tied to is then closed. Security: as root it becomes the user of the sandbox, because it parses whatever
+ * programs inside choose to send.
+ */
+export function startNetwork(user: number | undefined, info: Readable): NetworkProcess {
+  const needsCopy = user !== undefined && (statSync(device).mode & 0o006) !== 0o006;
+  const ownMounts = needsCopy ? ['unshare', '--mount', '--propagation', 'slave', '--'] : [];
+  const words = [`${user ?? ''}`, needsCopy ? 'copy' : '', findProgram('slirp4netns') ?? 'slirp4netns', ...options];
+  const [file = '', ...rest] = [...ownMounts, ...bash, script, 'network', ...words];
+  const child = spawn(file, rest, {
+    stdio: [info, 'ignore', 'pipe', 'pipe', 'pipe'],
+    env: { PATH: standardPath },
+    cwd: '/',
+    // A process group of its own: Ctrl-C at the terminal is for the product to handle.
+    detached: true,
+  });
+  // Now, before anything is read from it here.
+  info.destroy();
+  const [, , stderr, ready, tie] = child.stdio as unknown as [null, null, Readable, Readable, Writable];
+  let said = '';
+  stderr.on('data', (data: Buffer) => {
+    if (said.length < 4096) said += data.toString();
+  });
+  tie.on('error', () => undefined);
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      said += error.message;
+      resolve();
+    });
+    child.once('close', () => resolve());
+  });
+  const handles = [child, stderr, ready, tie] as unknown as { ref(): void; unref(): void }[];
+  return {
+    enter: async ({ entrances, add }) => {
+      tie.write([...entrances, ''].map((word) => `${word}\0`).join(''));
+      if (child.pid !== undefined) await add(child.pid);
+    },
+    connect: async () => {
+      const isReady = await Promise.race([once(ready, 'data').then(() => true), ended.then(() => false)]);
+      if (!isReady) throw networkError(said);
+      // It must not keep this program running.
+      for (const handle of handles) handle.unref();
+    },
+    end: async () => {
+      for (const handle of handles) handle.ref();
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/**
+ * Security: the host's own loopback stays out of reach; and slirp4netns, once it has its device, gives up all rights it does not need and sees
+ * no files but those that say where the resolver is.
+ */
+const options = [
+  ...['--configure', '--mtu=65520', '--disable-host-loopback', '--enable-sandbox', '--enable-seccomp'],
+  ...[`--exit-fd=${tieDescriptor}`, `--ready-fd=${readyDescriptor}`],
+];
+
+function networkError(stderr: string): HermeticError {
+  const isOld = /unrecognized option|unknown option/i.test(stderr);
+  const said = stderr.trim().split('\n').slice(-3).join('; ') || 'it ended without a word';
+  return new HermeticError('sandbox/open-failed', `The sandbox could not be connected to the network by slirp4netns: ${said}`, {
+    hint: isOld ? 'slirp4netns 1.0 or newer is needed.' : 'hermetic doctor shows more. terminal.network: none does without a network.',
+  });
+}

@@ -1,0 +1,18 @@
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { standardPath } from './arguments.ts';
+
+/** Security: not by the PATH of whoever started the product. */
+export function findProgram(name: string): string | undefined {
+  const paths = [...standardPath.split(':'), '/run/current-system/sw/bin'].map((directory) => join(directory, name));
+  return paths.find((path) => isAccessible(path, constants.X_OK));
+}
+
+export function isAccessible(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
