@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ProofLine } from '../../core/proof.ts';
 import type { ExecHandle, Sandbox, SandboxSpec } from '../../core/sandbox.ts';
 import { pathsIn } from '../sandbox-directory.ts';
-import { token } from './bait.ts';
+import { noticed, token } from './bait.ts';
 import { judge } from './files.ts';
 import { type Ground, line, unanswered } from './ground.ts';
 import { seenInside, viewFromHost } from './host-view.ts';
@@ -18,6 +18,7 @@ export interface Sibling {
 const noSibling = 'There is no second sandbox to look for.';
 const filesTried = 'Read a file of another sandbox.';
 const portsTried = 'Connect to a port on which another sandbox listens.';
+const loopback = '127.0.0.1';
 const listenPatienceMs = 5_000;
 
 export async function checkSiblingFiles(ground: Ground, sibling: Sibling | undefined): Promise<ProofLine> {
@@ -94,15 +95,18 @@ async function tryPort(ground: Ground, mark: string, listener: SiblingListener, 
   const check = 'sibling-ports';
   // Security: its address is taken from the kernel, never from the sandbox, which could name anybody's.
   const view = ground.host && (await viewFromHost(mark));
-  const addresses = ['127.0.0.1', ...(view?.probe.addresses ?? [])];
+  const addresses = [loopback, ...(view?.probe.addresses ?? [])];
   const attempts = await Promise.all(
     addresses.map(async (address) => {
       const word = token();
       const answer = await ground.inside.ask('connect', address, String(port), word);
-      return { address, outcome: answer?.outcome, arrived: listener.heard(word) };
+      const isConnected = answer?.outcome === 'connected';
+      const arrived = isConnected ? await noticed(() => listener.heard(word)) : listener.heard(word);
+      // At its own address nobody else can have answered; at 127.0.0.1 it may be a service of this sandbox.
+      return { address, outcome: answer?.outcome, isReached: arrived || (isConnected && address !== loopback) };
     }),
   );
-  const reached = attempts.filter(({ arrived, outcome }) => arrived || outcome === 'connected').map(({ address }) => address);
+  const reached = attempts.filter(({ isReached }) => isReached).map(({ address }) => address);
   if (reached.length > 0) return line(check, portsTried, 'broken', `It was reached at ${reached.join(' and ')}.`);
   if (!attempts.every(({ outcome }) => ['refused', 'unreachable', 'silent'].includes(outcome ?? ''))) return unanswered(check, portsTried);
   return line(check, portsTried, 'held', `No connection to ${addresses.join(' and ')}.`);
