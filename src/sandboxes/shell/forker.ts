@@ -91,11 +91,14 @@ export class Attachment implements Spawner {
     }
   }
 
-  /** Security: throws instead of waiting when the pipe is full, as it is when somebody inside fills it or the forker does not read. */
+  /**
+   * Security: throws instead of waiting when the pipe is full, as it is when somebody inside fills it or the forker does not read. The
+   * empty line ends what somebody inside may have begun.
+   */
   #tell(line: string): void {
     if (this.#closed) return;
     try {
-      writeSync(this.#control, `${line}\n`);
+      writeSync(this.#control, `\n${line}\n`);
     } catch (cause) {
       throw new HermeticError('sandbox/lost', 'The sandbox does not take requests any more.', { cause });
     }

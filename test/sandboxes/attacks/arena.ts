@@ -4,10 +4,11 @@ import { collect, type Result } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
 
 /** Whatever an attack does, it does it with so much and no more. */
-const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
+export const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
 
 const mostStallMs = 1_000;
 const mostGrowthMb = 400;
+const patienceMs = 3_000;
 
 /** Sandboxes that belong to an attacker, and one beside them that must not notice. */
 export interface Arena {
@@ -56,11 +57,18 @@ export async function command(sandbox: OpenSandbox | undefined, text: string, op
   return await collect(await sandbox.exec({ ...options, command: text }));
 }
 
+/** As a tool runs it: with an end, come what may. */
+export async function briefly(sandbox: OpenSandbox, text: string, options?: Omit<ExecRequest, 'command'>): Promise<Result> {
+  const handle = await sandbox.exec({ ...options, command: text });
+  const timer = setTimeout(() => void handle.kill('KILL'), patienceMs);
+  return await collect(handle).finally(() => clearTimeout(timer));
+}
+
 /** The sandbox works as if nothing had been, or says that it is lost; it does not hang and it does not pretend. */
 export async function worksOrIsLost(sandbox: OpenSandbox): Promise<void> {
   // The shell that waited during the attack may have been spoilt.
   for (let attempt = 1; ; attempt++) {
-    const outcome = await command(sandbox, 'echo "$((6 * 7))"').catch((error: unknown) => error);
+    const outcome = await briefly(sandbox, 'echo "$((6 * 7))"').catch((error: unknown) => error);
     if (outcome instanceof Error) return expect(outcome).toMatchObject({ code: 'sandbox/lost' });
     const { stdout, exit } = outcome as Result;
     if (stdout === '42\n') return expect(exit).toEqual({ kind: 'exited', code: 0 });

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { OpenSandbox } from '../../../src/core/sandbox.ts';
 import { sleepMark } from '../../contracts/sandbox/bench.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { command, useArena, worksOrIsLost } from './arena.ts';
+import { command, limits, useArena, worksOrIsLost } from './arena.ts';
+import { passTime } from './pass-time.ts';
 
 /** Signals processes of the sandbox by what is on their command line, this shell last. */
 const signalAll = `
@@ -35,7 +36,7 @@ export function processAttacks(engine: TestEngine): void {
     ['everything', 'kill -9 -1'],
     ['the forker', `${signalAll}`],
   ])('killing %s inside ends the sandbox and nothing else', async (_, script) => {
-    const spec = engine.spec();
+    const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     const mark = sleepMark();
     await arena.withstand(async () => {
@@ -92,7 +93,7 @@ export function processAttacks(engine: TestEngine): void {
   });
 
   it('a forker that is stopped for good keeps nobody waiting for good', async () => {
-    const spec = engine.spec();
+    const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, `echo kept >kept; ${signalAll}`, { args: ['STOP', '/run/hermetic/forker.bash'] });
     await arena.withstand(async () => {
@@ -105,7 +106,7 @@ export function processAttacks(engine: TestEngine): void {
   });
 
   it('a forker that is stopped while nobody looks is given up by the next who opens the sandbox, or by closing', async () => {
-    const spec = engine.spec();
+    const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, `echo kept >kept; ${signalAll}`, { args: ['STOP', '/run/hermetic/forker.bash'] });
     await passTime(() => sandbox.close());
@@ -113,16 +114,4 @@ export function processAttacks(engine: TestEngine): void {
     expect((await command(again, 'cat kept')).stdout).toBe('kept\n');
     await again.destroy();
   });
-}
-
-/** Waits for what takes much of a clock that runs much faster. */
-async function passTime<T>(action: () => Promise<T>): Promise<T> {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const real = setInterval(() => vi.advanceTimersByTime(500), 50);
-  try {
-    return await action();
-  } finally {
-    clearInterval(real);
-    vi.useRealTimers();
-  }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pathsIn } from '../../../src/sandboxes/sandbox-directory.ts';
 import type { TestEngine } from '../../engines.ts';
-import { command, useArena } from './arena.ts';
+import { command, limits, useArena } from './arena.ts';
 
 /** Everything that is awkward to remove. `$1` is a directory of the host. */
 const awkwardTree = String.raw`
@@ -41,7 +41,7 @@ export function treeAttacks(engine: TestEngine): void {
   };
 
   it('a tree full of links, closed directories, odd names and two thousand levels is removed, and nothing else', async () => {
-    const spec = engine.spec({ limits: { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 } });
+    const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await arena.withstand(async () => {
       for (const place of ['/workspace', '$HOME']) {
@@ -55,7 +55,7 @@ export function treeAttacks(engine: TestEngine): void {
   });
 
   it('a sandbox that swaps directories for links while another program destroys it takes nothing with it', async () => {
-    const spec = engine.spec({ limits: { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 } });
+    const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, flipping, { args: [host] });
     const remains = (await engine.backend.list()).find((one) => one.name === spec.name);

@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { OpenSandbox } from '../../../src/core/sandbox.ts';
+import type { TestEngine } from '../../engines.ts';
+import { briefly, command, limits, useArena, worksOrIsLost } from './arena.ts';
+import { passTime } from './pass-time.ts';
+
+/** `$control` is the pipe to the forker, `$attachment` the name of whoever runs this. */
+const attacks: Record<string, string> = {
+  'somebody who never leaves': `mkdir -p /tmp/ghost; mkfifo /tmp/ghost/{alive,events}; printf 'attach ../../tmp/ghost 12345678\\n' >$control`,
+  'a hundred who are not there': `for ((i = 0; i < 100; i++)); do echo "attach nobody-$i 12345678"; done >$control`,
+  'the news that everybody has left': `echo "detached $attachment" >$control`,
+  'orders to kill everything': `for mark in '[0-9]*' '********' unlimited 12345678 '\${x}' '$(kill -9 -1)'; do echo "kill $attachment $mark KILL 1"; done >$control`,
+  'orders to stop': 'echo stop >$control',
+  'half a line': 'printf spaw >$control',
+  'a line of a megabyte': `head -c 1000000 /dev/zero | tr '\\\\0' x >$control; echo >$control`,
+  'zeros and noise': 'head -c 100000 /dev/urandom >$control; head -c 100000 /dev/zero >$control',
+  'subscripts that are code': `printf 'attach x[$(kill -9 -1)] 1\\ndetached a]=$(kill -9 -1)\\nended $(kill -9 -1)\\n' >$control`,
+  'a thief who reads the orders': 'timeout 2 cat <$control >/dev/null &',
+  'more than it can take': `timeout 2 bash -c 'yes "kill nobody 12345678 TERM 1" >$0' $control &`,
+};
+
+const prelude = `
+echo kept >kept; control=/run/hermetic/control
+for attachment in /run/hermetic/*-*/; do attachment=\${attachment:14:-1}; done`;
+
+/** Other shells on the pipes of the shells to come: whatever they are asked, they answer. */
+const impostors = 'for ((i = 0; i < 40; i++)); do echo "spawn $attachment $i 1234567890 lines 1 1"; done >$control; sleep 0.3';
+
+export function controlAttacks(engine: TestEngine): void {
+  const arena = useArena(engine);
+
+  const attackAndReopen = async (attack: string, aftermath: (sandbox: OpenSandbox) => Promise<unknown>): Promise<void> => {
+    const spec = engine.spec({ limits });
+    const sandbox = await engine.open(spec);
+    await arena.withstand(async () => {
+      const handle = await sandbox.exec({ command: `${prelude}; ${attack}` });
+      await Promise.race([handle.exit, delay(2000)]);
+      await passTime(() => aftermath(sandbox));
+      await passTime(() => sandbox.close());
+    });
+    const again = await passTime(() => engine.open(spec));
+    expect((await command(again, 'cat /workspace/kept')).stdout).toBe('kept\n');
+    await again.destroy();
+  };
+
+  it.each(Object.entries(attacks))('sending the forker %s costs at worst the sandbox', async (_, attack) => {
+    await attackAndReopen(attack, worksOrIsLost);
+  });
+
+  it('shells that answer in the place of others tell lies and nothing worse', async () => {
+    await attackAndReopen(impostors, (sandbox) =>
+      Promise.allSettled([briefly(sandbox, 'echo 1'), briefly(sandbox, 'echo 2'), sandbox.readFile('/workspace/kept')]),
+    );
+  });
+}
