@@ -65,7 +65,7 @@ __hermetic_meet() {
   __hermetic_tell R
   case $__hermetic_mode in
     warm | base) __hermetic_wait || builtin exit 0 ;;
-    terminal | interactive) __hermetic_tell "T $(builtin command tty)" ;;
+    terminal | interactive) __hermetic_tell "T $(\builtin command tty)" ;;
   esac
 }
 

@@ -20,6 +20,8 @@ export interface TestEngine {
   readonly kind: string;
   readonly backend: Backend;
   readonly context: BackendContext;
+  /** So much of its output a command may be ahead of whoever does not read it. */
+  readonly mostBytesAhead: number;
   /** What listeners were told, of every sandbox opened here. */
   readonly notices: readonly string[];
   /** A spec of a sandbox nobody else has. */
@@ -37,9 +39,17 @@ interface Client {
   kill(): Promise<void>;
 }
 
+/** How the tests of a backend differ from those of the backend as it is found. */
+export interface Variant {
+  title: string;
+  docker: Partial<BackendContext['docker']>;
+  mostBytesAhead: number;
+}
+
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
-export async function describeBackend(kind: string, body: (engine: TestEngine) => void): Promise<void> {
-  const context = contextIn(join(tmpdir(), `hermetic-sandboxes-${randomBytes(6).toString('hex')}`));
+export async function describeBackend(kind: string, body: (engine: TestEngine) => void, variant?: Variant): Promise<void> {
+  const found = contextIn(join(tmpdir(), `hermetic-sandboxes-${randomBytes(6).toString('hex')}`));
+  const context = { ...found, docker: { ...found.docker, ...variant?.docker } };
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context);
   const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes(kind);
@@ -49,7 +59,7 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
     console.warn(`${kind} is not tested: ${obstacle}`);
     it.skip(`${kind} works on this machine: ${obstacle}`, () => undefined);
   } else {
-    describe(kind, () => body(new Engine(kind, backend, context)));
+    describe(variant?.title ?? kind, () => body(new Engine(kind, backend, context, variant)));
   }
 }
 
@@ -67,12 +77,14 @@ class Engine implements TestEngine {
   readonly kind: string;
   readonly backend: Backend;
   readonly context: BackendContext;
+  readonly mostBytesAhead: number;
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
   readonly #clients: ChildProcess[] = [];
 
-  constructor(kind: string, backend: Backend, context: BackendContext) {
+  constructor(kind: string, backend: Backend, context: BackendContext, variant: Variant | undefined) {
+    this.mostBytesAhead = variant?.mostBytesAhead ?? 4 * 1024 * 1024;
     this.kind = kind;
     this.backend = backend;
     this.context = context;

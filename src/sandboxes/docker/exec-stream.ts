@@ -37,6 +37,9 @@ export interface ExecStream {
   readonly stderr: Readable;
   inspect(): Promise<ExecState>;
   resize(size: TerminalSize): Promise<void>;
+  /** Whether the program stays for it. */
+  ref(): void;
+  unref(): void;
   /** Lets go of the connection. The command goes on. */
   destroy(): void;
 }
@@ -82,7 +85,7 @@ export async function openExec(engine: Engine, container: string, options: ExecO
 }
 
 /** Makes three streams of one socket, without ever holding more than their buffers and one read. */
-function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout' | 'stderr' | 'destroy'> {
+function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout' | 'stderr' | 'ref' | 'unref' | 'destroy'> {
   let over = false;
   const full = new Set<Readable>();
   const drained = (stream: Readable): void => {
@@ -163,5 +166,12 @@ function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout'
   // An engine that closes with unread input of ours makes a reset of what would be the end; all output has been read by then.
   socket.on('error', (error) => (parser.atBoundary && errnoOf(error) === 'ECONNRESET' ? end() : cutOff(error)));
   socket.on('close', () => cutOff());
-  return { stdin, stdout, stderr, destroy: () => finish((stream) => stream.destroy()) };
+  return {
+    stdin,
+    stdout,
+    stderr,
+    ref: () => void socket.ref(),
+    unref: () => void socket.unref(),
+    destroy: () => finish((stream) => stream.destroy()),
+  };
 }

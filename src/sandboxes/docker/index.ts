@@ -9,6 +9,8 @@ import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
 import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
+import type { Place } from '../shell-sandbox.ts';
+import { attachByStreams } from '../streamed-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { type ContainerBody, containerBody, runDirectoryInside, workspaceInside } from './container.ts';
 import { findEngine } from './discover.ts';
@@ -19,6 +21,7 @@ import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { storageSupport } from './storage.ts';
+import { attachTo, keeperCommand, sharesKernel } from './transport.ts';
 
 export const docker: Driver<BackendContext, Backend> = {
   kind: 'docker',
@@ -119,7 +122,7 @@ class DockerBackend implements Backend {
   async #openLocked(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
     const name = `hermetic-${spec.name}`;
     const paths = pathsIn(spec.directory);
-    const [{ body, unenforced }, existing] = await Promise.all([
+    const [{ body, unenforced, forked }, existing] = await Promise.all([
       this.#body(engine, spec, listener, signal),
       engine.inspect(name, { signal }),
     ]);
@@ -139,29 +142,29 @@ class DockerBackend implements Backend {
       found = undefined;
     }
     const launch = async (): Promise<string> => {
-      await makeRunDirectory(paths.run);
+      if (forked) await makeRunDirectory(paths.run);
       return await launchContainer(engine, name, body, signal);
     };
     if (!found) {
       for (const sentence of unenforced) listener.notice(sentence);
-      return await this.#attach(engine, await launch(), spec, signal);
+      return await this.#attach(engine, await launch(), spec, forked, signal);
     }
     try {
       if (!found.running) {
-        await makeRunDirectory(paths.run);
+        if (forked) await makeRunDirectory(paths.run);
         await engine.start(found.id, { signal });
       }
-      return await this.#attach(engine, found.id, spec, signal);
+      return await this.#attach(engine, found.id, spec, forked, signal);
     } catch (error) {
       if (signal?.aborted) throw error;
       // It may have been about to end, or a command has broken it.
       listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
       await engine.remove(found.id);
-      return await this.#attach(engine, await launch(), spec, signal);
+      return await this.#attach(engine, await launch(), spec, forked, signal);
     }
   }
 
-  async #attach(engine: Engine, id: string, spec: SandboxSpec, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+  async #attach(engine: Engine, id: string, spec: SandboxSpec, forked: boolean, signal: AbortSignal | undefined): Promise<OpenSandbox> {
     const paths = pathsIn(spec.directory);
     const waiting = new AbortController();
     const ended = engine.wait(id, { signal: waiting.signal }).then(
@@ -172,9 +175,8 @@ class DockerBackend implements Backend {
       await engine.remove(id);
       if (!spec.persistent) await this.#removeFiles(engine, spec.directory, spec.image);
     };
-    const forker = {
+    const place: Place = {
       name: spec.name,
-      runDirectory: paths.run,
       workdir: spec.workdir ?? workspaceInside,
       ended,
       end: () => (spec.persistent ? engine.kill(id) : remove()),
@@ -189,7 +191,8 @@ class DockerBackend implements Backend {
     };
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
     try {
-      return await attachToForker(forker, store, signal);
+      if (forked) return await attachToForker({ ...place, runDirectory: paths.run }, store, signal);
+      return await attachByStreams({ ...place, attach: attachTo(engine, id), keep: 'background' }, store, signal);
     } catch (error) {
       // Whatever keeps a shell from starting in it, a new container may be better.
       await engine.remove(id);
@@ -206,32 +209,34 @@ class DockerBackend implements Backend {
     spec: SandboxSpec,
     listener: OpenListener,
     signal: AbortSignal | undefined,
-  ): Promise<{ body: ContainerBody; unenforced: string[] }> {
+  ): Promise<{ body: ContainerBody; unenforced: string[]; forked: boolean }> {
     const { docker: settings, installation } = this.#context;
-    const [image, info, mounts, version] = await Promise.all([
+    const [image, info, mounts, forkerVersion, keeperVersion] = await Promise.all([
       ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
       engine.info({ signal }),
       resolveMounts(spec.mounts, engine.address),
       guestVersion('forker', 'pipedShell'),
+      guestVersion('keeper'),
     ]);
     const { diskMb } = spec.limits;
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
     const paths = pathsIn(spec.directory);
+    const forked = sharesKernel(engine.address, info, settings.runtime);
     const body = containerBody({
       spec: { ...spec, mounts },
       installation,
       imageId: image.id,
-      guestVersion: version,
-      runDirectory: paths.run,
+      guestVersion: forked ? forkerVersion : keeperVersion,
+      runDirectory: forked ? paths.run : undefined,
       workspace: paths.workspace,
       home: paths.home,
-      guestCommand: forkerCommand(runDirectoryInside, spec.idleSeconds),
+      guestCommand: forked ? forkerCommand(runDirectoryInside, spec.idleSeconds) : await keeperCommand(spec.idleSeconds),
       hostUser: process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined,
       runtime: settings.runtime,
       storageLimited: storage.enforced,
       extraArgs: settings.extraArgs,
     });
-    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage)) };
+    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage)), forked };
   }
 
   async #removeFiles(engine: Engine, directory: string, image: string | undefined): Promise<void> {

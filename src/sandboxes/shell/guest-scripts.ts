@@ -8,6 +8,10 @@ const guestDirectory = fileURLToPath(new URL('../../../guest/', import.meta.url)
 const parts = {
   forker: ['processes', 'room', 'become', 'forker'],
   pipedShell: ['pipes', 'shell'],
+  streamShell: ['room', 'frames', 'stream', 'shell'],
+  supervisor: ['processes', 'room', 'become', 'frames', 'supervisor'],
+  tether: ['processes', 'tether'],
+  keeper: ['keeper'],
 } as const;
 
 export type GuestScript = keyof typeof parts;

@@ -5,7 +5,7 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import { DumpReader } from './dump-reader.ts';
 import { EndChannel, type EndRecord } from './end-channel.ts';
 import { openForReading, openForWriting, readNow } from './named-pipes.ts';
-import type { Call, OutputPipe, Shell, SpawnRequest } from './spawner.ts';
+import type { Call, OutputPipe, Shell, ShellOwner, SpawnRequest } from './spawner.ts';
 
 /**
  * `in`, `out` and `err` are the command's; records come through `end`; the session's state through `state`; closing `ack` tells the
@@ -21,16 +21,13 @@ const statePollMs = 100;
 /** How long a shell may take to start before somebody who wants it killed waits no longer. */
 const startPatienceMs = 2_000;
 
-interface ShellOwner {
-  receive(record: EndRecord): void;
-  lost(reason: string): void;
-  forget(): void;
-  kill(signal: KillSignal): Promise<void>;
+interface SocketPipe extends OutputPipe {
+  readonly stream: Socket;
 }
 
 export class PipedShell implements Shell {
-  readonly stdout: OutputPipe;
-  readonly stderr: OutputPipe;
+  readonly stdout: SocketPipe;
+  readonly stderr: SocketPipe;
   readonly #at: string;
   readonly #owner: ShellOwner;
   readonly #end: Socket;
@@ -152,7 +149,7 @@ function fieldsOf({ script, sessionDirectory, directory, variables, args }: Call
   return [script, sessionDirectory, directory, String(variables.length), ...variables, ...args].map((field) => `${field}\0`);
 }
 
-function outputPipe(path: string): OutputPipe {
+function outputPipe(path: string): SocketPipe {
   const { descriptor, socket } = openForReading(path);
   const drain = (): Buffer[] => {
     const chunks: Buffer[] = [];

@@ -76,12 +76,13 @@ export class ShellSession {
     const started = Promise.withResolvers<State>();
     let base: State = new Map();
     // This shell goes on to run a command, whose state is not the sandbox's: settling twice changes nothing.
-    this.#warm = this.#spawn('base', this.#base, (record) => {
+    const listen = (record: EndRecord): void => {
       if (record.kind === 'dump') base = withoutDirectory(parseDump(record.dump) ?? base);
       if (record.kind === 'ready') started.resolve(base);
       if (record.kind === 'status') started.reject(new Error(`the first shell ended with code ${record.code}`));
       if (record.kind === 'no-room') started.reject(new Error('its process limit leaves no room for a shell'));
-    });
+    };
+    this.#warm = this.#spawn('base', this.#base, listen, (reason) => started.reject(new Error(reason)));
     void this.#spawner.ended.then((reason) => started.reject(new Error(reason)));
     this.#base = await started.promise;
     this.#warm.restored = this.#base;
@@ -96,7 +97,7 @@ export class ShellSession {
     return this.#known.state;
   }
 
-  #spawn(mode: 'warm' | 'base', restored: State, listen?: (record: EndRecord) => void): Waiting {
+  #spawn(mode: 'warm' | 'base', restored: State, listen?: (record: EndRecord) => void, failed?: (reason: string) => void): Waiting {
     const restore = restoreScript(changesBetween(this.#base, restored), restored);
     const waiting: Partial<Waiting> = { restored, execution: undefined, dead: false };
     waiting.shell = this.#spawner.spawn(
@@ -108,6 +109,7 @@ export class ShellSession {
       },
       (reason) => {
         waiting.dead = true;
+        failed?.(reason);
         waiting.execution?.lost(reason);
       },
     );

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { KillSignal, TerminalSize } from '../../core/sandbox.ts';
 import type { EndRecord } from './end-channel.ts';
@@ -44,9 +43,17 @@ export interface Shell {
 }
 
 export interface OutputPipe {
-  readonly stream: Readable & Pick<Socket, 'ref' | 'unref'>;
+  readonly stream: Readable;
   /** What is in the pipe at this moment and has not been read, at once. */
   drain(): Buffer[];
+}
+
+/** What a shell tells whoever started it. */
+export interface ShellOwner {
+  receive(record: EndRecord): void;
+  lost(reason: string): void;
+  forget(): void;
+  kill(signal: KillSignal): Promise<void>;
 }
 
 /** Starts shells in one sandbox. */

@@ -1,0 +1,56 @@
+# One for each stream: starts the shell on it, tells how that ended, and stays as long as something the command started does, because
+# an engine cuts the streams of a process that has gone.
+
+if ((BASH_VERSINFO[0] < 5)); then
+  echo "bash $BASH_VERSION is too old: 5.0 or newer is needed" >&2
+  exit 70
+fi
+
+cd /
+# The words of the host, the source of the shell, and for a shell that does not wait, the messages to it.
+IFS=' ' read -r mark __hermetic_nonce mode rows columns shell_length early_length
+IFS= read -rN "$shell_length" shell
+early=
+((early_length == 0)) || LC_ALL=C IFS= read -rN "$early_length" early
+exec 241>&1 242>&2
+
+if ! __hermetic_room; then
+  __hermetic_frame r F >&242
+  exit 0
+fi
+
+# Nothing arrives here but what bash remarks on how its child died: an empty one is also a pause that needs no process.
+exec {remarks}<> <(:) 2>/dev/null
+from=0
+if ((early_length)); then
+  # Their writers are children of this process and not of the shell's, because `script` would take one's end for that of the other.
+  exec 243< <(printf %s "$early") 244< <(printf %s 'eval "$__HERMETIC_SHELL"')
+  from=243
+fi
+# Job control gives the shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
+set -m
+(
+  ulimit -S -x "$mark"
+  exec 245>&"$remarks" {remarks}>&- 2>&242
+  if [[ $mode != terminal && $mode != interactive ]]; then exec 245>&-; fi
+  export __HERMETIC_NONCE=$__hermetic_nonce __HERMETIC_MODE=$mode __HERMETIC_SHELL=$shell __HERMETIC_FROM=$from
+  become "$mode" "$rows" "$columns" 'eval "$__HERMETIC_SHELL"' /dev/fd/244 '2>&245 245>&-'
+) &
+# From here on bash remarks only on a child that was killed.
+set +m
+exec 2>&"$remarks" </dev/null 243<&- 244<&-
+unset shell early
+wait $!
+status=$?
+__hermetic_frame m S >&241
+if read -rt 0 <&"$remarks"; then
+  read -r <&"$remarks"
+  __hermetic_frame r killed >&242
+fi
+__hermetic_frame r "S $status" >&242
+
+pause=0.1
+while members "$mark" && ((${#found[@]})); do
+  read -rt "$pause" _ <&"$remarks"
+  pause=5
+done

@@ -1,0 +1,91 @@
+import { EndChannel, type EndRecord } from './end-channel.ts';
+import type { Dump } from './state.ts';
+
+/** A sandbox decides how much it writes; this much and no more is kept of a state. */
+const mostBytes = 8 * 1024 * 1024;
+
+/**
+ * Puts the frames of one shell together to records. Standard output and standard error are two roads, and a record on the one may
+ * overtake output on the other: a record that ends a command waits until the mark on standard output has arrived.
+ */
+export class StreamRecords {
+  readonly #nonce: string;
+  readonly #receive: (record: EndRecord) => void;
+  readonly #channel: EndChannel;
+  readonly #marks = new Set<string>();
+  #waiting: string[] = [];
+  #pieces: string[] = [];
+  #length = 0;
+  #damaged = false;
+
+  constructor(nonce: string, receive: (record: EndRecord) => void) {
+    this.#nonce = nonce;
+    this.#receive = receive;
+    this.#channel = new EndChannel(receive);
+  }
+
+  /** A frame of standard output. */
+  mark(kind: string, text: string): void {
+    if (kind !== 'm') return;
+    this.#marks.add(text);
+    this.#letThrough();
+  }
+
+  /** No mark comes any more, because standard output has ended. */
+  allMarked(): void {
+    for (const letter of 'EXS') this.#marks.add(letter);
+    this.#letThrough();
+  }
+
+  /** A frame of standard error. */
+  frame(kind: string, text: string): void {
+    if (kind === 'r') {
+      this.#waiting.push(text);
+      this.#letThrough();
+    } else if (kind === 'p') {
+      this.#length += text.length;
+      if (this.#length <= mostBytes) this.#pieces.push(text);
+    } else if (kind === 's') {
+      const [, length, last = ''] = /^(\d+):(.*)$/s.exec(text) ?? [];
+      const quoted = this.#pieces.join('') + last;
+      const whole = !this.#damaged && String(quoted.length) === length;
+      this.#pieces = [];
+      this.#length = 0;
+      this.#damaged = false;
+      const dump = whole ? this.#dump(quoted) : undefined;
+      if (dump) this.#receive({ kind: 'dump', dump });
+    }
+  }
+
+  /** Part of the state is missing from here on, or a record that its successor makes up for. */
+  damaged(): void {
+    this.#damaged = true;
+  }
+
+  #letThrough(): void {
+    while (this.#waiting.length > 0) {
+      const [, letter] = /^([EXS]) /.exec(this.#waiting[0] ?? '') ?? [];
+      if (letter !== undefined && !this.#marks.has(letter)) return;
+      this.#channel.push(Buffer.from(`${this.#waiting.shift()}\n`, 'latin1'));
+    }
+  }
+
+  #dump(quoted: string): Dump | undefined {
+    const text = unquote(quoted);
+    const fields = text?.split(this.#nonce);
+    if (fields?.length !== 8 || fields[7] !== '') return undefined;
+    const [exports = '', functionNames = '', functions = '', aliases = '', options = '', umask = '', directory = ''] = fields;
+    return { exports, functionNames, functions, aliases, options, umask, directory };
+  }
+}
+
+const escapes: Readonly<Record<string, string>> = { a: '\x07', b: '\b', e: '\x1b', E: '\x1b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+
+/** What bash has quoted as `$'…'` in the C locale; undefined when it has not. */
+export function unquote(quoted: string): string | undefined {
+  if (quoted.length < 3 || !quoted.startsWith("$'") || !quoted.endsWith("'")) return undefined;
+  return quoted.slice(2, -1).replace(/\\(?:([0-7]{3})|(.))/g, (_, octal: string | undefined, letter: string) => {
+    if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 255);
+    return escapes[letter] ?? letter;
+  });
+}

@@ -1,0 +1,123 @@
+import type { KillSignal } from '../../core/sandbox.ts';
+import type { Attach, AttachedCommand } from './stream-shell.ts';
+
+const killPatienceMs = 8_000;
+const retryMs = 1_000;
+
+export interface TetherOptions {
+  attach: Attach;
+  /** What to run; see `guest/tether.bash`. */
+  command: readonly string[];
+  words: string;
+  ended: Promise<string>;
+}
+
+/**
+ * The one command that runs in a sandbox for as long as this process is attached to it by streams: it signals what commands started,
+ * and kills what still runs when this process is gone. When it ends, as a command may end it, another takes its place.
+ */
+export class Tether {
+  readonly #options: TetherOptions;
+  readonly #running = new Set<string>();
+  readonly #waiting = new Map<string, (left: string) => void>();
+  #current: Promise<AttachedCommand>;
+  #sequence = 0;
+  #closed = false;
+
+  constructor(options: TetherOptions) {
+    this.#options = options;
+    this.#current = this.#keepTrying();
+    void options.ended.then(() => this.close());
+  }
+
+  /** Rejects only when it is closed. */
+  #keepTrying(): Promise<AttachedCommand> {
+    const trying = (async () => {
+      for (;;) {
+        if (this.#closed) throw new Error('the sandbox is closed');
+        try {
+          return await this.#connect();
+        } catch {
+          await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        }
+      }
+    })();
+    trying.catch(() => undefined);
+    return trying;
+  }
+
+  async #connect(): Promise<AttachedCommand> {
+    const { attach, command, words } = this.#options;
+    const connection = await attach(command);
+    const hello = Promise.withResolvers<void>();
+    let answers = '';
+    let greeted = false;
+    connection.stdout.on('data', (chunk: Buffer) => {
+      const lines = (answers + chunk.toString('latin1')).split('\n');
+      answers = (lines.pop() ?? '').slice(-1000);
+      for (const line of lines) {
+        if (line === 'hello') {
+          greeted = true;
+          hello.resolve();
+        } else this.#answered(line);
+      }
+    });
+    const over = (): void => {
+      hello.reject(new Error('it ended'));
+      connection.destroy();
+      if (greeted && !this.#closed) this.#current = this.#keepTrying();
+    };
+    connection.stdout.once('end', over);
+    connection.stdout.once('error', over);
+    connection.stderr.on('error', () => undefined).resume();
+    connection.stdin.write(words, 'latin1');
+    await hello.promise;
+    for (const mark of this.#running) connection.stdin.write(`started ${mark}\n`);
+    connection.unref();
+    if (this.#closed) connection.destroy();
+    return connection;
+  }
+
+  #answered(line: string): void {
+    const [word, sequence = '', left = ''] = line.split(' ');
+    if (word !== 'killed') return;
+    this.#waiting.get(sequence)?.(left);
+    this.#waiting.delete(sequence);
+  }
+
+  #tell(line: string): void {
+    void this.#current.then((connection) => connection.stdin.write(`${line}\n`)).catch(() => undefined);
+  }
+
+  /** What runs with this mark must not outlive us. */
+  started(mark: string): void {
+    this.#running.add(mark);
+    this.#tell(`started ${mark}`);
+  }
+
+  ended(mark: string): void {
+    if (this.#running.delete(mark)) this.#tell(`ended ${mark}`);
+  }
+
+  /** Resolves when every process with the mark has the signal; with KILL, when they are dead. */
+  async kill(mark: string, signal: KillSignal): Promise<void> {
+    const sequence = String(++this.#sequence);
+    const answer = new Promise<string>((resolve) => this.#waiting.set(sequence, resolve));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve('late'), killPatienceMs);
+    });
+    const over = this.#options.ended.then(() => '0');
+    this.#tell(`kill ${mark} ${signal} ${sequence}`);
+    const left = await Promise.race([answer, late, over]);
+    clearTimeout(timer);
+    this.#waiting.delete(sequence);
+    if (signal === 'KILL' && left !== '0') throw new Error(left === 'late' ? 'the sandbox does not answer' : `${left} processes survived`);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    void this.#current.then((connection) => connection.destroy()).catch(() => undefined);
+  }
+}

@@ -1,0 +1,17 @@
+import type { OpenSandbox } from '../core/sandbox.ts';
+import type { StateStore } from './shell/state-store.ts';
+import type { Attach } from './shell/stream-shell.ts';
+import { StreamSpawner } from './shell/stream-spawner.ts';
+import { openShellSandbox, type Place } from './shell-sandbox.ts';
+
+/** A place with which nothing is shared; commands in it are reached by their streams. */
+export interface RemotePlace extends Place {
+  attach: Attach;
+  /** What stays of this process's commands when it is gone. */
+  keep: 'background' | 'nothing';
+}
+
+/** A sandbox each of whose shells is a command of its own. When this throws, the place has been ended. */
+export function attachByStreams(place: RemotePlace, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {
+  return openShellSandbox(place, store, () => StreamSpawner.start(place), signal);
+}
