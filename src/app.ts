@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -5,51 +6,34 @@ import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from './config/sandbox-settings.ts';
 import { backendNames, parseVolume } from './config/schema.ts';
+import { ensureProven, notContained, type ProofSubject, remember } from './containment.ts';
 import { HermeticError } from './core/errors.ts';
+import type { Proof } from './core/proof.ts';
 import type { Backend, Mount, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
-import type { SessionKey } from './core/session.ts';
-import type { SandboxLedger, Store } from './core/store.ts';
-import { nearest } from './lib/nearest.ts';
+import type { ProofEntry, Store } from './core/store.ts';
+import type { SandboxRequest } from './sandbox-request.ts';
+import { candidatesFor } from './sandboxes/candidates.ts';
 import { sandboxEnvironment } from './sandboxes/environment.ts';
 import { refuseUnhonoured } from './sandboxes/honour.ts';
-import { automaticKinds, backendDrivers } from './sandboxes/index.ts';
+import { backendDrivers } from './sandboxes/index.ts';
 import { checkedMounts } from './sandboxes/mount-sources.ts';
-import { offerings } from './sandboxes/offerings.ts';
+import { copyCredentials, type OfferingOptions, offerings } from './sandboxes/offerings.ts';
+import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { sandboxName } from './sandboxes/sandbox-name.ts';
-import { type SandboxScope, sandboxParts } from './sandboxes/scope.ts';
 import { specFingerprint } from './sandboxes/spec-fingerprint.ts';
 import { watchDisk } from './sandboxes/watched-sandbox.ts';
 import { openStore } from './stores/index.ts';
-
-export interface SandboxRequest {
-  audience: Audience;
-  /** What its name is derived from: parts, never joined text. */
-  parts: readonly string[];
-  /** What people call it. */
-  title: string;
-  /** Instead of the configured one. */
-  backend?: string | undefined;
-  /** Instead of the backend's configured image. */
-  image?: string | undefined;
-}
-
-/** The sandbox of a session somebody names on the command line. */
-export function cliSession(name: string): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
-  return { audience: 'cli', parts: ['cli', name], title: name };
-}
-
-/** The sandbox of a conversation, as far as it is shared by `gateway.sandbox_scope`. */
-export function messagingSession(key: SessionKey, scope: SandboxScope): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
-  const title = [key.platform, key.workspace, key.chat, key.thread, key.user].filter((part) => part !== undefined).join(' ');
-  return { audience: 'messaging', parts: sandboxParts(key, scope), title };
-}
 
 export interface OpenedSandbox {
   sandbox: OpenSandbox;
   backend: Backend;
   spec: SandboxSpec;
+  /** Equal for sandboxes that are made alike. */
+  fingerprint: string;
 }
+
+const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
 /** Failures that mean `auto` may look further: the backend cannot work here, whatever the spec. */
 const passable: ReadonlySet<string> = new Set([
@@ -89,7 +73,9 @@ export class App {
 
   /** Lets go of what this program holds beside sandboxes. */
   async close(): Promise<void> {
-    await (await this.#store)?.close();
+    const store = await this.#store;
+    this.#store = undefined;
+    await store?.close();
   }
 
   settings(audience: Audience): SandboxSettings {
@@ -117,39 +103,20 @@ export class App {
 
   /** The backends a name stands for: one, or for `auto` those to try in turn. */
   candidates(name: string): Backend[] {
-    const kinds = name === 'auto' ? automaticKinds : [name];
-    return kinds.map((kind) => {
-      const backend = this.backends.get(kind);
-      if (backend) return backend;
-      if ((backendNames as readonly string[]).includes(kind)) {
-        throw new HermeticError('backend/unavailable', `The ${kind} backend is not part of this version.`, {
-          hint: `Available: auto, ${[...this.backends.keys()].join(', ')}.`,
-        });
-      }
-      const close = nearest(kind, backendNames);
-      throw new HermeticError('backend/unknown', `There is no backend ${JSON.stringify(kind)}${close ? `; did you mean ${close}?` : '.'}`, {
-        hint: `Valid names: ${backendNames.join(', ')}.`,
-      });
-    });
+    return candidatesFor(name, this.backends, backendNames);
   }
 
   /** Opens the session's sandbox. With `auto`, on the first backend that works; the listener is told why an earlier one does not. */
   async openSandbox(request: SandboxRequest, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
     const candidates = this.candidates(request.backend ?? this.settings(request.audience).backend);
     const failures: string[] = [];
-    const ledger = async (): Promise<SandboxLedger> => (await this.store()).sandboxes;
     for (const backend of candidates) {
-      const wished = this.specFor(request, backend, listener);
-      refuseUnhonoured(backend, wished);
       try {
-        const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
-        const fingerprint = specFingerprint(this.installation, backend.kind, spec);
-        const recorded = { backend, spec, parts: request.parts, fingerprint, ledger: ledger() };
-        const sandbox = await openRecorded(recorded, listener, signal);
+        const opened = await this.#open(request, backend, listener, signal);
+        if (backend.traits.isolation !== 'none') await this.#prove(opened, request.audience, listener);
         if (failures.length > 0) listener.notice(`${failures.join(' ')} This session runs on ${backend.kind} instead.`);
-        this.#tellOfOthers(backend, candidates, spec, listener);
-        const contained = backend.traits.isolation !== 'none';
-        return { sandbox: contained ? this.#watched(sandbox, backend, spec, listener) : sandbox, backend, spec };
+        this.#tellOfOthers(backend, candidates, opened.spec, listener);
+        return opened;
       } catch (error) {
         if (!(error instanceof HermeticError) || !passable.has(error.code) || candidates.length === 1) throw error;
         failures.push(`${backend.kind}: ${error.message}`);
@@ -160,14 +127,67 @@ export class App {
     });
   }
 
-  #watched(sandbox: OpenSandbox, backend: Backend, spec: SandboxSpec, listener: OpenListener): OpenSandbox {
+  /** What the sandbox of this session on this backend is to be. Refuses what the backend cannot give. */
+  async #resolve(request: SandboxRequest, backend: Backend, listener: OpenListener): Promise<Pick<OpenedSandbox, 'spec' | 'fingerprint'>> {
+    const wished = this.specFor(request, backend, listener);
+    refuseUnhonoured(backend, wished);
+    const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
+    return { spec, fingerprint: specFingerprint(this.installation, backend.kind, spec) };
+  }
+
+  async #open(request: SandboxRequest, backend: Backend, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
+    const { spec, fingerprint } = await this.#resolve(request, backend, listener);
+    if (backend.traits.honours.mounts === true) await copyCredentials(this.#offered(spec));
+    const ledger = this.store().then(({ sandboxes }) => sandboxes);
+    const sandbox = await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal);
     const { diskMb } = spec.limits;
-    if (diskMb === 0) return sandbox;
-    return watchDisk(sandbox, {
-      mostBytes: diskMb * 1024 * 1024,
-      measure: () => backend.diskBytes(spec),
-      notice: (text) => listener.notice(text),
-    });
+    if (diskMb === 0 || backend.traits.isolation === 'none') return { sandbox, backend, spec, fingerprint };
+    const notice = (text: string): void => listener.notice(text);
+    const watch = { mostBytes: diskMb * 1024 * 1024, measure: () => backend.diskBytes(spec), notice };
+    return { sandbox: watchDisk(sandbox, watch), backend, spec, fingerprint };
+  }
+
+  /** Security: people in chats never get a sandbox whose proof broke. Whoever sits at the terminal is told and decides. */
+  async #prove(opened: OpenedSandbox, audience: Audience, listener: OpenListener): Promise<void> {
+    const { backend, sandbox } = opened;
+    try {
+      if (await ensureProven({ ...opened, ...this.#proofGround }, (await this.store()).proofs, listener)) return;
+      if (audience === 'messaging') throw notContained(backend);
+      listener.notice(`${notContained(backend).message} ${notContained(backend).hint}`);
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
+  }
+
+  /** Proves sandboxes of these settings anew, with a sibling beside it, and remembers what came of it. Both are gone afterwards. */
+  async proveBackend(backend: Backend, audience: Audience): Promise<Proof> {
+    const open = (title: string) => this.#open({ audience, parts: ['proof', title, randomUUID()], title }, backend, quiet);
+    const subject = await open('proof');
+    try {
+      const sibling = await open('sibling of a proof');
+      try {
+        const proof = await prove({ ...subject, sibling, ...this.#proofGround, hostAliases: backend.traits.hostAliases });
+        await remember(subject, proof, (await this.store()).proofs);
+        return proof;
+      } finally {
+        await sibling.sandbox.destroy();
+      }
+    } finally {
+      await subject.sandbox.destroy();
+    }
+  }
+
+  /** undefined when no sandbox with these settings was ever proven. */
+  async latestProof(backend: Backend, audience: Audience): Promise<ProofEntry | undefined> {
+    const { fingerprint } = await this.#resolve({ audience, parts: ['proof'], title: 'proof' }, backend, quiet);
+    return await (await this.store()).proofs.latest(backend.kind, fingerprint);
+  }
+
+  /** What a proof needs to know of the host. */
+  get #proofGround(): Pick<ProofSubject, 'hermeticHome' | 'engineSockets'> {
+    const { docker_host: host } = this.loaded.config.terminal;
+    return { hermeticHome: this.loaded.home, engineSockets: host?.startsWith('unix://') ? [host.slice('unix://'.length)] : [] };
   }
 
   /** Files of a session do not move between backends, so nobody should look for them in vain. */
@@ -218,17 +238,22 @@ export class App {
   }
 
   /** The volumes, checked, and what Hermetic's home offers every sandbox. */
-  async #mountsFor({ mounts, directory }: SandboxSpec, backend: Backend): Promise<Mount[]> {
+  async #mountsFor(wished: SandboxSpec, backend: Backend): Promise<Mount[]> {
     const { config, home, environment } = this.loaded;
-    const { allow_dangerous_mounts: allowDangerous, credential_files: credentialFiles } = config.terminal;
+    const { allow_dangerous_mounts: allowDangerous } = config.terminal;
     const forbidden = {
       [home]: 'it is the home of Hermetic itself',
       [join(environment['HOME'] ?? homedir(), '.ssh')]: 'it holds your keys',
     };
-    const volumes = await checkedMounts(mounts, { allowDangerous, forbidden });
+    const volumes = await checkedMounts(wished.mounts, { allowDangerous, forbidden });
     if (backend.traits.honours.mounts !== true) return volumes;
-    const offered = { hermeticHome: home, credentialFiles, credentialsDirectory: join(directory, 'credentials') };
-    return [...volumes, ...(await offerings(offered))];
+    return [...volumes, ...(await offerings(this.#offered(wished)))];
+  }
+
+  #offered({ directory }: SandboxSpec): OfferingOptions {
+    const { config, home } = this.loaded;
+    const credentialsDirectory = join(directory, 'credentials');
+    return { hermeticHome: home, credentialFiles: config.terminal.credential_files, credentialsDirectory };
   }
 
   #mounts(): Mount[] {

@@ -2,7 +2,7 @@
 import { App } from './app.ts';
 import { loadConfig } from './config/load.ts';
 
-export type { App, OpenedSandbox, SandboxRequest } from './app.ts';
+export type { App, OpenedSandbox } from './app.ts';
 export { type ErrorCode, errorCodes, HermeticError } from './core/errors.ts';
 export type {
   Backend,
@@ -24,6 +24,7 @@ export type {
   TerminalSize,
   Traits,
 } from './core/sandbox.ts';
+export { cliSession, messagingSession, type SandboxRequest } from './sandbox-request.ts';
 export { exitCodeOf, type RunEnd, type RunOptions, run } from './tools/run.ts';
 
 export interface CreateOptions {

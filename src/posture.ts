@@ -1,6 +1,7 @@
 import type { App } from './app.ts';
 import type { Audience } from './config/sandbox-settings.ts';
 import type { Backend } from './core/sandbox.ts';
+import type { ProofEntry } from './core/store.ts';
 
 /** Where sessions of one kind run, found out by trying. */
 export interface Posture {
@@ -12,6 +13,8 @@ export interface Posture {
   network: string;
   idleSeconds: number;
   unusable: { backend: string; reason: string }[];
+  /** The latest proof of a sandbox with these settings. */
+  proof: ProofEntry | undefined;
 }
 
 export async function postureOf(app: App, audience: Audience): Promise<Posture> {
@@ -35,6 +38,7 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
     network: app.loaded.config.terminal.network ?? (open ? 'open' : 'none'),
     idleSeconds: settings.idleSeconds,
     unusable,
+    proof: backend && (await app.latestProof(backend, audience)),
   };
 }
 

@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cliSession } from '../src/app.ts';
 import { type App, createApp, HermeticError } from '../src/index.ts';
+import { cliSession } from '../src/sandbox-request.ts';
 import { refuseUnhonoured } from '../src/sandboxes/honour.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'hermetic-app-'));
@@ -88,7 +88,7 @@ describe('the spec of a sandbox', () => {
   });
 
   it.each([
-    ['bubblewrap', { TERMINAL_NETWORK: 'open' }, {}],
+    ['bubblewrap', { TERMINAL_NETWORK: 'restricted' }, {}],
     ['bubblewrap', { TERMINAL_DOCKER_RUN_AS_HOST_USER: 'true' }, {}],
     ['bubblewrap', {}, { image: 'debian' }],
     ['docker', { TERMINAL_NETWORK: 'restricted' }, {}],

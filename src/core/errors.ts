@@ -16,6 +16,7 @@ export const errorCodes = {
   'sandbox/in-use': 'The sandbox would have to be replaced while something else is using it.',
   'sandbox/lost': 'The sandbox ended behind our back. The command was not repeated.',
   'sandbox/not-found': 'No sandbox belongs to this session.',
+  'sandbox/not-contained': 'A proof from inside the sandbox showed that it does not contain what runs in it.',
   'sandbox/bad-command': 'The command cannot be handed to a shell, for example because it contains a NUL byte.',
   'file/no-file': 'There is no file at this path in the sandbox.',
   'file/is-directory': 'The path is a directory.',

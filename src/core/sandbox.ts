@@ -55,6 +55,8 @@ export interface Traits {
   disposable: boolean;
   /** Processes outlive this program and are found again by name. */
   durable: boolean;
+  /** Addresses that mean the host inside a sandbox, where the network is made for it in user space. */
+  hostAliases: readonly string[];
   /** true, or the reason why not. */
   honours: Readonly<Record<Wish, true | string>>;
 }

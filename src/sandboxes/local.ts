@@ -32,6 +32,7 @@ class LocalBackend implements Backend {
     isolation: 'none',
     disposable: false,
     durable: false,
+    hostAliases: [],
     honours: {
       image: 'local has no image',
       mounts: `${noIsolation}, where every directory is there already`,

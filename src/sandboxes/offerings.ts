@@ -5,7 +5,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
 
 /** Where sandboxes find, read-only, what Hermetic's home offers them. */
-export const offeringsInside = '/opt/hermetic';
+const offeringsInside = '/opt/hermetic';
 
 export interface OfferingOptions {
   hermeticHome: string;
@@ -15,15 +15,11 @@ export interface OfferingOptions {
   credentialsDirectory: string;
 }
 
-/**
- * Mounts for credential files, skills and caches. Credential files are copied into a directory that is mounted as a whole, so that one that
- * is added or replaced later is seen by a sandbox that is already running.
- */
-export async function offerings(options: OfferingOptions): Promise<Mount[]> {
-  const { hermeticHome, credentialFiles, credentialsDirectory } = options;
+/** Mounts for credential files, skills and caches. Nothing is written. */
+export async function offerings({ hermeticHome, credentialFiles, credentialsDirectory }: OfferingOptions): Promise<Mount[]> {
   const mounts: Mount[] = [];
   if (credentialFiles.length > 0) {
-    await copyCredentials(options);
+    await Promise.all(credentialFiles.map((name) => fileInside(hermeticHome, name)));
     mounts.push({ source: credentialsDirectory, target: `${offeringsInside}/credentials`, readOnly: true });
   }
   for (const name of ['skills', 'cache']) {
@@ -33,7 +29,12 @@ export async function offerings(options: OfferingOptions): Promise<Mount[]> {
   return mounts;
 }
 
-async function copyCredentials({ hermeticHome, credentialFiles, credentialsDirectory }: OfferingOptions): Promise<void> {
+/**
+ * Copies the credential files into the directory that is mounted as a whole, so that one that is added or replaced later is seen by a sandbox that
+ * is already running.
+ */
+export async function copyCredentials({ hermeticHome, credentialFiles, credentialsDirectory }: OfferingOptions): Promise<void> {
+  if (credentialFiles.length === 0) return;
   // All are looked at before any is copied.
   const sources = await Promise.all(credentialFiles.map(async (name) => ({ name, source: await fileInside(hermeticHome, name) })));
   await mkdir(credentialsDirectory, { recursive: true });

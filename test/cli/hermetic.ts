@@ -19,7 +19,7 @@ export class Hermetic {
   readonly environment: Record<string, string>;
 
   constructor(environment: Record<string, string> = {}) {
-    this.environment = { PATH: process.env['PATH'] ?? '', HOME: this.home, HERMETIC_HOME: join(this.home, '.hermetic'), ...environment };
+    this.environment = { PATH: process.env.PATH ?? '', HOME: this.home, HERMETIC_HOME: join(this.home, '.hermetic'), ...environment };
   }
 
   start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {

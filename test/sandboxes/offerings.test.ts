@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, sym
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { offerings } from '../../src/sandboxes/offerings.ts';
+import { copyCredentials, offerings } from '../../src/sandboxes/offerings.ts';
 
 let root: string;
 let hermeticHome: string;
@@ -18,7 +18,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const offer = (...credentialFiles: string[]) => offerings({ hermeticHome, credentialFiles, credentialsDirectory });
+async function offer(...credentialFiles: string[]) {
+  const options = { hermeticHome, credentialFiles, credentialsDirectory };
+  const mounts = await offerings(options);
+  await copyCredentials(options);
+  return mounts;
+}
 
 describe('what the home offers sandboxes', () => {
   it('is nothing unless there is something', async () => {

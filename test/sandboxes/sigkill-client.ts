@@ -1,6 +1,7 @@
 /** A program that uses sandboxes until it is killed: opens, runs, closes, and says what it is about to do. */
-import { cliSession } from '../../src/app.ts';
+
 import { createApp } from '../../src/index.ts';
+import { cliSession } from '../../src/sandbox-request.ts';
 
 const [backend = '', session = ''] = process.argv.slice(2);
 const app = createApp({ environment: process.env });

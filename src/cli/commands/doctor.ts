@@ -1,20 +1,23 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { checkConfig } from '../../config/load.ts';
+import type { Proof } from '../../core/proof.ts';
 import type { Check } from '../../core/sandbox.ts';
+import { proofJson, proofText } from '../../sandboxes/proof/index.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 
 const explanation = `
 Starts a throw-away sandbox on every backend and runs true in it. Exits with 0 when the configured backend can be used, with 3 when it
-cannot, with 2 when the configuration is wrong.`;
+cannot, with 2 when the configuration is wrong, and with 1 when a proof is broken on a backend that should contain.`;
 
 export function doctorCommand(io: CliIo): Command {
   return commandOn(io, 'doctor')
     .description('what works on this machine, what does not, and how to fix it')
     .option('--json', 'print an object')
+    .option('--prove', 'also try to break out of a sandbox of every backend that works, and show what held')
     .addHelpText('after', explanation)
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ json, prove }: { json?: boolean; prove?: boolean }) => {
       const problems = checkConfig({ environment: io.environment });
       if (problems.length > 0) {
         if (json) io.stdout.write(`${JSON.stringify({ configuration: problems }, undefined, 2)}\n`);
@@ -28,10 +31,23 @@ export function doctorCommand(io: CliIo): Command {
         if (!json) io.stderr.write(`hermetic: trying ${kind} …\n`);
         checks.set(kind, await backend.check());
       }
+      const proofs = new Map<string, Proof>();
+      for (const [kind, backend] of prove ? app.backends : []) {
+        if (!checks.get(kind)?.usable) continue;
+        if (!json) io.stderr.write(`hermetic: trying to break out of ${kind} …\n`);
+        proofs.set(kind, await app.proveBackend(backend, 'cli'));
+      }
+      await app.close();
       const usable = app.candidates(app.settings('cli').backend).find(({ kind }) => checks.get(kind)?.usable);
-      if (json) io.stdout.write(`${JSON.stringify(facts(app, checks, usable?.kind), undefined, 2)}\n`);
-      else io.stdout.write(prose(app, checks, usable?.kind));
-      io.setExitCode(usable ? 0 : 3);
+      const isBroken = [...proofs].some(([kind, { held }]) => !held && app.backends.get(kind)?.traits.isolation !== 'none');
+      const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofJson(proof)]));
+      if (json)
+        io.stdout.write(`${JSON.stringify({ ...facts(app, checks, usable?.kind), ...(prove && { proofs: shown }) }, undefined, 2)}\n`);
+      else
+        io.stdout.write(
+          prose(app, checks, usable?.kind) + [...proofs].map(([kind, proof]) => `\n${kind}:\n${proofText(proof)}\n`).join(''),
+        );
+      io.setExitCode(usable ? (isBroken ? 1 : 0) : 3);
     });
 }
 

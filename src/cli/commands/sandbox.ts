@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { App } from '../../app.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Remains } from '../../core/sandbox.ts';
+import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
 import { directoryBytes } from '../../sandboxes/sandbox-directory.ts';
 import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -10,6 +11,9 @@ import { table } from '../table.ts';
 
 interface Found extends Remains {
   backend: string;
+  /** What the state database knows of it. */
+  entry: SandboxEntry | undefined;
+  proof: ProofEntry | undefined;
 }
 
 interface Options {
@@ -29,7 +33,7 @@ export function sandboxCommand(io: CliIo): Command {
       const found = await findAll(appOf(io), backend);
       if (json) io.stdout.write(`${JSON.stringify(found.map(plain), undefined, 2)}\n`);
       else if (found.length === 0) io.stdout.write('There are no sandboxes.\n');
-      else io.stdout.write(table([['SESSION', 'BACKEND', 'STATE', 'CREATED', 'NAME'], ...found.map(row)]));
+      else io.stdout.write(table([['SESSION', 'BACKEND', 'STATE', 'CREATED', 'LAST USED', 'PROOF', 'NAME'], ...found.map(row)]));
     });
 
   sandbox
@@ -41,7 +45,7 @@ export function sandboxCommand(io: CliIo): Command {
       const found = await findOne(appOf(io), session, backend);
       const facts = { ...plain(found), diskBytes: await directoryBytes(found.directory) };
       if (json) io.stdout.write(`${JSON.stringify(facts, undefined, 2)}\n`);
-      else io.stdout.write(table(Object.entries(facts).map(([key, value]) => [key, String(value ?? '-')])));
+      else io.stdout.write(table(Object.entries(facts).map(([key, value]) => [key, printable(worded(value))])));
     });
 
   sandbox
@@ -52,7 +56,7 @@ export function sandboxCommand(io: CliIo): Command {
       const app = appOf(io);
       const found = await findOne(app, session, backend);
       await found.destroy();
-      await (await app.store()).sandboxes.forget({ backend: found.backend, name: found.name });
+      await (await app.store()).sandboxes.forget(found);
       await app.close();
       io.stdout.write(`The ${found.backend} sandbox of ${found.session} is gone.\n`);
     });
@@ -101,9 +105,20 @@ function duration(text: string): number {
 
 async function findAll(app: App, only: string | undefined): Promise<Found[]> {
   const backends = only === undefined ? [...app.backends.values()] : app.candidates(only);
+  const { sandboxes, proofs } = await app.store();
   const lists = await Promise.all(
-    backends.map(async (backend) => (await backend.list()).map((remains) => ({ ...remains, backend: backend.kind }))),
+    backends.map(async (backend) => {
+      const { kind } = backend;
+      const entries = new Map((await sandboxes.list({ backend: kind })).map((entry) => [entry.name, entry]));
+      return await Promise.all(
+        (await backend.list()).map(async (remains) => {
+          const entry = entries.get(remains.name);
+          return { ...remains, backend: kind, entry, proof: entry && (await proofs.latest(kind, entry.specHash)) };
+        }),
+      );
+    }),
   );
+  await app.close();
   return lists.flat().sort((a, b) => a.session.localeCompare(b.session) || a.backend.localeCompare(b.backend));
 }
 
@@ -122,12 +137,32 @@ async function findOne(app: App, session: string, only: string | undefined): Pro
   );
 }
 
-function plain({ session, backend, state, image, createdAt, name, directory }: Found) {
-  return { session, backend, state, image: image ?? null, createdAt: createdAt.toISOString(), name, directory };
+function plain({ session, backend, state, image, createdAt, name, directory, entry, proof }: Found) {
+  const lastUsedAt = entry?.lastUsedAt ?? createdAt;
+  return {
+    session,
+    backend,
+    state,
+    image: image ?? null,
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt.toISOString(),
+    idleSeconds: Math.round((Date.now() - lastUsedAt.getTime()) / 1000),
+    leaseUntil: entry?.leaseUntil?.toISOString() ?? null,
+    proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
+    name,
+    directory,
+  };
 }
 
 function row(found: Found): string[] {
-  return [printable(found.session), found.backend, found.state, found.createdAt.toISOString().slice(0, 16).replace('T', ' '), found.name];
+  const { createdAt, lastUsedAt, proof } = plain(found);
+  const minute = (time: string): string => time.slice(0, 16).replace('T', ' ');
+  const proven = proof ? (proof.held ? 'held' : 'BROKEN') : '-';
+  return [printable(found.session), found.backend, found.state, minute(createdAt), minute(lastUsedAt), proven, found.name];
+}
+
+function worded(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '-');
 }
 
 /** Security: a session may be called anything, also something a terminal obeys. */

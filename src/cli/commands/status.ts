@@ -27,7 +27,7 @@ export function statusCommand(io: CliIo): Command {
     });
 }
 
-function facts({ configured, backend, image, network, idleSeconds, unusable }: Posture) {
+function facts({ configured, backend, image, network, idleSeconds, unusable, proof }: Posture) {
   return {
     configured,
     used: backend?.kind ?? null,
@@ -36,6 +36,7 @@ function facts({ configured, backend, image, network, idleSeconds, unusable }: P
     network,
     idleSeconds,
     unusable,
+    proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
   };
 }
 
@@ -71,10 +72,19 @@ function prose(status: Status): string {
   ]);
 }
 
-function rows(title: string, { configured, used, isolation, image, network, idleSeconds, unusable }: ReturnType<typeof facts>): string[][] {
+function rows(
+  title: string,
+  { configured, used, isolation, image, network, idleSeconds, unusable, proof }: ReturnType<typeof facts>,
+): string[][] {
   return [
     [title, used === null ? `nothing works of ${configured}` : `${used} (${configured})`],
     ['', `isolation ${isolation ?? '-'}, image ${image ?? '-'}, network ${network}, closed after ${idleSeconds} s idle`],
+    [
+      '',
+      proof === null
+        ? 'not proven yet: hermetic doctor --prove'
+        : `${proof.held ? 'proven to contain' : 'PROVEN NOT TO CONTAIN'} at ${proof.provenAt}`,
+    ],
     ...unusable.map(({ backend, reason }) => ['', `not ${backend}: ${reason}`]),
   ];
 }

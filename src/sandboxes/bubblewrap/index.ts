@@ -25,6 +25,7 @@ class BubblewrapBackend implements Backend {
     isolation: 'process',
     disposable: true,
     durable: false,
+    hostAliases: ['10.0.2.2'],
     honours: {
       image: 'bubblewrap shows the programs of this machine and has no image',
       mounts: true,
@@ -72,7 +73,7 @@ class BubblewrapBackend implements Backend {
         env: spec.env,
         limits: spec.limits,
         network,
-        command: forkerCommand('/run/hermetic', 0),
+        command: forkerCommand('/run/hermetic', 0, spec.limits.pids),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);

@@ -35,6 +35,7 @@ class DockerBackend implements Backend {
     isolation: 'container',
     disposable: true,
     durable: true,
+    hostAliases: [],
     honours: {
       image: true,
       mounts: true,

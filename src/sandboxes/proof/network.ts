@@ -52,7 +52,10 @@ export async function checkLoopback(ground: Ground, { loopback, loopback6 }: Lis
   return line(check, tried, 'held', `The host got no connection to ${listOf(attempts)}.`);
 }
 
-/** Security: only addresses of this very machine are ever contacted, and only from a sandbox that is known to be on it. */
+/**
+ * Security: only this machine's own end of the sandbox's network is ever contacted, and only from a sandbox that is known to be on it. Its other
+ * addresses are looked up in the routes.
+ */
 export async function checkHostNetwork(ground: Ground, listeners: Listeners, aliases: readonly string[]): Promise<ProofLine> {
   const tried = 'Connect to a port on which the host listens on all its addresses.';
   const check = 'host-network';
@@ -60,8 +63,10 @@ export async function checkHostNetwork(ground: Ground, listeners: Listeners, ali
   const routes = ground.host?.init.routes;
   if (!routes) return line(check, tried, 'unknown', 'Which addresses inside are those of this machine cannot be seen from here.');
   if (!everywhere || !loopback) return line(check, tried, 'unknown', 'The host could not listen.');
-  const addresses = [...aliases, ...ownAddresses(routes)].slice(0, mostAddresses);
-  if (addresses.length === 0) return line(check, tried, 'held', 'No route inside leads to any address of this machine.');
+  const { near, far } = ownAddresses(routes);
+  const addresses = [...aliases, ...near].slice(0, mostAddresses);
+  if (addresses.length === 0 && far.length === 0)
+    return line(check, tried, 'held', 'No route inside leads to any address of this machine.');
   const [open, closed] = await Promise.all([
     Promise.all(addresses.map((address) => tryListener(ground, everywhere, address))),
     Promise.all(addresses.map((address) => tryListener(ground, loopback, address))),
@@ -73,17 +78,22 @@ export async function checkHostNetwork(ground: Ground, listeners: Listeners, ali
     const happened = `The host got connections to ${listOf(arrived)}: services that listen on all addresses can be reached.`;
     return line(check, tried, ground.isNetworkOpen ? 'open' : 'broken', happened);
   }
+  if (far.length > 0) {
+    const happened = `A route leads to ${far.join(' and ')}, which was not contacted: services that listen on all addresses can be reached.`;
+    return line(check, tried, ground.isNetworkOpen ? 'open' : 'broken', happened);
+  }
   if (![...open, ...closed].every(wasTried)) return explain(check, tried, [...open, ...closed]);
   return line(check, tried, 'held', `The host got no connection to ${listOf(open)}.`);
 }
 
-function ownAddresses(routes: Routes): string[] {
+/** Addresses of this machine that a route inside leads to: its end of the sandbox's own network, and the others. */
+function ownAddresses(routes: Routes): { near: string[]; far: string[] } {
   const gateways = new Set(routes.v4.map(({ gateway }) => gateway));
-  return Object.values(networkInterfaces())
+  const reached = Object.values(networkInterfaces())
     .flatMap((all) => all ?? [])
     .filter(({ family, internal, address }) => family === 'IPv4' && !internal && reaches(routes, address))
-    .map(({ address }) => address)
-    .sort((a, b) => Number(gateways.has(b)) - Number(gateways.has(a)));
+    .map(({ address }) => address);
+  return { near: reached.filter((address) => gateways.has(address)), far: reached.filter((address) => !gateways.has(address)) };
 }
 
 function listOf(attempts: readonly Attempt[]): string {

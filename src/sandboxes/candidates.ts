@@ -1,0 +1,22 @@
+import { HermeticError } from '../core/errors.ts';
+import type { Backend } from '../core/sandbox.ts';
+import { nearest } from '../lib/nearest.ts';
+import { automaticKinds } from './index.ts';
+
+/** The backends a name stands for: one, or for `auto` those to try in turn. `names` are all that may be configured. */
+export function candidatesFor(name: string, backends: ReadonlyMap<string, Backend>, names: readonly string[]): Backend[] {
+  const kinds = name === 'auto' ? automaticKinds : [name];
+  return kinds.map((kind) => {
+    const backend = backends.get(kind);
+    if (backend) return backend;
+    if (names.includes(kind)) {
+      throw new HermeticError('backend/unavailable', `The ${kind} backend is not part of this version.`, {
+        hint: `Available: auto, ${[...backends.keys()].join(', ')}.`,
+      });
+    }
+    const close = nearest(kind, names);
+    throw new HermeticError('backend/unknown', `There is no backend ${JSON.stringify(kind)}${close ? `; did you mean ${close}?` : '.'}`, {
+      hint: `Valid names: ${names.join(', ')}.`,
+    });
+  });
+}
