@@ -1,7 +1,7 @@
 # The forker: runs inside a sandbox for as long as it lives, starts shells on named pipes when the host asks, signals what a
 # command started, and ends the sandbox when nobody has been attached for the length of the lease.
 #
-#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS
+#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES]
 #
 # The host writes one request a line to RUN_DIRECTORY/control. Everybody inside is one trust domain: a command can do to the
 # forker whatever it can do to itself, and nothing here protects the host. The host protects itself.
@@ -13,7 +13,7 @@ fi
 
 # Job control gives every shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
 set -m
-run=$1 lease=$2
+run=$1 lease=$2 most=${3:-0}
 declare -A base_of=() attachment_of=()
 cd /
 exec {control}<>"$run/control"
@@ -37,6 +37,8 @@ supervise() {
   set -m
   (
     ulimit -S -x "$mark"
+    # What commands may not use is left for us: a forker that cannot fork can do nothing about those who keep it from it.
+    ((most == 0)) || ulimit -S -u "$most"
     exec <"$at.in" >&"$to_out" 2>&"$to_err" {to_out}>&- {to_err}>&- {end}>&- {out}<&- {err}<&- {acknowledged}<&- {control}>&- {nothing}>&-
     export __HERMETIC_SHELL=$run/shell.bash __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     become "$mode" "$rows" "$columns" '. "$__HERMETIC_SHELL"' "$run/shell.bash" '2<>"$__HERMETIC_AT.end"'

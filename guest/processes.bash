@@ -4,7 +4,7 @@
 # the environment, the session or the parent it survives `env -i`, setsid and a double fork.
 members() {
   local process limits state
-  found=()
+  found=() group_of=()
   # Security: anything else could match the word `unlimited`, and with it every process there is.
   [[ $1 == [0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
   for process in /proc/[0-9]*; do
@@ -14,7 +14,8 @@ members() {
     [[ $limits == *"Max file locks            "$1" "* ]] || continue
     { IFS= read -rd '' state <"$process/stat"; } 2>/dev/null
     # A zombie is dead: it only waits for its parent to notice.
-    [[ $state && ${state##*) } != [ZX]* ]] && found+=("${process#/proc/}")
+    [[ ${state##*) } =~ ^[^ZX]\ [0-9]+\ ([0-9]+) ]] || continue
+    found+=("${process#/proc/}") group_of[${process#/proc/}]=${BASH_REMATCH[1]}
   done
 }
 
@@ -28,15 +29,18 @@ signal() {
   [[ $uid == "$EUID" ]] || setpriv --reuid "$uid" --clear-groups bash -c 'kill -s "$1" "$2"' bash "$1" "$2" 2>/dev/null
 }
 
-# Stopping everything first keeps a fork bomb from outrunning its killer.
+# Stopping everything first keeps a fork bomb from outrunning its killer; and whole groups, because that takes a moment however many
+# they are and however little of the processor they leave us.
 kill_all() {
-  local pid stopped=' ' fresh tries
+  local pid own stopped=' ' fresh tries
+  IFS=' ' read -r _ _ _ _ own _ </proc/$BASHPID/stat
   for ((tries = 0; tries < 100; tries++)); do
     fresh=0
     members "$1"
     for pid in "${found[@]}"; do
       [[ $stopped == *" $pid "* ]] && continue
       stopped+="$pid " fresh=1
+      [[ ${group_of[$pid]} == "$own" ]] || kill -s STOP -- "-${group_of[$pid]}" 2>/dev/null
       signal STOP "$pid"
     done
     ((fresh)) || break

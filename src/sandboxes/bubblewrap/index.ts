@@ -6,6 +6,7 @@ import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
+import { countsApart } from './launch.ts';
 import { networkObstacle } from './network.ts';
 import { enforcementHere, probe } from './probe.ts';
 import { startBubblewrap } from './start.ts';
@@ -73,7 +74,7 @@ class BubblewrapBackend implements Backend {
         env: spec.env,
         limits: spec.limits,
         network,
-        command: forkerCommand('/run/hermetic', 0, spec.limits.pids),
+        command: forkerCommand('/run/hermetic', 0, countsApart() ? spec.limits.pids : 0),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);

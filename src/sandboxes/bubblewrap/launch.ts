@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { release } from 'node:os';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
 import { generatedEtc } from './etc.ts';
@@ -71,6 +72,14 @@ export async function hostUserHere(name: string): Promise<number | undefined> {
     });
   const maps = await Promise.all(['uid_map', 'gid_map'].map((file) => readFile(`/proc/self/${file}`, 'utf8')));
   return maps.every(covers) ? user : undefined;
+}
+
+/** Whether a limit of processes per user counts those of the sandbox alone: it has a user of its own, or the kernel is 5.14 or newer. */
+export function countsApart(): boolean {
+  const [major = 0, minor = 0] = release()
+    .split('.')
+    .map((part) => Number.parseInt(part, 10));
+  return process.getuid?.() === 0 || major > 5 || (major === 5 && minor >= 14);
 }
 
 /** Groups of version 1 are entered on the way to becoming another user. */

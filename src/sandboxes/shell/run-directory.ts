@@ -22,7 +22,13 @@ export async function makeRunDirectory(path: string): Promise<void> {
   await Promise.all([...written, makePipes(path, ['control'])]);
 }
 
-/** The command line of the forker, where the sandbox sees the run directory at `path`. */
-export function forkerCommand(path: string, leaseSeconds: number): string[] {
-  return ['bash', `${path}/forker.bash`, path, String(leaseSeconds)];
+/** Of the processes a sandbox may have, for the forker and what watches over its shells. */
+const reserved = 8;
+
+/**
+ * The command line of the forker, where the sandbox sees the run directory at `path`. With `pids`, which counts only where the sandbox
+ * has a user of its own, commands cannot take the last few processes.
+ */
+export function forkerCommand(path: string, leaseSeconds: number, pids = 0): string[] {
+  return ['bash', `${path}/forker.bash`, path, String(leaseSeconds), String(pids > 2 * reserved ? pids - reserved : 0)];
 }
