@@ -2,6 +2,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { Mount, SandboxSpec } from '../../core/sandbox.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
+import { networkName } from './network.ts';
 import { specHash } from './spec-hash.ts';
 
 interface HostUser {
@@ -39,7 +40,7 @@ export interface ContainerBody {
   Labels: Record<string, string>;
   Env: string[];
   User: string;
-  HostConfig: Record<string, unknown> & { Tmpfs: Record<string, string>; Mounts: EngineMount[] };
+  HostConfig: Record<string, unknown> & { NetworkMode: string; Tmpfs: Record<string, string>; Mounts: EngineMount[] };
   [field: string]: unknown;
 }
 
@@ -108,7 +109,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
       RestartPolicy: { Name: 'no' },
       // Nothing a sandbox prints is written on the host.
       LogConfig: { Type: 'none', Config: {} },
-      NetworkMode: networkOf(spec, extra.network),
+      NetworkMode: networkOf(input, extra.network),
       Mounts: mounts,
       Tmpfs: tmpfsOf(input, user, mounts),
       ...(spec.limits.pids > 0 && { PidsLimit: spec.limits.pids }),
@@ -139,7 +140,7 @@ function userOf({ spec, hostUser }: ContainerInput): HostUser {
   return hostUser;
 }
 
-function networkOf(spec: SandboxSpec, named: string | undefined): string {
+function networkOf({ spec, installation }: ContainerInput, named: string | undefined): string {
   if (spec.network === 'restricted') {
     throw new HermeticError('backend/cannot-honour', 'The docker backend cannot restrict the network of a sandbox.', {
       hint: 'Set terminal.network to none or open.',
@@ -154,7 +155,7 @@ function networkOf(spec: SandboxSpec, named: string | undefined): string {
     }
     return 'none';
   }
-  return named ?? 'bridge';
+  return named ?? networkName(installation);
 }
 
 function runtimeOf(configured: string | undefined, extra: string | undefined): string | undefined {

@@ -19,6 +19,7 @@ import { ensureImage, findImage } from './image.ts';
 import { launchContainer } from './launch.ts';
 import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
+import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { storageSupport } from './storage.ts';
 import { attachTo, keeperCommand, sharesKernel } from './transport.ts';
@@ -116,6 +117,7 @@ class DockerBackend implements Backend {
       return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, spec, listener, signal));
     } catch (error) {
       if (isNew) await this.#removeFiles(engine, spec.directory, spec.image);
+      await removeNetworkIfUnused(engine, this.#context.installation).catch(() => undefined);
       throw error;
     }
   }
@@ -142,9 +144,11 @@ class DockerBackend implements Backend {
       await engine.remove(found.id);
       found = undefined;
     }
+    // Security: a network that is not ours is refused, which is no reason to replace a container.
+    if (!found?.running) await ensureNetworkOf(engine, body);
     const launch = async (): Promise<string> => {
       if (forked) await makeRunDirectory(paths.run);
-      return await launchContainer(engine, name, body, signal);
+      return await launchOnNetwork(engine, name, body, signal);
     };
     if (!found) {
       for (const sentence of unenforced) listener.notice(sentence);
@@ -153,7 +157,7 @@ class DockerBackend implements Backend {
     try {
       if (!found.running) {
         if (forked) await makeRunDirectory(paths.run);
-        await engine.start(found.id, { signal });
+        await startOnNetwork(engine, found.id, body, signal);
       }
       return await this.#attach(engine, found.id, spec, forked, signal);
     } catch (error) {
@@ -173,7 +177,7 @@ class DockerBackend implements Backend {
       (error: Error) => error.message,
     );
     const remove = async (): Promise<void> => {
-      await engine.remove(id);
+      await removeFromNetwork(engine, id, this.#context.installation);
       if (!spec.persistent) await this.#removeFiles(engine, spec.directory, spec.image);
     };
     const place: Place = {
@@ -186,7 +190,7 @@ class DockerBackend implements Backend {
         if (!spec.persistent) await remove();
       },
       destroy: async () => {
-        await engine.remove(id);
+        await removeFromNetwork(engine, id, this.#context.installation);
         await this.#removeFiles(engine, spec.directory, spec.image);
       },
     };
@@ -260,7 +264,7 @@ class DockerBackend implements Backend {
       createdAt,
       directory: '',
       hasFiles: false,
-      destroy: async () => (await this.#engine()).remove(id),
+      destroy: async () => removeFromNetwork(await this.#engine(), id, this.#context.installation),
     };
   }
 
@@ -276,7 +280,7 @@ class DockerBackend implements Backend {
         hasFiles: true,
         destroy: async () => {
           const found = await this.#engine();
-          await found.remove(`hermetic-${record.name}`);
+          await removeFromNetwork(found, `hermetic-${record.name}`, this.#context.installation);
           await this.#removeFiles(found, record.directory, record.image);
         },
       };

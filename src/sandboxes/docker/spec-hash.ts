@@ -26,7 +26,7 @@ export function specHash(spec: SandboxSpec, extras: SpecExtras): string {
   const mounts = spec.mounts.map((mount) => [mount.target, mount.source, mount.readOnly]).sort();
   return digest(
     JSON.stringify([
-      1,
+      2,
       extras.imageId,
       extras.guestVersion,
       env,

@@ -122,8 +122,8 @@ describe('the body of a container', () => {
 
   it('has a network or none, and refuses what it cannot give', () => {
     expect(hostConfig({ network: 'none' }).NetworkMode).toBe('none');
-    expect(hostConfig({ network: 'open' }).NetworkMode).toBe('bridge');
-    expect(hostConfig({ network: undefined }).NetworkMode).toBe('bridge');
+    expect(hostConfig({ network: 'open' }).NetworkMode).toBe('hermetic-example');
+    expect(hostConfig({ network: undefined }).NetworkMode).toBe('hermetic-example');
     expect(hostConfig({ network: 'open' }, { extraArgs: ['--network', 'lab'] }).NetworkMode).toBe('lab');
     expect(() => hostConfig({ network: 'none' }, { extraArgs: ['--network=lab'] })).toThrow(badValue);
     expect(() => hostConfig({ network: 'restricted' })).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
