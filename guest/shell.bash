@@ -54,6 +54,7 @@ trap() {
 __hermetic_change_directory() {
   builtin local wanted="$1" old="${OLDPWD-}" directory="$1"
   until builtin cd -- "$directory" 2>/dev/null; do
+    [[ $directory == */* ]] || directory=/
     directory=${directory%/*}
     [[ $directory ]] || directory=/
   done

@@ -5,8 +5,8 @@ import type { Dump } from './state.ts';
 const fieldCount = 7;
 /** A shell reports its state when it starts, or when it ends, or both. */
 const mostDumps = 4;
-/** A sandbox decides what it writes; this much and no more is kept of what one shell reports. */
-const mostBytes = 8 * 1024 * 1024;
+/** A sandbox decides what it writes; this much and no more is kept of what one shell reports. Half of it is too much for any program. */
+const mostBytes = 4 * 1024 * 1024;
 /** Security: what is read at once, in which a writer that never stops cannot hold the host. The largest pipe fits into it. */
 const mostAtOnce = 1024 * 1024;
 /** However little a read brings, it counts for this much. */
@@ -22,7 +22,8 @@ const scratch = Buffer.allocUnsafe(64 * 1024);
 export class DumpReader {
   readonly #descriptor: number;
   readonly #receive: (dump: Dump) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #pollMs: number;
+  #timer: NodeJS.Timeout;
   #pending: Buffer[] = [];
   /** Fields that are whole in `#pending`. */
   #fields = 0;
@@ -32,12 +33,14 @@ export class DumpReader {
   constructor(path: string, pollMs: number, receive: (dump: Dump) => void) {
     this.#descriptor = openForLooking(path);
     this.#receive = receive;
-    this.#timer = setInterval(() => this.#look(), pollMs).unref();
+    this.#pollMs = pollMs;
+    this.#timer = setTimeout(() => this.#look(), pollMs).unref();
   }
 
+  /** Where a part of a state has arrived, the next one is not far. */
   #look(): void {
     this.read();
-    if (this.#pending.length > 0) this.#timer.refresh();
+    this.#timer = setTimeout(() => this.#look(), this.#pending.length > 0 ? 1 : this.#pollMs).unref();
   }
 
   /** Takes what is in the pipe now. */
@@ -73,11 +76,12 @@ export class DumpReader {
       this.#receive({ exports, functionNames, functions, aliases, options, umask, directory });
     }
     this.#fields = fields.length - first;
-    this.#pending = [Buffer.from([...fields.slice(first), rest].join('\0'), 'latin1')];
+    const left = [...fields.slice(first), rest].join('\0');
+    this.#pending = left === '' ? [] : [Buffer.from(left, 'latin1')];
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     closeSync(this.#descriptor);
   }
 }
