@@ -66,7 +66,12 @@ describe('the body of a container', () => {
     expect(staying.AutoRemove).toBe(false);
     expect(staying.Mounts).toEqual([
       { Type: 'bind', Source: '/s/a:b,c', Target: '/workspace', ReadOnly: false },
-      { Type: 'bind', Source: '/s/home', Target: '/root', ReadOnly: false },
+      {
+        Type: 'volume',
+        Target: '/root',
+        ReadOnly: false,
+        VolumeOptions: { DriverConfig: { Name: 'local', Options: { type: 'none', o: 'bind', device: '/s/home' } } },
+      },
       { Type: 'bind', Source: '/s/run', Target: '/run/hermetic', ReadOnly: true },
     ]);
     expect(Object.keys(staying.Tmpfs)).toEqual(['/tmp', '/var/tmp', '/run']);
