@@ -78,6 +78,7 @@ export function sleepMark(): string {
 const countScript = `
 count=0
 for file in /proc/[0-9]*/cmdline; do
+  words=()
   { mapfile -d '' -t words <"$file"; } 2>/dev/null
   [[ \${words[*]} != "sleep $1" ]] || count=$((count + 1))
 done
