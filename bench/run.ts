@@ -113,14 +113,32 @@ try {
   const cli = median(gaps.get('`docker exec` CLI') ?? []);
   const burstCli = median(bursts.get('`docker exec` CLI') ?? []);
   console.log(`${cpus().length} cores, Node ${process.version}, engine ${(await engine.info()).ServerVersion}, image ${image}\n`);
-  console.log(row('one command', `median, ${gapMs} ms apart`, 'p95', '× bare', '`docker exec` ÷ it', `burst of ${burstLength}, each`, 'burst: CLI ÷ it'));
+  console.log(
+    row(
+      'one command',
+      `median, ${gapMs} ms apart`,
+      'p95',
+      '× bare',
+      '`docker exec` ÷ it',
+      `burst of ${burstLength}, each`,
+      'burst: CLI ÷ it',
+    ),
+  );
   console.log(row('---', '---', '---', '---', '---', '---', '---'));
   for (const name of variants.keys()) {
     const times = gaps.get(name) ?? [];
     const burst = median(bursts.get(name) ?? []);
     const ms = (value: number) => `${value.toFixed(2)} ms`;
     console.log(
-      row(name, ms(median(times)), ms(quantile(times, 0.95)), (median(times) / bare).toFixed(2), (cli / median(times)).toFixed(1), ms(burst), (burstCli / burst).toFixed(1)),
+      row(
+        name,
+        ms(median(times)),
+        ms(quantile(times, 0.95)),
+        (median(times) / bare).toFixed(2),
+        (cli / median(times)).toFixed(1),
+        ms(burst),
+        (burstCli / burst).toFixed(1),
+      ),
     );
   }
 
@@ -134,7 +152,12 @@ try {
         id = await engine.createContainer('hermetic-bench-raw', {
           Image: image,
           Entrypoint: ['sleep', 'infinity'],
-          HostConfig: { Init: true, CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'], Tmpfs: { '/tmp': '', '/var/tmp': '', '/run': '' } },
+          HostConfig: {
+            Init: true,
+            CapDrop: ['ALL'],
+            SecurityOpt: ['no-new-privileges'],
+            Tmpfs: { '/tmp': '', '/var/tmp': '', '/run': '' },
+          },
         } as never);
         await engine.start(id);
       }),
@@ -152,12 +175,14 @@ try {
   }
   console.log(`\n${row('open', 'median', '× raw create and start')}\n${row('---', '---', '---')}`);
   console.log(row('raw create and start', `${median(raw).toFixed(0)} ms`, '1.00'));
-  for (const [kind, times] of ours) console.log(row(`hermetic ${kind}, to a warm shell`, `${median(times).toFixed(0)} ms`, (median(times) / median(raw)).toFixed(2)));
+  for (const [kind, times] of ours)
+    console.log(row(`hermetic ${kind}, to a warm shell`, `${median(times).toFixed(0)} ms`, (median(times) / median(raw)).toFixed(2)));
 
   console.log(`\n${row('idle sandbox', 'memory of its processes (PSS)')}\n${row('---', '---')}`);
   for (const [kind, sandbox] of open) {
     if (kind === 'local') continue;
-    const script = 'total=0; for f in /proc/[0-9]*/smaps_rollup; do while read -r key value _; do [[ $key == Pss: ]] && ((total += value)); done <"$f"; done 2>/dev/null; echo $total';
+    const script =
+      'total=0; for f in /proc/[0-9]*/smaps_rollup; do while read -r key value _; do [[ $key == Pss: ]] && ((total += value)); done <"$f"; done 2>/dev/null; echo $total';
     await sleep(gapMs);
     const handle = await sandbox.exec({ command: script });
     let text = '';

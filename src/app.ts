@@ -243,7 +243,7 @@ export class App {
     const { allow_dangerous_mounts: allowDangerous } = config.terminal;
     const forbidden = {
       [home]: 'it is the home of Hermetic itself',
-      [join(environment['HOME'] ?? homedir(), '.ssh')]: 'it holds your keys',
+      [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
     };
     const volumes = await checkedMounts(wished.mounts, { allowDangerous, forbidden });
     if (backend.traits.honours.mounts !== true) return volumes;

@@ -22,7 +22,7 @@ for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, ({ context }) => {
     const home = mkdtempSync(join(tmpdir(), `hermetic-sigkill-${kind}-`));
     const environment = {
-      PATH: process.env['PATH'] ?? '',
+      PATH: process.env.PATH ?? '',
       HOME: home,
       HERMETIC_HOME: join(home, '.hermetic'),
       TERMINAL_DOCKER_IMAGE: context.docker.image,
