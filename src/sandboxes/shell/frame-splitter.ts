@@ -81,6 +81,7 @@ export class FrameSplitter {
     const end = data.indexOf(this.#end, textStart);
     if (end === -1 && data.length < farthestEnd) return 0;
     this.#listener.damaged();
-    return end === -1 ? textStart : end + this.#end.length;
+    // Security: all that was searched in vain, or the search would start again at every start of a frame in it.
+    return end === -1 ? data.length : end + this.#end.length;
   }
 }

@@ -3,6 +3,13 @@ import type { Dump } from './state.ts';
 
 /** A sandbox decides how much it writes; this much and no more is kept of a state. */
 const mostBytes = 8 * 1024 * 1024;
+/** A shell reports its state when it starts, or when it ends, or both. */
+const mostDumps = 4;
+/** Security: all that is listened to of one shell, a frame counting for something however short it is. */
+const mostReported = 2 * mostBytes + 64 * 1024;
+const leastCharge = 64;
+
+const endMarks: readonly string[] = ['E', 'X', 'S'];
 
 /**
  * Puts the frames of one shell together to records. Standard output and standard error are two roads, and a record on the one may
@@ -11,34 +18,40 @@ const mostBytes = 8 * 1024 * 1024;
 export class StreamRecords {
   readonly #nonce: string;
   readonly #receive: (record: EndRecord) => void;
+  readonly #flooded: () => void;
   readonly #channel: EndChannel;
   readonly #marks = new Set<string>();
   #waiting: string[] = [];
   #pieces: string[] = [];
   #length = 0;
   #damaged = false;
+  #reported = 0;
+  #dumps = 0;
 
-  constructor(nonce: string, receive: (record: EndRecord) => void) {
+  /** `flooded` when it is more than a shell has to say: nothing that follows means anything. */
+  constructor(nonce: string, receive: (record: EndRecord) => void, flooded: () => void) {
     this.#nonce = nonce;
     this.#receive = receive;
+    this.#flooded = flooded;
     this.#channel = new EndChannel(receive);
   }
 
   /** A frame of standard output. */
   mark(kind: string, text: string): void {
-    if (kind !== 'm') return;
-    this.#marks.add(text);
+    if (kind !== 'm' || this.#isTooMuch(text)) return;
+    if (endMarks.includes(text)) this.#marks.add(text);
     this.#letThrough();
   }
 
   /** No mark comes any more, because standard output has ended. */
   allMarked(): void {
-    for (const letter of 'EXS') this.#marks.add(letter);
+    for (const letter of endMarks) this.#marks.add(letter);
     this.#letThrough();
   }
 
   /** A frame of standard error. */
   frame(kind: string, text: string): void {
+    if (this.#isTooMuch(text)) return;
     if (kind === 'r') {
       this.#waiting.push(text);
       this.#letThrough();
@@ -52,9 +65,17 @@ export class StreamRecords {
       this.#pieces = [];
       this.#length = 0;
       this.#damaged = false;
-      const dump = whole ? this.#dump(quoted) : undefined;
-      if (dump) this.#receive({ kind: 'dump', dump });
+      const dump = whole && this.#dumps < mostDumps ? this.#dump(quoted) : undefined;
+      if (!dump) return;
+      this.#dumps += 1;
+      this.#receive({ kind: 'dump', dump });
     }
+  }
+
+  #isTooMuch(text: string): boolean {
+    this.#reported += Math.max(text.length, leastCharge);
+    if (this.#reported > mostReported) this.#flooded();
+    return this.#reported > mostReported;
   }
 
   /** Part of the state is missing from here on, or a record that its successor makes up for. */
@@ -66,7 +87,7 @@ export class StreamRecords {
     while (this.#waiting.length > 0) {
       const [, letter] = /^([EXS]) /.exec(this.#waiting[0] ?? '') ?? [];
       if (letter !== undefined && !this.#marks.has(letter)) return;
-      this.#channel.push(Buffer.from(`${this.#waiting.shift()}\n`, 'latin1'));
+      if (!this.#channel.push(Buffer.from(`${this.#waiting.shift()}\n`, 'latin1'))) this.#flooded();
     }
   }
 

@@ -25,6 +25,10 @@ export interface AttachedCommand {
 export type Attach = (command: readonly string[]) => Promise<AttachedCommand>;
 
 const wordPatienceMs = 500;
+/** How long a shell may take to start before somebody who wants it killed waits no longer. */
+const startPatienceMs = 10_000;
+/** More than an engine, the kernel and the network hold of what was printed. */
+const mostHurriedBytes = 32 * 1024 * 1024;
 
 /** What a shell is told before it is ready. */
 export interface Opening {
@@ -61,7 +65,11 @@ export class StreamShell implements Shell {
   constructor(attaching: Promise<AttachedCommand>, { nonce, words, begun }: Opening, owner: ShellOwner) {
     this.#owner = owner;
     this.#begun = begun;
-    this.#records = new StreamRecords(nonce, (record) => this.#heard(record));
+    const flooded = (): void => {
+      this.#attached?.destroy();
+      this.lost('the shell reported more than a shell has to say');
+    };
+    this.#records = new StreamRecords(nonce, (record) => this.#heard(record), flooded);
     const records = this.#records;
     this.stdout = new StreamPipe((pipe) => {
       return new FrameSplitter(nonce, {
@@ -161,7 +169,9 @@ export class StreamShell implements Shell {
 
   async kill(signal: KillSignal): Promise<void> {
     // Before that nothing carries its mark.
-    await this.#ready.promise;
+    const late = new Promise<false>((resolve) => setTimeout(resolve, startPatienceMs, false).unref());
+    const isUp = await Promise.race([this.#ready.promise.then(() => true), late]);
+    if (!isUp && signal === 'KILL') throw new Error('its shell does not start');
     await this.#owner.kill(signal);
     if (signal !== 'KILL') return;
     // What the dead left in the pipes ends, so it can be read without waiting for whoever reads it from us; the record of the end is behind it.
@@ -185,7 +195,8 @@ class StreamPipe implements OutputPipe {
   readonly stream: Readable;
   readonly #splitter: FrameSplitter;
   #source: Readable | undefined;
-  #hurry = false;
+  /** So many bytes are taken whether anybody reads them or not. */
+  #hurried = 0;
 
   constructor(splitter: (pipe: StreamPipe) => FrameSplitter) {
     this.#splitter = splitter(this);
@@ -204,12 +215,13 @@ class StreamPipe implements OutputPipe {
   }
 
   add(data: Buffer): void {
-    if (!this.stream.destroyed && !this.stream.push(data) && !this.#hurry) this.#source?.pause();
+    this.#hurried -= data.length;
+    if (!this.stream.destroyed && !this.stream.push(data) && this.#hurried <= 0) this.#source?.pause();
   }
 
-  /** From here on nobody is held up. */
+  /** What the dead have printed is taken at once. Security: and no more, because whoever says they are dead may lie. */
   hurry(): void {
-    this.#hurry = true;
+    this.#hurried = mostHurriedBytes;
     this.#source?.resume();
   }
 

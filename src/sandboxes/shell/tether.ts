@@ -3,6 +3,8 @@ import type { Attach, AttachedCommand } from './stream-shell.ts';
 
 const killPatienceMs = 8_000;
 const retryMs = 1_000;
+/** Far more than the answers to one request. */
+const mostBytes = 256 * 1024;
 
 export interface TetherOptions {
   attach: Attach;
@@ -22,6 +24,8 @@ export class Tether {
   readonly #waiting = new Map<string, (left: string) => void>();
   #current: Promise<AttachedCommand>;
   #sequence = 0;
+  /** Since the last request. */
+  #heardBytes = 0;
   #closed = false;
 
   constructor(options: TetherOptions) {
@@ -31,8 +35,9 @@ export class Tether {
   }
 
   /** Rejects only when it is closed. */
-  #keepTrying(): Promise<AttachedCommand> {
+  #keepTrying(after = 0): Promise<AttachedCommand> {
     const trying = (async () => {
+      if (after > 0) await new Promise((resolve) => setTimeout(resolve, after).unref());
       for (;;) {
         if (this.#closed) throw new Error('the sandbox is closed');
         try {
@@ -49,10 +54,14 @@ export class Tether {
   async #connect(): Promise<AttachedCommand> {
     const { attach, command, words } = this.#options;
     const connection = await attach(command);
+    this.#heardBytes = 0;
     const hello = Promise.withResolvers<void>();
     let answers = '';
     let greeted = false;
     connection.stdout.on('data', (chunk: Buffer) => {
+      this.#heardBytes += chunk.length;
+      // Security: everybody inside can write here.
+      if (this.#heardBytes > mostBytes) return over();
       const lines = (answers + chunk.toString('latin1')).split('\n');
       answers = (lines.pop() ?? '').slice(-1000);
       for (const line of lines) {
@@ -62,10 +71,14 @@ export class Tether {
         } else this.#answered(line);
       }
     });
+    let isOver = false;
     const over = (): void => {
+      if (isOver) return;
+      isOver = true;
       hello.reject(new Error('it ended'));
       connection.destroy();
-      if (greeted && !this.#closed) this.#current = this.#keepTrying();
+      // Security: not at once, because something inside may end every one there is.
+      if (greeted && !this.#closed) this.#current = this.#keepTrying(retryMs);
     };
     connection.stdout.once('end', over);
     connection.stdout.once('error', over);
@@ -102,6 +115,7 @@ export class Tether {
   /** Resolves when every process with the mark has the signal; with KILL, when they are dead. */
   async kill(mark: string, signal: KillSignal): Promise<void> {
     const sequence = String(++this.#sequence);
+    this.#heardBytes = 0;
     const answer = new Promise<string>((resolve) => this.#waiting.set(sequence, resolve));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<string>((resolve) => {

@@ -1,0 +1,16 @@
+import { describe } from 'vitest';
+import { describeBackend } from '../engines.ts';
+import { startRelay } from '../relay.ts';
+import { frameAttacks } from './attacks/frames.ts';
+import { readingAttacks } from './attacks/reading.ts';
+
+const relay = await startRelay('/var/run/docker.sock');
+
+await describeBackend(
+  'docker',
+  (engine) => {
+    describe('the frames', () => frameAttacks(engine));
+    describe('reading and writing', () => readingAttacks(engine));
+  },
+  { title: 'docker by streams', docker: { host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
+);
