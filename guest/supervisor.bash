@@ -19,34 +19,44 @@ if ! __hermetic_room; then
   exit 0
 fi
 
-# Nothing arrives here but what bash remarks on how its child died: an empty one is also a pause that needs no process.
-exec {remarks}<> <(:) 2>/dev/null
+# Nothing arrives here but what bash remarks on how its child ended: while it is empty it is also a pause that needs no process.
+exec {remarks}<> <(:) 2>&"$remarks" 246<&0 </dev/null
 from=0
 if ((early_length)); then
   # Their writers are children of this process and not of the shell's, because `script` would take one's end for that of the other.
   exec 243< <(printf %s "$early") 244< <(printf %s 'eval "$__HERMETIC_SHELL"')
   from=243
 fi
-# Job control gives the shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
-set -m
-(
+start() {
   ulimit -S -x "$mark"
-  exec 245>&"$remarks" {remarks}>&- 2>&242
+  exec <&246 246<&- 245>&"$remarks" {remarks}>&- 2>&242
   if [[ $mode != terminal && $mode != interactive ]]; then exec 245>&-; fi
   export __HERMETIC_NONCE=$__hermetic_nonce __HERMETIC_MODE=$mode __HERMETIC_SHELL=$shell __HERMETIC_FROM=$from
   become "$mode" "$rows" "$columns" 'eval "$__HERMETIC_SHELL"' /dev/fd/244 '2>&245 245>&-'
-) &
-# From here on bash remarks only on a child that was killed.
-set +m
-exec 2>&"$remarks" </dev/null 243<&- 244<&-
+}
+# Job control gives the shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good. A remark
+# quotes the command: in one line.
+set -m
+start &
+shell_process=$! killed=
+exec 243<&- 244<&- 246<&-
 unset shell early
-wait $!
+
+# What else bash remarks on than a child that was killed.
+hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
+
+# Not `wait -f`, which never returns when the end was noticed before it was called.
+wait "$shell_process"
 status=$?
+while kill -0 "$shell_process" 2>/dev/null; do
+  # It is only stopped.
+  if IFS= read -rt 0.1 remark; then hear "$remark"; fi
+  wait "$shell_process"
+  status=$?
+done <&"$remarks"
+while read -rt 0 && IFS= read -r remark; do hear "$remark"; done <&"$remarks"
 __hermetic_frame m S >&241
-if read -rt 0 <&"$remarks"; then
-  read -r <&"$remarks"
-  __hermetic_frame r killed >&242
-fi
+if [[ $killed ]]; then __hermetic_frame r killed >&242; fi
 __hermetic_frame r "S $status" >&242
 
 pause=0.1

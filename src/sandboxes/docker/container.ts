@@ -4,6 +4,7 @@ import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
 import { networkName } from './network.ts';
 import { specHash } from './spec-hash.ts';
+import type { Volumes } from './volumes.ts';
 
 interface HostUser {
   uid: number;
@@ -23,6 +24,8 @@ export interface ContainerInput {
   /** Host directories of a persistent sandbox. */
   workspace?: string | undefined;
   home?: string | undefined;
+  /** Volumes of a persistent sandbox instead, where the engine does not see the directories of this host. */
+  volumes?: Volumes | undefined;
   /** What runs in the container, under its init. */
   guestCommand: readonly string[];
   /** Required when `spec.user` is `host`. */
@@ -46,11 +49,15 @@ export interface ContainerBody {
 
 interface EngineMount {
   Type: 'bind' | 'volume';
-  /** Of a bind. */
+  /** Of a bind its path, of a volume its name. */
   Source?: string;
   Target: string;
   ReadOnly: boolean;
-  VolumeOptions?: { DriverConfig: { Name: string; Options: Record<string, string> } };
+  VolumeOptions?: {
+    NoCopy?: boolean;
+    Labels?: Record<string, string>;
+    DriverConfig?: { Name: string; Options: Record<string, string> };
+  };
 }
 
 export const runDirectoryInside = '/run/hermetic';
@@ -183,6 +190,10 @@ function mountsOf(input: ContainerInput): EngineMount[] {
     targets.add(target);
   }
   const own: EngineMount[] = [];
+  if (spec.persistent && input.volumes) {
+    own.push(volume(input, input.volumes.workspace, workspaceInside));
+    own.push(volume(input, input.volumes.home, homeInside(spec.user)));
+  }
   if (spec.persistent && input.workspace !== undefined) {
     own.push(bind({ source: input.workspace, target: workspaceInside, readOnly: false }));
   }
@@ -197,6 +208,13 @@ function mountsOf(input: ContainerInput): EngineMount[] {
 
 function bind({ source, target, readOnly }: Mount): EngineMount {
   return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
+}
+
+/** Root's home is filled with what the image has there. */
+function volume({ spec, installation }: ContainerInput, name: string, target: string): EngineMount {
+  const labels = { 'hermetic.installation': installation, 'hermetic.name': spec.name };
+  const isSeeded = spec.user === 'default' && target === homeInside('default');
+  return { Type: 'volume', Source: name, Target: target, ReadOnly: false, VolumeOptions: { NoCopy: !isSeeded, Labels: labels } };
 }
 
 /** The same directory as a volume, which the engine fills with what the image has at that path as long as it is empty. */

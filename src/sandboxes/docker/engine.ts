@@ -181,6 +181,11 @@ export class Engine extends Connection {
     }
   }
 
+  /** Does nothing when there is no such volume. */
+  async removeVolume(name: string, options: CallOptions = {}): Promise<void> {
+    await unlessMissing(this.request<undefined>('DELETE', `/volumes/${encodeURIComponent(name)}?force=1`, undefined, options));
+  }
+
   /** Running or not. A container must have all the labels. */
   async list(labels: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ContainerSummary[]> {
     const filters = JSON.stringify({ label: Object.entries(labels).map(([key, value]) => `${key}=${value}`) });

@@ -3,18 +3,16 @@ import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
-import { attachToForker } from '../forked-sandbox.ts';
 import { directoryBytes, listRecords, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
 import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
-import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
-import type { Place } from '../shell-sandbox.ts';
-import { attachByStreams } from '../streamed-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
-import { type ContainerBody, containerBody, runDirectoryInside, workspaceInside } from './container.ts';
+import { attachToContainer } from './attach.ts';
+import { type ContainerBody, containerBody, runDirectoryInside } from './container.ts';
 import { findEngine } from './discover.ts';
 import type { ContainerSummary, Engine } from './engine.ts';
+import { parseExtraArguments } from './extra-arguments.ts';
 import { ensureImage, findImage } from './image.ts';
 import { launchContainer } from './launch.ts';
 import { limitEnforcement } from './limits.ts';
@@ -22,7 +20,8 @@ import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { storageSupport } from './storage.ts';
-import { attachTo, keeperCommand, sharesKernel } from './transport.ts';
+import { keeperCommand, sharesKernel } from './transport.ts';
+import { giveVolumes, hasVolumes, removeVolumes, volumesOf } from './volumes.ts';
 
 export const docker: Driver<BackendContext, Backend> = {
   kind: 'docker',
@@ -116,7 +115,7 @@ class DockerBackend implements Backend {
     try {
       return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, spec, listener, signal));
     } catch (error) {
-      if (isNew) await this.#removeFiles(engine, spec.directory, spec.image);
+      if (isNew) await this.#removeFiles(engine, spec);
       await removeNetworkIfUnused(engine, this.#context.installation).catch(() => undefined);
       throw error;
     }
@@ -124,14 +123,14 @@ class DockerBackend implements Backend {
 
   async #openLocked(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
     const name = `hermetic-${spec.name}`;
-    const paths = pathsIn(spec.directory);
-    const [{ body, unenforced, forked }, existing] = await Promise.all([
+    const { run } = pathsIn(spec.directory);
+    const [{ body, unenforced, isForked }, existing] = await Promise.all([
       this.#body(engine, spec, listener, signal),
       engine.inspect(name, { signal }),
     ]);
     let found = existing;
     if (found && found.labels['hermetic.spec'] !== body.Labels['hermetic.spec']) {
-      if (found.running && liveAttachments(paths.run).length > 0) {
+      if (found.running && liveAttachments(run).length > 0) {
         throw new HermeticError(
           'sandbox/in-use',
           `The sandbox of ${spec.session} is in use and has other settings than the ones asked for.`,
@@ -146,66 +145,32 @@ class DockerBackend implements Backend {
     }
     // Security: a network that is not ours is refused, which is no reason to replace a container.
     if (!found?.running) await ensureNetworkOf(engine, body);
+    const attach = (id: string): Promise<OpenSandbox> => {
+      const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
+      return attachToContainer({ engine, id, spec, isForked, remove, removeFiles: () => this.#removeFiles(engine, spec) }, signal);
+    };
     const launch = async (): Promise<string> => {
-      if (forked) await makeRunDirectory(paths.run);
-      return await launchOnNetwork(engine, name, body, signal);
+      if (isForked) await makeRunDirectory(run);
+      const id = await launchOnNetwork(engine, name, body, signal);
+      if (hasVolumes(engine) && spec.persistent && spec.user === 'host') await giveVolumes(engine, id, body.User);
+      return id;
     };
     if (!found) {
       for (const sentence of unenforced) listener.notice(sentence);
-      return await this.#attach(engine, await launch(), spec, forked, signal);
+      return await attach(await launch());
     }
     try {
       if (!found.running) {
-        if (forked) await makeRunDirectory(paths.run);
+        if (isForked) await makeRunDirectory(run);
         await startOnNetwork(engine, found.id, body, signal);
       }
-      return await this.#attach(engine, found.id, spec, forked, signal);
+      return await attach(found.id);
     } catch (error) {
       if (signal?.aborted) throw error;
       // It may have been about to end, or a command has broken it.
       listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
       await engine.remove(found.id);
-      return await this.#attach(engine, await launch(), spec, forked, signal);
-    }
-  }
-
-  async #attach(engine: Engine, id: string, spec: SandboxSpec, forked: boolean, signal: AbortSignal | undefined): Promise<OpenSandbox> {
-    const paths = pathsIn(spec.directory);
-    const waiting = new AbortController();
-    const ended = engine.wait(id, { signal: waiting.signal }).then(
-      ({ reason }) => reason,
-      (error: Error) => error.message,
-    );
-    const remove = async (): Promise<void> => {
-      await removeFromNetwork(engine, id, this.#context.installation);
-      if (!spec.persistent) await this.#removeFiles(engine, spec.directory, spec.image);
-    };
-    const place: Place = {
-      name: spec.name,
-      workdir: spec.workdir ?? workspaceInside,
-      ended,
-      end: () => (spec.persistent ? engine.kill(id) : remove()),
-      close: async () => {
-        waiting.abort();
-        if (!spec.persistent) await remove();
-      },
-      destroy: async () => {
-        await removeFromNetwork(engine, id, this.#context.installation);
-        await this.#removeFiles(engine, spec.directory, spec.image);
-      },
-    };
-    const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
-    try {
-      if (forked) return await attachToForker({ ...place, runDirectory: paths.run }, store, signal);
-      return await attachByStreams({ ...place, attach: attachTo(engine, id), keep: 'background' }, store, signal);
-    } catch (error) {
-      // Whatever keeps a shell from starting in it, a new container may be better.
-      await engine.remove(id);
-      signal?.throwIfAborted();
-      throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${(error as Error).message}`, {
-        hint: 'The image needs bash 5 or newer and coreutils.',
-        cause: error,
-      });
+      return await attach(await launch());
     }
   }
 
@@ -214,7 +179,7 @@ class DockerBackend implements Backend {
     spec: SandboxSpec,
     listener: OpenListener,
     signal: AbortSignal | undefined,
-  ): Promise<{ body: ContainerBody; unenforced: string[]; forked: boolean }> {
+  ): Promise<{ body: ContainerBody; unenforced: string[]; isForked: boolean }> {
     const { docker: settings, installation } = this.#context;
     const [image, info, mounts, forkerVersion, keeperVersion] = await Promise.all([
       ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
@@ -226,25 +191,26 @@ class DockerBackend implements Backend {
     const { diskMb } = spec.limits;
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
     const paths = pathsIn(spec.directory);
-    const forked = sharesKernel(engine.address, info, settings.runtime);
+    const isForked = sharesKernel(engine.address, info, settings.runtime ?? parseExtraArguments(settings.extraArgs).runtime);
+    const files = hasVolumes(engine) ? { volumes: volumesOf(spec.name) } : { workspace: paths.workspace, home: paths.home };
     const body = containerBody({
       spec: { ...spec, mounts },
       installation,
       imageId: image.id,
-      guestVersion: forked ? forkerVersion : keeperVersion,
-      runDirectory: forked ? paths.run : undefined,
-      workspace: paths.workspace,
-      home: paths.home,
-      guestCommand: forked ? forkerCommand(runDirectoryInside, spec.idleSeconds) : await keeperCommand(spec.idleSeconds),
+      guestVersion: isForked ? forkerVersion : keeperVersion,
+      runDirectory: isForked ? paths.run : undefined,
+      ...files,
+      guestCommand: isForked ? forkerCommand(runDirectoryInside, spec.idleSeconds) : await keeperCommand(spec.idleSeconds),
       hostUser: process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined,
       runtime: settings.runtime,
       storageLimited: storage.enforced,
       extraArgs: settings.extraArgs,
     });
-    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage)), forked };
+    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage)), isForked };
   }
 
-  async #removeFiles(engine: Engine, directory: string, image: string | undefined): Promise<void> {
+  async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
+    if (hasVolumes(engine)) await removeVolumes(engine, name);
     await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
   }
 
@@ -264,7 +230,11 @@ class DockerBackend implements Backend {
       createdAt,
       directory: '',
       hasFiles: false,
-      destroy: async () => removeFromNetwork(await this.#engine(), id, this.#context.installation),
+      destroy: async () => {
+        const engine = await this.#engine();
+        await removeFromNetwork(engine, id, this.#context.installation);
+        if (hasVolumes(engine)) await removeVolumes(engine, labels['hermetic.name'] ?? '');
+      },
     };
   }
 
@@ -281,7 +251,7 @@ class DockerBackend implements Backend {
         destroy: async () => {
           const found = await this.#engine();
           await removeFromNetwork(found, `hermetic-${record.name}`, this.#context.installation);
-          await this.#removeFiles(found, record.directory, record.image);
+          await this.#removeFiles(found, record);
         },
       };
     });

@@ -5,7 +5,7 @@ import { guestScript } from '../shell/guest-scripts.ts';
 import type { Attach } from '../shell/stream-shell.ts';
 import type { EngineAddress } from './connection.ts';
 import type { Engine, EngineInfo } from './engine.ts';
-import { openExec } from './exec-stream.ts';
+import { type ExecStream, openExec } from './exec-stream.ts';
 
 export interface Here {
   platform: NodeJS.Platform;
@@ -47,15 +47,16 @@ export async function keeperCommand(leaseSeconds: number): Promise<string[]> {
 export function attachTo(engine: Engine, container: string): Attach {
   return async (command) => {
     const exec = await openExec(engine, container, { command });
-    const exitCode = async (): Promise<number | undefined> => {
-      // The engine may see the end of the streams a moment before the end of the process.
-      for (let attempt = 0; attempt < 40; attempt++) {
-        const state = await exec.inspect();
-        if (!state.running) return state.exitCode;
-        await sleep(25);
-      }
-      return undefined;
-    };
-    return { ...exec, exitCode };
+    return { ...exec, exitCode: () => exitCodeOf(exec) };
   };
+}
+
+/** Of a command whose streams have ended. The engine may see that a moment before the end of the process. */
+export async function exitCodeOf(exec: ExecStream): Promise<number | undefined> {
+  for (let attempt = 0; attempt < 40; attempt++) {
+    const state = await exec.inspect();
+    if (!state.running) return state.exitCode;
+    await sleep(25);
+  }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openForWriting } from './named-pipes.ts';
@@ -9,6 +9,13 @@ const pattern = /^(\d+)-(\d+)-[0-9a-f]+$/;
 /** Names the process by pid and start time, so that a recycled pid is never taken for it. */
 export function attachmentName(pid = process.pid): string {
   return `${pid}-${startTime(pid) ?? 0}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Lets others see that this process is attached, where that takes no pipes. Returns what takes it back. */
+export function claim(runDirectory: string): () => void {
+  const path = join(runDirectory, attachmentName());
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return () => rmSync(path, { recursive: true, force: true });
 }
 
 /** Writes down which process runs the forker of this run directory, for those who did not start it. */
@@ -104,9 +111,21 @@ function entries(directory: string): string[] {
   }
 }
 
-/** In clock ticks since boot; undefined when there is no such process, or it is dead and only waits for its parent to notice. */
+/**
+ * In clock ticks since boot; undefined when there is no such process, or it is dead and only waits for its parent to notice. Where the
+ * kernel does not tell by files, all processes have started at 0.
+ */
 function startTime(pid: number): string | undefined {
+  if (process.platform !== 'linux') return isRunning(pid) ? '0' : undefined;
   const stat = contentOf(`/proc/${pid}/stat`);
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return stat === '' || state === 'Z' ? undefined : fields[18];
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -1,0 +1,64 @@
+import { HermeticError } from '../../core/errors.ts';
+import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
+import { attachToForker } from '../forked-sandbox.ts';
+import { pathsIn } from '../sandbox-directory.ts';
+import { claim } from '../shell/attachments.ts';
+import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
+import type { Place } from '../shell-sandbox.ts';
+import { attachByStreams } from '../streamed-sandbox.ts';
+import { workspaceInside } from './container.ts';
+import { containerEnd } from './container-end.ts';
+import type { Engine } from './engine.ts';
+import { attachTo } from './transport.ts';
+
+export interface RunningContainer {
+  engine: Engine;
+  id: string;
+  spec: SandboxSpec;
+  /** Whether a forker runs in it, or a keeper. */
+  isForked: boolean;
+  /** Removes the container. */
+  remove(): Promise<void>;
+  removeFiles(): Promise<void>;
+}
+
+/** A running container as a sandbox. When this throws, the container is gone. */
+export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+  const { engine, id, spec, isForked, remove, removeFiles } = container;
+  const paths = pathsIn(spec.directory);
+  const waiting = new AbortController();
+  const letGo = isForked ? () => undefined : claim(paths.run);
+  const removeAll = async (): Promise<void> => {
+    await remove();
+    await removeFiles();
+  };
+  const place: Place = {
+    name: spec.name,
+    workdir: spec.workdir ?? workspaceInside,
+    ended: containerEnd(engine, id, waiting.signal),
+    end: () => (spec.persistent ? engine.kill(id) : removeAll()),
+    close: async () => {
+      waiting.abort();
+      letGo();
+      if (!spec.persistent) await removeAll();
+    },
+    destroy: async () => {
+      letGo();
+      await removeAll();
+    },
+  };
+  const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
+  try {
+    if (isForked) return await attachToForker({ ...place, runDirectory: paths.run }, store, signal);
+    return await attachByStreams({ ...place, attach: attachTo(engine, id), keep: 'background' }, store, signal);
+  } catch (error) {
+    letGo();
+    // Whatever keeps a shell from starting in it, a new container may be better.
+    await engine.remove(id);
+    signal?.throwIfAborted();
+    throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${(error as Error).message}`, {
+      hint: 'The image needs bash 5 or newer and coreutils.',
+      cause: error,
+    });
+  }
+}
