@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { chmod, link, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxSpec } from '../core/sandbox.ts';
@@ -63,16 +63,27 @@ async function readRecord(directory: string): Promise<SandboxRecord | undefined>
   }
 }
 
-/** All that is recorded below the directory of one backend. */
-export async function listRecords(backendDirectory: string): Promise<SandboxRecord[]> {
+export interface ListedDirectory extends SandboxRecord {
+  /** False when there is no record: its program died while it was making the directory or removing it. */
+  hasFiles: boolean;
+}
+
+/** Every directory below that of one backend. */
+export async function listDirectories(backendDirectory: string): Promise<ListedDirectory[]> {
   let names: string[];
   try {
     names = readdirSync(backendDirectory);
   } catch {
     return [];
   }
-  const records = await Promise.all(names.map((name) => readRecord(join(backendDirectory, name))));
-  return records.filter((record) => record !== undefined);
+  const listed = names.map(async (name): Promise<ListedDirectory | undefined> => {
+    const directory = join(backendDirectory, name);
+    const record = await readRecord(directory);
+    if (record) return { ...record, hasFiles: true };
+    const stat = statSync(directory, { throwIfNoEntry: false });
+    return stat && { name, session: '', image: undefined, createdAt: stat.mtime, directory, hasFiles: false };
+  });
+  return (await Promise.all(listed)).filter((one) => one !== undefined);
 }
 
 /**

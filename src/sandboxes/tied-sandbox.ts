@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
 import { attachToForker } from './forked-sandbox.ts';
-import { listRecords, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
 import { attachmentName, endProcess, liveAttachments, writeProcess } from './shell/attachments.ts';
 import { makeRunDirectory } from './shell/run-directory.ts';
 import { fileStateStore, memoryStateStore } from './shell/state-store.ts';
@@ -76,12 +76,11 @@ function endOf(child: ChildProcess): Promise<string> {
 }
 
 export async function listTied(backendDirectory: string, endPatienceMs: number): Promise<Remains[]> {
-  const records = await listRecords(backendDirectory);
+  const records = await listDirectories(backendDirectory);
   return records.map((record) => {
     const { run } = pathsIn(record.directory);
     return {
       ...record,
-      hasFiles: true,
       state: liveAttachments(run).length > 0 ? 'running' : 'stopped',
       destroy: async () => {
         await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));

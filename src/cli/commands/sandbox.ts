@@ -167,5 +167,5 @@ function worded(value: unknown): string {
 
 /** Security: a session may be called anything, also something a terminal obeys. */
 function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, '?');
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, '?') || '-';
 }

@@ -3,7 +3,7 @@ import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
-import { directoryBytes, listRecords, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { directoryBytes, listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
 import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
@@ -239,7 +239,7 @@ class DockerBackend implements Backend {
   }
 
   async list(): Promise<Remains[]> {
-    const records = await listRecords(join(this.#context.sandboxesDirectory, this.kind));
+    const records = await listDirectories(join(this.#context.sandboxesDirectory, this.kind));
     const engine = await this.#engine().catch(() => undefined);
     const containers = engine ? await engine.list({ 'hermetic.installation': this.#context.installation }) : [];
     const kept = records.map((record): Remains => {
@@ -247,7 +247,6 @@ class DockerBackend implements Backend {
       return {
         ...record,
         state: container?.running ? 'running' : 'stopped',
-        hasFiles: true,
         destroy: async () => {
           const found = await this.#engine();
           await removeFromNetwork(found, `hermetic-${record.name}`, this.#context.installation);
