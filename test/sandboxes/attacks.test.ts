@@ -3,9 +3,6 @@ import { describeBackend } from '../engines.ts';
 import { controlAttacks } from './attacks/control.ts';
 import { pipeAttacks } from './attacks/pipes.ts';
 import { processAttacks } from './attacks/processes.ts';
-import { readingAttacks } from './attacks/reading.ts';
-import { stateAttacks } from './attacks/states.ts';
-import { streamAttacks } from './attacks/streams.ts';
 import { treeAttacks } from './attacks/trees.ts';
 
 for (const kind of ['bubblewrap', 'docker']) {
@@ -13,9 +10,6 @@ for (const kind of ['bubblewrap', 'docker']) {
     describe('the pipes', () => pipeAttacks(engine));
     describe('the forker', () => controlAttacks(engine));
     describe('the processes', () => processAttacks(engine));
-    describe('the streams', () => streamAttacks(engine));
-    describe('reading and writing', () => readingAttacks(engine));
-    describe('the state', () => stateAttacks(engine));
     describe('the files', () => treeAttacks(engine));
   });
 }

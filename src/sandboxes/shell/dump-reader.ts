@@ -39,8 +39,10 @@ export class DumpReader {
 
   /** Where a part of a state has arrived, the next one is not far. */
   #look(): void {
+    const before = this.#bytes;
     this.read();
-    this.#timer = setTimeout(() => this.#look(), this.#pending.length > 0 ? 1 : this.#pollMs).unref();
+    const soonMs = this.#bytes > mostBytes ? 10 : 1;
+    this.#timer = setTimeout(() => this.#look(), this.#bytes > before ? soonMs : this.#pollMs).unref();
   }
 
   /** Takes what is in the pipe now. */

@@ -37,6 +37,7 @@ export function useArena(engine: TestEngine): Arena {
       const asking = (async () => {
         while (!isOver) answers.push((await command(bystander, 'echo unharmed; sleep 0.1')).stdout);
       })();
+      asking.catch(() => undefined);
       const watch = watchHost();
       try {
         return await attack();

@@ -39,7 +39,8 @@ export function controlAttacks(engine: TestEngine): void {
       await passTime(() => aftermath(sandbox));
       await passTime(() => sandbox.close());
     });
-    const again = await passTime(() => engine.open(spec));
+    // What is left of the attack in a sandbox that stays may keep silent.
+    const again = await (engine.backend.traits.durable ? passTime(() => engine.open(spec)) : engine.open(spec));
     expect((await command(again, 'cat /workspace/kept')).stdout).toBe('kept\n');
     await again.destroy();
   };
@@ -50,7 +51,7 @@ export function controlAttacks(engine: TestEngine): void {
 
   it('shells that answer in the place of others tell lies and nothing worse', async () => {
     await attackAndReopen(impostors, (sandbox) =>
-      Promise.allSettled([briefly(sandbox, 'echo 1'), briefly(sandbox, 'echo 2'), sandbox.readFile('/workspace/kept')]),
+      Promise.allSettled([briefly(sandbox, 'echo 1'), briefly(sandbox, 'echo 2'), briefly(sandbox, 'echo 3')]),
     );
   });
 }

@@ -11,8 +11,8 @@ export function readingAttacks(engine: TestEngine): void {
 
   /** Reads and writes while something in the sandbox spoils it; what comes back is a file within the limit or a failure that says so. */
   const attempts = async (sandbox: OpenSandbox, path: string): Promise<void> => {
-    for (let round = 0; round < 5; round++) {
-      const read = await readFileIn((request) => sandbox.exec(request), path, 1_000).catch((error: unknown) => error);
+    for (let round = 0; round < 4; round++) {
+      const read = await readFileIn((request) => sandbox.exec(request), path, 500).catch((error: unknown) => error);
       if (Buffer.isBuffer(read)) expect(read.length).toBeLessThanOrEqual(mostBytes);
       else expect(read).toMatchObject({ code: expect.stringMatching(/^(file|sandbox)\//) });
       const written = await sandbox.writeFile(path, `round ${round}`).catch((error: unknown) => error);
@@ -68,7 +68,7 @@ export function readingAttacks(engine: TestEngine): void {
     await command(sandbox, `echo content >/tmp/file; ${functions}`);
     await arena.withstand(async () => {
       // With the session's own functions, as a program that was replaced in an image would be.
-      const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file', 1_500);
+      const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file', 1_000);
       await expect(reading).rejects.toMatchObject({ code: 'file/failed' });
       expect((await sandbox.readFile('/tmp/file')).toString()).toBe('content\n');
     });

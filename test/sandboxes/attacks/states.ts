@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { pathsIn } from '../../../src/sandboxes/sandbox-directory.ts';
@@ -51,19 +51,19 @@ export function stateAttacks(engine: TestEngine): void {
     // Harmless, and only ever handed to a sandbox.
     const trace = `/tmp/hermetic-trace-${randomBytes(6).toString('hex')}`;
     const spec = engine.spec({ limits });
+    const sandbox = await engine.open(spec);
     await arena.withstand(async () => {
       for (const [what, forgery] of Object.entries(forgeries(`touch ${trace}`))) {
-        const sandbox = await engine.open(spec);
         await briefly(sandbox, forgeScript, { args: [Object.values({ ...truth, ...forgery }).join('\n')] });
         expect(sandbox.cwd, what).toMatch(/^\//);
         expect((await briefly(sandbox, 'echo works')).stdout, what).toBe('works\n');
-        await sandbox.close();
-        const again = await engine.open(spec);
-        expect((await briefly(again, 'echo works')).stdout, what).toBe('works\n');
-        await again.destroy();
-        expect(existsSync(trace), what).toBe(false);
       }
     });
+    await sandbox.close();
+    const again = await engine.open(spec);
+    expect((await briefly(again, 'echo works')).stdout).toBe('works\n');
+    await again.destroy();
+    expect(existsSync(trace)).toBe(false);
   });
 
   it('a forged state is kept as data', async () => {
@@ -78,7 +78,7 @@ export function stateAttacks(engine: TestEngine): void {
 
   it.each([
     ['two hundred thousand variables', `printf 'declare -x V%d="1"\\n' {1..200000}`],
-    ['one variable of twenty megabytes', `printf 'declare -x V="'; head -c 20000000 /dev/zero | tr '\\0' x; printf '"\\n'`],
+    ['one variable of eight megabytes', `printf 'declare -x V="'; head -c 8000000 /dev/zero | tr '\\0' x; printf '"\\n'`],
     ['three megabytes of backslashes', `printf 'declare -x V="'; head -c 3000000 /dev/zero | tr '\\0' '\\\\'; printf '"\\n'`],
   ])('a state of %s is not kept, or kept within limits', async (_, exports) => {
     const spec = engine.spec({ limits });
@@ -94,24 +94,16 @@ export function stateAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it.each([
-    ['is not JSON', '{{{'],
-    ['is no list', '{"variable A": 1}'],
-    ['is a list of other things', '[1, null, {}, [], ["variable A"]]'],
-    ['has keys and values of other kinds', '[[5, "x"], ["directory", 7], ["umask", {"a": 1}], ["variable A", ["x"]]]'],
-    ['has a zero in a directory', '[["directory", "/tmp\\u0000echo\\u0000"]]'],
-    ['has a directory of another world', '[["directory", "\\u20ac/../\\ud800"]]'],
-    ['is deeply nested', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-  ])('a state file that %s keeps nobody from opening the sandbox', async (_, text) => {
+  it('a damaged state file keeps nobody from opening the sandbox', async () => {
     const spec = engine.spec({ limits });
     const { state } = pathsIn(spec.directory);
     mkdirSync(dirname(state), { recursive: true });
-    writeFileSync(state, text);
+    writeFileSync(state, '[["directory", "\\u20ac/../\\ud800"], ["variable A", "declare -x A=\\""], ["no such kind", "x"]]');
     const sandbox = await engine.open(spec);
-    expect((await briefly(sandbox, 'export A=1; echo works')).stdout).toBe('works\n');
-    expect((await briefly(sandbox, 'echo "$A"')).stdout).toBe('1\n');
+    expect((await briefly(sandbox, 'export B=1; echo works')).stdout).toBe('works\n');
+    expect((await briefly(sandbox, 'echo "$B"')).stdout).toBe('1\n');
     await sandbox.destroy();
-    rmSync(spec.directory, { recursive: true, force: true });
+    expect(existsSync(spec.directory)).toBe(false);
   });
 
   it('a state that cannot be written is kept as long as the sandbox is open', async () => {

@@ -8,7 +8,7 @@ import { command, limits, useArena } from './arena.ts';
 
 /** Everything that is awkward to remove. `$1` is a directory of the host. */
 const awkwardTree = String.raw`
-cd "$2" && mkdir tree && cd tree
+mkdir tree && cd tree
 ln -s "$1" directory; ln -s "$1/canary" file; ln -s / root; ln -s . loop; ln -s /nowhere dangling
 mkdir -p closed/inner && echo x >closed/inner/file && chmod 000 closed/inner/file closed/inner closed
 touch -- $'new\nline' '-rf' '*' $'\x01\x1b[2J\xff' 'a b'; mkdir -- '--' $'dir\n'; mkfifo pipe
@@ -44,10 +44,8 @@ export function treeAttacks(engine: TestEngine): void {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await arena.withstand(async () => {
-      for (const place of ['/workspace', '$HOME']) {
-        const { stderr, exit } = await command(sandbox, `set -- "$1" ${place}; ${awkwardTree}`, { args: [host], stateless: true });
-        expect({ stderr, exit }).toEqual({ stderr: '', exit: { kind: 'exited', code: 0 } });
-      }
+      const { stderr, exit } = await command(sandbox, awkwardTree, { args: [host] });
+      expect({ stderr, exit }).toEqual({ stderr: '', exit: { kind: 'exited', code: 0 } });
       await sandbox.destroy();
     });
     expect(existsSync(spec.directory)).toBe(false);

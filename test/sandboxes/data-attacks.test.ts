@@ -1,0 +1,13 @@
+import { describe } from 'vitest';
+import { describeBackend } from '../engines.ts';
+import { readingAttacks } from './attacks/reading.ts';
+import { stateAttacks } from './attacks/states.ts';
+import { streamAttacks } from './attacks/streams.ts';
+
+for (const kind of ['bubblewrap', 'docker']) {
+  await describeBackend(kind, (engine) => {
+    describe('the streams', () => streamAttacks(engine));
+    describe('reading and writing', () => readingAttacks(engine));
+    describe('the state', () => stateAttacks(engine));
+  });
+}
