@@ -10,10 +10,14 @@ export interface DiskWatch {
 
 /** How much more a command may write when the limit was passed before it began: enough to clean up. */
 const slackBytes = 16 * 1024 * 1024;
+/** Of so many commands what they left running is ended too. */
+const mostRemembered = 32;
+/** A look at very many files takes long, and must not be all that is done. */
+const restFactor = 10;
 
 /**
- * Where no quota can be set, looks again and again while something runs, and ends what writes beyond the limit. Removing files stays
- * possible, whatever is there already.
+ * Where no quota can be set, looks again and again while something runs or grows, and now and then when nothing seems to; ends what
+ * writes beyond the limit. Removing files stays possible, whatever is there already.
  */
 export function watchDisk(sandbox: OpenSandbox, watch: DiskWatch): OpenSandbox {
   return new WatchedSandbox(sandbox, watch);
@@ -21,13 +25,21 @@ export function watchDisk(sandbox: OpenSandbox, watch: DiskWatch): OpenSandbox {
 
 class WatchedSandbox extends SandboxAround {
   readonly #watch: DiskWatch;
+  readonly #everyMs: number;
+  /** Commands that run, and the last ones that did: something in the background may still write. */
+  readonly #commands = new Set<ExecHandle>();
   readonly #running = new Set<ExecHandle>();
   #timer: NodeJS.Timeout | undefined;
+  #due = Number.POSITIVE_INFINITY;
+  #looking = false;
+  #over = false;
+  #bytes = 0;
   #allowedBytes: number;
 
   constructor(sandbox: OpenSandbox, watch: DiskWatch) {
     super(sandbox);
     this.#watch = watch;
+    this.#everyMs = watch.everyMs ?? 2_000;
     this.#allowedBytes = watch.mostBytes;
   }
 
@@ -39,31 +51,63 @@ class WatchedSandbox extends SandboxAround {
     return this.#follow(await super.shell(terminal));
   }
 
+  override async close(): Promise<void> {
+    this.#stop();
+    await super.close();
+  }
+
+  override async destroy(): Promise<void> {
+    this.#stop();
+    await super.destroy();
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+  }
+
   #follow(handle: ExecHandle): ExecHandle {
     this.#running.add(handle);
-    void handle.exit.then(() => this.#running.delete(handle));
-    this.#schedule();
+    this.#commands.add(handle);
+    void handle.exit.then(() => {
+      this.#running.delete(handle);
+      for (const old of this.#commands) if (this.#commands.size > mostRemembered && !this.#running.has(old)) this.#commands.delete(old);
+    });
+    this.#schedule(this.#everyMs);
     return handle;
   }
 
-  /** Short commands are not worth a look; whoever starts many of them is caught by the next one that lasts. */
-  #schedule(): void {
-    this.#timer ??= setTimeout(() => void this.#look(), this.#watch.everyMs ?? 2_000).unref();
+  /** Short commands are not worth a look; whoever starts many of them is caught by the next look all the same. */
+  #schedule(afterMs: number): void {
+    const due = Date.now() + afterMs;
+    if (this.#over || this.#looking || this.#due <= due) return;
+    this.#due = due;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#look(), afterMs).unref();
   }
 
   async #look(): Promise<void> {
-    const { mostBytes, measure, notice } = this.#watch;
-    const bytes = await measure().catch(() => 0);
-    this.#timer = undefined;
+    this.#looking = true;
+    this.#due = Number.POSITIVE_INFINITY;
+    const start = Date.now();
+    const bytes = await this.#watch.measure().catch(() => this.#bytes);
+    const restMs = (Date.now() - start) * restFactor;
+    if (!this.#over) await this.#judge(bytes);
+    const isQuiet = this.#running.size === 0 && bytes === this.#bytes;
+    this.#bytes = bytes;
+    this.#looking = false;
+    this.#schedule(Math.max(isQuiet ? this.#everyMs * restFactor : this.#everyMs, restMs));
+  }
+
+  async #judge(bytes: number): Promise<void> {
+    const { mostBytes, notice } = this.#watch;
     if (bytes <= mostBytes) this.#allowedBytes = mostBytes;
-    if (bytes > this.#allowedBytes) {
-      this.#allowedBytes = bytes + slackBytes;
-      notice(
-        `The sandbox uses ${megabytes(bytes)} MB of the ${megabytes(mostBytes)} MB it may have: what was running was ended. Remove files to go on.`,
-      );
-      await Promise.all([...this.#running].map((handle) => handle.kill('KILL')));
-    }
-    if (this.#running.size > 0) this.#schedule();
+    if (bytes <= this.#allowedBytes) return;
+    this.#allowedBytes = bytes + slackBytes;
+    notice(
+      `The sandbox uses ${megabytes(bytes)} MB of the ${megabytes(mostBytes)} MB it may have: what was running was ended. Remove files to go on.`,
+    );
+    await Promise.allSettled([...this.#commands].map((handle) => handle.kill('KILL')));
   }
 }
 
