@@ -97,6 +97,8 @@ async function collect(handle: ExecHandle, path: string, done: string, withinMs:
   if (code === noFile) throw new HermeticError('file/no-file', `There is no file ${path} in the sandbox.`);
   if (code === isDirectory) throw new HermeticError('file/is-directory', `${path} is a directory.`);
   if (code === notAFile) throw new HermeticError('file/failed', `${path} is not a regular file.`);
-  const why = stderr.trim() || (exit.kind === 'signaled' ? `killed by ${exit.signal}` : `code ${code}`);
+  // Security: what the sandbox complains of is read by people, and a terminal obeys some characters.
+  const complaint = stderr.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
+  const why = complaint || (exit.kind === 'signaled' ? `killed by ${exit.signal}` : `code ${code}`);
   throw new HermeticError('file/failed', `${path} could not be ${done}: ${why}`);
 }

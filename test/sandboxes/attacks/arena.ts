@@ -1,7 +1,9 @@
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ExecRequest, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { collect, type Result } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
+import { until } from '../../until.ts';
 
 /** Whatever an attack does, it does it with so much and no more. */
 export const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
@@ -23,11 +25,17 @@ export interface Arena {
 
 export function useArena(engine: TestEngine): Arena {
   let bystander: OpenSandbox | undefined;
+  let descriptors = 0;
   const open: Arena['open'] = (wishes) => engine.open(engine.spec({ limits, ...wishes }));
   beforeAll(async () => {
+    descriptors = openDescriptors();
     bystander = await open();
   });
-  afterAll(() => bystander?.destroy());
+  afterAll(async () => {
+    await bystander?.destroy();
+    // Connections to an engine are kept for a while.
+    await until('no attack has cost the host a descriptor', () => openDescriptors() <= descriptors + 8);
+  });
 
   return {
     open,
@@ -75,6 +83,10 @@ export async function worksOrIsLost(sandbox: OpenSandbox): Promise<void> {
     if (stdout === '42\n') return expect(exit).toEqual({ kind: 'exited', code: 0 });
     if (attempt === 4) return expect(exit).toMatchObject({ kind: 'lost' });
   }
+}
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
 }
 
 function watchHost() {

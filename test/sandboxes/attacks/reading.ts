@@ -75,4 +75,12 @@ export function readingAttacks(engine: TestEngine): void {
     await worksOrIsLost(sandbox);
     await sandbox.destroy();
   });
+
+  it('what a sandbox complains of moves no cursor', async () => {
+    const sandbox = await arena.open();
+    await command(sandbox, String.raw`echo content >/tmp/file; cat() { printf '\e]0;title\a\e[2J\x9b1m\u202e evil\r\n' >&2; return 5; }`);
+    const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file');
+    await expect(reading).rejects.toThrow(/^[^\p{Cc}\p{Cf}]*evil[^\p{Cc}\p{Cf}]*$/u);
+    await sandbox.destroy();
+  });
 }
