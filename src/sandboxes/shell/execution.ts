@@ -19,8 +19,8 @@ const signalNames = new Map(
     .reverse()
     .map(([name, number]) => [number, name.replace(/^SIG/, '')]),
 );
-/** How long a shell may take to report that it is dead after it was killed. */
-const deathPatienceMs = 2_000;
+/** How long it may take to be told that a shell is dead after it was killed. One that lives on has found a way not to be found. */
+const deathPatienceMs = 5_000;
 
 const noRoom = 'the sandbox has no room for another process (its pids limit is reached); the command did not start';
 
@@ -106,15 +106,18 @@ export class Execution implements ExecHandle {
   async kill(signal: KillSignal): Promise<void> {
     try {
       await this.#shell.kill(signal);
-      if (signal !== 'KILL' || this.#settled) return;
-      const patience = new Promise<void>((resolve) => setTimeout(resolve, deathPatienceMs).unref());
-      await Promise.race([this.exit, patience]);
-      this.lost('the command was killed and its shell did not report');
+      if (signal === 'KILL') await this.#death();
     } catch (error) {
       await this.#owner
         .endSandbox(`a command could not be killed: ${(error as Error).message}`)
         .finally(() => this.lost('the command could not be killed, so its sandbox was ended'));
     }
+  }
+
+  async #death(): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error('its shell did not report')), deathPatienceMs).unref();
+    await Promise.race([this.exit, late.promise]).finally(() => clearTimeout(timer));
   }
 
   async resize(size: TerminalSize): Promise<void> {

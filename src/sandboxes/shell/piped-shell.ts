@@ -42,6 +42,7 @@ export class PipedShell implements Shell {
   readonly #begun = Promise.withResolvers<void>();
   #closeWhenReady = false;
   #over = false;
+  #released = false;
 
   constructor(at: string, request: SpawnRequest, owner: ShellOwner) {
     this.#at = at;
@@ -133,6 +134,8 @@ export class PipedShell implements Shell {
   }
 
   release(): void {
+    if (this.#released) return;
+    this.#released = true;
     this.#over = true;
     this.#owner.forget();
     this.closeStdin();

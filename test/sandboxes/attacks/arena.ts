@@ -34,7 +34,7 @@ export function useArena(engine: TestEngine): Arena {
   afterAll(async () => {
     await bystander?.destroy();
     // Connections to an engine are kept for a while.
-    await until('no attack has cost the host a descriptor', () => openDescriptors() <= descriptors + 8);
+    await until('no attack has cost the host a descriptor', () => openDescriptors() <= descriptors + 24);
   });
 
   return {

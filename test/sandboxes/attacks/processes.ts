@@ -77,6 +77,19 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
+  it('a command that hides from its killer takes the sandbox with it', async () => {
+    const sandbox = await arena.open();
+    await arena.withstand(async () => {
+      // Commands are found by this limit.
+      const handle = await sandbox.exec({ command: 'ulimit -S -x 5; echo hidden; exec sleep 1000' });
+      await handle.output[Symbol.asyncIterator]().next();
+      await passTime(() => handle.kill('KILL'));
+      expect((await handle.exit).kind).toBe('lost');
+      expect(await sandbox.ended).toEqual(expect.any(String));
+    });
+    await sandbox.destroy();
+  });
+
   it('a swarm that forks faster than it dies is killed, or the sandbox with it', async () => {
     const sandbox = await arena.open();
     const mark = sleepMark();
