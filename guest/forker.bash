@@ -18,11 +18,10 @@ declare -A base_of=() attachment_of=()
 cd /
 exec {control}<>"$run/control"
 
-linger() {
-  local status
+# Whether somebody still has the other end of this pipe.
+lingers() {
   IFS= read -rN 1 -t 0.01 _ <&"$1"
-  status=$?
-  ((status == 1)) || exec cat <&"$1" >/dev/null
+  (($? != 1))
 }
 
 # One for each shell: learns how it ended, and reads what its background processes print once the host has let go, so that they
@@ -49,8 +48,8 @@ supervise() {
   printf 'ended %s\n' "$mark" >&"$control"
   read -r _ <&"$acknowledged"
   exec {end}>&- {acknowledged}<&- 2>/dev/null
-  linger "$out" &
-  linger "$err"
+  if lingers "$out"; then cat <&"$out" >/dev/null & fi
+  if lingers "$err"; then exec cat <&"$err" >/dev/null; fi
 }
 
 # Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
