@@ -1,6 +1,6 @@
 import type { OpenSandbox } from '../core/sandbox.ts';
+import type { Attach } from './shell/attached-command.ts';
 import type { StateStore } from './shell/state-store.ts';
-import type { Attach } from './shell/stream-shell.ts';
 import { StreamSpawner } from './shell/stream-spawner.ts';
 import { openShellSandbox, type Place } from './shell-sandbox.ts';
 

@@ -1,13 +1,108 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { SandboxSpec } from '../../src/core/sandbox.ts';
+import { collect, sleepers, sleepMark, untilAsleep, useBench } from '../contracts/sandbox/bench.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
-import { describeBackend } from '../engines.ts';
+import { describeBackend, type TestEngine, withDocker } from '../engines.ts';
 import { startRelay } from '../relay.ts';
+import { until } from '../until.ts';
+import { containerTests } from './docker/session-container.ts';
 
 /** The same engine by a port: nothing tells that it shares this kernel, so every shell is reached by its streams. */
 const relay = await startRelay('/var/run/docker.sock');
 
-await describeBackend('docker', (engine) => sandboxContract(engine), {
+const variant = {
   title: 'docker by streams',
   docker: { host: relay.host },
   // The engine, its shim, the relay and the kernel's sockets between them each hold some of what was printed.
   mostBytesAhead: 32 * 1024 * 1024,
-});
+};
+
+await describeBackend(
+  'docker',
+  (engine) => {
+    sandboxContract(engine);
+    describe('the container of a session', () => containerTests(engine));
+    describe('an engine that shares nothing', () => remoteTests(engine));
+  },
+  variant,
+);
+
+function remoteTests(engine: TestEngine): void {
+  const bench = useBench(engine);
+
+  it('lets a process in the background print as much and as long as it wants', async () => {
+    const line = 'x'.repeat(1000);
+    await bench.output(
+      `{ for ((i = 0; i < 700; i++)); do echo ${line} >&2; echo ${line}; echo $i >lines; sleep 0.01; done; echo done >lines; } &`,
+    );
+    await until('it has printed everything', async () => (await bench.output('cat lines')) === 'done\n');
+  });
+
+  it('loses the commands of a cut connection, kills what they started, and goes on', async () => {
+    const mark = sleepMark();
+    await bench.output('export KEPT=1; sleep 1000 & echo $! >background');
+    const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await untilAsleep(bench.sandbox, mark, 2);
+    relay.cut();
+    expect(await handle.exit).toMatchObject({ kind: 'lost' });
+    await until('its processes are dead', async () => (await sleepers(bench.sandbox, mark)) === 0);
+    expect(await bench.output('kill -0 "$(<background)" && echo "$KEPT"')).toBe('1\n');
+    expect(await Promise.race([bench.sandbox.ended, Promise.resolve('not ended')])).toBe('not ended');
+  });
+
+  it('kills also after a command has killed the one that kills', async () => {
+    await bench.output(`for limits in /proc/[0-9]*/limits; do if grep -q ' 70000001 ' $limits; then kill -9 \${limits//[!0-9]/}; fi; done`);
+    const mark = sleepMark();
+    const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await untilAsleep(bench.sandbox, mark, 2);
+    await handle.kill('KILL');
+    expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+  });
+
+  it('shows nothing of its own to a list of processes but one line each', async () => {
+    const lines = (await bench.output('for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done')).split('\n');
+    expect(lines.filter((line) => line.includes('hermetic')).length).toBeGreaterThan(1);
+    for (const line of lines.filter((one) => !one.includes('step='))) expect(line.length).toBeLessThan(400);
+  });
+
+  it('is given no directory of this machine, and files and home in volumes that go with the sandbox', async () => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    await collect(await sandbox.exec({ command: 'echo kept >file; echo kept >~/file' }));
+    const { HostConfig } = await inspect(engine, spec);
+    expect(HostConfig.Binds ?? []).toEqual([]);
+    expect(HostConfig.Mounts.map(({ Type, Source }) => [Type, Source])).toEqual([
+      ['volume', `hermetic-${spec.name}-workspace`],
+      ['volume', `hermetic-${spec.name}-home`],
+    ]);
+    await withDocker(engine.context, (docker) => docker.remove(`hermetic-${spec.name}`));
+    await sandbox.close();
+    const again = await engine.open(spec);
+    expect((await collect(await again.exec({ command: 'cat file ~/file' }))).stdout).toBe('kept\nkept\n');
+    await again.destroy();
+    await expect(volume(engine, `hermetic-${spec.name}-workspace`)).rejects.toMatchObject({ cause: expect.anything() });
+    await expect(volume(engine, `hermetic-${spec.name}-home`)).rejects.toMatchObject({ cause: expect.anything() });
+  });
+
+  it('gives the volumes to the user of this machine who wants to be the one inside', async () => {
+    const users = [vi.spyOn(process, 'getuid').mockReturnValue(1234), vi.spyOn(process, 'getgid').mockReturnValue(1235)];
+    const sandbox = await engine.open(engine.spec({ user: 'host' })).finally(() => users.forEach((user) => void user.mockRestore()));
+    const { stdout, exit } = await collect(await sandbox.exec({ command: 'touch file ~/file && id -u && stat -c %u . ~ file' }));
+    expect(exit).toEqual({ kind: 'exited', code: 0 });
+    expect(stdout).toBe('1234\n'.repeat(4));
+    await sandbox.destroy();
+  });
+}
+
+interface Inspected {
+  HostConfig: { Binds: string[] | null; Mounts: { Type: string; Source: string }[] };
+}
+
+function inspect(engine: TestEngine, { name }: SandboxSpec): Promise<Inspected> {
+  return withDocker(engine.context, (docker) => docker.request<Inspected>('GET', `/containers/hermetic-${name}/json`));
+}
+
+function volume(engine: TestEngine, name: string): Promise<unknown> {
+  return withDocker(engine.context, (docker) => docker.request('GET', `/volumes/${name}`));
+}

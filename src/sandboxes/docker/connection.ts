@@ -23,7 +23,8 @@ export class Connection {
   readonly address: EngineAddress;
   /** As `DOCKER_HOST` would say it. */
   readonly where: string;
-  readonly #agent = new http.Agent({ keepAlive: true });
+  /** Two connections wait for the next calls; more than that are wanted only for a moment. */
+  readonly #agent = new http.Agent({ keepAlive: true, maxFreeSockets: 2 });
   readonly #target: http.RequestOptions;
   #prefix: Promise<string> | undefined;
 

@@ -151,9 +151,8 @@ class DockerBackend implements Backend {
     };
     const launch = async (): Promise<string> => {
       if (isForked) await makeRunDirectory(run);
-      const id = await launchOnNetwork(engine, name, body, signal);
-      if (hasVolumes(engine) && spec.persistent && spec.user === 'host') await giveVolumes(engine, id, body.User);
-      return id;
+      if (hasVolumes(engine)) await giveVolumes(engine, body);
+      return await launchOnNetwork(engine, name, body, signal);
     };
     if (!found) {
       for (const sentence of unenforced) listener.notice(sentence);

@@ -1,8 +1,8 @@
 import { release } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Attach } from '../shell/attached-command.ts';
 import { guestScript } from '../shell/guest-scripts.ts';
-import type { Attach } from '../shell/stream-shell.ts';
 import type { EngineAddress } from './connection.ts';
 import type { Engine, EngineInfo } from './engine.ts';
 import { type ExecStream, openExec } from './exec-stream.ts';
@@ -52,7 +52,7 @@ export function attachTo(engine: Engine, container: string): Attach {
 }
 
 /** Of a command whose streams have ended. The engine may see that a moment before the end of the process. */
-export async function exitCodeOf(exec: ExecStream): Promise<number | undefined> {
+async function exitCodeOf(exec: ExecStream): Promise<number | undefined> {
   for (let attempt = 0; attempt < 40; attempt++) {
     const state = await exec.inspect();
     if (!state.running) return state.exitCode;

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
-import { homeInside, workspaceInside } from './container.ts';
+import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
-import { openExec } from './exec-stream.ts';
-import { exitCodeOf } from './transport.ts';
+import { launchContainer } from './launch.ts';
 
 /** Volumes that stand in for the workspace and the home of a sandbox where the engine does not see the directories of this machine. */
 export interface Volumes {
@@ -23,17 +23,23 @@ export function hasVolumes({ address }: Engine): boolean {
   return address.kind === 'tcp';
 }
 
-/** A new volume belongs to root. Gives those of a container to the host's user. When this throws, the container is gone. */
-export async function giveVolumes(engine: Engine, container: string, owner: string): Promise<void> {
-  const command = ['chown', '--', owner, workspaceInside, homeInside('host')];
+/** A new volume belongs to root. Gives those of a container that is not made yet to the user it will have. */
+export async function giveVolumes(engine: Engine, { Image, Labels, User, HostConfig }: ContainerBody): Promise<void> {
+  const volumes = HostConfig.Mounts.filter(({ Type }) => Type === 'volume');
+  if (User.startsWith('0:') || volumes.length === 0) return;
+  const id = await launchContainer(engine, `hermetic-give-${randomUUID().slice(0, 8)}`, {
+    Image,
+    Entrypoint: ['chown', '--', User, ...volumes.map(({ Target }) => Target)],
+    Cmd: [],
+    User: '0:0',
+    Labels: { 'hermetic.installation': Labels['hermetic.installation'] ?? '', 'hermetic.probe': 'true' },
+    // Security: no other right than the one it is for.
+    HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], CapAdd: ['CHOWN'], SecurityOpt: ['no-new-privileges'], Mounts: volumes },
+  });
   try {
-    const exec = await openExec(engine, container, { command, user: '0:0' });
-    let said = '';
-    for await (const chunk of exec.stderr) said += String(chunk);
-    const code = await exitCodeOf(exec);
-    if (code !== 0) throw new HermeticError('sandbox/open-failed', `The files of the sandbox cannot be given to its user: ${said.trim()}`);
-  } catch (error) {
-    await engine.remove(container);
-    throw error;
+    const { exitCode, reason } = await engine.wait(id);
+    if (exitCode !== 0) throw new HermeticError('sandbox/open-failed', `The sandbox's files cannot be given to its user: ${reason}.`);
+  } finally {
+    await engine.remove(id);
   }
 }

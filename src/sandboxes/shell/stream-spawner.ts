@@ -1,8 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import type { Attach } from './attached-command.ts';
 import type { EndRecord } from './end-channel.ts';
 import { guestScript } from './guest-scripts.ts';
 import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
-import { type Attach, callMessage, message, StreamShell } from './stream-shell.ts';
+import { callMessage, message } from './stream-messages.ts';
+import { StreamShell } from './stream-shell.ts';
 import { Tether } from './tether.ts';
 
 export interface StreamSpawnerOptions {
@@ -61,7 +63,7 @@ export class StreamSpawner implements Spawner {
     const nonce = randomBytes(16).toString('hex');
     this.#tether.started(mark);
     const shell = new StreamShell(
-      this.#attach(commandLine()),
+      () => this.#attach(commandLine()),
       { nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
       {
         receive,

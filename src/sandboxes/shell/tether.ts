@@ -1,5 +1,5 @@
 import type { KillSignal } from '../../core/sandbox.ts';
-import type { Attach, AttachedCommand } from './stream-shell.ts';
+import type { Attach, AttachedCommand } from './attached-command.ts';
 
 const killPatienceMs = 8_000;
 const retryMs = 1_000;

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
+import { collect, sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/bench.ts';
+import { type TestEngine, withDocker } from '../../engines.ts';
+import { until } from '../../until.ts';
+
+/** How the container of a session comes, stays and goes, whichever way its shells are reached. */
+export function containerTests(engine: TestEngine): void {
+  const output = async (sandbox: OpenSandbox, command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
+  const container = ({ name }: SandboxSpec) => withDocker(engine.context, (docker) => docker.inspect(`hermetic-${name}`));
+
+  it('stays when the program lets go, with what runs in it', async () => {
+    const spec = engine.spec();
+    const first = await engine.open(spec);
+    const mark = sleepMark();
+    await output(first, `sleep ${mark} & touch /tmp/in-the-container; mkfifo line; { cat line; echo answered >answer; } &`);
+    await untilAsleep(first, mark);
+    const before = await container(spec);
+    await first.close();
+    const second = await engine.open(spec);
+    expect((await container(spec))?.id).toBe(before?.id);
+    expect(await sleepers(second, mark)).toBe(1);
+    await output(second, 'echo hello >line');
+    await until('the old process has answered', async () =>
+      (await output(second, 'cat answer; ls /tmp')).includes('answered\nin-the-container'),
+    );
+    await second.destroy();
+    expect(await container(spec)).toBeUndefined();
+  });
+
+  it('stops by itself when nobody was attached for so long, and not before', async () => {
+    const spec = engine.spec({ idleSeconds: 2 });
+    const sandbox = await engine.open(spec);
+    expect(await output(sandbox, 'export KEPT=1; echo kept >file; sleep 3; echo alive')).toBe('alive\n');
+    await sandbox.close();
+    await until('the container has stopped', async () => (await container(spec))?.running === false);
+    const again = await engine.open(spec);
+    expect(await output(again, 'cat file; echo $KEPT')).toBe('kept\n1\n');
+    await again.destroy();
+  });
+
+  it('is replaced with a notice when its settings change, and keeps files and state', async () => {
+    const spec = engine.spec({ env: { SETTING: 'old' } });
+    const first = await engine.open(spec);
+    await output(first, 'echo kept >file; export KEPT=1; touch /tmp/gone');
+    const before = await container(spec);
+    await first.close();
+    const told = engine.notices.length;
+    const second = await engine.open({ ...spec, env: { SETTING: 'new' } });
+    expect(engine.notices.slice(told).join()).toMatch(/replaced/);
+    expect((await container(spec))?.id).not.toBe(before?.id);
+    expect(await output(second, 'cat file; echo "$KEPT $SETTING"; ls /tmp')).toBe('kept\n1 new\n');
+    await second.destroy();
+  });
+
+  it('is the same for a session that only starts elsewhere or is called differently', async () => {
+    const spec = engine.spec();
+    const first = await engine.open(spec);
+    const before = await container(spec);
+    await first.close();
+    const second = await engine.open({ ...spec, workdir: '/usr', session: 'renamed' });
+    expect((await container(spec))?.id).toBe(before?.id);
+    await second.destroy();
+  });
+
+  it('is not replaced under somebody who uses it', async () => {
+    const spec = engine.spec();
+    const user = await engine.open(spec);
+    await expect(engine.open({ ...spec, env: { OTHER: '1' } })).rejects.toMatchObject({ code: 'sandbox/in-use' });
+    expect(await output(user, 'echo undisturbed')).toBe('undisturbed\n');
+    await user.destroy();
+  });
+
+  it('is made again when somebody has removed it, and the files are still there', async () => {
+    const spec = engine.spec();
+    const first = await engine.open(spec);
+    await output(first, 'echo kept >file; export KEPT=1');
+    await withDocker(engine.context, (docker) => docker.remove(`hermetic-${spec.name}`));
+    expect(await first.ended).toMatch(/\w/);
+    await first.close();
+    const second = await engine.open(spec);
+    expect(await output(second, 'cat file; echo $KEPT')).toBe('kept\n1\n');
+    await second.destroy();
+  });
+
+  it('is not left behind by an open that fails', async () => {
+    const spec = engine.spec({ mounts: [{ source: '/nonexistent/source', target: '/data', readOnly: true }] });
+    await expect(engine.open(spec)).rejects.toMatchObject({ code: expect.stringMatching(/\w+\/\w+/) });
+    expect(await container(spec)).toBeUndefined();
+    expect(existsSync(spec.directory)).toBe(false);
+  });
+
+  it('is started, not made, when it had stopped', async () => {
+    const spec = engine.spec();
+    const first = await engine.open(spec);
+    await output(first, 'touch /installed-in-the-container');
+    const before = await container(spec);
+    await first.close();
+    await withDocker(engine.context, (docker) => docker.kill(`hermetic-${spec.name}`));
+    const second = await engine.open(spec);
+    expect((await container(spec))?.id).toBe(before?.id);
+    expect(await output(second, 'ls /installed-in-the-container')).toBe('/installed-in-the-container\n');
+    await second.destroy();
+  });
+
+  it('does not run what its image would start, and runs under an init', async () => {
+    const sandbox = await engine.open(engine.spec());
+    expect(await output(sandbox, "tr '\\0' ' ' </proc/1/cmdline")).toMatch(/init/);
+    await sandbox.destroy();
+  });
+}
