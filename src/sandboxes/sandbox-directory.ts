@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { chmod, link, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxSpec } from '../core/sandbox.ts';
 
 /** What is written down about a sandbox, beside its files and where it cannot reach it. */
@@ -86,15 +87,21 @@ export async function listDirectories(backendDirectory: string): Promise<ListedD
   return (await Promise.all(listed)).filter((one) => one !== undefined);
 }
 
+const mostRemovals = 8;
+
 /**
  * Also removes what a sandbox made unreadable for its own user, and trees deeper than a path can say. Security: `rm` walks from directory
  * to directory and never through a link, not even one that takes a directory's place meanwhile.
  */
 export async function removeTree(path: string): Promise<void> {
-  if ((await run('rm', ['-rf', '--', path])) === '') return;
-  await run('chmod', ['-R', '--', 'u+rwX', path]);
-  const complaint = await run('rm', ['-rf', '--', path]);
-  if (complaint !== '') throw new Error(`${path} could not be removed: ${complaint}`);
+  for (let attempt = 1; ; attempt++) {
+    const complaint = await run('rm', ['-rf', '--', path]);
+    if (complaint === '') return;
+    if (attempt === mostRemovals) throw new Error(`${path} could not be removed: ${complaint}`);
+    if (attempt === 1) await run('chmod', ['-R', '--', 'u+rwX', path]);
+    // Somebody who is about to notice that it is gone may still be putting something in.
+    else await sleep(10 * attempt);
+  }
 }
 
 /** The first complaint of a program that may have very many; empty when it succeeded. */

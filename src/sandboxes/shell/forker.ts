@@ -15,6 +15,9 @@ const batch = 24;
 const helloPatienceMs = 20_000;
 const killPatienceMs = 8_000;
 
+/** Enough for the first shells; the next ones are made while those start. */
+const firstNumbers = [0, 1, 2];
+
 /**
  * Starts shells through the forker in a sandbox that shares this kernel and the run directory, over named pipes and nothing else.
  * One attachment is one process of ours at one sandbox; the forker notices when it is gone.
@@ -29,8 +32,8 @@ export class Attachment implements Spawner {
   readonly #base = randomInt(10_000_000, 99_999_999);
   readonly #shells = new Set<(reason: string) => void>();
   /** Pipes that exist and were never used, by number. */
-  readonly #numbers: number[] = [];
-  #made = 0;
+  readonly #numbers = [...firstNumbers];
+  #made = firstNumbers.length;
   #making: Promise<void> | undefined;
   #sequence = 0;
   #closed = false;
@@ -41,7 +44,7 @@ export class Attachment implements Spawner {
     const directory = join(runDirectory, name);
     await mkdir(directory, { mode: 0o755 });
     try {
-      await makePipes(directory, ['alive', 'events']);
+      await makePipes(directory, ['alive', 'events', ...firstNumbers.flatMap(pipeNames)]);
       const attachment = new Attachment(runDirectory, directory, name, ended);
       try {
         await attachment.#hello(signal);
@@ -71,8 +74,7 @@ export class Attachment implements Spawner {
   async #hello(signal: AbortSignal | undefined): Promise<void> {
     const aborted = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
     signal?.throwIfAborted();
-    const answered = this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs);
-    await Promise.race([Promise.all([answered, this.#makeMore()]), aborted]);
+    await Promise.race([this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs), aborted]);
   }
 
   /** Rejects when the answer does not come in time, or the sandbox ends before it. */
