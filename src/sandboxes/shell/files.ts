@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
 import type { ExecHandle, ExecRequest } from '../../core/sandbox.ts';
+import { printable } from '../../lib/printable.ts';
 import { limitTime } from './time-limit.ts';
 
 /** More than this is for the sandbox to work on, not for the host to hold in memory. */
@@ -98,7 +99,6 @@ async function collect(handle: ExecHandle, path: string, done: string, withinMs:
   if (code === isDirectory) throw new HermeticError('file/is-directory', `${path} is a directory.`);
   if (code === notAFile) throw new HermeticError('file/failed', `${path} is not a regular file.`);
   // Security: what the sandbox complains of is read by people, and a terminal obeys some characters.
-  const complaint = stderr.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
-  const why = complaint || (exit.kind === 'signaled' ? `killed by ${exit.signal}` : `code ${code}`);
+  const why = printable(stderr) || (exit.kind === 'signaled' ? `killed by ${exit.signal}` : `code ${code}`);
   throw new HermeticError('file/failed', `${path} could not be ${done}: ${why}`);
 }

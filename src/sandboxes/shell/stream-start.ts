@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { printable } from '../../lib/printable.ts';
 import type { AttachedCommand } from './attached-command.ts';
 import type { EndRecord } from './end-channel.ts';
 import { FrameSplitter } from './frame-splitter.ts';
@@ -7,6 +8,7 @@ import { StreamRecords } from './stream-records.ts';
 
 /** What a shell that is not up yet may say, before anybody knows whether it comes up. */
 const mostEarlyBytes = 64 * 1024;
+const mostQuoted = 500;
 
 export interface StartListener {
   receive(record: EndRecord): void;
@@ -33,6 +35,8 @@ export function startShell(
     if (!isUp) earlyBytes += data.length;
     if (isUp) pipe.add(data);
     else if (earlyBytes <= mostEarlyBytes) early.push([pipe, data]);
+    // Security: what is no shell, and never will be, is not listened to for ever.
+    else failed('it prints without end');
   };
   const failed = (reason: string): void => {
     if (isUp) {
@@ -40,8 +44,8 @@ export function startShell(
       return;
     }
     attached.destroy();
-    const said = early.map(([, data]) => data.toString()).join('');
-    reject(new Error(said.trim() || reason));
+    const said = printable(early.map(([, data]) => data.toString()).join('')).slice(0, mostQuoted);
+    reject(new Error(said || reason));
   };
   const receive = (record: EndRecord): void => {
     if (record.kind === 'status' && !isUp) {

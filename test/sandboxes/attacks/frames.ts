@@ -71,13 +71,14 @@ export function frameAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a sandbox without a working bash keeps nobody waiting, and is replaced when it is opened again', async () => {
+  it.each([
+    ['sleeps', 'exec sleep 1000'],
+    ['prints without end', 'exec cat /dev/zero'],
+  ])('a sandbox whose bash %s keeps nobody waiting, and is replaced when it is opened again', async (_, body) => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
-    await command(
-      sandbox,
-      'echo kept >kept; printf "#!/bin/sh\nexec sleep 1000\n" >/tmp/bash; chmod 755 /tmp/bash; mv -f /tmp/bash /bin/bash',
-    );
+    const replaceBash = `printf '#!/bin/sh\n${body}\n' >/tmp/bash; chmod 755 /tmp/bash; mv -f /tmp/bash /bin/bash`;
+    await command(sandbox, `echo kept >kept; ${replaceBash}`);
     await arena.withstand(async () => {
       await passTime(() => Promise.allSettled([briefly(sandbox, 'echo 1'), briefly(sandbox, 'echo 2')]));
       await passTime(() => sandbox.close());
