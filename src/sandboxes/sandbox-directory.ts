@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxSpec } from '../core/sandbox.ts';
 
 /** What is written down about a sandbox, beside its files and where it cannot reach it. */
-export interface SandboxRecord {
+interface SandboxRecord {
   name: string;
   session: string;
   image: string | undefined;
@@ -64,7 +64,7 @@ async function readRecord(directory: string): Promise<SandboxRecord | undefined>
   }
 }
 
-export interface ListedDirectory extends SandboxRecord {
+interface ListedDirectory extends SandboxRecord {
   /** False when there is no record: its program died while it was making the directory or removing it. */
   hasFiles: boolean;
 }
