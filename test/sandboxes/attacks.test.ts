@@ -3,13 +3,11 @@ import { describeBackend } from '../engines.ts';
 import { controlAttacks } from './attacks/control.ts';
 import { pipeAttacks } from './attacks/pipes.ts';
 import { processAttacks } from './attacks/processes.ts';
-import { treeAttacks } from './attacks/trees.ts';
 
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
     describe('the pipes', () => pipeAttacks(engine));
     describe('the forker', () => controlAttacks(engine));
     describe('the processes', () => processAttacks(engine));
-    describe('the files', () => treeAttacks(engine));
   });
 }

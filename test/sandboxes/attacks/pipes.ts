@@ -10,7 +10,7 @@ const floods: Record<string, string> = {
   records: String.raw`yes $'R\nT /etc/passwd\n\nkilled 1 0\nkilled 2 0\nhello\nX 0\nF x\nR'`,
 };
 
-const seconds = 1.5;
+const seconds = 1.2;
 
 /** Writes the flood into every pipe there is of one kind, those of this very command and of the waiting shell among them. */
 const floodScript = `
