@@ -43,6 +43,18 @@ export function pipeAttacks(engine: TestEngine): void {
     await worksOrIsLost(sandbox);
     await sandbox.destroy();
   });
+
+  it('a state that is never whole is not read again for every record', async () => {
+    const sandbox = await arena.open();
+    await arena.withstand(async () => {
+      const attack = await sandbox.exec({
+        command: `head -c 3000000 /dev/zero | tr '\\0' x 1<>"$__hermetic_at.state"; yes R | head -c 60000 1<>"$__hermetic_at.end"; sleep 0.3`,
+      });
+      await swallow(attack);
+    });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
 }
 
 /** A command of somebody else in the same sandbox: it ends, if only because it is killed. */
