@@ -102,7 +102,9 @@ describeBubblewrap('a bubblewrap sandbox', () => {
 
     it('has the environment it was given, by no way that other users of the host can see', async () => {
       const value = randomBytes(12).toString('hex');
-      const running = await start(person, 'env; echo; sleep 20', { env: { SECRET: value, PATH: '/usr/bin:/bin' } });
+      const script = 'env; echo; touch /workspace/printed; sleep 20';
+      const running = await start(person, script, { env: { SECRET: value, PATH: '/usr/bin:/bin' } });
+      await eventually(() => existsSync(join(running.directory, 'workspace', 'printed')));
       const everything = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
       expect(everything).toContain('bwrap --args');
       expect(everything).not.toContain(value);
