@@ -58,7 +58,7 @@ export function sandboxCommand(io: CliIo): Command {
       await found.destroy();
       await (await app.store()).sandboxes.forget(found);
       await app.close();
-      io.stdout.write(`The ${found.backend} sandbox of ${found.session} is gone.\n`);
+      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session)} is gone.\n`);
     });
 
   sandbox
