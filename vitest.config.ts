@@ -8,7 +8,5 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 120_000,
-    // An engine, a kernel and a clock are shared with whatever else the machine does. What passes only the second time is marked in the output.
-    retry: 1,
   },
 });
