@@ -19,7 +19,7 @@ export interface Place {
 /** Started shells of one process at one place. */
 export interface Attachment extends Spawner {
   /** Lets go of the place. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** How long a place that runs may take to bring up the first shell. */
@@ -46,7 +46,7 @@ export async function openShellSandbox(
   try {
     return await Promise.race([open(), instead.promise]);
   } catch (error) {
-    attachment?.close();
+    await attachment?.close();
     await place.end();
     throw error;
   } finally {
@@ -90,18 +90,18 @@ class ShellSandbox implements OpenSandbox {
   }
 
   async close(): Promise<void> {
-    this.#letGo();
+    await this.#letGo();
     await this.#place.close();
   }
 
   async destroy(): Promise<void> {
-    this.#letGo();
+    await this.#letGo();
     await this.#place.end();
     await this.#place.destroy();
   }
 
-  #letGo(): void {
+  async #letGo(): Promise<void> {
     this.#session.close();
-    this.#attachment.close();
+    await this.#attachment.close();
   }
 }

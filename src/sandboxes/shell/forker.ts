@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { closeSync, rmSync, writeSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { closeSync, writeSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { KillSignal } from '../../core/sandbox.ts';
@@ -50,11 +50,11 @@ export class Attachment implements Spawner {
         await attachment.#hello(signal);
         return attachment;
       } catch (error) {
-        attachment.close();
+        await attachment.close();
         throw error;
       }
     } catch (error) {
-      rmSync(directory, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
       throw error;
     }
   }
@@ -118,7 +118,7 @@ export class Attachment implements Spawner {
   }
 
   async prepare(): Promise<void> {
-    if (this.#numbers.length === 0) await this.#makeMore();
+    if (this.#numbers.length === 0 && !this.#closed) await this.#makeMore();
   }
 
   /** Several who waited for the same pipes may want more than there are. */
@@ -158,13 +158,14 @@ export class Attachment implements Spawner {
     if (signal === 'KILL' && left !== '0') throw new Error(`${left} processes survived`);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#events.close();
     for (const descriptor of [this.#alive, this.#control]) closeSync(descriptor);
-    // Pipes may be in the making; without their directory that ends.
-    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
+    // A directory cannot be removed while somebody still makes files in it: we ourselves, or a shell that does not know yet.
+    await this.#making?.catch(() => undefined);
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 10 });
   }
 }
 

@@ -88,7 +88,7 @@ export class StreamSpawner implements Spawner {
     return `${sized(supervisor)}${mark} ${nonce} ${mode} ${rows} ${columns} ${shell.length} ${early}\n${shell}${messages}`;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#tether.close();
   }
 }
