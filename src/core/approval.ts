@@ -1,0 +1,60 @@
+/**
+ * What somebody wants to do, declared before it is done. Whoever judges it sees the whole of it: nothing is cut, nothing is summed up.
+ */
+export type Action =
+  /** Bash source, in the foreground or not. */
+  | { kind: 'command'; command: string; cwd: string }
+  | { kind: 'script'; language: ScriptLanguage; code: string; cwd: string }
+  /** What a process that runs already is to read from its standard input: for a shell, a command like any other. */
+  | { kind: 'input'; process: string; text: string }
+  /** Paths as they were given; relative ones start at `cwd`. */
+  | { kind: 'read' | 'write' | 'send'; path: string; cwd: string };
+
+export type ScriptLanguage = 'python' | 'javascript' | 'bash';
+
+/** On whose behalf: a person in a chat, one at this machine, a scheduled job, somebody's own agent, a script that calls tools. */
+export type Source = 'chat' | 'cli' | 'cron' | 'mcp';
+
+/** Everything a judgement may depend on beside the action itself. */
+export interface Circumstances {
+  /** Ruining everything inside the sandbox hurts nobody, but for `hostPaths`. */
+  disposable: boolean;
+  /** Paths inside at which files of the host can be written. */
+  hostPaths: readonly string[];
+  source: Source;
+  role: 'admin' | 'user';
+  /** The home of whoever the command runs as, inside; what `~` means. */
+  home: string;
+  /** Absolute paths at which Hermetic keeps its own things on the machine the command runs on; empty when they are not there. */
+  ownPaths: readonly string[];
+  /** The session's functions and aliases by name, with their bash source. */
+  definitions: Readonly<Record<string, string>>;
+}
+
+export interface Finding {
+  /** Of the rule table, such as `files/recursive-delete`. */
+  rule: string;
+  /** A few words. */
+  title: string;
+  /** One sentence. */
+  why: string;
+  /** The program it is about, as far as it is known; what a grant for the session is bound to. */
+  program: string | undefined;
+}
+
+/** `deny` cannot be overridden by anybody. */
+export type Verdict = { kind: 'allow' } | { kind: 'ask'; findings: readonly Finding[] } | { kind: 'deny'; findings: readonly Finding[] };
+
+/** Pure, synchronous and total: it does no input or output and never throws. */
+export interface Policy {
+  judge(action: Action, circumstances: Circumstances): Verdict;
+}
+
+/** May it run? A refusal is worded for whoever asked, who is often a model. */
+export type Permission = { allowed: true } | { allowed: false; reason: string };
+
+/**
+ * Answers for every action of one session. Resolves when it is known whether they may run, which may take as long as a person does.
+ * Security: when it rejects, nothing may run.
+ */
+export type Guard = (actions: readonly Action[], signal: AbortSignal) => Promise<Permission>;
