@@ -13,7 +13,7 @@ export type Action =
 export type ScriptLanguage = 'python' | 'javascript' | 'bash';
 
 /** On whose behalf: a person in a chat, one at this machine, a scheduled job, somebody's own agent, a script that calls tools. */
-export type Source = 'chat' | 'cli' | 'cron' | 'mcp';
+export type Source = 'chat' | 'cli' | 'cron' | 'mcp' | 'script';
 
 /** Everything a judgement may depend on beside the action itself. */
 export interface Circumstances {

@@ -21,6 +21,8 @@ export const errorCodes = {
   'file/no-file': 'There is no file at this path in the sandbox.',
   'file/is-directory': 'The path is a directory.',
   'file/failed': 'The file could not be read or written inside the sandbox.',
+  'tool/bad-input': 'A tool was called with input that does not fit its schema, or that contradicts itself.',
+  'tool/failed': 'A tool could not do what it was asked to do.',
   'store/newer': 'The state database was written by a newer version. It was left as it is.',
   'store/corrupt': 'The state database is damaged, or the file is something else. It was left as it is.',
   'store/busy': 'Another process held the state database for too long.',

@@ -26,31 +26,43 @@ export interface ToolContext {
   call(name: string, input: unknown): Promise<ToolResult>;
 }
 
-/** A call that could be made, and what it would do. */
-export interface Prepared<Result extends Output = Output> {
+/** A call that could be made, and what it would do. Nothing has happened yet. */
+export interface Prepared<Result> {
   actions: readonly Action[];
   run(context: ToolContext): Promise<Result>;
 }
 
-/**
- * Something a model can do with the sandbox of its session. A tool neither judges nor asks, neither cuts nor hides: `Toolbox` does, for all.
- * Throw `HermeticError` for what the model can do something about; its message and hint become the result.
- */
-export interface Tool<Input = never, Result extends Output = Output> {
+/** What every tool has, whatever goes in and comes out. */
+interface ToolFace {
   readonly name: string;
   /** For people. */
   readonly title: string;
   /** For models: what it does, when to use it, what comes back. */
   readonly description: string;
-  readonly input: ZodType<Input>;
-  readonly output: ZodType<Result>;
   readonly hints: ToolHints;
   /** Whether a script may call it. */
   readonly forScripts: boolean;
-  /** Nothing has happened yet when this returns. */
+}
+
+/**
+ * Something a model can do with the sandbox of its session, as its author writes it down. A tool neither judges nor asks, neither hides
+ * secrets nor cuts what is too long for everybody: the toolbox does. It throws `HermeticError` for what the model can do something about;
+ * message and hint become the result.
+ */
+export interface ToolDefinition<Input, Result extends Output> extends ToolFace {
+  readonly input: ZodType<Input>;
+  readonly output: ZodType<Result>;
   prepare(input: Input, sandbox: Sandbox): Prepared<Result>;
   /** The result as a model reads it. */
   render(result: Result): string;
+}
+
+/** A tool of any kind. */
+export interface Tool extends ToolFace {
+  readonly input: ZodType;
+  readonly output: ZodType;
+  /** Throws `tool/bad-input` with everything that is wrong. */
+  prepare(input: unknown, sandbox: Sandbox): Prepared<{ data: Output; text: string }>;
 }
 
 /** Why a call came to nothing. */
