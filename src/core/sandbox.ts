@@ -128,6 +128,11 @@ export interface ExecRequest {
   terminal?: TerminalSize;
   /** Leaves the session as it was, whatever the command changes. */
   stateless?: boolean;
+  /**
+   * Without the session's exports, functions, aliases and options, which may have made something else of any program there is; only its
+   * directory. Implies `stateless`. Not on a terminal.
+   */
+  plain?: boolean;
 }
 
 export interface OutputChunk {

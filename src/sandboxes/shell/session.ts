@@ -136,6 +136,7 @@ export class ShellSession {
   }
 
   async exec(request: ExecRequest): Promise<ExecHandle> {
+    if (request.plain) return await this.#execPlainly({ ...request, stateless: true });
     const call = this.#call(request);
     if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
     const execution = this.#begin(await this.#take(), call, request, this.#state());
@@ -146,8 +147,16 @@ export class ShellSession {
   /** For our own commands: without the session's state, which may have made something else of any program they use. */
   async #execPlainly(request: ExecRequest): Promise<ExecHandle> {
     const call = this.#call(request);
-    await this.#prepare();
-    return this.#begin(this.#spawn('warm', this.#base), call, request, this.#base);
+    const warm = this.#warm && this.#isPlain(this.#warm.restored) ? await this.#take() : undefined;
+    if (!warm) await this.#prepare();
+    const waiting = warm ?? this.#spawn('warm', this.#base);
+    const execution = this.#begin(waiting, call, request, waiting.restored);
+    if (warm) this.#refillAfter(execution);
+    return execution;
+  }
+
+  #isPlain(state: State): boolean {
+    return [...changesBetween(this.#base, state).keys()].every((key) => key === directoryKey || key === 'variable OLDPWD');
   }
 
   #begin(waiting: Waiting, call: Order, request: ExecRequest, state: State): Execution {

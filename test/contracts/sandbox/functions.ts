@@ -140,4 +140,14 @@ echo b' dash-ed='echo dashed'`);
     await define('set -o posix; export IN_POSIX=after AND=more; cd /usr');
     expect(await bench.output('echo "$IN_POSIX $AND $PWD"; greet you; cd - >/dev/null')).toBe('after more /usr\nhello you\n');
   });
+
+  it('leaves all of it out of a command that asks for a plain shell, but not the directory', async () => {
+    await define('export PLAIN=seen; cat() { echo function; }; alias ls="echo alias"; set -u -o noclobber; cd /usr');
+    const command = 'echo "${PLAIN-unset} $undefined $PWD"; cat </dev/null; ls -d /; cd /; export LEFT=behind';
+    expect(await bench.run(command, { plain: true })).toMatchObject({ stdout: 'unset  /usr\n/\n', stderr: '' });
+    expect(
+      await bench.output('echo "$PLAIN ${LEFT-unset} $PWD"; unset -f cat; unalias ls; unset PLAIN; set +u +o noclobber; cd - >/dev/null'),
+    ).toBe('seen unset /usr\n');
+    expect(await bench.output('echo $PLAIN', { plain: true })).toBe('\n');
+  });
 }
