@@ -23,7 +23,9 @@ export type {
   SandboxSpec,
   TerminalSize,
   Traits,
+  Trouble,
 } from './core/sandbox.ts';
+export { troubleSentences } from './core/sandbox.ts';
 export { cliSession, messagingSession, type SandboxRequest } from './sandbox-request.ts';
 export { exitCodeOf, type RunEnd, type RunOptions, run } from './tools/run.ts';
 

@@ -143,6 +143,15 @@ export interface OutputChunk {
 /** How a command ended. Never guessed: `lost` when nobody can know. */
 export type Exit = { kind: 'exited'; code: number } | { kind: 'signaled'; signal: string } | { kind: 'lost'; reason: string };
 
+/** A limit of the sandbox that was hit: the kernel killed a process for want of memory, or would not start another one. */
+export type Trouble = 'out-of-memory' | 'out-of-processes';
+
+/** The same for people. */
+export const troubleSentences: Readonly<Record<Trouble, string>> = {
+  'out-of-memory': 'The sandbox ran out of memory: the kernel killed a process in it (terminal.container_memory).',
+  'out-of-processes': 'The sandbox ran out of processes: one could not be started (terminal.container_pids).',
+};
+
 export type KillSignal = 'INT' | 'TERM' | 'KILL';
 
 export interface ExecHandle {
@@ -153,6 +162,11 @@ export interface ExecHandle {
   readonly output: AsyncIterable<OutputChunk>;
   /** Never rejects. */
   readonly exit: Promise<Exit>;
+  /**
+   * Which limits of the sandbox were hit while the command ran, by it or by what runs beside it. Resolves after the exit and never
+   * rejects. Empty where nobody counts. Whoever does not ask does not wait for it.
+   */
+  troubles(): Promise<readonly Trouble[]>;
   write(data: Uint8Array | string): Promise<void>;
   closeStdin(): void;
   /**

@@ -71,7 +71,7 @@ class LocalBackend implements Backend {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, 0);
       const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
-      return { child, release: async () => undefined };
+      return { child, limits: undefined, release: async () => undefined };
     };
     return await openTied({ spec, workdir, start, endPatienceMs }, signal);
   }

@@ -1,4 +1,5 @@
 import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
+import type { LimitWishes } from './shell/limit-watch.ts';
 import { ShellSession } from './shell/session.ts';
 import type { Spawner } from './shell/spawner.ts';
 import type { StateStore } from './shell/state-store.ts';
@@ -7,6 +8,8 @@ import type { StateStore } from './shell/state-store.ts';
 export interface Place {
   name: string;
   workdir: string;
+  /** undefined where nobody counts what the limits do. */
+  limits: LimitWishes | undefined;
   /** Resolves with the reason when it has ended. */
   ended: Promise<string>;
   /** Ends it and every process with it, now. */
@@ -35,7 +38,8 @@ export async function openShellSandbox(
   let attachment: Attachment | undefined;
   const open = async (): Promise<OpenSandbox> => {
     attachment = await attach();
-    const session = await ShellSession.open({ spawner: attachment, store, workdir: place.workdir, endSandbox: () => place.end() });
+    const { workdir, limits } = place;
+    const session = await ShellSession.open({ spawner: attachment, store, workdir, limits, endSandbox: () => place.end() });
     return new ShellSandbox(place, attachment, session);
   };
   // Security: what is still there of an earlier command may keep a durable sandbox from ever answering.

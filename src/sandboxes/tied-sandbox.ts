@@ -5,12 +5,15 @@ import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
 import { attachToForker } from './forked-sandbox.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
 import { attachmentName, endProcess, liveAttachments, writeProcess } from './shell/attachments.ts';
+import type { LimitSource } from './shell/limit-watch.ts';
 import { makeRunDirectory } from './shell/run-directory.ts';
 import { fileStateStore, memoryStateStore } from './shell/state-store.ts';
 
 /** A process that runs the forker, and is a sandbox or makes one. */
 export interface TiedProcess {
   child: ChildProcess;
+  /** undefined where nobody counts what the limits do. */
+  limits: LimitSource | undefined;
   /** Called when the child has ended. */
   release(): Promise<void>;
 }
@@ -37,7 +40,7 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
   try {
     await makeRunDirectory(runDirectory);
     signal?.throwIfAborted();
-    const { child, release } = await start(runDirectory, isNew);
+    const { child, limits, release } = await start(runDirectory, isNew);
     const ended = endOf(child);
     if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
     const close = async (): Promise<void> => {
@@ -55,7 +58,7 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
     const destroy = (): Promise<void> => removeTree(spec.directory);
     // The forker ends, with all it started, when it notices that nobody is attached any more.
-    return await attachToForker({ name: spec.name, runDirectory, workdir, ended, end, close, destroy }, store, signal);
+    return await attachToForker({ name: spec.name, runDirectory, workdir, limits, ended, end, close, destroy }, store, signal);
   } catch (error) {
     await (isNew ? removeTree(spec.directory) : removeFiles());
     signal?.throwIfAborted();

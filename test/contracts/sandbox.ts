@@ -12,6 +12,7 @@ import { memoryContract } from './sandbox/memory.ts';
 import { scriptsContract } from './sandbox/scripts.ts';
 import { streamsContract } from './sandbox/streams.ts';
 import { terminalContract } from './sandbox/terminal.ts';
+import { troublesContract } from './sandbox/troubles.ts';
 import { variablesContract } from './sandbox/variables.ts';
 
 /** Every promise of `src/core/sandbox.ts`, for any backend. */
@@ -28,5 +29,6 @@ export function sandboxContract(engine: TestEngine): void {
   describe('files', () => filesContract(engine));
   describe('the exit', () => exitsContract(engine));
   describe('a sandbox', () => lifecycleContract(engine));
+  describe('troubles', () => troublesContract(engine));
   describe('the memory', () => memoryContract(engine));
 }

@@ -2,11 +2,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { Exit, OpenSandbox } from '../../src/core/sandbox.ts';
+import type { Exit, OpenSandbox, Trouble } from '../../src/core/sandbox.ts';
 import { createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandbox-request.ts';
 import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
 import { run } from '../../src/tools/run.ts';
+import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';
 
 /** Everything here is bounded: by the limit under test, by a size, and by a time. */
@@ -35,7 +36,12 @@ for (const kind of ['bubblewrap', 'docker']) {
     const text = async (
       command: string,
       timeoutMs = 20_000,
-    ): Promise<{ output: string; end: Exit['kind'] | 'timeout' | 'interrupted'; code: number | undefined }> => {
+    ): Promise<{
+      output: string;
+      end: Exit['kind'] | 'timeout' | 'interrupted';
+      code: number | undefined;
+      troubles: readonly Trouble[];
+    }> => {
       const handle = await (await sandbox()).exec({ command });
       let output = '';
       const end = await run(handle, {
@@ -44,9 +50,10 @@ for (const kind of ['bubblewrap', 'docker']) {
           output += data.toString();
         },
       });
-      return { output, end: end.kind, code: end.kind === 'exited' ? end.code : undefined };
+      return { output, end: end.kind, code: end.kind === 'exited' ? end.code : undefined, troubles: await handle.troubles() };
     };
-    const stillUsable = async (): Promise<void> => expect(await text('echo usable')).toMatchObject({ output: 'usable\n', code: 0 });
+    const stillUsable = async (): Promise<void> =>
+      expect(await text('echo usable')).toMatchObject({ output: 'usable\n', code: 0, troubles: [] });
 
     afterAll(async () => {
       await opened?.destroy();
@@ -54,19 +61,34 @@ for (const kind of ['bubblewrap', 'docker']) {
       await removeTree(home);
     });
 
-    it('a memory hog is ended and the sandbox stays usable', async () => {
-      const { output, code, end } = await text('head -c 1000000000 /dev/zero | tail -c 900000000 | wc -c');
+    it('a memory hog is ended and told, also when the command seems to have succeeded, and the sandbox stays usable', async () => {
+      const { output, code, end, troubles } = await text('head -c 1000000000 /dev/zero | tail -c 900000000 | wc -c');
       expect(output.trim()).not.toBe('900000000');
       expect([code !== 0, end !== 'exited', /[Kk]illed/.test(output), output.trim() === '0']).toContain(true);
+      expect(troubles).toEqual(['out-of-memory']);
       await stillUsable();
     });
 
-    it('processes without number are held at the limit and the sandbox stays usable', async () => {
-      const { end } = await text(
+    it('the command line says what happened and passes the code on', async () => {
+      const hermetic = new Hermetic({
+        TERMINAL_ENV: kind,
+        TERMINAL_DOCKER_IMAGE: context.docker.image,
+        TERMINAL_CONTAINER_MEMORY: '96',
+        TERMINAL_NETWORK: 'none',
+      });
+      const hog = 'set -o pipefail; head -c 300000000 /dev/zero | tail -c 290000000';
+      expect(await hermetic.run(['run', '--', hog])).toMatchObject({ code: 137, stderr: expect.stringContaining('ran out of memory') });
+      await hermetic.run(['sandbox', 'destroy', 'default']);
+      await removeTree(hermetic.home);
+    });
+
+    it('processes without number are held at the limit and told, and the sandbox stays usable', async () => {
+      const { end, troubles } = await text(
         'fork() { for n in 1 2 3 4; do sleep 15 & done; }; for n in {1..60}; do fork 2>/dev/null; done; wait',
         6_000,
       );
       expect(['exited', 'timeout', 'signaled', 'lost']).toContain(end);
+      expect(troubles).toEqual(['out-of-processes']);
       await text("kill -9 $(grep -lz sleep /proc/[0-9]*/comm 2>/dev/null | tr '\\0' '\\n' | cut -d/ -f3) 2>/dev/null; true");
       await stillUsable();
     });

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
+import { troubleSentences } from '../../core/sandbox.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { exitCodeOf, type RunEnd, run } from '../../tools/run.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -45,6 +46,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd: options.cwd }) });
     void forwardInput(io, handle);
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
+    for (const trouble of await handle.troubles()) io.stderr.write(`hermetic: ${troubleSentences[trouble]}\n`);
     if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);
     return exitCodeOf(end, signalNumber);

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../core/sandbox.ts';
+import { type LimitCounts, readLimitCounts } from '../limit-counts.ts';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
 
@@ -23,8 +24,8 @@ export interface ControlGroups {
   readonly entrances: readonly string[];
   /** Puts a process into the groups of version 2. Where that is not allowed they no longer count as held. */
   add(pid: number): Promise<void>;
-  /** How many processes the kernel killed for want of memory; undefined where nobody counts. */
-  outOfMemoryKills(): Promise<number | undefined>;
+  /** What the kernel did to hold the limits. With `most`, no more processes than that are let through by something else. */
+  counts(most?: number): Promise<LimitCounts>;
   /** Kills whatever is left in the groups and removes them. */
   remove(): Promise<void>;
 }
@@ -66,7 +67,11 @@ export async function makeControlGroups(
         });
       }
     },
-    outOfMemoryKills: () => readOutOfMemoryKills(groups.map((group) => group.path)),
+    counts: (most) =>
+      readLimitCounts(
+        groups.map((group) => group.path),
+        most,
+      ),
     remove: async () => {
       await Promise.all(groups.map((group) => removeGroup(group.path)));
     },
@@ -216,15 +221,4 @@ function kill(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
-}
-
-async function readOutOfMemoryKills(groups: readonly string[]): Promise<number | undefined> {
-  for (const group of groups) {
-    for (const file of ['memory.events', 'memory.oom_control']) {
-      const text = await readFile(join(group, file), 'utf8').catch(() => '');
-      const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
-      if (count !== undefined) return Number(count);
-    }
-  }
-  return undefined;
 }

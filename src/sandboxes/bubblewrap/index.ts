@@ -3,7 +3,7 @@ import type { Driver } from '../../core/driver.ts';
 import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
-import { forkerCommand } from '../shell/run-directory.ts';
+import { forkerCommand, mostForCommands } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { countsApart } from './launch.ts';
@@ -64,7 +64,8 @@ class BubblewrapBackend implements Backend {
     const obstacle = spec.network === undefined ? networkObstacle() : undefined;
     const network = spec.network === 'open' || (spec.network === undefined && obstacle === undefined);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
-      const { child, enforcement, release } = await startBubblewrap({
+      const commandProcesses = countsApart() ? mostForCommands(spec.limits.pids) : 0;
+      const { child, enforcement, counts, release } = await startBubblewrap({
         name: spec.name,
         installation: this.#context.installation,
         runDirectory,
@@ -74,14 +75,14 @@ class BubblewrapBackend implements Backend {
         env: spec.env,
         limits: spec.limits,
         network,
-        command: forkerCommand('/run/hermetic', 0, countsApart() ? spec.limits.pids : 0),
+        command: forkerCommand('/run/hermetic', 0, commandProcesses),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
         if (obstacle !== undefined) listener.notice(`This sandbox has no network: ${obstacle}.`);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
-      return { child, release };
+      return { child, limits: { read: () => counts(commandProcesses), isCheap: true, isNew: true }, release };
     };
     return await openTied({ spec, workdir: spec.workdir ?? '/workspace', start, endPatienceMs }, signal);
   }

@@ -38,8 +38,8 @@ export interface BubblewrapProcess {
   /** When it ends, by whatever cause, everything in the sandbox ends. Its standard streams are the command's; read or resume them. */
   child: ChildProcess;
   enforcement: Enforcement;
-  /** undefined where nobody counts. */
-  outOfMemoryKills(): Promise<number | undefined>;
+  /** What the control groups did; see there. */
+  counts: ControlGroups['counts'];
   /** Call when the child has ended. Ends what may be left and removes the control groups. */
   release(): Promise<void>;
 }
@@ -131,7 +131,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     if (outcome === 'ready') {
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
-      return { child, enforcement: enforcementWith(groups.held), outOfMemoryKills: groups.outOfMemoryKills, release };
+      return { child, enforcement: enforcementWith(groups.held), counts: groups.counts, release };
     }
     await release();
     return { stderr: errorText.text() };

@@ -7,6 +7,7 @@ import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import type { Place } from '../shell-sandbox.ts';
 import { attachByStreams } from '../streamed-sandbox.ts';
 import { workspaceInside } from './container.ts';
+import { countsOf } from './container-counts.ts';
 import { containerEnd } from './container-end.ts';
 import type { Engine } from './engine.ts';
 import { attachTo } from './transport.ts';
@@ -17,6 +18,8 @@ export interface RunningContainer {
   spec: SandboxSpec;
   /** Whether a forker runs in it, or a keeper. */
   isForked: boolean;
+  /** Nothing ran in it before. */
+  isNew: boolean;
   /** Removes the container. */
   remove(): Promise<void>;
   removeFiles(): Promise<void>;
@@ -24,7 +27,7 @@ export interface RunningContainer {
 
 /** A running container as a sandbox. When this throws, the container is gone. */
 export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
-  const { engine, id, spec, isForked, remove, removeFiles } = container;
+  const { engine, id, spec, isForked, isNew, remove, removeFiles } = container;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
   const letGo = isForked ? () => undefined : claim(paths.run);
@@ -35,6 +38,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   const place: Place = {
     name: spec.name,
     workdir: spec.workdir ?? workspaceInside,
+    limits: isForked ? { read: countsOf(engine, id), isCheap: true, isNew } : { isNew },
     ended: containerEnd(engine, id, waiting.signal),
     end: () => (spec.persistent ? engine.kill(id) : removeAll()),
     close: async () => {

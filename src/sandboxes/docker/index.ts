@@ -145,9 +145,9 @@ class DockerBackend implements Backend {
     }
     // Security: a network that is not ours is refused, which is no reason to replace a container.
     if (!found?.running) await ensureNetworkOf(engine, body);
-    const attach = (id: string): Promise<OpenSandbox> => {
+    const attach = (id: string, isNew: boolean): Promise<OpenSandbox> => {
       const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
-      return attachToContainer({ engine, id, spec, isForked, remove, removeFiles: () => this.#removeFiles(engine, spec) }, signal);
+      return attachToContainer({ engine, id, spec, isForked, isNew, remove, removeFiles: () => this.#removeFiles(engine, spec) }, signal);
     };
     const launch = async (): Promise<string> => {
       if (isForked) await makeRunDirectory(run);
@@ -156,20 +156,20 @@ class DockerBackend implements Backend {
     };
     if (!found) {
       for (const sentence of unenforced) listener.notice(sentence);
-      return await attach(await launch());
+      return await attach(await launch(), true);
     }
     try {
       if (!found.running) {
         if (isForked) await makeRunDirectory(run);
         await startOnNetwork(engine, found.id, body, signal);
       }
-      return await attach(found.id);
+      return await attach(found.id, !found.running);
     } catch (error) {
       if (signal?.aborted) throw error;
       // It may have been about to end, or a command has broken it.
       listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
       await engine.remove(found.id);
-      return await attach(await launch());
+      return await attach(await launch(), true);
     }
   }
 

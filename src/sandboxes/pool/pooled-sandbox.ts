@@ -34,8 +34,8 @@ export class PooledSandbox implements Sandbox {
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #lost: string | undefined;
-  /** The last command was lost, so the sandbox may be too. */
-  #doubtful = false;
+  /** Why the last command was lost; then the sandbox may be too. */
+  #doubt: string | undefined;
   /** Commands, shells and background processes that run now, and whoever is about to start one. */
   #live = 0;
   #idleSince = Date.now();
@@ -118,8 +118,8 @@ export class PooledSandbox implements Sandbox {
     this.#enter();
     try {
       const handle = await begin(await this.#current());
-      void handle.exit.then(({ kind }) => {
-        this.#doubtful ||= kind === 'lost';
+      void handle.exit.then((exit) => {
+        if (exit.kind === 'lost') this.#doubt = exit.reason;
         this.#leave();
       });
       return handle;
@@ -140,7 +140,7 @@ export class PooledSandbox implements Sandbox {
 
   async #current(signal?: AbortSignal): Promise<OpenSandbox> {
     await this.#closing;
-    if (this.#doubtful && this.#open) await this.#examine(this.#open);
+    if (this.#doubt !== undefined && this.#open) await this.#examine(this.#open, this.#doubt);
     const opened = this.#open;
     // Whoever asks is live already: when that is all, nothing is disturbed.
     if (opened && this.#live === 1 && opened.fingerprint !== this.#options.fingerprint()) {
@@ -155,13 +155,13 @@ export class PooledSandbox implements Sandbox {
   }
 
   /** A sandbox in which `true` does not run is given up. */
-  async #examine(opened: Opened): Promise<void> {
-    this.#doubtful = false;
+  async #examine(opened: Opened, doubt: string): Promise<void> {
+    this.#doubt = undefined;
     const patience = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), examinationMs).unref());
     const answer = async () => (await opened.sandbox.exec({ command: 'true', stateless: true })).exit;
     const exit = await Promise.race([answer().catch(() => undefined), patience]);
     if (exit?.kind === 'exited' || this.#open !== opened) return;
-    this.#lost = 'it does not answer';
+    this.#lost = doubt;
     await this.#letGo(opened, (sandbox) => sandbox.close());
   }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { ExecHandle, Exit, KillSignal, OutputChunk, TerminalSize } from '../../core/sandbox.ts';
+import type { ExecHandle, Exit, KillSignal, OutputChunk, TerminalSize, Trouble } from '../../core/sandbox.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Output } from './output.ts';
 import type { Shell } from './spawner.ts';
@@ -9,6 +9,8 @@ export interface ExecutionOwner {
   /** The state before the command, when the shell reported it, and after. */
   changed(before: Dump | undefined, after: Dump): void;
   resize(terminal: string, size: TerminalSize): Promise<void>;
+  /** What the limits of the sandbox did since the command began. */
+  troubles(exit: Exit): Promise<readonly Trouble[]>;
   /** The last resort: ends the whole sandbox. */
   endSandbox(reason: string): Promise<void>;
 }
@@ -39,6 +41,7 @@ export class Execution implements ExecHandle {
   #resizing: Promise<void> | undefined;
   #settled = false;
   #settle: (exit: Exit) => void;
+  #troubles: Promise<readonly Trouble[]> | undefined;
 
   constructor(shell: Shell, owner: ExecutionOwner, reportsStateFirst: boolean) {
     this.#shell = shell;
@@ -61,7 +64,15 @@ export class Execution implements ExecHandle {
     else if (record.kind === 'status') this.#finish(this.#judge(record.code, record.killed));
     else if (record.kind === 'dump') this.#dumps.push(record.dump);
     else if (record.kind === 'terminal') this.#terminal.resolve(record.path);
-    else if (record.kind === 'no-room') this.#finish({ kind: 'lost', reason: noRoom });
+    else if (record.kind === 'no-room') {
+      this.#troubles = Promise.resolve(['out-of-processes']);
+      this.#finish({ kind: 'lost', reason: noRoom });
+    }
+  }
+
+  troubles(): Promise<readonly Trouble[]> {
+    this.#troubles ??= this.exit.then((exit) => this.#owner.troubles(exit));
+    return this.#troubles;
   }
 
   lost(reason: string): void {

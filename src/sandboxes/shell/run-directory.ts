@@ -25,10 +25,15 @@ export async function makeRunDirectory(path: string): Promise<void> {
 /** Of the processes a sandbox may have, for the forker and what watches over its shells. */
 const reserved = 8;
 
+/** How many of a sandbox's processes commands may have together, where that can be held apart; 0 is no limit. */
+export function mostForCommands(pids: number): number {
+  return pids > 2 * reserved ? pids - reserved : 0;
+}
+
 /**
- * The command line of the forker, where the sandbox sees the run directory at `path`. With `pids`, which counts only where the sandbox
- * has a user of its own, commands cannot take the last few processes.
+ * The command line of the forker, where the sandbox sees the run directory at `path`. `most` processes for commands counts only where the
+ * sandbox has a user of its own.
  */
-export function forkerCommand(path: string, leaseSeconds: number, pids = 0): string[] {
-  return ['bash', `${path}/forker.bash`, path, String(leaseSeconds), String(pids > 2 * reserved ? pids - reserved : 0)];
+export function forkerCommand(path: string, leaseSeconds: number, most = 0): string[] {
+  return ['bash', `${path}/forker.bash`, path, String(leaseSeconds), String(most)];
 }

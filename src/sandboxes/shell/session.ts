@@ -3,6 +3,8 @@ import type { ExecHandle, ExecRequest, TerminalSize } from '../../core/sandbox.t
 import type { EndRecord } from './end-channel.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import { readFileIn, writeFileIn } from './files.ts';
+import { LimitWatch, type LimitWishes } from './limit-watch.ts';
+import { type Order, orderOf } from './order.ts';
 import type { Call, Shell, ShellMode, Spawner } from './spawner.ts';
 import { type Changes, changesBetween, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
 import type { StateStore } from './state-store.ts';
@@ -15,6 +17,7 @@ export interface ShellSessionOptions {
   workdir: string;
   /** The last resort when a command cannot be killed. */
   endSandbox(reason: string): Promise<void>;
+  limits?: LimitWishes | undefined;
 }
 
 /** A shell that waits with the session's state restored, and what that state was. */
@@ -26,9 +29,6 @@ interface Waiting {
   dead: boolean;
 }
 
-/** A call that does not know yet where it starts. */
-type Order = Omit<Call, 'sessionDirectory'>;
-
 const refillDelayMs = 10;
 const resizePatienceMs = 5_000;
 
@@ -38,6 +38,7 @@ export class ShellSession {
   readonly #store: StateStore;
   readonly #workdir: string;
   readonly #endSandbox: (reason: string) => Promise<void>;
+  readonly #limits: LimitWatch;
   #base: State = new Map();
   #warm: Waiting | undefined;
   /** Why no more commands can be run. */
@@ -52,11 +53,12 @@ export class ShellSession {
     return session;
   }
 
-  private constructor({ spawner, store, workdir, endSandbox }: ShellSessionOptions) {
+  private constructor({ spawner, store, workdir, endSandbox, limits }: ShellSessionOptions) {
     this.#spawner = spawner;
     this.#store = store;
     this.#workdir = workdir;
     this.#endSandbox = endSandbox;
+    this.#limits = new LimitWatch(limits, (request) => this.#execPlainly(request));
     void spawner.ended.then((reason) => {
       this.#over ??= `the sandbox has ended: ${reason}`;
     });
@@ -137,7 +139,7 @@ export class ShellSession {
 
   async exec(request: ExecRequest): Promise<ExecHandle> {
     if (request.plain) return await this.#execPlainly({ ...request, stateless: true });
-    const call = this.#call(request);
+    const call = orderOf(request);
     if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
     const execution = this.#begin(await this.#take(), call, request, this.#state());
     this.#refillAfter(execution);
@@ -146,7 +148,7 @@ export class ShellSession {
 
   /** For our own commands: without the session's state, which may have made something else of any program they use. */
   async #execPlainly(request: ExecRequest): Promise<ExecHandle> {
-    const call = this.#call(request);
+    const call = orderOf(request);
     const warm = this.#warm && this.#isPlain(this.#warm.restored) ? await this.#take() : undefined;
     if (!warm) await this.#prepare();
     const waiting = warm ?? this.#spawn('warm', this.#base);
@@ -186,7 +188,7 @@ export class ShellSession {
 
   async shell(terminal?: TerminalSize): Promise<ExecHandle> {
     const request: ExecRequest = { command: '', stdin: 'open' };
-    return await this.#runNow(terminal ? 'interactive' : 'lines', this.#call(request), request, terminal);
+    return await this.#runNow(terminal ? 'interactive' : 'lines', orderOf(request), request, terminal);
   }
 
   async #runNow(mode: ShellMode, call: Order, request: ExecRequest, terminal: TerminalSize | undefined): Promise<ExecHandle> {
@@ -206,24 +208,6 @@ export class ShellSession {
     return execution;
   }
 
-  #call({ command, args = [], cwd = '', env = {} }: ExecRequest): Order {
-    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    for (const text of [command, cwd, ...args, ...variables]) {
-      if (text.includes('\0'))
-        throw new HermeticError('sandbox/bad-command', 'A command, its arguments and its variables cannot contain a NUL byte.');
-    }
-    for (const name of Object.keys(env)) {
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-        throw new HermeticError('sandbox/bad-command', `${JSON.stringify(name)} cannot be the name of a variable.`);
-    }
-    return {
-      script: bytes(unixLines(command)),
-      directory: bytes(cwd),
-      variables: variables.map(bytes),
-      args: args.map(bytes),
-    };
-  }
-
   #placed(order: Order): Call {
     return { ...order, sessionDirectory: this.#directory() };
   }
@@ -236,12 +220,13 @@ export class ShellSession {
         if (known && after) this.#remember(request, known, after);
       },
       resize: async (terminal, { rows, columns }) => {
-        const command = 'stty rows "$2" cols "$3" <"$1"';
-        const handle = await this.#execPlainly({ command, args: [terminal, String(rows), String(columns)], stateless: true });
+        const args = [terminal, String(rows), String(columns)];
+        const handle = await this.#execPlainly({ command: 'stty rows "$2" cols "$3" <"$1"', args, stateless: true });
         const endTimeLimit = limitTime(handle, resizePatienceMs);
         await handle.exit;
         endTimeLimit();
       },
+      troubles: this.#limits.begin(),
       endSandbox: this.#endSandbox,
     };
   }
@@ -284,16 +269,7 @@ function withoutDirectory(state: State): State {
   return base;
 }
 
-function bytes(text: string): string {
-  return Buffer.from(text).toString('latin1');
-}
-
 /** A copy, because a part of a string keeps the whole of it in memory. */
 function detached(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
-}
-
-/** A script in which every line ends the Windows way is text from Windows; any other carriage return is the author's. */
-function unixLines(script: string): string {
-  return script.includes('\r\n') && !/(?<!\r)\n/.test(script) ? script.replaceAll('\r\n', '\n') : script;
 }

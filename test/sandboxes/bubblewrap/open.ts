@@ -76,7 +76,8 @@ afterAll(() => {
 function copySources(): string {
   const target = join(root, 'product');
   const sources = join(import.meta.dirname, '../../../src');
-  for (const part of ['core', 'sandboxes/bubblewrap']) cpSync(join(sources, part), join(target, part), { recursive: true });
+  for (const part of ['core', 'sandboxes/bubblewrap', 'sandboxes/limit-counts.ts'])
+    cpSync(join(sources, part), join(target, part), { recursive: true });
   rmSync(join(target, 'sandboxes/bubblewrap/index.ts'), { force: true });
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
   execFileSync('chmod', ['-R', 'a+rX', root]);
@@ -95,7 +96,7 @@ const starter = `
     started.child.stdout.pipe(process.stdout);
     started.child.stderr.pipe(process.stderr);
     started.child.once('close', async (code, signal) => {
-      const outOfMemoryKills = await started.outOfMemoryKills();
+      const outOfMemoryKills = (await started.counts()).outOfMemoryKills;
       await started.release();
       process.send({ code, signal, outOfMemoryKills }, () => process.exit(0));
     });

@@ -55,6 +55,10 @@ class LyingHandle implements ExecHandle {
     this.#wake();
   }
 
+  async troubles(): Promise<[]> {
+    return [];
+  }
+
   async kill(): Promise<void> {
     this.#dead = true;
     this.#wake();
@@ -82,6 +86,7 @@ export function pretendedSandbox(...words: string[]): Sandbox {
         for await (const data of child.stdout) yield { stream: 'stdout', data: data as Buffer } as const;
       })(),
       exit,
+      troubles: async () => [],
       write: async (data) => void child.stdin.write(data),
       closeStdin: () => void child.stdin.end(),
       kill: async () => {

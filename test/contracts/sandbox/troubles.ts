@@ -1,0 +1,43 @@
+import { describe, expect, it, type TestContext } from 'vitest';
+import type { Limits } from '../../../src/core/sandbox.ts';
+import type { TestEngine } from '../../engines.ts';
+import { collect, useBench } from './bench.ts';
+
+/** Takes three times the memory there is, and no more. */
+const hog = 'head -c 300000000 /dev/zero | tail -c 290000000 | wc -c';
+/** At most 80 sleepers; ends by itself, because bash tries again for longer than they sleep. */
+const crowd = 'for n in {1..80}; do sleep 2 & done 2>/dev/null; wait';
+
+export function troublesContract(engine: TestEngine): void {
+  describe('with limits', () => {
+    const bench = useBench(engine, { limits: { cpus: 0, memoryMb: 96, diskMb: 0, pids: 40 } });
+    const troubles = async (command: string) => {
+      const handle = await bench.start(command);
+      const { exit } = await collect(handle);
+      return { exit, troubles: await handle.troubles() };
+    };
+    const needs = async (limit: keyof Limits, { skip }: TestContext): Promise<void> => {
+      const check = await engine.backend.check();
+      if (!check.usable || !check.limits[limit].enforced) skip(`${engine.kind} does not enforce it here`);
+    };
+
+    it('a command that succeeds, fails or dies for reasons of its own has none', async () => {
+      for (const command of ['true', 'false', 'kill -9 $$', 'exit 137']) expect((await troubles(command)).troubles).toEqual([]);
+    });
+
+    it('a process that was killed for want of memory is told once, and the sandbox stays usable', async (context) => {
+      await needs('memoryMb', context);
+      const seen = await troubles(`set -o pipefail; ${hog}`);
+      expect(seen).toMatchObject({ exit: { kind: 'exited', code: 137 }, troubles: ['out-of-memory'] });
+      expect((await troubles('false')).troubles).toEqual([]);
+      expect(await bench.output('echo usable')).toBe('usable\n');
+    });
+
+    it('processes that found no room are told, and the sandbox stays usable', async (context) => {
+      await needs('pids', context);
+      expect((await troubles(`${crowd}; false`)).troubles).toEqual(['out-of-processes']);
+      expect((await troubles('false')).troubles).toEqual([]);
+      expect(await bench.output('echo usable')).toBe('usable\n');
+    });
+  });
+}
