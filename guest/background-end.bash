@@ -1,0 +1,21 @@
+# Ends a background process and everything it started; stands behind processes.bash.
+#
+#   $1 directory of the process   $2 what to send first   $3 tenths of a second until KILL
+#
+# Prints how many are left, which is 0 unless they cannot be killed.
+
+exec {nothing}<> <(:) 2>/dev/null
+mark=$(<"$1/mark")
+if [[ $2 != KILL ]]; then
+  members "$mark"
+  for pid in "${found[@]}"; do signal "$2" "$pid"; done
+  for ((wait = 0; wait < $3; wait++)); do
+    members "$mark"
+    ((${#found[@]})) || break
+    read -rt 0.1 _ <&"$nothing"
+  done
+fi
+kill_all "$mark"
+members "$mark"
+[[ -e $1/exit ]] || printf 'SIGKILL\n' >"$1/exit"
+printf '%s\n' "${#found[@]}"

@@ -1,0 +1,50 @@
+# Launches a command in the background of a session, so that it outlives the command that launched it and the host.
+#
+#   $1 directory of the process   $2 command   $3 rows and columns of its terminal, or nothing
+#
+# Runs in a shell of the session, where any name may mean something else: builtins only, and no name of ours is left for the command.
+# Signals, the host and everybody else find the processes by the mark they inherit from this shell.
+#
+#   in     what the process reads; has a writer until somebody writes to `close`
+#   log    what it prints
+#   done   has a writer until it has ended
+#   exit   how it ended, once it has
+
+builtin ulimit -S -x >"$1/mark"
+(
+  builtin exec {__hermetic_done}<>"$1/done" >/dev/null 2>&1 </dev/null
+  # Without job control what runs in the background would ignore SIGINT for good.
+  builtin set -m
+  (
+    builtin exec {__hermetic_done}>&- {__hermetic_in}<>"$1/in" {__hermetic_close}<>"$1/close"
+    builtin read -r _ <&"$__hermetic_close"
+  ) &
+  __hermetic_keeper=$!
+  (
+    builtin exec {__hermetic_done}>&- <"$1/in" >>"$1/log" 2>&1
+    builtin unset __hermetic_done __hermetic_keeper
+    builtin set +m
+    if [[ -z $3 ]]; then
+      builtin eval -- "builtin set --; $2"
+    else
+      {
+        builtin shopt -p
+        builtin alias -p
+        for __hermetic_name in $(builtin compgen -A function); do
+          [[ $__hermetic_name == __hermetic_* || $__hermetic_name == trap ]] || builtin declare -f -- "$__hermetic_name"
+        done
+        builtin printf 'tty >%q/tty; stty rows %s cols %s\neval -- %q\n' "$1" $3 "$2"
+      } >"$1/main" 2>/dev/null
+      [[ ${TERM:-dumb} != dumb ]] || builtin export TERM=xterm-256color
+      builtin printf -v __hermetic_name 'exec bash --noprofile --norc %q/main' "$1"
+      builtin exec script -qefc "$__hermetic_name" /dev/null
+    fi
+  ) &
+  { builtin set +eux; } 2>/dev/null
+  builtin trap '' HUP INT TERM
+  builtin wait $!
+  builtin printf '%s\n' "$?" >|"$1/exit"
+  builtin kill "$__hermetic_keeper"
+) &
+builtin disown -a 2>/dev/null
+builtin true

@@ -1,0 +1,73 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** A line that goes on for longer is passed on in pieces. */
+const mostHeld = 64 * 1024;
+const longestOrder = 64;
+
+/** Every character that is an order, not a sign, but for the tab and the end of a line. */
+const control = /[^\P{Cc}\t\n]/u;
+const controls = new RegExp(control, 'gu');
+
+/**
+ * Turns what a program prints at a terminal into what a person would have read there: without colours and other orders to the terminal,
+ * and with a progress bar as the one line it ended as. Takes text in any pieces and gives whole lines.
+ */
+export class TerminalText {
+  #held = '';
+
+  push(text: string): string {
+    this.#held += text;
+    const end = this.#held.lastIndexOf('\n') + 1;
+    const lines = this.#held.slice(0, end);
+    this.#held = this.#held.slice(end);
+    if (this.#held.length > mostHeld) this.#shorten();
+    // An order to the terminal that has only begun is not cut in two.
+    if (this.#held.length <= mostHeld) return plainText(lines);
+    const begun = this.#held.lastIndexOf('\u001b');
+    const cut = begun > this.#held.length - longestOrder ? begun : this.#held.length;
+    const rest = this.#held.slice(0, cut);
+    this.#held = this.#held.slice(cut);
+    return plainText(lines + rest);
+  }
+
+  /** What is left when nothing more comes. */
+  end(): string {
+    const rest = plainText(this.#held);
+    this.#held = '';
+    return rest;
+  }
+
+  /** What has been overwritten already need not be kept. */
+  #shorten(): void {
+    const overwritten = this.#held.lastIndexOf('\r', this.#held.length - 2);
+    if (overwritten !== -1) this.#held = this.#held.slice(overwritten + 1);
+  }
+}
+
+/** The same for a text that is there as a whole. */
+export function plainText(text: string): string {
+  if (!control.test(text)) return text;
+  const lines = stripVTControlCharacters(text).split('\n');
+  return lines.map(lastWritten).join('\n').replaceAll(controls, '');
+}
+
+/** What a line shows in the end when parts of it were written over others. */
+function lastWritten(line: string): string {
+  const whole = line.endsWith('\r') ? line.slice(0, -1) : line;
+  let shown = whole;
+  if (whole.includes('\r')) {
+    shown = '';
+    for (const part of whole.split('\r')) shown = part + shown.slice(part.length);
+  }
+  return shown.includes('\b') ? withoutErased(shown) : shown;
+}
+
+/** A backspace takes the character before it away. */
+function withoutErased(line: string): string {
+  const kept: string[] = [];
+  for (const character of line) {
+    if (character === '\b') kept.pop();
+    else kept.push(character);
+  }
+  return kept.join('');
+}

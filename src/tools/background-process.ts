@@ -1,0 +1,122 @@
+import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { guestScript } from './guest-script.ts';
+import { type PatternReport, PatternWatch } from './pattern-watch.ts';
+
+/** How it is with a process. `lost`: it is gone, and nobody knows how. */
+export type ProcessState =
+  | { kind: 'running' }
+  | { kind: 'exited'; code: number }
+  | { kind: 'killed'; signal: string }
+  | { kind: 'lost'; reason: string };
+
+export interface ProcessFacts {
+  id: string;
+  command: string;
+  startedAt: Date;
+  /** Inside: its log and all that is needed to reach it. */
+  directory: string;
+}
+
+export type ProcessEvent = { kind: 'ended'; state: ProcessState } | { kind: 'matched'; report: PatternReport };
+
+/** What is awaited after the end for the last of its output. */
+const lastOutputMs = 2_000;
+const mostInterruptions = 5;
+
+/** A process of a session that goes on while the session does other things. Everything it prints is pushed to here once. */
+export class BackgroundProcess {
+  readonly facts: ProcessFacts;
+  state: ProcessState = { kind: 'running' };
+  /** How much it has printed. */
+  bytes = 0;
+  /** Up to where it has been read by somebody. */
+  readBytes = 0;
+  stdinClosed = false;
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
+  readonly #sandbox: Sandbox;
+  readonly #watch: PatternWatch;
+  readonly #tell: (event: ProcessEvent) => void;
+  readonly #end = Promise.withResolvers<void>();
+  #interruptions = 0;
+  #follower: ExecHandle | undefined;
+  #following: Promise<void> | undefined;
+
+  constructor(sandbox: Sandbox, facts: ProcessFacts, patterns: readonly string[], tell: (event: ProcessEvent) => void) {
+    this.#sandbox = sandbox;
+    this.facts = facts;
+    this.ended = this.#end.promise;
+    this.#tell = tell;
+    this.#watch = new PatternWatch(patterns, (report) => tell({ kind: 'matched', report }));
+  }
+
+  /** Listens to it. Does nothing while somebody listens already, or when it has ended. */
+  follow(): Promise<void> {
+    if (this.state.kind !== 'running') return Promise.resolve();
+    this.#following ??= this.#listen().finally(() => {
+      this.#following = undefined;
+    });
+    return this.#following;
+  }
+
+  async #listen(): Promise<void> {
+    const command = await guestScript('background-follow');
+    const args = [this.facts.directory, String(this.bytes)];
+    this.#follower = await this.#sandbox.exec({ command, args, plain: true });
+    void this.#read(this.#follower);
+  }
+
+  async #read(follower: ExecHandle): Promise<void> {
+    let said = '';
+    let end: { size: number; state: ProcessState } | undefined;
+    let last: NodeJS.Timeout | undefined;
+    for await (const { stream, data } of follower.output) {
+      if (stream === 'stdout') {
+        this.bytes += data.length;
+        this.#watch.push(data);
+      } else if (said.length < 200) {
+        said += data.toString();
+        end = endOf(said);
+        // What it started may have gone on printing, or have shortened the log: then this is all there is.
+        if (end) last ??= setTimeout(() => void follower.kill('KILL').catch(() => undefined), lastOutputMs);
+      }
+      if (end && this.bytes >= end.size) break;
+    }
+    clearTimeout(last);
+    this.#follower = undefined;
+    const exit = end ? undefined : await follower.exit;
+    await follower.kill('KILL').catch(() => undefined);
+    if (end) this.#settle(end.state);
+    else if (exit?.kind === 'lost') this.#settle({ kind: 'lost', reason: exit.reason });
+    else if (++this.#interruptions > mostInterruptions) this.#settle({ kind: 'lost', reason: 'nobody can listen to it' });
+    // Somebody inside has killed who listened.
+    else await this.#listen().catch(() => this.#settle({ kind: 'lost', reason: 'the sandbox is gone' }));
+  }
+
+  /** Also when its end is known from elsewhere. */
+  #settle(state: ProcessState): void {
+    if (this.state.kind !== 'running') return;
+    this.state = state;
+    this.#end.resolve();
+    this.#tell({ kind: 'ended', state });
+  }
+
+  /** Stops listening; the process goes on where its sandbox does. */
+  async letGo(): Promise<void> {
+    this.#interruptions = mostInterruptions;
+    await this.#follower?.kill('KILL').catch(() => undefined);
+  }
+}
+
+/** `end SIZE HOW` */
+function endOf(said: string): { size: number; state: ProcessState } | undefined {
+  const [, size, how = ''] = /^end (\d{1,15}) (\w{1,20})\n/m.exec(said) ?? [];
+  return size === undefined ? undefined : { size: Number(size), state: stateOf(how) };
+}
+
+/** As it is written down inside: a code, a signal, or nothing that means anything. */
+export function stateOf(how: string): ProcessState {
+  if (/^\d{1,3}$/.test(how)) return { kind: 'exited', code: Number(how) };
+  if (/^SIG[A-Z]{1,10}$/.test(how)) return { kind: 'killed', signal: how.slice(3) };
+  return { kind: 'lost', reason: 'nothing was written down about its end' };
+}

@@ -1,0 +1,56 @@
+/** Codes with which a program says something other than that it failed. */
+const answers: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+  grep: { 1: 'no line matched' },
+  egrep: { 1: 'no line matched' },
+  fgrep: { 1: 'no line matched' },
+  zgrep: { 1: 'no line matched' },
+  rg: { 1: 'nothing matched' },
+  ag: { 1: 'nothing matched' },
+  diff: { 1: 'the files differ' },
+  colordiff: { 1: 'the files differ' },
+  cmp: { 1: 'the files differ' },
+  comm: { 1: 'the files differ' },
+  test: { 1: 'the condition is false' },
+  '[': { 1: 'the condition is false' },
+  '[[': { 1: 'the condition is false' },
+  find: { 1: 'some directories could not be read; the rest was searched' },
+  pgrep: { 1: 'no process matched' },
+  pkill: { 1: 'no process matched' },
+  which: { 1: 'there is no such program on the PATH' },
+  command: { 1: 'there is no such program on the PATH' },
+  type: { 1: 'there is no such program on the PATH' },
+  expr: { 1: 'the result is empty or 0' },
+  curl: {
+    6: 'the host name could not be resolved',
+    7: 'the connection was refused or there is no network',
+    22: 'the server answered with an error',
+    28: 'it took too long',
+  },
+  git: { 1: 'with diff, grep or config: there is a difference, no match, or no such key' },
+  ssh: { 255: 'the connection failed' },
+  timeout: { 124: 'its time was over' },
+};
+
+/** Codes that mean the same whatever the program. */
+const general: Readonly<Record<number, string>> = {
+  126: 'found but could not be run: not executable, or the directory does not exist',
+  127: 'there is no such program',
+  134: 'it aborted (SIGABRT)',
+  137: 'it was killed (SIGKILL)',
+  139: 'it crashed (SIGSEGV)',
+  141: 'whoever read its output stopped reading (SIGPIPE)',
+};
+
+/** What an exit code means, when that is worth saying. By the last program of the command, because the code is usually its. */
+export function exitNote(command: string, code: number): string | undefined {
+  if (code === 0) return undefined;
+  const last =
+    command
+      .trim()
+      .split(/\s*(?:\|\||&&|[|;&\n])\s*/)
+      .filter((part) => part !== '')
+      .at(-1) ?? '';
+  const words = last.split(/\s+/).filter((word) => !/^[A-Za-z_]\w*=/.test(word));
+  const program = words[0]?.split('/').at(-1) ?? '';
+  return answers[program]?.[code] ?? general[code];
+}

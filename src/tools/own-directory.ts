@@ -1,0 +1,9 @@
+/**
+ * Bash source that sets `own` to the directory in which tools keep what belongs to this session: logs of processes and output that was
+ * too long. `$1` is the name of the sandbox, which matters where several sessions have one home.
+ */
+export const findOwnDirectory = `
+own=\${HOME:-/tmp}
+[[ -d $own && -w $own ]] || own=\${TMPDIR:-/tmp}
+own=$own/.cache/hermetic/$1
+`;

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { HermeticError } from '../core/errors.ts';
+import type { Sandbox, TerminalSize } from '../core/sandbox.ts';
+import { nearest } from '../lib/nearest.ts';
+import { askSandbox, askToSucceed } from './ask-sandbox.ts';
+import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
+import { guestScript } from './guest-script.ts';
+import { findOwnDirectory } from './own-directory.ts';
+
+export interface StartRequest {
+  command: string;
+  cwd: string | undefined;
+  terminal: TerminalSize | undefined;
+  /** Texts to look for in what it prints. */
+  patterns: readonly string[];
+}
+
+export interface LogPiece {
+  data: Buffer;
+  /** Where in the log it begins. */
+  offset: number;
+  /** Of the whole log. */
+  size: number;
+}
+
+/** Each may print a lot before anybody looks. */
+const mostRunning = 32;
+const mostKept = 50;
+const writePatienceMs = 10_000;
+
+const makeScript = `${findOwnDirectory}
+own=$own/processes
+umask 077
+mkdir -p -- "$own" && cd -- "$own" || exit 1
+ls -1t | tail -n +${mostKept} | while IFS= read -r old; do [[ ! -e $old/exit ]] || rm -rf -- "./$old"; done
+mkdir -- "$2" && cd -- "$2" && mkfifo in close done && : >log && printf %s "$3" >command && date +%s >started || exit 1
+printf %s "$own/$2"`;
+
+/** One line each: id, start, how it ended, bytes of log, whether its input is closed; then the command in base64. */
+const listScript = `${findOwnDirectory}
+cd -- "$own/processes" 2>/dev/null || exit 0
+printf '%s\\n' "$PWD"
+for id in *; do
+  [[ -e $id/mark ]] || continue
+  how=- started=0 closed=-
+  [[ ! -e $id/exit ]] || read -r how <"$id/exit"
+  read -r started <"$id/started"
+  [[ ! -e $id/closed ]] || closed=closed
+  printf '%s %s %s %s %s %s\\n' "$id" "$started" "$how" "$(stat -c %s -- "$id/log")" "$closed" "$(head -c 65536 -- "$id/command" | base64 | tr -d '\\n')"
+done`;
+
+const readScript = 'stat -c %s -- "$1/log" && tail -c "+$(($2 + 1))" -- "$1/log" | head -c "$3"';
+const writeScript = `
+[[ ! -e $1/exit ]] || { echo 'it has ended' >&2; exit 1; }
+[[ ! -e $1/closed ]] || { echo 'its input is closed' >&2; exit 1; }
+cat 1<>"$1/in"`;
+const closeScript = ': >"$1/closed"; echo 1<>"$1/close"';
+const resizeScript = `[[ -e $1/tty ]] || { echo 'it does not run on a terminal' >&2; exit 1; }
+stty rows "$2" cols "$3" <"$(<"$1/tty")"`;
+
+/** The background processes of one session. What they print and how they ended is kept inside the sandbox, and found again there. */
+export class ProcessTable {
+  readonly #sandbox: Sandbox;
+  readonly #listeners = new Set<(id: string, event: ProcessEvent) => void>();
+  readonly #processes = new Map<string, BackgroundProcess>();
+  #found: Promise<void> | undefined;
+
+  constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox;
+  }
+
+  /** Hears when a process ends, and of texts that were looked for. Returns what ends that. */
+  listen(listener: (id: string, event: ProcessEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async start({ command, cwd, terminal, patterns }: StartRequest): Promise<BackgroundProcess> {
+    await this.#find();
+    if ([...this.#processes.values()].filter(({ state }) => state.kind === 'running').length >= mostRunning) {
+      throw new HermeticError('tool/failed', `${mostRunning} processes run in the background already.`, { hint: 'Kill one first.' });
+    }
+    const id = randomBytes(4).toString('hex');
+    const args = [this.#sandbox.name, id, command];
+    const directory = (await askToSucceed(this.#sandbox, { command: makeScript, args })).toString();
+    const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
+    const launch = { command: await guestScript('background'), args: [directory, command, size], stateless: true };
+    const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }) });
+    let said = '';
+    for await (const { data } of handle.output) if (said.length < 1_000) said += data.toString();
+    const exit = await handle.exit;
+    if (exit.kind !== 'exited' || exit.code !== 0) {
+      throw new HermeticError('tool/failed', `It could not be started: ${said.trim() || exit.kind}`);
+    }
+    return await this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
+  }
+
+  async #adopt(facts: ProcessFacts, patterns: readonly string[]): Promise<BackgroundProcess> {
+    const process = new BackgroundProcess(this.#sandbox, facts, patterns, (event) => {
+      for (const listener of this.#listeners) listener(facts.id, event);
+    });
+    this.#processes.set(facts.id, process);
+    await process.follow();
+    return process;
+  }
+
+  /** Those that an earlier program started in this sandbox. */
+  #find(): Promise<void> {
+    this.#found ??= this.#look().catch((error: unknown) => {
+      this.#found = undefined;
+      throw error;
+    });
+    return this.#found;
+  }
+
+  async #look(): Promise<void> {
+    const printed = await askToSucceed(this.#sandbox, { command: listScript, args: [this.#sandbox.name] }, { mostBytes: 8 * 1024 * 1024 });
+    const [directory = '', ...lines] = printed.toString().split('\n');
+    // Security: all of this is what somebody inside wrote, and may be anything.
+    for (const line of lines) {
+      const [, id, started, how = '', size, closed, command = ''] =
+        /^([0-9a-f]{8}) (\d{1,12}) (\S{1,20}) (\d{1,15}) (\S+) ([A-Za-z0-9+/=]*)$/.exec(line) ?? [];
+      if (id === undefined || this.#processes.has(id)) continue;
+      const text = Buffer.from(command, 'base64').toString();
+      const facts = { id, command: text, startedAt: new Date(Number(started) * 1000), directory: `${directory}/${id}` };
+      const process = new BackgroundProcess(this.#sandbox, facts, [], (event) => {
+        for (const listener of this.#listeners) listener(id, event);
+      });
+      process.bytes = Number(size);
+      process.stdinClosed = closed === 'closed';
+      this.#processes.set(id, process);
+      if (how === '-') await process.follow();
+      else process.state = stateOf(how);
+    }
+  }
+
+  /** The oldest first. */
+  async list(): Promise<BackgroundProcess[]> {
+    await this.#find();
+    return [...this.#processes.values()].sort((a, b) => a.facts.startedAt.getTime() - b.facts.startedAt.getTime());
+  }
+
+  async get(id: string): Promise<BackgroundProcess> {
+    await this.#find();
+    const process = this.#processes.get(id);
+    if (process) {
+      await process.follow();
+      return process;
+    }
+    const meant = nearest(id, this.#processes.keys());
+    throw new HermeticError('tool/failed', `There is no process ${JSON.stringify(id)}.`, {
+      hint: meant ? `Did you mean ${meant}?` : 'The action list shows those there are.',
+    });
+  }
+
+  /** `offset` counts from the first byte it printed; a negative one from the end. */
+  async read(process: BackgroundProcess, offset: number, mostBytes: number): Promise<LogPiece> {
+    const from = offset < 0 ? Math.max(0, process.bytes + offset) : offset;
+    const args = [process.facts.directory, String(from), String(mostBytes)];
+    const answer = await askToSucceed(this.#sandbox, { command: readScript, args }, { mostBytes: mostBytes + 1024 });
+    const end = answer.indexOf('\n');
+    return { offset: from, size: Number(answer.subarray(0, end).toString()) || 0, data: answer.subarray(end + 1) };
+  }
+
+  /** With `last`, its input ends after that. */
+  async write(process: BackgroundProcess, text: string, last: boolean): Promise<void> {
+    const request = { command: writeScript, args: [process.facts.directory] };
+    await askToSucceed(this.#sandbox, request, { stdin: text, timeoutMs: writePatienceMs });
+    if (last) await this.closeStdin(process);
+  }
+
+  async closeStdin(process: BackgroundProcess): Promise<void> {
+    await askToSucceed(this.#sandbox, { command: closeScript, args: [process.facts.directory] });
+    process.stdinClosed = true;
+  }
+
+  async resize(process: BackgroundProcess, { rows, columns }: TerminalSize): Promise<void> {
+    await askToSucceed(this.#sandbox, { command: resizeScript, args: [process.facts.directory, String(rows), String(columns)] });
+  }
+
+  /** Resolves when everything the process started is dead. */
+  async kill(process: BackgroundProcess, first: 'INT' | 'TERM' | 'KILL', graceMs: number): Promise<void> {
+    const command = await guestScript('processes', 'background-end');
+    const args = [process.facts.directory, first, String(Math.ceil(graceMs / 100))];
+    const { stdout, stderr } = await askSandbox(this.#sandbox, { command, args }, { timeoutMs: graceMs + 20_000 });
+    const left = stdout.toString().trim();
+    if (left !== '0') throw new HermeticError('tool/failed', `It could not be killed: ${left ? `${left} processes are left` : stderr}.`);
+    await process.ended;
+  }
+
+  /** Stops listening to all of them. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#processes.values()].map((process) => process.letGo()));
+  }
+}

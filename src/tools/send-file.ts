@@ -1,0 +1,78 @@
+import * as z from 'zod';
+import { HermeticError } from '../core/errors.ts';
+import type { Tool } from '../core/tool.ts';
+import { askSandbox } from './ask-sandbox.ts';
+import { defineTool } from './define-tool.ts';
+
+export interface SentFile {
+  /** A plain file name, without any path. */
+  name: string;
+  data: Buffer;
+  caption: string | undefined;
+}
+
+/** Takes a file out of the sandbox to whoever the session talks with. Rejects with a sentence when it cannot. */
+export type DeliverFile = (file: SentFile, signal: AbortSignal) => Promise<void>;
+
+/** What every platform takes. */
+const mostBytes = 20 * 1024 * 1024;
+
+const script = `
+case $1 in '~') set -- ~ ;; '~/'*) set -- ~/"\${1:2}" ;; /*) ;; *) set -- "./$1" ;; esac
+[[ -e $1 ]] || { echo "there is no file $1" >&2; exit 1; }
+[[ -f $1 ]] || { echo "$1 is not a file" >&2; exit 1; }
+exec head -c ${mostBytes + 1} -- "$1"`;
+
+const input = z.strictObject({
+  path: z.string().min(1).describe("In the sandbox; relative to the session's directory."),
+  name: z.string().min(1).max(255).optional().describe('What to call it; its own name otherwise.'),
+  caption: z.string().max(1000).optional().describe('A line to go with it.'),
+});
+
+const output = z.object({ name: z.string(), bytes: z.number() });
+
+/** Hands a file to the chat. Its bytes come out of the sandbox; no path a model names is ever opened here. */
+export function sendFile(deliver: DeliverFile): Tool {
+  return defineTool({
+    name: 'send_file',
+    title: 'Send a file',
+    description: 'Sends a file from the sandbox to the person you talk with. At most 20 MiB.',
+    hints: { readOnly: true, destructive: false, idempotent: false, openWorld: true },
+    forScripts: false,
+    input,
+    output,
+    prepare: ({ path, name, caption }, sandbox) => ({
+      actions: [{ kind: 'send', path, cwd: sandbox.cwd }],
+      run: async ({ signal }) => {
+        const answer = await askSandbox(
+          sandbox,
+          { command: script, args: [path] },
+          { signal, mostBytes: mostBytes + 64 * 1024, timeoutMs: 120_000 },
+        );
+        if (answer.exit.kind !== 'exited' || answer.exit.code !== 0) {
+          throw new HermeticError('tool/failed', `It was not sent: ${answer.stderr || answer.exit.kind}.`);
+        }
+        if (answer.stdout.length > mostBytes) {
+          throw new HermeticError('tool/failed', `It was not sent: it is larger than ${mostBytes / 1024 / 1024} MiB.`, {
+            hint: 'Compress or split it.',
+          });
+        }
+        const plain = plainName(name ?? path);
+        await deliver({ name: plain, data: answer.stdout, caption }, signal);
+        return { name: plain, bytes: answer.stdout.length };
+      },
+    }),
+    render: ({ name, bytes }) => `Sent ${name} (${bytes} bytes).`,
+  });
+}
+
+/** Security: the name goes to people and platforms; nothing in it may be a path or an order to a terminal. */
+function plainName(path: string): string {
+  const last = path.split(/[/\\]/).findLast((part) => part !== '' && part !== '.' && part !== '..') ?? 'file';
+  return (
+    last
+      .replace(/[\p{Cc}\p{Cf}]/gu, '')
+      .replace(/^\.+/, '')
+      .slice(0, 200) || 'file'
+  );
+}

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { findOwnDirectory } from './own-directory.ts';
+
+/** What is printed after that is in nobody's interest. */
+const mostBytes = 64 * 1024 * 1024;
+const mostFiles = 20;
+
+const script = `${findOwnDirectory}
+own=$own/output
+umask 077
+mkdir -p -- "$own" && cd -- "$own" || exit 1
+# shellcheck disable=SC2012
+ls -1t | tail -n +${mostFiles} | while IFS= read -r old; do rm -f -- "./$old"; done
+printf '%s\\n' "$own/$2"
+exec cat >"$2"`;
+
+/** A file in the sandbox that takes the output nobody could read at once. */
+export class SpillFile {
+  /** Where it is; undefined when it could not be written. */
+  readonly path: Promise<string | undefined>;
+  /** Whether it has everything that was written to it. */
+  isWhole = true;
+  readonly #handle: ExecHandle;
+  #bytes = 0;
+  #failed = false;
+
+  static async open(sandbox: Sandbox): Promise<SpillFile> {
+    const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`];
+    return new SpillFile(await sandbox.exec({ command: script, args, stdin: 'open', stateless: true }));
+  }
+
+  private constructor(handle: ExecHandle) {
+    this.#handle = handle;
+    this.path = this.#listen();
+  }
+
+  async #listen(): Promise<string | undefined> {
+    let printed = '';
+    for await (const { stream, data } of this.#handle.output) if (stream === 'stdout' && printed.length < 8192) printed += data.toString();
+    const exit = await this.#handle.exit;
+    this.#failed ||= exit.kind !== 'exited' || exit.code !== 0;
+    this.isWhole &&= !this.#failed;
+    return this.#failed ? undefined : printed.trimEnd();
+  }
+
+  /** Resolves when it is sensible to write more. */
+  async write(data: Uint8Array): Promise<void> {
+    if (this.#failed) return;
+    const room = mostBytes - this.#bytes;
+    this.#bytes += data.length;
+    if (data.length > room) this.isWhole = false;
+    if (room <= 0) return;
+    await this.#handle.write(data.subarray(0, room)).catch(() => {
+      this.#failed = true;
+    });
+  }
+
+  /** Resolves with the path when everything is in the file. */
+  async close(): Promise<string | undefined> {
+    this.#handle.closeStdin();
+    return await this.path;
+  }
+}
