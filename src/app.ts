@@ -1,27 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from './config/sandbox-settings.ts';
-import { backendNames, parseVolume } from './config/schema.ts';
+import { backendNames } from './config/schema.ts';
 import { ensureProven, notContained, type ProofSubject, remember } from './containment.ts';
 import { HermeticError } from './core/errors.ts';
 import type { Proof } from './core/proof.ts';
-import type { Backend, Mount, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
+import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
 import type { ProofEntry, Store } from './core/store.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
+import { SandboxSpecs } from './sandbox-specs.ts';
 import { candidatesFor } from './sandboxes/candidates.ts';
-import { sandboxEnvironment } from './sandboxes/environment.ts';
-import { refuseUnhonoured } from './sandboxes/honour.ts';
 import { backendDrivers } from './sandboxes/index.ts';
-import { checkedMounts } from './sandboxes/mount-sources.ts';
-import { copyCredentials, type OfferingOptions, offerings } from './sandboxes/offerings.ts';
+import { copyCredentials } from './sandboxes/offerings.ts';
 import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
-import { sandboxName } from './sandboxes/sandbox-name.ts';
-import { specFingerprint } from './sandboxes/spec-fingerprint.ts';
 import { watchDisk } from './sandboxes/watched-sandbox.ts';
 import { openStore } from './stores/index.ts';
 
@@ -47,14 +41,14 @@ const passable: ReadonlySet<string> = new Set([
 /** The parts of Hermetic, put together from a configuration. No input or output happens until something is asked of it. */
 export class App {
   readonly loaded: LoadedConfig;
-  readonly #workingDirectory: string;
+  readonly #specs: SandboxSpecs;
   #backends: ReadonlyMap<string, Backend> | undefined;
   #installation: string | undefined;
   #store: Promise<Store> | undefined;
 
   constructor(loaded: LoadedConfig, workingDirectory: string) {
     this.loaded = loaded;
-    this.#workingDirectory = workingDirectory;
+    this.#specs = new SandboxSpecs(loaded, workingDirectory, () => this.installation);
   }
 
   get installation(): string {
@@ -115,7 +109,7 @@ export class App {
         const opened = await this.#open(request, backend, listener, signal);
         if (backend.traits.isolation !== 'none') await this.#prove(opened, request.audience, listener);
         if (failures.length > 0) listener.notice(`${failures.join(' ')} This session runs on ${backend.kind} instead.`);
-        this.#tellOfOthers(backend, candidates, opened.spec, listener);
+        if (request.parts.length > 0) await this.#tellOfOthers(request, backend, candidates, listener);
         return opened;
       } catch (error) {
         if (!(error instanceof HermeticError) || !passable.has(error.code) || candidates.length === 1) throw error;
@@ -127,19 +121,29 @@ export class App {
     });
   }
 
-  /** What the sandbox of this session on this backend is to be. Refuses what the backend cannot give. */
-  async #resolve(request: SandboxRequest, backend: Backend, listener: OpenListener): Promise<Pick<OpenedSandbox, 'spec' | 'fingerprint'>> {
-    const wished = this.specFor(request, backend, listener);
-    refuseUnhonoured(backend, wished);
-    const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
-    return { spec, fingerprint: specFingerprint(this.installation, backend.kind, spec) };
+  /** A session that was given a spare keeps the name of that. One whose files are at hand need not wait for the state database. */
+  async #nameOf({ parts }: SandboxRequest, backend: Backend): Promise<string> {
+    if (parts.length === 0) return this.#specs.derivedName(['spare', randomUUID()]);
+    const derived = this.#specs.derivedName(parts);
+    if (this.#specs.hasFiles(backend, derived)) return derived;
+    const [known] = await (await this.store()).sandboxes.list({ backend: backend.kind, session: parts });
+    return known?.name ?? derived;
   }
 
   async #open(request: SandboxRequest, backend: Backend, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
-    const { spec, fingerprint } = await this.#resolve(request, backend, listener);
-    if (backend.traits.honours.mounts === true) await copyCredentials(this.#offered(spec));
+    const name = await this.#nameOf(request, backend);
+    const { spec, fingerprint } = await this.#specs.resolve(request, backend, listener, name);
+    if (backend.traits.honours.mounts === true) await copyCredentials(this.#specs.offered(spec));
     const ledger = this.store().then(({ sandboxes }) => sandboxes);
-    const sandbox = await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal);
+    let sandbox: OpenSandbox;
+    try {
+      sandbox = await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal);
+    } catch (error) {
+      // Another program has given the session a spare meanwhile.
+      const isRenamed = request.parts.length > 0 && name !== (await this.#nameOf(request, backend));
+      if (isRenamed) return await this.#open(request, backend, listener, signal);
+      throw error;
+    }
     const { diskMb } = spec.limits;
     if (diskMb === 0 || backend.traits.isolation === 'none') return { sandbox, backend, spec, fingerprint };
     const notice = (text: string): void => listener.notice(text);
@@ -180,7 +184,7 @@ export class App {
 
   /** undefined when no sandbox with these settings was ever proven. */
   async latestProof(backend: Backend, audience: Audience): Promise<ProofEntry | undefined> {
-    const { fingerprint } = await this.#resolve({ audience, parts: ['proof'], title: 'proof' }, backend, quiet);
+    const { fingerprint } = await this.#specs.resolve({ audience, parts: ['proof'], title: 'proof' }, backend, quiet);
     return await (await this.store()).proofs.latest(backend.kind, fingerprint);
   }
 
@@ -191,87 +195,16 @@ export class App {
   }
 
   /** Files of a session do not move between backends, so nobody should look for them in vain. */
-  #tellOfOthers(backend: Backend, candidates: readonly Backend[], spec: SandboxSpec, listener: OpenListener): void {
+  async #tellOfOthers(request: SandboxRequest, backend: Backend, candidates: readonly Backend[], listener: OpenListener): Promise<void> {
     for (const other of candidates) {
-      if (other !== backend && existsSync(join(this.#directoryOf(other, spec.name), 'sandbox.json'))) {
+      if (other !== backend && this.#specs.hasFiles(other, await this.#nameOf(request, other))) {
         listener.notice(`This session also has files on ${other.kind} (--backend ${other.kind}).`);
       }
     }
   }
 
-  #directoryOf(backend: Backend, name: string): string {
-    return join(this.loaded.config.terminal.sandbox_dir, backend.kind, name);
-  }
-
   /** Everything the configuration says about the sandbox of a session on a backend. */
   specFor(request: SandboxRequest, backend: Backend, listener: OpenListener): SandboxSpec {
-    const { terminal } = this.loaded.config;
-    const settings = this.settings(request.audience);
-    const contained = backend.traits.isolation !== 'none';
-    const name = sandboxName(this.installation, request.parts);
-    const wishes = { forward: terminal.docker_forward_env, passthrough: terminal.env_passthrough, fixed: terminal.docker_env };
-    const { env, withheld } = sandboxEnvironment(wishes, this.loaded.environment);
-    for (const variable of withheld) {
-      listener.notice(`${variable} looks like a credential and stays outside. To mean it, name it in terminal.docker_forward_env.`);
-    }
-    const mounts = this.#mounts();
-    if (!contained && mounts.length > 0) listener.notice(`Volumes are not mounted: ${backend.kind} runs on the host itself.`);
-    return {
-      name,
-      session: request.title,
-      directory: this.#directoryOf(backend, name),
-      image: request.image ?? (backend.traits.honours.image === true ? settings.imageFor(backend.kind) : undefined),
-      workdir: this.#workdir(contained),
-      env,
-      mounts: contained ? mounts : [],
-      limits: {
-        cpus: terminal.container_cpu,
-        memoryMb: terminal.container_memory,
-        diskMb: terminal.container_disk,
-        pids: terminal.container_pids,
-      },
-      network: terminal.network,
-      persistent: terminal.container_persistent,
-      user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
-      idleSeconds: settings.idleSeconds,
-    };
-  }
-
-  /** The volumes, checked, and what Hermetic's home offers every sandbox. */
-  async #mountsFor(wished: SandboxSpec, backend: Backend): Promise<Mount[]> {
-    const { config, home, environment } = this.loaded;
-    const { allow_dangerous_mounts: allowDangerous } = config.terminal;
-    const forbidden = {
-      [home]: 'it is the home of Hermetic itself',
-      [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
-    };
-    const volumes = await checkedMounts(wished.mounts, { allowDangerous, forbidden });
-    if (backend.traits.honours.mounts !== true) return volumes;
-    return [...volumes, ...(await offerings(this.#offered(wished)))];
-  }
-
-  #offered({ directory }: SandboxSpec): OfferingOptions {
-    const { config, home } = this.loaded;
-    const credentialsDirectory = join(directory, 'credentials');
-    return { hermeticHome: home, credentialFiles: config.terminal.credential_files, credentialsDirectory };
-  }
-
-  #mounts(): Mount[] {
-    const { docker_volumes: volumes, docker_mount_cwd_to_workspace: mountHere } = this.loaded.config.terminal;
-    const here: Mount = { source: this.#workingDirectory, target: '/workspace', readOnly: false };
-    return [...volumes.map(parseVolume), ...(mountHere ? [here] : [])];
-  }
-
-  #workdir(contained: boolean): string | undefined {
-    const { cwd } = this.loaded.config.terminal;
-    if (cwd !== '.') return cwd;
-    if (!contained) return this.#workingDirectory;
-    throw new HermeticError(
-      'backend/cannot-honour',
-      'terminal.cwd "." means the directory Hermetic was started in, which a sandbox does not have.',
-      {
-        hint: 'Unset terminal.cwd, or mount the directory with terminal.docker_mount_cwd_to_workspace.',
-      },
-    );
+    return this.#specs.specFor(request, backend, listener);
   }
 }

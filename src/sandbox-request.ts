@@ -4,7 +4,7 @@ import { type SandboxScope, sandboxParts } from './sandboxes/scope.ts';
 
 export interface SandboxRequest {
   audience: Audience;
-  /** What its name is derived from: parts, never joined text. */
+  /** What its name is derived from: parts, never joined text. None for a spare, which belongs to nobody yet. */
   parts: readonly string[];
   /** What people call it. */
   title: string;

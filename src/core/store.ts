@@ -18,7 +18,7 @@ export interface SandboxKey {
 export type SandboxState = 'opening' | 'open' | 'closed';
 
 export interface SandboxEntry extends SandboxKey {
-  /** The parts that name the session, such as `['cli', 'default']`. Data: never joined into text. */
+  /** The parts that name the session, such as `['cli', 'default']`. Data: never joined into text. None: a spare that nobody has claimed. */
   session: readonly string[];
   image: string | undefined;
   /** Of the sandbox that was last opened, or of the first one begun when none ever was. */
@@ -47,14 +47,23 @@ export interface SandboxOpening {
 /** What is named must match. */
 export interface SandboxFilter {
   backend?: string | undefined;
+  session?: readonly string[] | undefined;
   state?: SandboxState | undefined;
   usedBefore?: Date | undefined;
 }
 
 /** Every sandbox of this installation, known before the first thing outside is made for it. */
 export interface SandboxLedger {
-  /** Of an entry that exists it keeps `createdAt`, `specHash`, a `persistent` that is true, and the later of both leases. */
+  /**
+   * Of an entry that exists it keeps `createdAt`, `specHash`, a `persistent` that is true, and the later of both leases. Rejects with
+   * `sandbox/in-use` when the session has a sandbox of another name on this backend: it never gets two.
+   */
   begin(sandbox: SandboxBeginning): Promise<void>;
+  /**
+   * Gives an open spare to a session that has no sandbox anywhere. False, and nothing has changed, when the session has one or the spare is
+   * somebody's: of several who claim at once one gets it.
+   */
+  claim(spare: SandboxKey, session: readonly string[]): Promise<boolean>;
   /** Rejects with `sandbox/not-found` when nothing was begun: what was made is not recorded then and has to go. */
   opened(key: SandboxKey, opening: SandboxOpening): Promise<void>;
   /** Moves neither time back. Does nothing when there is no entry. */

@@ -26,8 +26,10 @@ export interface SweepOptions {
 export async function findLeftovers({ backends, ledger, unusedSince }: SweepOptions): Promise<Leftover[]> {
   const leftovers: Leftover[] = [];
   for (const backend of backends) {
+    // In this order: whatever is there by now was written down before it was made.
+    const all = await backend.list();
     const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
-    for (const remains of await backend.list()) {
+    for (const remains of all) {
       const entry = entries.get(remains.name);
       const why = reason(remains, entry, unusedSince);
       if (why === undefined) continue;
@@ -44,7 +46,8 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
 
 function reason(remains: Remains, entry: SandboxEntry | undefined, unusedSince: Date | undefined): Leftover['why'] | undefined {
   if (entry && isHeld(entry)) return undefined;
-  if (!remains.hasFiles) return 'belongs to no session';
+  const isSpare = entry?.session.length === 0;
+  if (!remains.hasFiles || isSpare) return 'belongs to no session';
   if (entry && !entry.persistent) return 'was to be gone when it closed';
   const lastUsed = entry?.lastUsedAt ?? remains.createdAt;
   const isUnused = remains.state === 'stopped' && unusedSince !== undefined && lastUsed < unusedSince;

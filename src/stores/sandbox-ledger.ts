@@ -12,6 +12,9 @@ import type {
 import type { Access } from './access.ts';
 import type { Tables } from './schema.ts';
 
+/** The session of a spare. */
+const nobody = '[]';
+
 export class SqlSandboxLedger implements SandboxLedger {
   readonly #access: Access;
 
@@ -38,8 +41,17 @@ export class SqlSandboxLedger implements SandboxLedger {
       last_used_at: at,
       lease_until: leaseUntil,
     };
-    await this.#access.run((db) =>
-      db
+    await this.#access.transaction(async (db) => {
+      const other = await db
+        .selectFrom('sandboxes')
+        .select('name')
+        .where('backend', '=', sandbox.backend)
+        .where('session', '=', described.session)
+        .where('session', '!=', nobody)
+        .where('name', '!=', sandbox.name)
+        .executeTakeFirst();
+      if (other) throw new HermeticError('sandbox/in-use', `The session has the ${sandbox.backend} sandbox ${other.name} already.`);
+      await db
         .insertInto('sandboxes')
         .values({ ...described, ...fresh })
         .onConflict((conflict) =>
@@ -50,8 +62,25 @@ export class SqlSandboxLedger implements SandboxLedger {
             ...(leaseUntil === null ? {} : { lease_until: later('lease_until', leaseUntil) }),
           }),
         )
-        .execute(),
-    );
+        .execute();
+    });
+  }
+
+  async claim({ backend, name }: SandboxKey, session: readonly string[]): Promise<boolean> {
+    const parts = JSON.stringify(session);
+    return await this.#access.transaction(async (db) => {
+      const taken = await db.selectFrom('sandboxes').select('name').where('session', '=', parts).executeTakeFirst();
+      if (taken) return false;
+      const { numUpdatedRows } = await db
+        .updateTable('sandboxes')
+        .set({ session: parts })
+        .where('backend', '=', backend)
+        .where('name', '=', name)
+        .where('session', '=', nobody)
+        .where('state', '=', 'open')
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0;
+    });
   }
 
   async opened(key: SandboxKey, { specHash, owner, leaseUntil }: SandboxOpening): Promise<void> {
@@ -87,10 +116,11 @@ export class SqlSandboxLedger implements SandboxLedger {
     return row && entryOf(row);
   }
 
-  async list({ backend, state, usedBefore }: SandboxFilter = {}): Promise<SandboxEntry[]> {
+  async list({ backend, session, state, usedBefore }: SandboxFilter = {}): Promise<SandboxEntry[]> {
     const rows = await this.#access.run((db) => {
       let query = db.selectFrom('sandboxes').selectAll();
       if (backend !== undefined) query = query.where('backend', '=', backend);
+      if (session !== undefined) query = query.where('session', '=', JSON.stringify(session));
       if (state !== undefined) query = query.where('state', '=', state);
       if (usedBefore !== undefined) query = query.where('last_used_at', '<', usedBefore.getTime());
       return query.orderBy('created_at').orderBy('backend').orderBy('name').execute();

@@ -12,7 +12,7 @@ const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000);
 function beginning(changes: Partial<SandboxBeginning> = {}): SandboxBeginning {
   return {
     ...key,
-    session: ['cli', 'default'],
+    session: ['cli', changes.name ?? key.name],
     image: 'debian:12',
     specHash: 'first',
     directory: '/home/sandboxes/docker/4f2a',
@@ -135,6 +135,38 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await store.sandboxes.list()).toEqual([]);
     });
 
+    it('gives a session no second sandbox on a backend, and one on another', async () => {
+      await store.sandboxes.begin(beginning());
+      const second = beginning({ name: 'second', session: beginning().session });
+      await expect(store.sandboxes.begin(second)).rejects.toMatchObject({ code: 'sandbox/in-use' });
+      await store.sandboxes.begin({ ...second, backend: 'bubblewrap' });
+      expect((await store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap', 'docker']);
+    });
+
+    it('gives an open spare to one session, which then finds it by its parts', async () => {
+      await store.sandboxes.begin(beginning({ session: [] }));
+      await store.sandboxes.begin(beginning({ name: 'another', session: [] }));
+      expect(await store.sandboxes.claim(key, ['a'])).toBe(false);
+      await store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      expect(await store.sandboxes.claim(key, ['a'])).toBe(true);
+      expect(await store.sandboxes.claim(key, ['b'])).toBe(false);
+      const found = await (await open()).sandboxes.list({ session: ['a'] });
+      expect(found).toStrictEqual([{ ...beginning({ session: ['a'] }), lastUsedAt: at(0), state: 'open' }]);
+      expect(await store.sandboxes.list({ session: ['b'] })).toEqual([]);
+    });
+
+    it('gives no spare to a session that has a sandbox, or has just begun one', async () => {
+      for (const name of ['spare', 'other']) {
+        await store.sandboxes.begin(beginning({ name, session: [] }));
+        await store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      }
+      await store.sandboxes.begin(beginning({ backend: 'bubblewrap', session: ['a'] }));
+      expect(await store.sandboxes.claim({ ...key, name: 'spare' }, ['a'])).toBe(false);
+      expect(await store.sandboxes.claim({ ...key, name: 'spare' }, ['b'])).toBe(true);
+      expect(await store.sandboxes.claim({ ...key, name: 'other' }, ['b'])).toBe(false);
+      await expect(store.sandboxes.begin(beginning({ session: ['b'] }))).rejects.toMatchObject({ code: 'sandbox/in-use' });
+    });
+
     it('lists the oldest first and only what is asked for', async () => {
       await store.sandboxes.begin(beginning({ name: 'c', createdAt: at(3) }));
       await store.sandboxes.begin(beginning({ name: 'a', createdAt: at(2) }));
@@ -184,6 +216,20 @@ export function storeContract(newPlace: () => StorePlace): void {
   });
 
   describe('several at once', () => {
+    it('who claim for the same session, or claim the same spare, get one between them', async () => {
+      const stores = [store, await open()];
+      const names = ['s1', 's2'];
+      for (const name of names) {
+        await store.sandboxes.begin(beginning({ name, session: [] }));
+        await store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      }
+      const forOne = await Promise.all(stores.map((one, index) => one.sandboxes.claim({ ...key, name: names[index] ?? '' }, ['a'])));
+      expect(forOne.sort()).toEqual([false, true]);
+      const [left] = await store.sandboxes.list({ session: [] });
+      const ofOne = await Promise.all(stores.map((one, index) => one.sandboxes.claim(left ?? key, [`b${index}`])));
+      expect(ofOne.sort()).toEqual([false, true]);
+    });
+
     it('lose nothing within one process', async () => {
       const names = Array.from({ length: 40 }, (_, index) => `sandbox-${index}`);
       const proof = { backend: 'docker', specHash: 'first', held: true, lines: [] };

@@ -82,6 +82,9 @@ export const terminal = z
     network: choice(['none', 'restricted', 'open'])
       .optional()
       .describe('What a sandbox can reach. Unset is open for the CLI where the backend can contain it.'),
+    warm_spares: wholeNumber('a whole number', 0)
+      .default(0)
+      .describe('Sandboxes that a gateway keeps ready for sessions that have none yet. Each takes memory, and none is used twice.'),
     sandbox_dir: hostPath().default('$HERMETIC_HOME/sandboxes').describe('Where sandboxes keep their files on the host.'),
 
     ssh_host: word('a host name or address').optional().describe('Host of the ssh backend.'),

@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { LoadedConfig } from './config/load.ts';
+import { sandboxSettings } from './config/sandbox-settings.ts';
+import { parseVolume } from './config/schema.ts';
+import { HermeticError } from './core/errors.ts';
+import type { Backend, Mount, OpenListener, SandboxSpec } from './core/sandbox.ts';
+import type { SandboxRequest } from './sandbox-request.ts';
+import { sandboxEnvironment } from './sandboxes/environment.ts';
+import { refuseUnhonoured } from './sandboxes/honour.ts';
+import { checkedMounts } from './sandboxes/mount-sources.ts';
+import { type OfferingOptions, offerings } from './sandboxes/offerings.ts';
+import { pathsIn } from './sandboxes/sandbox-directory.ts';
+import { sandboxName } from './sandboxes/sandbox-name.ts';
+import { specFingerprint } from './sandboxes/spec-fingerprint.ts';
+
+export interface ResolvedSpec {
+  spec: SandboxSpec;
+  /** Equal for sandboxes that are made alike. */
+  fingerprint: string;
+}
+
+/** Makes of a configuration what the sandboxes of sessions are to be. */
+export class SandboxSpecs {
+  readonly #loaded: LoadedConfig;
+  readonly #workingDirectory: string;
+  readonly #installation: () => string;
+
+  constructor(loaded: LoadedConfig, workingDirectory: string, installation: () => string) {
+    this.#loaded = loaded;
+    this.#workingDirectory = workingDirectory;
+    this.#installation = installation;
+  }
+
+  /** What a session's sandbox is called, unless it has got one that had a name already. */
+  derivedName(parts: readonly string[]): string {
+    return sandboxName(this.#installation(), parts);
+  }
+
+  directoryOf(backend: Backend, name: string): string {
+    return join(this.#loaded.config.terminal.sandbox_dir, backend.kind, name);
+  }
+
+  hasFiles(backend: Backend, name: string): boolean {
+    return existsSync(pathsIn(this.directoryOf(backend, name)).record);
+  }
+
+  /** Everything the configuration says about the sandbox of a session on a backend. */
+  specFor(request: SandboxRequest, backend: Backend, listener: OpenListener, name = this.derivedName(request.parts)): SandboxSpec {
+    const { terminal } = this.#loaded.config;
+    const settings = sandboxSettings(this.#loaded.config, request.audience);
+    const contained = backend.traits.isolation !== 'none';
+    const wishes = { forward: terminal.docker_forward_env, passthrough: terminal.env_passthrough, fixed: terminal.docker_env };
+    const { env, withheld } = sandboxEnvironment(wishes, this.#loaded.environment);
+    for (const variable of withheld) {
+      listener.notice(`${variable} looks like a credential and stays outside. To mean it, name it in terminal.docker_forward_env.`);
+    }
+    const mounts = this.#mounts();
+    if (!contained && mounts.length > 0) listener.notice(`Volumes are not mounted: ${backend.kind} runs on the host itself.`);
+    return {
+      name,
+      session: request.title,
+      directory: this.directoryOf(backend, name),
+      image: request.image ?? (backend.traits.honours.image === true ? settings.imageFor(backend.kind) : undefined),
+      workdir: this.#workdir(contained),
+      env,
+      mounts: contained ? mounts : [],
+      limits: {
+        cpus: terminal.container_cpu,
+        memoryMb: terminal.container_memory,
+        diskMb: terminal.container_disk,
+        pids: terminal.container_pids,
+      },
+      network: terminal.network,
+      persistent: terminal.container_persistent,
+      user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
+      idleSeconds: settings.idleSeconds,
+    };
+  }
+
+  /** The same with its mounts checked. Refuses what the backend cannot give. */
+  async resolve(request: SandboxRequest, backend: Backend, listener: OpenListener, name?: string): Promise<ResolvedSpec> {
+    const wished = this.specFor(request, backend, listener, name);
+    refuseUnhonoured(backend, wished);
+    const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
+    return { spec, fingerprint: specFingerprint(this.#installation(), backend.kind, spec) };
+  }
+
+  /** The volumes, checked, and what Hermetic's home offers every sandbox. */
+  async #mountsFor(wished: SandboxSpec, backend: Backend): Promise<Mount[]> {
+    const { config, home, environment } = this.#loaded;
+    const { allow_dangerous_mounts: allowDangerous } = config.terminal;
+    const forbidden = {
+      [home]: 'it is the home of Hermetic itself',
+      [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
+    };
+    const volumes = await checkedMounts(wished.mounts, { allowDangerous, forbidden });
+    if (backend.traits.honours.mounts !== true) return volumes;
+    return [...volumes, ...(await offerings(this.offered(wished)))];
+  }
+
+  /** What Hermetic's home offers this sandbox. */
+  offered({ directory }: SandboxSpec): OfferingOptions {
+    const { config, home } = this.#loaded;
+    const credentialsDirectory = join(directory, 'credentials');
+    return { hermeticHome: home, credentialFiles: config.terminal.credential_files, credentialsDirectory };
+  }
+
+  #mounts(): Mount[] {
+    const { docker_volumes: volumes, docker_mount_cwd_to_workspace: mountHere } = this.#loaded.config.terminal;
+    const here: Mount = { source: this.#workingDirectory, target: '/workspace', readOnly: false };
+    return [...volumes.map(parseVolume), ...(mountHere ? [here] : [])];
+  }
+
+  #workdir(contained: boolean): string | undefined {
+    const { cwd } = this.#loaded.config.terminal;
+    if (cwd !== '.') return cwd;
+    if (!contained) return this.#workingDirectory;
+    throw new HermeticError(
+      'backend/cannot-honour',
+      'terminal.cwd "." means the directory Hermetic was started in, which a sandbox does not have.',
+      {
+        hint: 'Unset terminal.cwd, or mount the directory with terminal.docker_mount_cwd_to_workspace.',
+      },
+    );
+  }
+}
