@@ -16,7 +16,9 @@ import { backendDrivers } from './sandboxes/index.ts';
 import { copyCredentials } from './sandboxes/offerings.ts';
 import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
+import { nameSession } from './sandboxes/sandbox-directory.ts';
 import { watchDisk } from './sandboxes/watched-sandbox.ts';
+import { SessionSandboxes } from './session-sandboxes.ts';
 import { openStore } from './stores/index.ts';
 
 export interface OpenedSandbox {
@@ -45,6 +47,7 @@ export class App {
   #backends: ReadonlyMap<string, Backend> | undefined;
   #installation: string | undefined;
   #store: Promise<Store> | undefined;
+  #sandboxes: SessionSandboxes | undefined;
 
   constructor(loaded: LoadedConfig, workingDirectory: string) {
     this.loaded = loaded;
@@ -65,8 +68,16 @@ export class App {
     return this.#store;
   }
 
-  /** Lets go of what this program holds beside sandboxes. */
+  /** One for every session, with the settings of messaging sessions. */
+  get sandboxes(): SessionSandboxes {
+    this.#sandboxes ??= new SessionSandboxes(this);
+    return this.#sandboxes;
+  }
+
+  /** Lets go of `sandboxes` and of the state database. What was opened by `openSandbox` is for whoever opened it to close. */
   async close(): Promise<void> {
+    await this.#sandboxes?.stop();
+    this.#sandboxes = undefined;
     const store = await this.#store;
     this.#store = undefined;
     await store?.close();
@@ -119,6 +130,31 @@ export class App {
     throw new HermeticError('backend/unavailable', `No sandbox can be made on this machine. ${failures.join(' ')}`, {
       hint: 'Install one: sudo apt-get install bubblewrap. Commands are never run without a sandbox unless terminal.backend is local.',
     });
+  }
+
+  /** Whether the settings would make the same sandbox for this session now. */
+  async isCurrent(opened: OpenedSandbox, request: SandboxRequest): Promise<boolean> {
+    return opened.fingerprint === (await this.#specs.resolve(request, opened.backend, quiet)).fingerprint;
+  }
+
+  /**
+   * Gives an open sandbox that belongs to nobody to a session that has none. undefined, and the spare is what it was, when the session has
+   * one, or would get another one if it were opened for it.
+   */
+  async claim(spare: OpenedSandbox, request: SandboxRequest): Promise<OpenedSandbox | undefined> {
+    const { backend, fingerprint } = spare;
+    const candidates = this.candidates(request.backend ?? this.settings(request.audience).backend);
+    const derived = this.#specs.derivedName(request.parts);
+    if (!candidates.includes(backend) || candidates.some((other) => this.#specs.hasFiles(other, derived))) return undefined;
+    const { spec, fingerprint: wanted } = await this.#specs.resolve(request, backend, quiet, spare.spec.name);
+    const { sandboxes, proofs } = await this.store();
+    // Security: a proof may have broken since the spare was made.
+    const isProven = backend.traits.isolation === 'none' || (await proofs.latest(backend.kind, fingerprint))?.held === true;
+    if (wanted !== fingerprint || !isProven) return undefined;
+    if (backend.traits.honours.mounts === true) await copyCredentials(this.#specs.offered(spec));
+    if (!(await sandboxes.claim({ backend: backend.kind, name: spec.name }, request.parts))) return undefined;
+    await nameSession(spec);
+    return { ...spare, spec };
   }
 
   /** A session that was given a spare keeps the name of that. One whose files are at hand need not wait for the state database. */
@@ -201,6 +237,11 @@ export class App {
         listener.notice(`This session also has files on ${other.kind} (--backend ${other.kind}).`);
       }
     }
+  }
+
+  /** What the sandbox of this session is called, unless it has been given a spare. */
+  sandboxName(parts: readonly string[]): string {
+    return this.#specs.derivedName(parts);
   }
 
   /** Everything the configuration says about the sandbox of a session on a backend. */

@@ -19,6 +19,11 @@ export function cliSession(name: string): Pick<SandboxRequest, 'audience' | 'par
   return { audience: 'cli', parts: ['cli', name], title: name };
 }
 
+/** The sandbox of a session that a program names, which is no conversation and not one of the command line. */
+export function namedSession(name: string): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
+  return { audience: 'messaging', parts: ['named', name], title: name };
+}
+
 /** The sandbox of a conversation, as far as it is shared by `gateway.sandbox_scope`. */
 export function messagingSession(key: SessionKey, scope: SandboxScope): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
   const title = [key.platform, key.workspace, key.chat, key.thread, key.user].filter((part) => part !== undefined).join(' ');

@@ -1,7 +1,6 @@
-type Values = Readonly<Record<string, string | undefined>>;
+import { credentialLike } from '../lib/credential-like.ts';
 
-/** Security: names that look like a credential do not pass by accident; `forward` is how to mean it. */
-const credentialLike = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|DSN|WEBHOOK|COOKIE|SESSION|PRIVATE/i;
+type Values = Readonly<Record<string, string | undefined>>;
 
 export interface EnvironmentWishes {
   /** Meant, whatever they are called. */
@@ -13,6 +12,7 @@ export interface EnvironmentWishes {
 
 /** The variables of a sandbox. Nothing of `values` enters that is not named, and nothing blank. */
 export function sandboxEnvironment(wishes: EnvironmentWishes, values: Values): { env: Record<string, string>; withheld: string[] } {
+  // Security: names that look like a credential do not pass by accident; `forward` is how to mean it.
   const withheld = wishes.passthrough.filter((name) => credentialLike.test(name) && !wishes.forward.includes(name));
   const named = [...wishes.passthrough.filter((name) => !withheld.includes(name)), ...wishes.forward];
   const env: Record<string, string> = { ...wishes.fixed };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
-import { chmod, link, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxSpec } from '../core/sandbox.ts';
@@ -39,10 +39,13 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
     if ((mode & 0o700) !== 0o700) await chmod(path, (mode & 0o777) | 0o700).catch(() => undefined);
   }
   await mkdir(paths.run, { recursive: true, mode: 0o755 });
-  if (await readRecord(spec.directory)) return false;
-  const record = { name: spec.name, session: spec.session, image: spec.image, createdAt: new Date().toISOString() };
-  const own = `${paths.record}.${randomUUID()}`;
-  await writeFile(own, JSON.stringify(record), { mode: 0o600 });
+  const known = await readRecord(spec.directory);
+  if (known) {
+    // A program may have died after it gave a spare to a session.
+    if (known.session === '' && spec.session !== '') await nameSession(spec);
+    return false;
+  }
+  const own = await writeRecord(spec, new Date());
   try {
     // Of several who come at once, one is the first.
     await link(own, paths.record);
@@ -53,6 +56,19 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
   } finally {
     await rm(own);
   }
+}
+
+/** Writes down whose sandbox it is that was made before anybody knew. */
+export async function nameSession(spec: SandboxSpec): Promise<void> {
+  const known = await readRecord(spec.directory);
+  if (known) await rename(await writeRecord(spec, known.createdAt), pathsIn(spec.directory).record);
+}
+
+/** To a file of its own, whose path it returns. */
+async function writeRecord({ name, session, image, directory }: SandboxSpec, createdAt: Date): Promise<string> {
+  const path = `${pathsIn(directory).record}.${randomUUID()}`;
+  await writeFile(path, JSON.stringify({ name, session, image, createdAt: createdAt.toISOString() }), { mode: 0o600 });
+  return path;
 }
 
 async function readRecord(directory: string): Promise<SandboxRecord | undefined> {

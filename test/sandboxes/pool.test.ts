@@ -13,36 +13,37 @@ async function text(sandbox: Sandbox, command: string): Promise<string> {
 }
 
 await describeBackend('bubblewrap', (engine) => {
-  const pools: SandboxPool[] = [];
+  const pools: SandboxPool<readonly string[]>[] = [];
   afterAll(() => Promise.all(pools.map((pool) => pool.stop())));
 
   /** A pool over real sandboxes that writes down what it was told and how often it opened one. */
-  function poolOf(wishes: Partial<PoolOptions> = {}) {
+  function poolOf(wishes: Partial<PoolOptions<readonly string[]>> = {}) {
     const specs = new Map<string, ReturnType<typeof engine.spec>>();
     const told: string[] = [];
     const opened: string[] = [];
     const listener: OpenListener = { notice: (line) => told.push(line), progress: () => undefined };
-    let fingerprint = 'one';
+    let settings = 'one';
     const specOf = (session: readonly string[]) => {
       const key = JSON.stringify(session);
       const spec = specs.get(key) ?? engine.spec();
       specs.set(key, spec);
       return spec;
     };
-    const pool = new SandboxPool({
+    const pool = new SandboxPool<readonly string[]>({
       most: 8,
       idleMs: 60_000,
       nameOf: (session) => specOf(session).name,
       open: async (session, heard, signal) => {
         opened.push(session.join());
-        return { sandbox: await engine.backend.open(specOf(session), heard, signal), fingerprint };
+        const made = settings;
+        const sandbox = await engine.backend.open(specOf(session), heard, signal);
+        return { sandbox, isCurrent: async () => made === settings };
       },
-      fingerprint: () => fingerprint,
       ...wishes,
     });
     pools.push(pool);
     const change = (): void => {
-      fingerprint = 'two';
+      settings = 'two';
     };
     return { pool, told, opened, change, of: (...session: string[]) => pool.sandboxOf(session, listener), listener };
   }

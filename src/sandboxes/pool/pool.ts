@@ -1,40 +1,43 @@
 import { availableParallelism } from 'node:os';
+import { HermeticError } from '../../core/errors.ts';
 import type { OpenListener } from '../../core/sandbox.ts';
 import { type Opened, PooledSandbox } from './pooled-sandbox.ts';
 import { Slots } from './slots.ts';
 
-export interface PoolOptions {
+export interface PoolOptions<Session> {
   /** How many may be open at once. */
   most: number;
   /** How long one may be idle. */
   idleMs: number;
-  nameOf(session: readonly string[]): string;
-  open(session: readonly string[], listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
-  fingerprint(session: readonly string[]): string;
+  /** Equal for what is the same session. */
+  nameOf(session: Session): string;
+  open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
 }
 
+const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 const ordinal = (place: number): string => (place === 1 ? 'next' : `number ${place}`);
 
 /** One sandbox per session, opened when it is first used. When there are too many, the one idle for longest goes first, and others wait in line. */
-export class SandboxPool {
-  readonly #options: PoolOptions;
+export class SandboxPool<Session> {
+  readonly #options: PoolOptions<Session>;
   readonly #open: Slots;
   /** Making sandboxes is work for the processor: more at once take longer each. */
   readonly #making = new Slots(availableParallelism());
   readonly #sandboxes = new Map<string, PooledSandbox>();
   readonly #giveBack = new Map<string, () => void>();
+  #stopped = false;
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions<Session>) {
     this.#options = options;
     this.#open = new Slots(options.most);
   }
 
-  /** The same object for the same session. Nothing is opened yet. */
-  sandboxOf(session: readonly string[], listener: OpenListener): PooledSandbox {
+  /** The same object for the same session. Nothing is opened yet. Without a listener, whoever is told stays the same. */
+  sandboxOf(session: Session, listener?: OpenListener): PooledSandbox {
     const name = this.#options.nameOf(session);
     const known = this.#sandboxes.get(name);
     if (known) {
-      known.listener = listener;
+      if (listener) known.listener = listener;
       return known;
     }
     const { idleMs } = this.#options;
@@ -43,17 +46,17 @@ export class SandboxPool {
         name,
         idleMs,
         open: (told, signal) => this.#openOne(name, session, told, signal),
-        fingerprint: () => this.#options.fingerprint(session),
         rested: () => this.#makeRoom(),
         closed: () => this.#giveBack.get(name)?.(),
       },
-      listener,
+      listener ?? quiet,
     );
     this.#sandboxes.set(name, sandbox);
     return sandbox;
   }
 
-  async #openOne(name: string, session: readonly string[], listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+  async #openOne(name: string, session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+    if (this.#stopped) throw new HermeticError('sandbox/lost', 'The command did not start: all sandboxes were closed.');
     const tell = (place: number): void => listener.notice(`All sandboxes are in use. This session is ${ordinal(place)} in line.`);
     if (this.#open.free === 0) await this.#closeIdlest();
     const giveBack = await this.#open.take(tell, signal);
@@ -87,8 +90,9 @@ export class SandboxPool {
     return [...this.#sandboxes.values()].filter((sandbox) => sandbox.isOpen);
   }
 
-  /** Lets go of everything. Durable sandboxes go on until they have been idle for too long. */
+  /** Lets go of everything, for good. Durable sandboxes go on until they have been idle for too long. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     await Promise.all(this.open.map((sandbox) => sandbox.end()));
   }
 }

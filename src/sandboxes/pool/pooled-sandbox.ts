@@ -2,16 +2,15 @@ import type { ExecHandle, ExecRequest, OpenListener, OpenSandbox, Sandbox, Termi
 
 export interface Opened {
   sandbox: OpenSandbox;
-  /** What it was made from. A sandbox with another fingerprint is another sandbox. */
-  fingerprint: string;
+  /** Whether the settings would make the same sandbox now. */
+  isCurrent(): Promise<boolean>;
 }
 
 export interface PooledOptions {
+  /** Until it is open and has one. */
   name: string;
   /** Opens or finds the sandbox, when there is room for it. */
   open(listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
-  /** What the settings say now. */
-  fingerprint(): string;
   idleMs: number;
   /** Nothing runs in it any more. */
   rested(): void;
@@ -26,7 +25,6 @@ const examinationMs = 5_000;
  * made again when it was lost, and replaced between two commands when its settings have changed.
  */
 export class PooledSandbox implements Sandbox {
-  readonly name: string;
   /** Where to tell what happens to it. */
   listener: OpenListener;
   readonly #options: PooledOptions;
@@ -40,12 +38,17 @@ export class PooledSandbox implements Sandbox {
   #live = 0;
   #idleSince = Date.now();
   #timer: NodeJS.Timeout | undefined;
+  #name: string;
   #directory = '/';
 
   constructor(options: PooledOptions, listener: OpenListener) {
-    this.name = options.name;
+    this.#name = options.name;
     this.listener = listener;
     this.#options = options;
+  }
+
+  get name(): string {
+    return this.#name;
   }
 
   get cwd(): string {
@@ -139,14 +142,15 @@ export class PooledSandbox implements Sandbox {
   }
 
   async #current(signal?: AbortSignal): Promise<OpenSandbox> {
-    await this.#closing;
     if (this.#doubt !== undefined && this.#open) await this.#examine(this.#open, this.#doubt);
     const opened = this.#open;
+    const isAlone = (): boolean => this.#live === 1;
     // Whoever asks is live already: when that is all, nothing is disturbed.
-    if (opened && this.#live === 1 && opened.fingerprint !== this.#options.fingerprint()) {
+    if (opened && isAlone() && !(await opened.isCurrent()) && isAlone() && this.#open === opened) {
       this.listener.notice('The settings of this sandbox have changed. It is replaced; its files stay.');
       await this.#letGo(opened, (sandbox) => sandbox.close());
     }
+    while (this.#closing !== undefined) await this.#closing;
     if (this.#open) return this.#open.sandbox;
     this.#opening ??= this.#make(signal).finally(() => {
       this.#opening = undefined;
@@ -166,7 +170,11 @@ export class PooledSandbox implements Sandbox {
   }
 
   async #make(signal: AbortSignal | undefined): Promise<Opened> {
-    const opened = await this.#options.open(this.listener, signal);
+    // Not the listener of this moment: what was opened may have something to tell when there is another one.
+    const notice = (text: string): void => this.listener.notice(text);
+    const progress = (text: string): void => this.listener.progress(text);
+    const opened = await this.#options.open({ notice, progress }, signal);
+    this.#name = opened.sandbox.name;
     if (this.#lost !== undefined) {
       this.listener.notice(`The sandbox was lost: ${this.#lost}. It has been made again; what was running is not repeated.`);
       this.#lost = undefined;

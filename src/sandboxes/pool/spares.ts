@@ -1,0 +1,79 @@
+import type { OpenSandbox } from '../../core/sandbox.ts';
+
+export interface SparesOptions<Spare> {
+  /** How many to keep ready. */
+  count: number;
+  /** Leaves nothing behind when it throws. */
+  make(signal: AbortSignal): Promise<Spare>;
+  /** Whether the settings would make the same sandbox now. */
+  isCurrent(spare: Spare): Promise<boolean>;
+}
+
+/**
+ * Open sandboxes that belong to nobody yet. Made one after another in the background; each is given away once or destroyed. Nobody waits for one,
+ * and one that cannot be made is tried again when the next is wanted.
+ */
+export class Spares<Spare extends { sandbox: OpenSandbox }> {
+  readonly #options: SparesOptions<Spare>;
+  readonly #ready: Spare[] = [];
+  readonly #stopping = new AbortController();
+  #filling: Promise<void> | undefined;
+
+  constructor(options: SparesOptions<Spare>) {
+    this.#options = options;
+  }
+
+  get ready(): number {
+    return this.#ready.length;
+  }
+
+  /** Resolves when there are enough, or one could not be made. */
+  fill(): Promise<void> {
+    this.#filling ??= this.#make().finally(() => {
+      this.#filling = undefined;
+    });
+    return this.#filling;
+  }
+
+  async #make(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (this.#ready.length < this.#options.count && !signal.aborted) {
+      const spare = await this.#options.make(signal).catch(() => undefined);
+      if (!spare) return;
+      if (signal.aborted) return await spare.sandbox.destroy();
+      this.#ready.push(spare);
+      void spare.sandbox.ended.then(() => this.#giveUp(spare));
+    }
+  }
+
+  /** What ended behind our back. */
+  async #giveUp(spare: Spare): Promise<void> {
+    const place = this.#ready.indexOf(spare);
+    if (place === -1) return;
+    this.#ready.splice(place, 1);
+    await spare.sandbox.destroy().catch(() => undefined);
+  }
+
+  /** Offers a spare. When `claim` has no use for it, it is kept for others, or destroyed when it is no longer what the settings ask for. */
+  async offer<Claimed>(claim: (spare: Spare) => Promise<Claimed | undefined>): Promise<Claimed | undefined> {
+    const spare = this.#ready.shift();
+    if (!spare) return undefined;
+    let claimed: Claimed | undefined;
+    let isGood = false;
+    try {
+      claimed = await claim(spare);
+      isGood = claimed !== undefined || (!this.#stopping.signal.aborted && (await this.#options.isCurrent(spare)));
+    } finally {
+      if (!isGood) await spare.sandbox.destroy();
+      else if (claimed === undefined) this.#ready.unshift(spare);
+    }
+    return claimed;
+  }
+
+  /** Destroys all that nobody has claimed. No more are made. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('no more sandboxes are needed'));
+    await this.#filling;
+    await Promise.all(this.#ready.splice(0).map((spare) => spare.sandbox.destroy()));
+  }
+}

@@ -1,0 +1,159 @@
+import type { App, OpenedSandbox } from './app.ts';
+import type { ExecRequest, OpenListener, Sandbox, Trouble } from './core/sandbox.ts';
+import type { SessionKey } from './core/session.ts';
+import type { SandboxEntry } from './core/store.ts';
+import { messagingSession, namedSession, type SandboxRequest } from './sandbox-request.ts';
+import { HeldListener } from './sandboxes/pool/held-listener.ts';
+import { SandboxPool } from './sandboxes/pool/pool.ts';
+import type { Opened } from './sandboxes/pool/pooled-sandbox.ts';
+import { Spares } from './sandboxes/pool/spares.ts';
+import { type Leftover, sweep } from './sandboxes/sweep.ts';
+import { type RunEnd, run } from './tools/run.ts';
+
+/** The sandbox of a session, whether or not there is one at the moment: a command opens it, and it is closed when it has been idle for long. */
+export interface SessionSandbox extends Sandbox {
+  readonly isOpen: boolean;
+  /** Opens it now, so that the first command need not wait. */
+  open(signal?: AbortSignal): Promise<void>;
+  /** Lets go of it unless something runs in it. Files and state stay. */
+  close(): Promise<void>;
+  /** Ends it and removes its files. */
+  destroy(): Promise<void>;
+}
+
+export interface RunRequest extends Omit<ExecRequest, 'command' | 'stdin' | 'terminal'> {
+  /** Default: `terminal.timeout`. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** Of each stream so much is kept; the rest is read and dropped. Default: 1 MiB. */
+  mostBytes?: number;
+}
+
+/** Everything about a command that was run to its end. */
+export interface RunResult {
+  /** The code is in here: `end.kind === 'exited'` and then `end.code`. */
+  end: RunEnd;
+  stdout: string;
+  stderr: string;
+  /** There was more output than is kept. */
+  isCut: boolean;
+  troubles: readonly Trouble[];
+}
+
+/** Who is meant: a conversation, shared as `gateway.sandbox_scope` says, or a name of your own. */
+export type SessionName = SessionKey | string;
+
+type Spare = OpenedSandbox & { listener: HeldListener };
+
+const audience = 'messaging';
+const nobody: SandboxRequest = { audience, parts: [], title: '' };
+const defaultMostBytes = 1024 * 1024;
+
+/**
+ * A sandbox for every session, with the settings of messaging sessions (`gateway.*`, else `terminal.*`): at most `gateway.max_sandboxes` at
+ * once, each closed after `gateway.sandbox_lifetime` of doing nothing, and `terminal.warm_spares` ready for sessions that have none yet.
+ */
+export class SessionSandboxes {
+  readonly #app: App;
+  readonly #pool: SandboxPool<SandboxRequest>;
+  readonly #spares: Spares<Spare>;
+
+  constructor(app: App) {
+    const { gateway, terminal } = app.loaded.config;
+    this.#app = app;
+    this.#spares = new Spares({
+      count: terminal.warm_spares,
+      make: (signal) => this.#makeSpare(signal),
+      isCurrent: (spare) => app.isCurrent(spare, nobody),
+    });
+    this.#pool = new SandboxPool({
+      most: gateway.max_sandboxes,
+      idleMs: gateway.sandbox_lifetime * 1000,
+      nameOf: ({ parts }) => app.sandboxName(parts),
+      open: (request, listener, signal) => this.#open(request, listener, signal),
+    });
+  }
+
+  /**
+   * What a program that starts may do first: removes what an earlier one left behind when it died, and never what somebody uses or the files
+   * of a session; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
+   */
+  async start(): Promise<readonly Leftover[]> {
+    const backends = this.#app.candidates(this.#app.settings(audience).backend);
+    const leftovers = await sweep({ backends, ledger: (await this.#app.store()).sandboxes });
+    void this.#spares.fill();
+    return leftovers;
+  }
+
+  /** The same object for the same session. Nothing is opened yet. A listener is told what happens from now on. */
+  of(session: SessionName, listener?: OpenListener): SessionSandbox {
+    const { sandbox_scope: scope } = this.#app.loaded.config.gateway;
+    const request = typeof session === 'string' ? namedSession(session) : messagingSession(session, scope);
+    return this.#pool.sandboxOf(request, listener);
+  }
+
+  /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */
+  async run(session: SessionName, command: string, options: RunRequest = {}): Promise<RunResult> {
+    const { timeoutMs = this.#app.loaded.config.terminal.timeout * 1000, signal, mostBytes = defaultMostBytes, ...request } = options;
+    const handle = await this.of(session).exec({ ...request, command });
+    const kept = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+    const room = { stdout: mostBytes, stderr: mostBytes };
+    let isCut = false;
+    const end = await run(handle, {
+      timeoutMs,
+      signal,
+      onOutput: ({ stream, data }) => {
+        isCut ||= data.length > room[stream];
+        if (room[stream] > 0) kept[stream].push(data.subarray(0, room[stream]));
+        room[stream] -= Math.min(data.length, room[stream]);
+      },
+    });
+    const [stdout, stderr] = [kept.stdout, kept.stderr].map((chunks) => Buffer.concat(chunks).toString()) as [string, string];
+    return { end, stdout, stderr, isCut, troubles: await handle.troubles() };
+  }
+
+  /** Every sandbox of this installation that belongs to a session, open or not, the oldest first. */
+  async list(): Promise<SandboxEntry[]> {
+    const entries = await (await this.#app.store()).sandboxes.list();
+    return entries.filter(({ session }) => session.length > 0);
+  }
+
+  /** Sandboxes that are ready and belong to nobody. */
+  get spares(): number {
+    return this.#spares.ready;
+  }
+
+  /** Resolves when there are as many spares as are wanted, or one could not be made. */
+  prepare(): Promise<void> {
+    return this.#spares.fill();
+  }
+
+  /** Lets go of everything: sandboxes, spares and the state database. */
+  async close(): Promise<void> {
+    await this.#app.close();
+  }
+
+  /** Lets go of all sandboxes and destroys the spares. Durable sandboxes end by themselves when their time is over. */
+  async stop(): Promise<void> {
+    await this.#pool.stop();
+    await this.#spares.stop();
+  }
+
+  async #open(request: SandboxRequest, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+    const opened = (await this.#claim(request, listener)) ?? (await this.#app.openSandbox(request, listener, signal));
+    void this.#spares.fill();
+    return { sandbox: opened.sandbox, isCurrent: () => this.#app.isCurrent(opened, request) };
+  }
+
+  async #claim(request: SandboxRequest, listener: OpenListener): Promise<OpenedSandbox | undefined> {
+    const spare = await this.#spares.offer(async (ready) => (await this.#app.claim(ready, request)) && ready);
+    spare?.listener.handTo(listener);
+    return spare;
+  }
+
+  /** Security: opened as for a session, so that one whose proof is broken never becomes a spare. */
+  async #makeSpare(signal: AbortSignal): Promise<Spare> {
+    const listener = new HeldListener();
+    return { ...(await this.#app.openSandbox(nobody, listener, signal)), listener };
+  }
+}

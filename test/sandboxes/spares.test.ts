@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+import { type App, createApp } from '../../src/index.ts';
+import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
+import { sweep } from '../../src/sandboxes/sweep.ts';
+import { describeBackend, processesWith } from '../engines.ts';
+import { until } from '../until.ts';
+
+const client = fileURLToPath(new URL('./spares-client.ts', import.meta.url));
+const kills = 12;
+
+for (const kind of ['bubblewrap', 'docker']) {
+  await describeBackend(kind, ({ context }) => {
+    const root = mkdtempSync(join(tmpdir(), `hermetic-spares-${kind}-`));
+    const apps: App[] = [];
+
+    /** An installation, and as many programs of it as are wanted. */
+    function installation(name: string, environment: Record<string, string> = {}) {
+      const home = join(root, name);
+      mkdirSync(home, { recursive: true });
+      const full = {
+        PATH: process.env.PATH ?? '',
+        HOME: root,
+        HERMETIC_HOME: home,
+        TERMINAL_ENV: kind,
+        TERMINAL_DOCKER_IMAGE: context.docker.image,
+        TERMINAL_NETWORK: 'none',
+        TERMINAL_CONTAINER_PIDS: '64',
+        TERMINAL_WARM_SPARES: '1',
+        ...environment,
+      };
+      const start = (): App => {
+        const app = createApp({ environment: full });
+        apps.push(app);
+        return app;
+      };
+      return { home, start, environment: full, directories: () => readdirSync(join(home, 'sandboxes', kind)).sort() };
+    }
+    const entries = async (app: App, session?: readonly string[]) => (await app.store()).sandboxes.list({ session });
+
+    afterAll(async () => {
+      for (const app of apps) {
+        await app.sandboxes.stop();
+        for (const remains of await (app.candidates(kind)[0]?.list() ?? [])) await remains.destroy();
+        await app.close();
+      }
+      await removeTree(root);
+    });
+
+    it('a new session gets the spare, another one the next, and each finds its own again after a restart', async () => {
+      const { start, directories } = installation('claim');
+      const first = start();
+      await first.sandboxes.prepare();
+      const [spare = ''] = directories();
+      expect(await entries(first, [])).toMatchObject([{ name: spare, state: 'open' }]);
+
+      expect((await first.sandboxes.run('alice', 'echo alice > /workspace/who; export WHO=alice; ls')).end).toEqual({
+        kind: 'exited',
+        code: 0,
+      });
+      expect(first.sandboxes.of('alice').name).toBe(spare);
+      await first.sandboxes.prepare();
+      expect((await first.sandboxes.run('bob', 'ls /workspace; echo "$WHO"')).stdout).toBe('\n');
+      expect(first.sandboxes.of('bob').name).not.toBe(spare);
+      expect((await first.sandboxes.list()).map(({ session }) => session)).toEqual([
+        ['named', 'alice'],
+        ['named', 'bob'],
+      ]);
+      await first.close();
+
+      const second = start();
+      await second.sandboxes.prepare();
+      expect((await second.sandboxes.run('alice', 'cat /workspace/who; echo $WHO')).stdout).toBe('alice\nalice\n');
+      expect(second.sandboxes.of('alice').name).toBe(spare);
+      expect(second.sandboxes.spares).toBe(1);
+      const remains = await second.candidates(kind)[0]?.list();
+      expect(remains?.find(({ name }) => name === spare)).toMatchObject({ session: 'alice', hasFiles: true });
+    });
+
+    it('a claimed spare is what the session would have got: variables, credentials and notices', async () => {
+      const { home, start } = installation('same', {
+        TERMINAL_DOCKER_ENV: '{"FIXED":"value"}',
+        TERMINAL_CREDENTIAL_FILES: '["token"]',
+        TERMINAL_ENV_PASSTHROUGH: '["API_TOKEN"]',
+      });
+      writeFileSync(join(home, 'token'), 'before');
+      const app = start();
+      await app.sandboxes.prepare();
+      writeFileSync(join(home, 'token'), 'after');
+      const told: string[] = [];
+      const sandbox = app.sandboxes.of('alice', { notice: (text) => told.push(text), progress: () => undefined });
+      await sandbox.open();
+      expect(await entries(app, [])).toEqual([]);
+      expect((await app.sandboxes.run('alice', 'echo $FIXED; cat /opt/hermetic/credentials/token')).stdout).toBe('value\nafter');
+      expect(told.join()).toContain('API_TOKEN');
+    });
+
+    it('a spare that is not what the settings ask for any more is destroyed, and the session gets what they do', async () => {
+      const { home, start, directories } = installation('changed');
+      const app = start();
+      await app.sandboxes.prepare();
+      const [stale] = directories();
+      mkdirSync(join(home, 'skills'));
+      writeFileSync(join(home, 'skills', 'one'), '');
+      expect((await app.sandboxes.run('alice', 'ls /opt/hermetic/skills')).stdout).toBe('one\n');
+      expect(app.sandboxes.of('alice').name).not.toBe(stale);
+      expect(directories()).not.toContain(stale);
+    });
+
+    it('two programs that give the same new session a sandbox at once give it one', async () => {
+      const { start } = installation('race');
+      const both = [start(), start()];
+      await Promise.all(both.map((app) => app.sandboxes.prepare()));
+      await Promise.all(both.map((app, index) => app.sandboxes.run('alice', `touch /workspace/${index}`)));
+      const [app] = both as [App];
+      expect(await entries(app, ['named', 'alice'])).toHaveLength(1);
+      expect((await app.sandboxes.run('alice', 'ls /workspace')).stdout).toBe('0\n1\n');
+    });
+
+    it('stopping leaves no spare, not even one that is being made', async () => {
+      const { start, directories } = installation('stop');
+      const app = start();
+      await app.sandboxes.run('alice', 'true');
+      const own = app.sandboxes.of('alice').name;
+      await app.sandboxes.stop();
+      expect(directories()).toEqual([own]);
+      expect(await entries(app, [])).toEqual([]);
+      await expect(app.sandboxes.run('bob', 'true'))
+        .resolves.toBeDefined()
+        .catch(() => undefined);
+    });
+
+    it('a program killed at any moment leaves no spare, and what a session was given stays its own', { timeout: 240_000 }, async () => {
+      const { home, start, environment, directories } = installation('killed', { GATEWAY_SANDBOX_LIFETIME: '3' });
+      const app = start();
+      // Proves the spec once, so that the victims come further.
+      await app.sandboxes.run('precious', 'echo precious > /workspace/file');
+      const told: string[] = [];
+      for (let kill = 0; kill < kills; kill++) {
+        const child = spawn(process.execPath, [client, `victim-${kill}`], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+        child.stdout.on('data', (data: Buffer) => told.push(...data.toString().split('\n').filter(Boolean)));
+        if (kill % 3 !== 0) await once(child.stdout, 'data');
+        await sleep(randomInt(kill % 3 === 0 ? 900 : 400));
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+      const { sandboxes: ledger } = await app.store();
+      await sweep({ backends: app.candidates(kind), ledger });
+      const left = (await ledger.list()).filter(({ owner }) => owner === undefined || !owner.startsWith(`${process.pid}-`));
+      expect(left.filter(({ session }) => session.length === 0)).toEqual([]);
+      await app.sandboxes.stop();
+      const names = (await ledger.list()).map(({ name }) => name).sort();
+      expect(directories()).toEqual(names);
+      expect((await app.candidates(kind)[0]?.list())?.map(({ name }) => name).sort()).toEqual(names);
+      // Of the first round of every victim the sandbox stayed with its session.
+      for (const session of told.filter((name) => name.endsWith('-0'))) {
+        const [entry] = await ledger.list({ session: ['named', session] });
+        expect(readFileSync(join(entry?.directory ?? expect.fail(session), 'workspace', 'log'), 'utf8')).toBe('mine\n');
+      }
+      await until('no process is left', () => processesWith(home).length === 0, { withinMs: 30_000 });
+      const later = start();
+      expect((await later.sandboxes.run('precious', 'cat /workspace/file')).stdout).toBe('precious\n');
+    });
+  });
+}
