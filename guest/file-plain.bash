@@ -1,0 +1,50 @@
+# What stands before every file tool's script: a shell without the session's functions, aliases and options, which could stand in
+# the way of anything below. It runs in POSIX mode, in which `unset` cannot be a function.
+\unset -f builtin unalias shopt set export shift exec exit read printf return umask trap type cd : [ test
+\unset -f stat cat cp mv rm mkdir chmod chown readlink find grep rg xargs head tail wc
+\builtin unalias -a
+unset -v POSIXLY_CORRECT
+shopt -u nocasematch failglob extdebug
+set +eu
+IFS=$' \t\n'
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+export PATH LC_ALL=C
+shift
+
+# Security: no name can be taken for an option.
+anchor() {
+  case $1 in
+    '~') path=$HOME ;;
+    '~/'*) path=$HOME/${1:2} ;;
+    /*) path=$1 ;;
+    *) path=./$1 ;;
+  esac
+}
+
+# Names beside a path that is not there, or in a directory, each after its first letter: `d` for a directory.
+print_names() {
+  local name count=0
+  shopt -s nullglob dotglob
+  for name in "$1"/*; do
+    ((count++ < 1000)) || break
+    if [[ -d $name ]]; then printf 'd%s\0' "${name##*/}"; else printf 'f%s\0' "${name##*/}"; fi
+  done
+}
+
+# Ends the script unless `$path` is a regular file. `$1` says whether it may be missing.
+require_file() {
+  local directory=$path
+  if [[ -d $path ]]; then
+    printf 'directory\n'
+    print_names "$path"
+    exit
+  elif [[ -e $path && ! -f $path ]]; then
+    if [[ -p $path ]]; then printf 'special a named pipe\n'; elif [[ -S $path ]]; then printf 'special a socket\n'; else printf 'special a device\n'; fi
+    exit
+  elif [[ ! -e $path && $1 != may-be-missing ]]; then
+    until directory=${directory%/*} && [[ -d ${directory:-/} ]]; do [[ $directory ]] || break; done
+    printf 'missing %d\n%s' "${#directory}" "$directory"
+    print_names "$directory"
+    exit
+  fi
+}

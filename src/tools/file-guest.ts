@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { HermeticError } from '../core/errors.ts';
+import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
+import type { ToolContext } from '../core/tool.ts';
+import { ByteStore } from '../lib/byte-store.ts';
+import { printable } from '../lib/printable.ts';
+import { type RunEnd, run } from './run.ts';
+
+type GuestScript = 'file-read' | 'file-change' | 'file-search';
+
+const guestDirectory = fileURLToPath(new URL('../../guest/', import.meta.url));
+const scripts = new Map<GuestScript, Promise<string>>();
+const mostComplaints = 16 * 1024;
+
+/**
+ * Reads its own script from standard input, in blocks, which is the fastest way for one that is not short. Assigning the first variable
+ * makes bash take its own `unset` before a function of the session.
+ */
+const loader = [
+  'POSIXLY_CORRECT=1',
+  '\\unset -f builtin read',
+  'LC_ALL=C IFS=',
+  '\\builtin read -rN "$1" __hermetic_script && \\eval "$__hermetic_script"',
+].join('\n');
+
+export interface GuestOptions {
+  timeoutMs: number;
+  /** Of standard output, in order. Awaited. */
+  onOutput(data: Buffer, handle: ExecHandle): Promise<void> | void;
+  /** Whether more will be written after the script. */
+  stdin?: 'open';
+}
+
+export interface GuestEnd {
+  end: RunEnd;
+  /** What the script and its programs complained of. */
+  complaints: string;
+}
+
+/** Runs one of the file tools' scripts in the sandbox, in one round trip. */
+export async function runGuest(context: ToolContext, name: GuestScript, args: readonly string[], options: GuestOptions): Promise<GuestEnd> {
+  const script = await guestScript(name);
+  const length = String(Buffer.byteLength(script));
+  const handle = await context.sandbox.exec({ command: loader, args: [length, ...args], stdin: 'open', stateless: true });
+  // When it cannot be written, the shell is gone, and its end says why.
+  const written = handle.write(script).then(() => options.stdin === 'open' || handle.closeStdin());
+  written.catch(() => undefined);
+  const complaints = new ByteStore();
+  const onOutput = ({ stream, data }: OutputChunk): Promise<void> | void => {
+    if (stream === 'stdout') return options.onOutput(data, handle);
+    complaints.push(data.subarray(0, Math.max(0, mostComplaints - complaints.length)));
+  };
+  const end = await run(handle, { timeoutMs: options.timeoutMs, signal: context.signal, onOutput });
+  return { end, complaints: complaints.view().toString() };
+}
+
+/** Throws unless the script came to its own end; gives back its code. */
+export function codeOf({ end, complaints }: GuestEnd, path: string, done: string): number {
+  if (end.kind === 'timeout') throw new HermeticError('file/failed', `${path} could not be ${done} within ${end.afterMs / 1000} s.`);
+  if (end.kind === 'interrupted') throw new HermeticError('tool/failed', `Interrupted before ${path} was ${done}.`);
+  if (end.kind === 'lost') throw new HermeticError('sandbox/lost', `${path} was not ${done}: ${end.reason}`);
+  if (end.kind === 'signaled') throw new HermeticError('file/failed', `${path} could not be ${done}: killed by ${end.signal}.`);
+  if (end.code === 1 || / read error: /.test(complaints))
+    throw new HermeticError('file/failed', `${path} could not be ${done}: ${reasonIn(complaints)}`);
+  return end.code;
+}
+
+/** Security: what the sandbox complains of is read by people, and a terminal obeys some characters. */
+function reasonIn(complaints: string): string {
+  const lines = complaints.split('\n').filter((line) => line !== '' && !line.startsWith('hermetic: '));
+  return printable((lines.at(-1) ?? 'it did not say why').replace(/^.*?: line \d+: /, '')).slice(0, 500);
+}
+
+function guestScript(name: GuestScript): Promise<string> {
+  const text =
+    scripts.get(name) ??
+    Promise.all(['file-plain', name].map((part) => readFile(`${guestDirectory}${part}.bash`, 'utf8'))).then((parts) =>
+      parts.join('').replace(/^ *(?:#.*)?\n/gm, ''),
+    );
+  scripts.set(name, text);
+  return text;
+}
