@@ -176,7 +176,7 @@ export class App {
       sandbox = await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal);
     } catch (error) {
       // Another program has given the session a spare meanwhile.
-      const isRenamed = request.parts.length > 0 && name !== (await this.#nameOf(request, backend));
+      const isRenamed = request.parts.length > 0 && name !== (await this.#nameOf(request, backend).catch(() => name));
       if (isRenamed) return await this.#open(request, backend, listener, signal);
       throw error;
     }

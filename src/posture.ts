@@ -1,6 +1,6 @@
 import type { App } from './app.ts';
 import type { Audience } from './config/sandbox-settings.ts';
-import type { Backend } from './core/sandbox.ts';
+import type { Backend, Enforcement, Limits } from './core/sandbox.ts';
 import type { ProofEntry } from './core/store.ts';
 
 /** Where sessions of one kind run, found out by trying. */
@@ -12,6 +12,9 @@ export interface Posture {
   image: string | undefined;
   network: string;
   idleSeconds: number;
+  limits: Limits;
+  /** Whether the backend holds each of them, and how. */
+  enforcement: Enforcement | undefined;
   unusable: { backend: string; reason: string }[];
   /** The latest proof of a sandbox with these settings. */
   proof: ProofEntry | undefined;
@@ -21,25 +24,61 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
   const settings = app.settings(audience);
   const unusable: Posture['unusable'] = [];
   let backend: Backend | undefined;
+  let enforcement: Enforcement | undefined;
   for (const candidate of app.candidates(settings.backend)) {
     const check = await candidate.check();
     if (check.usable) {
       backend = candidate;
+      enforcement = check.limits;
       break;
     }
     unusable.push({ backend: candidate.kind, reason: check.reason });
   }
+  const { terminal } = app.loaded.config;
   const open = backend?.traits.honours['network-open'] === true;
   return {
     audience,
     configured: settings.backend,
     backend,
     image: backend && settings.imageFor(backend.kind),
-    network: app.loaded.config.terminal.network ?? (open ? 'open' : 'none'),
+    network: terminal.network ?? (open ? 'open' : 'none'),
     idleSeconds: settings.idleSeconds,
+    limits: {
+      cpus: terminal.container_cpu,
+      memoryMb: terminal.container_memory,
+      diskMb: terminal.container_disk,
+      pids: terminal.container_pids,
+    },
+    enforcement,
     unusable,
     proof: backend && (await app.latestProof(backend, audience)),
   };
+}
+
+const units: Readonly<Record<keyof Limits, string>> = { cpus: 'cpus', memoryMb: 'MB memory', diskMb: 'MB disk', pids: 'processes' };
+
+/** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
+export function postureLines(app: App, posture: Posture): string[] {
+  const { audience, backend, configured, image, network, limits, enforcement, idleSeconds, unusable, proof } = posture;
+  const { gateway, terminal } = app.loaded.config;
+  const skipped = unusable.map(({ backend: kind, reason }) => `not ${kind}: ${reason}`);
+  if (!backend) return [`${audience} sessions cannot run: nothing works of ${configured}`, ...skipped];
+  const limit = (name: keyof Limits): string => {
+    if (limits[name] === 0) return `no limit of ${units[name]}`;
+    const held = enforcement?.[name].enforced ? '' : ` (not enforced: ${enforcement?.[name].how ?? 'nobody knows'})`;
+    return `${limits[name]} ${units[name]}${held}`;
+  };
+  const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once, ${terminal.warm_spares} ready beforehand`;
+  return [
+    `${audience} sessions run on ${backend.kind} (configured: ${configured}), isolation ${backend.traits.isolation}`,
+    ...skipped,
+    `image ${image ?? '-'}, network ${network}`,
+    `limits: ${(['cpus', 'memoryMb', 'diskMb', 'pids'] as const).map(limit).join(', ')}`,
+    `sandboxes: ${audience === 'messaging' ? `${sharing}, ` : ''}reclaimed after ${idleSeconds} s of doing nothing`,
+    proof
+      ? `containment ${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`
+      : 'containment not tried yet',
+  ];
 }
 
 /**

@@ -48,6 +48,8 @@ type Spare = OpenedSandbox & { listener: HeldListener };
 const audience = 'messaging';
 const nobody: SandboxRequest = { audience, parts: [], title: '' };
 const defaultMostBytes = 1024 * 1024;
+/** Looking takes half as long as a short command, so that commands in a row need not. */
+const currentForMs = 1_000;
 
 /**
  * A sandbox for every session, with the settings of messaging sessions (`gateway.*`, else `terminal.*`): at most `gateway.max_sandboxes` at
@@ -142,7 +144,14 @@ export class SessionSandboxes {
   async #open(request: SandboxRequest, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
     const opened = (await this.#claim(request, listener)) ?? (await this.#app.openSandbox(request, listener, signal));
     void this.#spares.fill();
-    return { sandbox: opened.sandbox, isCurrent: () => this.#app.isCurrent(opened, request) };
+    let checkedAt = Date.now();
+    const isCurrent = async (): Promise<boolean> => {
+      if (Date.now() - checkedAt < currentForMs) return true;
+      const answer = await this.#app.isCurrent(opened, request);
+      if (answer) checkedAt = Date.now();
+      return answer;
+    };
+    return { sandbox: opened.sandbox, isCurrent };
   }
 
   async #claim(request: SandboxRequest, listener: OpenListener): Promise<OpenedSandbox | undefined> {

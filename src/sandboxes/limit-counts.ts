@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What the kernel has done so far to hold the limits of one sandbox; undefined where nobody counts. */
@@ -39,18 +39,23 @@ function numberAfter(word: string, text: string): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** Reads the counts of the groups that a sandbox is in. */
-export async function readLimitCounts(groups: readonly string[], most = 0): Promise<LimitCounts> {
-  const first = async (...names: readonly string[]): Promise<string> => {
-    const paths = groups.flatMap((group) => names.map((name) => join(group, name)));
-    const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8').catch(() => '')));
-    return texts.find((text) => text !== '') ?? '';
-  };
-  const [memory, processes, current, peak] = await Promise.all([
-    first('memory.events', 'memory.oom_control'),
-    first('pids.events'),
-    most > 0 ? first('pids.current') : '',
-    most > 0 ? first('pids.peak') : '',
-  ]);
-  return limitCounts({ memory, processes, current, peak }, most);
+/** Reads the counts of the groups that a sandbox is in, which are there already. Without waiting: the kernel has them at hand. */
+export function countReader(groups: readonly string[], most = 0): () => LimitCounts {
+  const find = (...names: readonly string[]): string | undefined =>
+    groups.flatMap((group) => names.map((name) => join(group, name))).find((path) => existsSync(path));
+  const memory = find('memory.events', 'memory.oom_control');
+  const processes = find('pids.events');
+  const current = most > 0 ? find('pids.current') : undefined;
+  const peak = most > 0 ? find('pids.peak') : undefined;
+  return () =>
+    limitCounts({ memory: contentOf(memory), processes: contentOf(processes), current: contentOf(current), peak: contentOf(peak) }, most);
+}
+
+/** Empty when the group has gone with its sandbox. */
+function contentOf(path: string | undefined): string {
+  try {
+    return path === undefined ? '' : readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

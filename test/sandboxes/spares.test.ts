@@ -124,6 +124,23 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect((await app.sandboxes.run('alice', 'ls /workspace')).stdout).toBe('0\n1\n');
     });
 
+    it('a session that another program gives a spare while this one opens it gets that one here, too', async () => {
+      const { start, directories } = installation('late');
+      const [giving, late] = [start(), start()];
+      await giving.sandboxes.prepare();
+      await giving.sandboxes.run('alice', 'touch /workspace/file');
+      // As if this one had looked a moment earlier.
+      const { sandboxes: ledger } = await late.store();
+      const list = ledger.list.bind(ledger);
+      let looks = 0;
+      ledger.list = (filter) => (filter?.session?.[1] === 'alice' && looks++ === 0 ? Promise.resolve([]) : list(filter));
+      expect((await late.sandboxes.run('alice', 'ls /workspace')).stdout).toBe('file\n');
+      expect(late.sandboxes.of('alice').name).toBe(giving.sandboxes.of('alice').name);
+      expect(looks).toBeGreaterThan(1);
+      await Promise.all([giving, late].map((app) => app.sandboxes.stop()));
+      expect(directories()).toHaveLength(1);
+    });
+
     it('stopping leaves no spare, not even one that is being made', async () => {
       const { start, directories } = installation('stop');
       const app = start();
@@ -132,9 +149,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await app.sandboxes.stop();
       expect(directories()).toEqual([own]);
       expect(await entries(app, [])).toEqual([]);
-      await expect(app.sandboxes.run('bob', 'true'))
-        .resolves.toBeDefined()
-        .catch(() => undefined);
+      await expect(app.sandboxes.of('alice').exec({ command: 'true' })).rejects.toMatchObject({ code: 'sandbox/lost' });
     });
 
     it('a program killed at any moment leaves no spare, and what a session was given stays its own', { timeout: 240_000 }, async () => {

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../core/sandbox.ts';
-import { type LimitCounts, readLimitCounts } from '../limit-counts.ts';
+import { countReader, type LimitCounts } from '../limit-counts.ts';
 
 export type Controller = 'memory' | 'pids' | 'cpu';
 
@@ -24,8 +24,8 @@ export interface ControlGroups {
   readonly entrances: readonly string[];
   /** Puts a process into the groups of version 2. Where that is not allowed they no longer count as held. */
   add(pid: number): Promise<void>;
-  /** What the kernel did to hold the limits. With `most`, no more processes than that are let through by something else. */
-  counts(most?: number): Promise<LimitCounts>;
+  /** Tells what the kernel did to hold the limits. With `most`, something else lets no more processes than that through. */
+  counter(most?: number): () => LimitCounts;
   /** Kills whatever is left in the groups and removes them. */
   remove(): Promise<void>;
 }
@@ -67,8 +67,8 @@ export async function makeControlGroups(
         });
       }
     },
-    counts: (most) =>
-      readLimitCounts(
+    counter: (most) =>
+      countReader(
         groups.map((group) => group.path),
         most,
       ),

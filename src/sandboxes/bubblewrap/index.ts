@@ -65,7 +65,7 @@ class BubblewrapBackend implements Backend {
     const network = spec.network === 'open' || (spec.network === undefined && obstacle === undefined);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       const commandProcesses = countsApart() ? mostForCommands(spec.limits.pids) : 0;
-      const { child, enforcement, counts, release } = await startBubblewrap({
+      const { child, enforcement, counter, release } = await startBubblewrap({
         name: spec.name,
         installation: this.#context.installation,
         runDirectory,
@@ -82,7 +82,7 @@ class BubblewrapBackend implements Backend {
         if (obstacle !== undefined) listener.notice(`This sandbox has no network: ${obstacle}.`);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
-      return { child, limits: { read: () => counts(commandProcesses), isCheap: true, isNew: true }, release };
+      return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, release };
     };
     return await openTied({ spec, workdir: spec.workdir ?? '/workspace', start, endPatienceMs }, signal);
   }

@@ -39,7 +39,7 @@ export interface BubblewrapProcess {
   child: ChildProcess;
   enforcement: Enforcement;
   /** What the control groups did; see there. */
-  counts: ControlGroups['counts'];
+  counter: ControlGroups['counter'];
   /** Call when the child has ended. Ends what may be left and removes the control groups. */
   release(): Promise<void>;
 }
@@ -131,7 +131,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     if (outcome === 'ready') {
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
-      return { child, enforcement: enforcementWith(groups.held), counts: groups.counts, release };
+      return { child, enforcement: enforcementWith(groups.held), counter: groups.counter, release };
     }
     await release();
     return { stderr: errorText.text() };

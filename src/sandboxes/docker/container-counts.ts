@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LimitCounts, readLimitCounts } from '../limit-counts.ts';
+import { countReader, type LimitCounts } from '../limit-counts.ts';
 import type { Engine } from './engine.ts';
 
 /** What the limits of a container of this kernel did, from its control groups; found when first asked for, and then read as files. */
 export function countsOf(engine: Engine, id: string): () => Promise<LimitCounts | undefined> {
-  let groups: string[] | undefined;
+  let read = countReader([]);
   return async () => {
-    const counts = await readLimitCounts(groups ?? []);
+    const counts = read();
     if (counts.outOfMemoryKills !== undefined || counts.refusedProcesses !== undefined) return counts;
     const found = await engine.inspect(id);
     // What cost the container its life is more than was ever counted before.
     if (!found?.running) return { outOfMemoryKills: found?.oomKilled ? Number.POSITIVE_INFINITY : 0, refusedProcesses: 0, isFull: false };
-    groups = await groupsOf(found.pid, id);
-    return await readLimitCounts(groups);
+    read = countReader(await groupsOf(found.pid, id));
+    return read();
   };
 }
 

@@ -4,7 +4,7 @@ import { countsInside } from './limits-inside.ts';
 
 export interface LimitSource {
   /** undefined when they cannot be read now. */
-  read(): Promise<LimitCounts | undefined>;
+  read(): Promise<LimitCounts | undefined> | LimitCounts;
   /** A look costs next to nothing, so that it is also worth it after a command that succeeded. */
   isCheap: boolean;
   /** Nothing ran in the sandbox before, so that all counts began at 0. */
@@ -39,9 +39,13 @@ export class LimitWatch {
     };
   }
 
+  async #read(): Promise<LimitCounts | undefined> {
+    return await this.#source?.read();
+  }
+
   /** Counts only ever rise; one that cannot be read any more is what it was. */
   async #look(before: LimitCounts): Promise<LimitCounts> {
-    const now = await this.#source?.read().catch(() => undefined);
+    const now = await this.#read().catch(() => undefined);
     return {
       outOfMemoryKills: Math.max(now?.outOfMemoryKills ?? 0, before.outOfMemoryKills ?? 0),
       refusedProcesses: Math.max(now?.refusedProcesses ?? 0, before.refusedProcesses ?? 0),

@@ -96,7 +96,7 @@ const starter = `
     started.child.stdout.pipe(process.stdout);
     started.child.stderr.pipe(process.stderr);
     started.child.once('close', async (code, signal) => {
-      const outOfMemoryKills = (await started.counts()).outOfMemoryKills;
+      const outOfMemoryKills = started.counter()().outOfMemoryKills;
       await started.release();
       process.send({ code, signal, outOfMemoryKills }, () => process.exit(0));
     });

@@ -1,0 +1,48 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { type App, createApp } from '../src/index.ts';
+import { postureLines, postureOf } from '../src/posture.ts';
+import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
+import { describeBackend } from './engines.ts';
+
+await describeBackend('bubblewrap', () => {
+  const home = mkdtempSync(join(tmpdir(), 'hermetic-posture-'));
+  const apps: App[] = [];
+  const linesOf = async (environment: Record<string, string>): Promise<string> => {
+    const app = createApp({ environment: { PATH: process.env.PATH ?? '', HOME: home, HERMETIC_HOME: home, ...environment } });
+    apps.push(app);
+    return postureLines(app, await postureOf(app, 'messaging')).join('\n');
+  };
+  afterAll(async () => {
+    for (const app of apps) await app.close();
+    await removeTree(home);
+  });
+
+  it('what a start says names backend, network, limits, scope and lifetime, and nothing that is secret', async () => {
+    const text = await linesOf({
+      GATEWAY_TERMINAL_BACKEND: 'bubblewrap',
+      GATEWAY_SANDBOX_SCOPE: 'user',
+      GATEWAY_SANDBOX_LIFETIME: '120',
+      GATEWAY_MAX_SANDBOXES: '7',
+      TERMINAL_WARM_SPARES: '2',
+      TERMINAL_NETWORK: 'none',
+      TERMINAL_CONTAINER_MEMORY: '512',
+      TERMINAL_CONTAINER_DISK: '0',
+      TERMINAL_DOCKER_ENV: '{"API_TOKEN":"planted-secret"}',
+      TERMINAL_DOCKER_FORWARD_ENV: '["OTHER"]',
+      OTHER: 'planted-secret',
+    });
+    expect(text).toMatch(/^messaging sessions run on bubblewrap \(configured: bubblewrap\), isolation process\n/);
+    expect(text).toContain('network none');
+    expect(text).toMatch(/limits: 1 cpus.*512 MB memory.*no limit of MB disk, 256 processes/);
+    expect(text).toContain('one for each user, at most 7 at once, 2 ready beforehand, reclaimed after 120 s');
+    expect(text).not.toContain('planted-secret');
+  });
+
+  it('a start that cannot run anything says why', async () => {
+    const text = await linesOf({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock` });
+    expect(text).toMatch(/^messaging sessions cannot run: nothing works of docker\nnot docker: \w/);
+  });
+});
