@@ -1,0 +1,180 @@
+import { constants } from 'node:os';
+import * as z from 'zod';
+import { HermeticError } from '../core/errors.ts';
+import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import type { Tool, ToolContext } from '../core/tool.ts';
+import { CodeBridge, type InnerCall } from './code-bridge.ts';
+import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
+import { type CodeMode, noInterpreter, startRequest } from './code-interpreters.ts';
+import { defineTool } from './define-tool.ts';
+import { OutputCapture } from './output-capture.ts';
+import { exitCodeOf, type RunEnd, run } from './run.ts';
+
+export interface ExecuteCodeOptions {
+  timeoutSeconds: number;
+  /** In one script. */
+  maxToolCalls: number;
+  mode: CodeMode;
+  /** What the toolbox offers beside this one. Scripts can call those that are for scripts. */
+  tools: readonly Tool[];
+}
+
+const mostCodeCharacters = 1_000_000;
+const languages = ['python', 'javascript', 'bash'] as const;
+
+const output = z.object({
+  status: z.enum(['success', 'error', 'timeout', 'interrupted']),
+  output: z.string().describe('What the script printed on standard output and standard error, in the order of arrival, as clean text.'),
+  exit_code: z.number().nullable().describe('null when nobody knows.'),
+  tool_calls: z.number().describe('How many tools the script has called.'),
+  duration_ms: z.number(),
+  truncated: z.boolean().describe('Whether the middle of the output was left out.'),
+  output_file: z.string().optional().describe('A file in the sandbox that has all of the output, when it was too long.'),
+  error: z.string().optional().describe('Why it did not succeed.'),
+});
+
+type CodeResult = z.output<typeof output>;
+
+interface CodeCall {
+  language: (typeof languages)[number];
+  code: string;
+  timeout?: number | undefined;
+}
+
+/** Runs scripts that can call tools. */
+export function executeCode(options: ExecuteCodeOptions): Tool {
+  const { timeoutSeconds } = options;
+  const functions = functionsOf(options.tools);
+  const input = z.strictObject({
+    language: z.enum(languages),
+    code: z
+      .string()
+      .min(1)
+      .max(mostCodeCharacters)
+      .refine((code) => !code.includes('\0'), 'a script cannot contain a NUL character')
+      .describe('The whole script.'),
+    timeout: z
+      .number()
+      .positive()
+      .max(timeoutSeconds, `at most ${timeoutSeconds} seconds`)
+      .optional()
+      .describe(`Seconds after which it is ended (default ${timeoutSeconds}).`),
+  });
+  return defineTool({
+    name: 'execute_code',
+    title: 'Run a script',
+    description: describeFor(options, functions.values()),
+    hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+    forScripts: false,
+    input,
+    output,
+    prepare: (call, sandbox) => ({
+      actions: [{ kind: 'script', language: call.language, code: call.code, cwd: sandbox.cwd }],
+      run: (context) => inItsDirectory(options.mode, context.sandbox, (cwd) => runScript(context, call, cwd, options, functions)),
+    }),
+    render,
+  });
+}
+
+function describeFor({ mode, maxToolCalls }: ExecuteCodeOptions, functions: Iterable<CodeFunction>): string {
+  const where = mode === 'project' ? "in the session's directory" : 'in an empty directory that is removed afterwards';
+  return (
+    `Runs a script in this session's sandbox, ${where}. Use it for what needs several steps, loops or decisions: the script calls tools as ` +
+    'functions and only what it prints comes back. Python: the functions are there (and in the module hermetic_tools), take values in ' +
+    'order or by name, return a dict and raise ToolError. JavaScript: the same as async functions, in a module with top-level await. ' +
+    'Bash: `name value… --name value`, prints the text of the result and returns 1 on failure; standard input stands for the last ' +
+    `required argument. A script may call tools ${maxToolCalls} times. Whatever it started ends with it. ` +
+    `Functions: ${[...functions].map(signatureOf).join(', ') || 'none'}.`
+  );
+}
+
+/** Undefined is where the session is. */
+async function inItsDirectory<T>(mode: CodeMode, sandbox: Sandbox, action: (cwd: string | undefined) => Promise<T>): Promise<T> {
+  if (mode === 'project') return await action(undefined);
+  const directory = await printed(await sandbox.exec({ command: 'umask 077; mktemp -d -t hermetic-code-XXXXXXXXXX', plain: true }));
+  if (directory === '')
+    throw new HermeticError('tool/failed', 'The sandbox has no place for a temporary directory. The script was not run.');
+  try {
+    return await action(directory);
+  } finally {
+    const remove = { command: 'cd /; chmod -R u+rwx -- "$1"; rm -rf -- "$1"', args: [directory], plain: true };
+    // Of a sandbox that has ended there is nothing to remove.
+    await sandbox.exec(remove).then(printed, () => undefined);
+  }
+}
+
+async function printed(handle: ExecHandle): Promise<string> {
+  let text = '';
+  for await (const { stream, data } of handle.output) if (stream === 'stdout') text += data.toString();
+  return text.trimEnd();
+}
+
+async function runScript(
+  context: ToolContext,
+  { language, code, timeout }: CodeCall,
+  cwd: string | undefined,
+  { timeoutSeconds, maxToolCalls }: ExecuteCodeOptions,
+  functions: ReadonlyMap<string, CodeFunction>,
+): Promise<CodeResult> {
+  const { sandbox, mostBytes } = context;
+  const started = Date.now();
+  const capture = new OutputCapture({ sandbox, mostBytes, onText: (text) => context.progress(text) });
+  const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
+  const handle = await sandbox.exec(cwd === undefined ? request : { ...request, cwd });
+  const violated = new AbortController();
+  const call: InnerCall = context.call;
+  const bridge = new CodeBridge({
+    language,
+    functions,
+    maxToolCalls,
+    call,
+    write: (data) => handle.write(data),
+    fail: () => violated.abort(),
+  });
+  try {
+    bridge.begin(code, declarationsFor(language, functions.values()));
+    const end = await run(handle, {
+      timeoutMs: (timeout ?? timeoutSeconds) * 1000,
+      signal: AbortSignal.any([context.signal, violated.signal]),
+      onOutput: async (chunk) => (chunk.stream === 'stdout' ? bridge.receive(chunk.data) : await capture.push(chunk)),
+    });
+    if (bridge.missing !== undefined) throw noInterpreter(language, bridge.missing);
+    // Before the end of the output is looked for, so that whatever the script left behind cannot make us wait.
+    await handle.kill('KILL');
+    const { text, truncated, file } = await capture.end();
+    return {
+      ...outcomeOf(end, bridge.violation),
+      output: text,
+      tool_calls: bridge.calls,
+      duration_ms: Date.now() - started,
+      truncated,
+      ...(file !== undefined && { output_file: file }),
+    };
+  } finally {
+    // Whatever the script started is dead when it returns: its processes, and what tools run for it.
+    await Promise.all([handle.kill('KILL'), bridge.end()]);
+  }
+}
+
+function outcomeOf(end: RunEnd, violation: string | undefined): Pick<CodeResult, 'status' | 'exit_code' | 'error'> {
+  const exit_code = end.kind === 'lost' ? null : exitCodeOf(end, (name) => constants.signals[`SIG${name}` as NodeJS.Signals]);
+  if (violation !== undefined) return { status: 'error', exit_code: null, error: `The script was ended: ${violation}.` };
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? { status: 'success', exit_code } : { status: 'error', exit_code, error: `It exited with code ${end.code}.` };
+    case 'signaled':
+      return { status: 'error', exit_code, error: `It was ended by SIG${end.signal}.` };
+    case 'timeout':
+      return { status: 'timeout', exit_code, error: `It was ended after ${end.afterMs / 1000} s, with everything it had started.` };
+    case 'interrupted':
+      return { status: 'interrupted', exit_code, error: 'It was interrupted; everything it had started is dead.' };
+    case 'lost':
+      return { status: 'error', exit_code, error: `Nobody knows how it ended: ${end.reason}. It is not repeated.` };
+  }
+}
+
+function render({ status, output: text, error }: CodeResult): string {
+  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
+  if (status !== 'success') return `${text}${separator}[${error ?? status}]`;
+  return text === '' ? '[no output]' : text;
+}

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import type { TestEngine } from '../engines.ts';
+import { useCode } from './code-bench.ts';
+
+export function bashTests(engine: TestEngine): void {
+  const code = useCode(engine);
+  const output = (script: string) => code.output('bash', script);
+
+  it('gives values in order or by name, and prints the text of the result', async () => {
+    const script = `
+echo_text one
+echo_text --times 2 --loud=true 'two  words'
+echo_text x --parts '[1, {"k": "ü"}]'
+echo_text -- --times
+text=$(echo_text 'a
+b'); echo "<$text>"`;
+    expect(await output(script)).toBe('one\nTWO  WORDSTWO  WORDS\nx\n- 1\n- {"k":"ü"}\n--times\n<a\nb>\n');
+  });
+
+  it('gives by standard input what it does not give otherwise', async () => {
+    expect(await output(`printf 'a\\nb\\n' | echo_text --times 2\necho_text <<<"ünï"\ncommand 'echo direct' </dev/null`)).toBe(
+      'a\nb\na\nb\nünï\ndirect\n',
+    );
+  });
+
+  it('is told what is wrong with a call, and goes on', async () => {
+    const script = `
+echo_text a --times many; echo $?
+echo_text --nothing; echo $?
+echo_text 1 2 3 4 5; echo $?
+echo_text --text; echo $?
+printf 'a\\0b' | echo_text; echo $?`;
+    const lines = (await output(script)).trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^echo_text: The input of echo_text is not valid\. times: /),
+      '1',
+      'echo_text: there is no --nothing; there are: text times loud parts',
+      '2',
+      'echo_text: too many arguments; there are: text times loud parts',
+      '2',
+      'echo_text: --text needs a value',
+      '2',
+      'echo_text: standard input has a NUL byte',
+      '2',
+    ]);
+  });
+
+  it('carries a long text there and back', async () => {
+    const script = `
+printf -v text '%0200000d\\nü' 7
+[[ $(echo_text "$text") == "$text" ]] && echo same
+long=$(echo_text x --times 500000); echo \${#long}`;
+    expect(await code.output('bash', script, { mostBytes: 1_000_000 })).toBe('same\n500000\n');
+  });
+
+  it('may call from several processes at the same time, and from pipelines that end early', async () => {
+    const script = `
+set -euo pipefail
+for n in 1 2 3 4 5 6; do { got=$(command "sleep 0.0$n; echo $n"); [[ $got == "$n" ]] && echo right; } & done
+wait
+echo_text "a
+b" | { read -r first; echo "$first"; }
+echo_text after`;
+    expect(await output(script)).toBe('right\nright\nright\nright\nright\nright\na\nafter\n');
+  });
+
+  it('has messages with its own lines', async () => {
+    const { exit_code, output } = await code.run('bash', 'true\n\nno_such_program\nif then');
+    expect(exit_code).toBe(2);
+    expect(output).toMatch(/^script\.bash: line 3: no_such_program: command not found\nscript\.bash: (?:eval: )?line 4: syntax error/);
+  });
+
+  it('is a fresh shell: the session neither changes it nor is changed by it', async () => {
+    await code.bench.output(
+      'shopt -s failglob; alias echo="echo alias"; exec() { echo function; }; env() { echo function; }; cat() { :; }',
+    );
+    await code.output('bash', 'cd /; export LEFT=1; left() { :; }');
+    expect(await output('echo *.none "$0" $#; cat <<<x')).toBe('*.none script.bash 0\nx\n');
+    expect(await code.bench.output('printf %s "${LEFT-none} $PWD"')).toBe(`none ${code.bench.workdir}`);
+    await code.bench.output('shopt -u failglob; unalias echo; unset -f exec env cat');
+  });
+}

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest';
+import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
+import type { TestEngine } from '../engines.ts';
+import { useCode } from './code-bench.ts';
+
+export function endTests(engine: TestEngine): void {
+  const code = useCode(engine);
+
+  it('comes when its time is over, with whatever it has printed and started', async () => {
+    const mark = sleepMark();
+    const script = `
+import subprocess, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("begun", end="")
+subprocess.Popen(["setsid", "sleep", "${mark}"])
+time.sleep(1000)`;
+    const result = await code.run('python', script, { timeout: 1 });
+    expect(result).toMatchObject({ status: 'timeout', exit_code: 124, output: 'begun', error: expect.stringContaining('after 1 s') });
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+  });
+
+  it('comes at any moment somebody wants it to', async () => {
+    const mark = sleepMark();
+    const interrupt = new AbortController();
+    const running = code.run('bash', `echo begun; sleep ${mark} & setsid sleep ${mark}`, { signal: interrupt.signal });
+    await untilAsleep(code.bench.sandbox, mark, 2);
+    interrupt.abort();
+    expect(await running).toMatchObject({ status: 'interrupted', exit_code: 130, output: 'begun\n' });
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+  });
+
+  it('comes before the beginning when it was wanted before', async () => {
+    const result = await code.call('bash', 'touch started', { signal: AbortSignal.abort() });
+    expect(result).toMatchObject({ ok: false, failure: 'interrupted' });
+    expect(await code.bench.succeeds('[[ -e started ]]')).toBe(false);
+  });
+
+  it('may be wanted at once', async () => {
+    for (const delay of [0, 1, 5, 20]) {
+      const mark = sleepMark();
+      const result = await code.run('bash', `sleep ${mark}`, { signal: AbortSignal.timeout(delay) }).catch(() => undefined);
+      if (result) expect(result.status).toBe('interrupted');
+      expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    }
+  });
+
+  it('is also the end of the tools that run for it: when its time is over', async () => {
+    const mark = sleepMark();
+    const result = await code.run('python', `command("echo in; sleep ${mark}")`, { timeout: 1 });
+    expect(result).toMatchObject({ status: 'timeout', tool_calls: 1 });
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+  });
+
+  it('is also the end of the tools that run for it: when somebody wants it', async () => {
+    const mark = sleepMark();
+    const interrupt = new AbortController();
+    const running = code.run('python', `command("sleep ${mark}")`, { signal: interrupt.signal });
+    await untilAsleep(code.bench.sandbox, mark);
+    interrupt.abort();
+    expect(await running).toMatchObject({ status: 'interrupted' });
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+  });
+
+  it('is also the end of the tools that run for it: when it does not wait for them', async () => {
+    const mark = sleepMark();
+    const script = `
+import threading, time, os
+for n in range(12): threading.Thread(target=lambda: command("sleep ${mark}"), daemon=True).start()
+time.sleep(0.5)
+os._exit(0)`;
+    const result = await code.run('python', script);
+    expect(result).toMatchObject({ status: 'success', tool_calls: 12 });
+    expect(result.duration_ms).toBeLessThan(15_000);
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+  });
+
+  it.each([
+    ['a child', (mark: string) => `sleep ${mark} & echo done`],
+    ['a session of its own', (mark: string) => `(setsid sleep ${mark} </dev/null >/dev/null 2>&1 &); echo done`],
+    [
+      'an empty environment and closed descriptors',
+      (mark: string) => `(env -i setsid bash -c 'exec 237>&- 238>&- 239>&- >&- 2>&-; exec sleep ${mark}' &); echo done`,
+    ],
+    ['ignored signals', (mark: string) => `trap '' TERM INT HUP; setsid sleep ${mark} & echo done`],
+  ])('takes along what would stay behind %s', async (_, scriptWith) => {
+    const mark = sleepMark();
+    const result = await code.run('bash', scriptWith(mark));
+    expect(result).toMatchObject({ status: 'success', output: 'done\n' });
+    expect(result.duration_ms).toBeLessThan(10_000);
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+  });
+
+  it('leaves alone what the session has started before', async () => {
+    const mark = sleepMark();
+    const earlier = await code.bench.start(`setsid sleep ${mark} &`);
+    await untilAsleep(code.bench.sandbox, mark);
+    await code.output('bash', 'sleep 1000 & echo done');
+    expect(await sleepers(code.bench.sandbox, mark)).toBe(1);
+    await earlier.kill('KILL');
+  });
+
+  it('is told as it was when a signal ends it', async () => {
+    const result = await code.run('python', 'import os, signal; print("x"); os.kill(os.getpid(), signal.SIGKILL)');
+    expect(result).toMatchObject({ status: 'error', exit_code: 137, output: 'x\n' });
+  });
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import type { ScriptLanguage } from '../../src/core/approval.ts';
+import type { TestEngine } from '../engines.ts';
+import { useCode } from './code-bench.ts';
+
+/** A Python that is not what it seems: it behaves like version 3.6 as far as anybody asks. */
+const oldPython = `#!/bin/bash
+exec python3 -c 'import sys
+sys.version_info = (3, 6)
+sys.executable = "/old/python"
+source = sys.argv[2]
+sys.argv = ["-c"] + sys.argv[3:]
+exec(source)' "$@"
+`;
+
+const withoutPath = 'saved_path=$PATH; export saved_path; mkdir -p nothing; PATH=$PWD/nothing';
+const withPath = 'PATH=$saved_path; unset saved_path';
+
+export function environmentTests(engine: TestEngine): void {
+  const code = useCode(engine, { env: { FORWARDED_API_KEY: 'a secret', PLAIN: 'kept', 'strange-token': 'a secret' } });
+  const languages = async (): Promise<ScriptLanguage[]> =>
+    (await code.bench.succeeds('command -v node')) ? ['python', 'javascript', 'bash'] : ['python', 'bash'];
+
+  it('has no variables that look like credentials, wherever they come from', async () => {
+    await code.bench.output(
+      `export MY_TOKEN='a secret' db_password='a secret' SSH_AUTH_SOCK='a secret' VISIBLE=1; declare -rx FIXED_SECRET='a secret'`,
+    );
+    expect(await code.bench.output('env')).toContain('a secret');
+    const dump: Record<ScriptLanguage, string> = {
+      python: 'import os; print(os.environ); print(open("/proc/self/environ").read())',
+      javascript: 'console.log(process.env); console.log(require("node:fs").readFileSync("/proc/self/environ", "utf8"));',
+      bash: `export -p; tr '\\0' '\\n' </proc/$$/environ; env`,
+    };
+    for (const language of await languages()) {
+      const output = await code.output(language, dump[language], { mostBytes: 1_000_000 });
+      expect(output).not.toContain('a secret');
+      expect(output).not.toMatch(/MY_TOKEN|db_password|SSH_AUTH|FIXED_SECRET|FORWARDED|strange/);
+      for (const name of ['PATH', 'HOME', 'VISIBLE', 'PLAIN']) expect(output).toMatch(new RegExp(`\\b${name}\\b`));
+    }
+    expect(await code.output('python', 'print(command("echo $MY_TOKEN")["output"])')).toBe('a secret\n\n');
+  });
+
+  it('has an interpreter of the project where there is one', async () => {
+    const marked = '#!/bin/bash\nexport MARKED="$0"\nexec python3 "$@"\n';
+    await code.bench.output(
+      `mkdir -p venv/bin; cat >venv/bin/python <<'END'\n${marked}END\nchmod +x venv/bin/python; export VIRTUAL_ENV=$PWD/venv`,
+    );
+    const script = 'import os; print(os.environ.get("MARKED"))';
+    expect(await code.output('python', script)).toBe(`${code.bench.workdir}/venv/bin/python\n`);
+    expect(await code.output('python', script, { settings: { mode: 'strict' } })).toBe('None\n');
+    await code.bench.output('unset VIRTUAL_ENV');
+  });
+
+  it('passes a Python over that is too old, and names it when there is no other', async () => {
+    await code.bench.output(
+      `mkdir -p old/bin; cat >old/bin/python <<'END'\n${oldPython}END\nchmod +x old/bin/python; export CONDA_PREFIX=$PWD/old`,
+    );
+    expect(await code.output('python', 'import sys; print(sys.version_info >= (3, 8))')).toBe('True\n');
+    await code.bench.output(
+      `cd old/bin; ln -sf "$(type -P env)" "$(type -P bash)" .; sed -i "s|exec python3|exec $(python3 -c 'import sys; print(sys.executable)')|" python; cd ../..`,
+    );
+    await code.bench.output('export saved_path=$PATH; PATH=$PWD/old/bin');
+    const result = await code.call('python', 'print(1)');
+    await code.bench.output(`${withPath}; unset CONDA_PREFIX`);
+    const text = expect.stringMatching(/no Python 3\.8 or newer in this sandbox \(\/old\/python is Python 3\.6\)/);
+    expect(result).toMatchObject({ ok: false, failure: 'failed', text });
+  });
+
+  it('says what is missing where there is no interpreter', async () => {
+    await code.bench.output(withoutPath);
+    const results = [await code.call('python', 'print(1)'), await code.call('javascript', 'console.log(1)')];
+    await code.bench.output(withPath);
+    expect(results).toMatchObject([
+      { ok: false, failure: 'failed', text: expect.stringMatching(/no Python 3\.8 or newer.*was not run.*apt-get install python3/) },
+      { ok: false, failure: 'failed', text: expect.stringMatching(/no Node\.js 18 or newer.*was not run.*apt-get install nodejs/) },
+    ]);
+  });
+
+  describe('in strict mode', () => {
+    const strict = { settings: { mode: 'strict' } } as const;
+
+    it('has an empty directory to itself, which is gone afterwards', async () => {
+      const script =
+        'import os\nprint(os.getcwd(), os.listdir())\nopen("left", "w").close()\nos.mkdir("locked", 0)\nprint(oct(os.stat(".").st_mode))';
+      const output = await code.output('python', script, strict);
+      const [, directory = ''] = /^(\/\S+) \[\]\n0o40700\n$/.exec(output) ?? [];
+      expect(directory).toContain('hermetic-code-');
+      expect(await code.bench.succeeds(`[[ -e ${directory} ]]`)).toBe(false);
+    });
+
+    it('leaves no directory when it is killed', async () => {
+      const { status, output } = await code.run('bash', 'pwd; sleep 100', { ...strict, timeout: 0.5 });
+      expect(status).toBe('timeout');
+      expect(output).toContain('hermetic-code-');
+      expect(await code.bench.succeeds(`[[ -e ${output.trim()} ]]`)).toBe(false);
+    });
+
+    it('leaves the session where it is, for tools too', async () => {
+      expect(await code.output('python', 'print(command("pwd")["output"], end="")', strict)).toBe(`${code.bench.sandbox.cwd}\n`);
+    });
+  });
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import type { Action } from '../../src/core/approval.ts';
+import { describeBackend, type TestEngine } from '../engines.ts';
+import { bashTests } from './code-bash.ts';
+import { useCode } from './code-bench.ts';
+import { endTests } from './code-ends.ts';
+import { environmentTests } from './code-environment.ts';
+import { javascriptTests } from './code-javascript.ts';
+import { pythonTests } from './code-python.ts';
+
+for (const kind of ['local', 'bubblewrap', 'docker']) {
+  await describeBackend(kind, (engine) => {
+    describe('a script', () => scriptTests(engine));
+    describe('in Python', () => pythonTests(engine));
+    describe('in JavaScript', () => javascriptTests(engine));
+    describe('in bash', () => bashTests(engine));
+    describe('its surroundings', () => environmentTests(engine));
+    describe('its end', () => endTests(engine));
+  });
+}
+
+function scriptTests(engine: TestEngine): void {
+  const code = useCode(engine);
+
+  it('is declared as a whole before it runs, and does not run when it may not', async () => {
+    const seen: Action[] = [];
+    const guard = (action: Action) => {
+      seen.push(action);
+      return { allowed: false, reason: 'Not today.' } as const;
+    };
+    const script = 'open("marker", "w").write("x")';
+    expect(await code.call('python', script, { guard })).toMatchObject({ ok: false, failure: 'denied', text: 'Not today.' });
+    expect(seen).toEqual([{ kind: 'script', language: 'python', code: script, cwd: code.bench.sandbox.cwd }]);
+    expect(await code.bench.succeeds('[[ -e marker ]]')).toBe(false);
+  });
+
+  it('calls tools by the same door: each call is asked about, and may be refused', async () => {
+    const guard = (action: Action) =>
+      action.kind === 'command' && action.command.includes('forbidden')
+        ? ({ allowed: false, reason: 'That is forbidden.' } as const)
+        : ({ allowed: true } as const);
+    const script = `
+print(command("echo allowed")["output"], end="")
+try:
+    command("touch forbidden")
+except ToolError as error:
+    print(error, error.failure)`;
+    expect(await code.output('python', script, { guard })).toBe('allowed\nThat is forbidden. denied\n');
+    expect(await code.bench.succeeds('[[ -e forbidden ]]')).toBe(false);
+  });
+
+  it('may call tools so many times; what comes after is refused and the script goes on', async () => {
+    const script = `
+for n in range(5):
+    try:
+        print(echo_text(str(n))["text"])
+    except ToolError as error:
+        print(error)`;
+    const result = await code.run('python', script, { settings: { maxToolCalls: 3 } });
+    const refusal = 'A script may call tools 3 times, and this one has.\n';
+    expect(result).toMatchObject({ status: 'success', tool_calls: 3, output: `0\n1\n2\n${refusal}${refusal}` });
+  });
+
+  it('can call only what is for scripts, and never itself', async () => {
+    const script = `
+import hermetic_tools
+print([name in globals() for name in ("command", "echo_text", "hidden", "execute_code")])
+print(sorted(name for name in vars(hermetic_tools) if not name.startswith("_")))`;
+    expect(await code.output('python', script)).toBe("[True, True, False, False]\n['ToolError', 'command', 'echo_text']\n");
+  });
+
+  it('shows what it prints while it runs', async () => {
+    const seen: string[] = [];
+    const script = 'print("first"); command("sleep 0.3"); print("second")';
+    await code.output('python', script, { progress: (text) => seen.push(text) });
+    expect(seen.join('')).toBe('first\nsecond\n');
+  });
+
+  it('reads nothing from its standard input, and prints to both streams in order', async () => {
+    const script = 'import sys\nprint(repr(sys.stdin.read()))\nprint("err", file=sys.stderr)\nprint("out")';
+    expect(await code.output('python', script)).toBe("''\nerr\nout\n");
+  });
+
+  it('may be longer than arguments can be', async () => {
+    const script = `text = """${'x'.repeat(400_000)}"""\nprint(len(text))`;
+    expect(await code.output('python', script)).toBe('400000\n');
+  });
+
+  it('must not contain a NUL character', async () => {
+    expect(await code.call('bash', 'echo \0')).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringContaining('NUL') });
+  });
+
+  it('cannot ask for more time than there is', async () => {
+    const result = await code.call('bash', 'true', { timeout: 61 });
+    expect(result).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringContaining('at most 60 seconds') });
+  });
+
+  it('is shown to a model with what went wrong', async () => {
+    expect(await code.call('bash', 'printf half; exit 3')).toMatchObject({ ok: true, text: 'half\n[It exited with code 3.]' });
+    expect(await code.call('bash', 'true')).toMatchObject({ ok: true, text: '[no output]' });
+  });
+
+  it('keeps the beginning and the end of a long output, and all of it in a file', async () => {
+    const script = 'for n in range(20000): print("line", n)';
+    const result = await code.run('python', script, { mostBytes: 2000 });
+    expect(result).toMatchObject({ status: 'success', truncated: true });
+    expect(result.output.length).toBeLessThan(3000);
+    expect(result.output).toMatch(/^line 0\n[\s\S]*line 19999\n$/);
+    expect(await code.bench.output(`wc -l <'${result.output_file}'`)).toMatch(/^\s*20000\n$/);
+  });
+}
