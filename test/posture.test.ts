@@ -22,10 +22,10 @@ await describeBackend('bubblewrap', () => {
 
   it('what a start says names backend, network, limits, scope and lifetime, and nothing that is secret', async () => {
     const text = await linesOf({
-      GATEWAY_TERMINAL_BACKEND: 'bubblewrap',
-      GATEWAY_SANDBOX_SCOPE: 'user',
-      GATEWAY_SANDBOX_LIFETIME: '120',
-      GATEWAY_MAX_SANDBOXES: '7',
+      HERMETIC_GATEWAY_TERMINAL_BACKEND: 'bubblewrap',
+      HERMETIC_GATEWAY_SANDBOX_SCOPE: 'user',
+      HERMETIC_GATEWAY_SANDBOX_LIFETIME: '120',
+      HERMETIC_GATEWAY_MAX_SANDBOXES: '7',
       TERMINAL_WARM_SPARES: '2',
       TERMINAL_NETWORK: 'none',
       TERMINAL_CONTAINER_MEMORY: '512',

@@ -153,7 +153,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     });
 
     it('a program killed at any moment leaves no spare, and what a session was given stays its own', { timeout: 240_000 }, async () => {
-      const { home, start, environment, directories } = installation('killed', { GATEWAY_SANDBOX_LIFETIME: '3' });
+      const { home, start, environment, directories } = installation('killed', { HERMETIC_GATEWAY_SANDBOX_LIFETIME: '3' });
       const app = start();
       // Proves the spec once, so that the victims come further.
       await app.sandboxes.run('precious', 'echo precious > /workspace/file');
@@ -179,6 +179,8 @@ for (const kind of ['bubblewrap', 'docker']) {
         const [entry] = await ledger.list({ session: ['named', session] });
         expect(readFileSync(join(entry?.directory ?? expect.fail(session), 'workspace', 'log'), 'utf8')).toBe('mine\n');
       }
+      const isOver = async () => (await app.candidates(kind)[0]?.list())?.every(({ state }) => state === 'stopped');
+      await until('every sandbox of the victims has ended', isOver, { withinMs: 30_000 });
       await until('no process is left', () => processesWith(home).length === 0, { withinMs: 30_000 });
       const later = start();
       expect((await later.sandboxes.run('precious', 'cat /workspace/file')).stdout).toBe('precious\n');
