@@ -14,6 +14,7 @@ import { findEngine } from '../src/sandboxes/docker/discover.ts';
 import { backendDrivers } from '../src/sandboxes/index.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { median, quantile, row } from './figures.ts';
+import { firstOpenings } from './spares.ts';
 
 const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 const rounds = 40;
@@ -173,6 +174,16 @@ try {
   console.log(row('raw create and start of the same container', `${median(raw).toFixed(0)} ms`, '1.00'));
   for (const [kind, times] of ours)
     console.log(row(`hermetic ${kind}, to a warm shell`, `${median(times).toFixed(0)} ms`, (median(times) / median(raw)).toFixed(2)));
+
+  console.log(
+    `\n${row('a new session', 'opened, median', 'p95', 'by claiming a spare, median', 'p95')}\n${row('---', '---', '---', '---', '---')}`,
+  );
+  for (const kind of backends.keys()) {
+    if (kind === 'local') continue;
+    const { openedMs, claimedMs } = await firstOpenings(kind, image);
+    const ms = (values: number[]) => [median(values), quantile(values, 0.95)].map((value) => `${value.toFixed(1)} ms`);
+    console.log(row(`hermetic ${kind}`, ...ms(openedMs), ...ms(claimedMs)));
+  }
 
   console.log(`\n${row('idle sandbox', 'memory of its processes (PSS)')}\n${row('---', '---')}`);
   for (const [kind, sandbox] of open) {

@@ -97,7 +97,9 @@ export class SessionSandboxes {
   /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */
   async run(session: SessionName, command: string, options: RunRequest = {}): Promise<RunResult> {
     const { timeoutMs = this.#app.loaded.config.terminal.timeout * 1000, signal, mostBytes = defaultMostBytes, ...request } = options;
-    const handle = await this.of(session).exec({ ...request, command });
+    const sandbox = this.of(session);
+    await sandbox.open(signal);
+    const handle = await sandbox.exec({ ...request, command });
     const kept = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
     const room = { stdout: mostBytes, stderr: mostBytes };
     let isCut = false;
