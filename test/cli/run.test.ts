@@ -135,8 +135,11 @@ await describeBackend('bubblewrap', () => {
 
   it('sandboxes are listed, shown and destroyed', async () => {
     await hermetic.run(['run', '--session', 'gone', '--', 'head -c 100000 /dev/urandom > data']);
-    const list = JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout) as { session: string; directory: string }[];
-    const { directory } = list.find(({ session }) => session === 'gone') ?? { directory: '' };
+    const list = JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout) as Record<string, unknown>[];
+    const listed = list.find(({ session }) => session === 'gone');
+    expect(listed).toMatchObject({ isSpare: false, idleSeconds: expect.any(Number), leaseUntil: null, proof: { held: true } });
+    expect(listed?.diskBytes).toBeGreaterThan(100_000);
+    const directory = String(listed?.directory);
     expect(existsSync(directory)).toBe(true);
     const shown = JSON.parse((await hermetic.run(['sandbox', 'show', 'gone', '--json'])).stdout) as Record<string, unknown>;
     expect(shown).toMatchObject({ session: 'gone', backend: 'bubblewrap', state: 'stopped' });

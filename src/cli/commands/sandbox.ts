@@ -31,7 +31,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--json', 'print an array')
     .action(async ({ backend, json }: Options) => {
       const found = await findAll(appOf(io), backend);
-      if (json) io.stdout.write(`${JSON.stringify(found.map(plain), undefined, 2)}\n`);
+      if (json) io.stdout.write(`${JSON.stringify(await Promise.all(found.map(withDisk)), undefined, 2)}\n`);
       else if (found.length === 0) io.stdout.write('There are no sandboxes.\n');
       else io.stdout.write(table([['SESSION', 'BACKEND', 'STATE', 'CREATED', 'LAST USED', 'PROOF', 'NAME'], ...found.map(row)]));
     });
@@ -43,7 +43,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--json', 'print an object')
     .action(async (session: string, { backend, json }: Options) => {
       const found = await findOne(appOf(io), session, backend);
-      const facts = { ...plain(found), diskBytes: await directoryBytes(found.directory) };
+      const facts = await withDisk(found);
       if (json) io.stdout.write(`${JSON.stringify(facts, undefined, 2)}\n`);
       else io.stdout.write(table(Object.entries(facts).map(([key, value]) => [key, printable(worded(value))])));
     });
@@ -137,10 +137,16 @@ async function findOne(app: App, session: string, only: string | undefined): Pro
   );
 }
 
+async function withDisk(found: Found) {
+  return { ...plain(found), diskBytes: await directoryBytes(found.directory) };
+}
+
 function plain({ session, backend, state, image, createdAt, name, directory, entry, proof }: Found) {
   const lastUsedAt = entry?.lastUsedAt ?? createdAt;
   return {
     session,
+    /** Belongs to nobody yet. */
+    isSpare: entry?.session.length === 0,
     backend,
     state,
     image: image ?? null,
@@ -155,10 +161,18 @@ function plain({ session, backend, state, image, createdAt, name, directory, ent
 }
 
 function row(found: Found): string[] {
-  const { createdAt, lastUsedAt, proof } = plain(found);
+  const { createdAt, lastUsedAt, proof, isSpare } = plain(found);
   const minute = (time: string): string => time.slice(0, 16).replace('T', ' ');
   const proven = proof ? (proof.held ? 'held' : 'BROKEN') : '-';
-  return [printable(found.session), found.backend, found.state, minute(createdAt), minute(lastUsedAt), proven, found.name];
+  return [
+    isSpare ? '(spare)' : printable(found.session),
+    found.backend,
+    found.state,
+    minute(createdAt),
+    minute(lastUsedAt),
+    proven,
+    found.name,
+  ];
 }
 
 function worded(value: unknown): string {
