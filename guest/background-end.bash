@@ -10,11 +10,16 @@ if [[ $2 != KILL ]]; then
   members "$mark"
   for pid in "${found[@]}"; do signal "$2" "$pid"; done
   for ((wait = 0; wait < $3; wait++)); do
-    members "$mark"
-    ((${#found[@]})) || break
+    # Looking for all that is left takes a while on a busy machine, and is in vain before the first of them has ended.
+    if [[ -e $1/exit ]]; then
+      members "$mark"
+      ((${#found[@]})) || break
+    fi
     read -rt 0.1 _ <&"$nothing"
   done
 fi
+# Whoever follows learns of the end at once, and must not wonder about it.
+: >"$1/killed"
 kill_all "$mark"
 members "$mark"
 [[ -e $1/exit ]] || printf 'SIGKILL\n' >"$1/exit"

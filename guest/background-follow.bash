@@ -6,6 +6,7 @@ tail -c "+$(($2 + 1))" -f -- "$1/log" 2>/dev/null {done}<&- &
 read -r _ <&"$done"
 size=$(stat -Lc %s -- "$1/log")
 how=lost
+[[ ! -e $1/killed ]] || how=SIGKILL
 [[ ! -e $1/exit ]] || read -r how <"$1/exit"
 printf 'end %s %s\n' "${size:-0}" "$how" >&2
 wait

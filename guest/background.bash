@@ -12,18 +12,13 @@
 
 builtin ulimit -S -x >"$1/mark"
 (
-  builtin exec {__hermetic_done}<>"$1/done" >/dev/null 2>&1 </dev/null
   # Without job control what runs in the background would ignore SIGINT for good.
   builtin set -m
-  (
-    builtin exec {__hermetic_done}>&- {__hermetic_in}<>"$1/in" {__hermetic_close}<>"$1/close"
-    builtin read -r _ <&"$__hermetic_close"
-  ) &
+  ( builtin read -r _ <&3 ) 3<>"$1/close" 4<>"$1/in" &
   __hermetic_keeper=$!
   (
-    builtin exec {__hermetic_done}>&- <"$1/in" >>"$1/log" 2>&1
-    builtin unset __hermetic_done __hermetic_keeper
     builtin set +m
+    builtin unset __hermetic_keeper
     if [[ -z $3 ]]; then
       builtin eval -- "builtin set --; $2"
     else
@@ -39,12 +34,11 @@ builtin ulimit -S -x >"$1/mark"
       builtin printf -v __hermetic_name 'exec bash --noprofile --norc %q/main' "$1"
       builtin exec script -qefc "$__hermetic_name" /dev/null
     fi
-  ) &
+  ) 3>&- <"$1/in" >>"$1/log" 2>&1 &
   { builtin set +eux; } 2>/dev/null
   builtin trap '' HUP INT TERM
   builtin wait $!
   builtin printf '%s\n' "$?" >|"$1/exit"
   builtin kill "$__hermetic_keeper"
-) &
-builtin disown -a 2>/dev/null
+) 3<>"$1/done" </dev/null >/dev/null 2>&1 &
 builtin true

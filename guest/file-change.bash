@@ -8,7 +8,9 @@
 anchor "$1"
 small=$2
 [[ $path != */ ]] || { printf 'directory\n' && exit; }
-require_file "$4"
+[[ $4 == may-be-missing ]] || require_there
+require_no_special
+require_no_directory
 
 state() { stat -Lc '%i %s %.Y' -- "$path"; }
 
@@ -37,6 +39,8 @@ show() {
     else
       printf 'large %s\n' "$size"
       head -c "$size" <"$path"
+      # Or the host would wait for the rest of it.
+      require_unchanged
     fi
   fi
 }

@@ -31,20 +31,27 @@ print_names() {
   done
 }
 
-# Ends the script unless `$path` is a regular file. `$1` says whether it may be missing.
-require_file() {
+require_there() {
   local directory=$path
-  if [[ -d $path ]]; then
-    printf 'directory\n'
-    print_names "$path"
-    exit
-  elif [[ -e $path && ! -f $path ]]; then
-    if [[ -p $path ]]; then printf 'special a named pipe\n'; elif [[ -S $path ]]; then printf 'special a socket\n'; else printf 'special a device\n'; fi
-    exit
-  elif [[ ! -e $path && $1 != may-be-missing ]]; then
-    until directory=${directory%/*} && [[ -d ${directory:-/} ]]; do [[ $directory ]] || break; done
-    printf 'missing %d\n%s' "${#directory}" "$directory"
-    print_names "$directory"
-    exit
-  fi
+  [[ ! -e $path ]] || return 0
+  until directory=${directory%/*} && [[ -d ${directory:-/} ]]; do [[ $directory ]] || break; done
+  printf 'missing %d\n%s' "${#directory}" "$directory"
+  print_names "$directory"
+  exit
+}
+
+require_no_special() {
+  local kind='a device'
+  [[ -e $path && ! -f $path && ! -d $path ]] || return 0
+  [[ ! -p $path ]] || kind='a named pipe'
+  [[ ! -S $path ]] || kind='a socket'
+  printf 'special %s\n' "$kind"
+  exit
+}
+
+require_no_directory() {
+  [[ -d $path ]] || return 0
+  printf 'directory\n'
+  print_names "$path"
+  exit
 }

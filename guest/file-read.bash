@@ -1,9 +1,12 @@
-# Prints a file. Arguments: path, bytes of a small file, first line, number of lines, bytes of a page.
-# Answers: `text`, then everything. `binary SIZE`, then the beginning. `large SIZE`, then as many bytes as a small file has, then the
-# number of lines on a line, then the page. `missing`, `directory` and `special` as in file-plain.bash.
+# Prints a file. Arguments: path, bytes of a small file, first line, bytes of it to skip, number of lines, bytes of a page.
+# Answers: `text`, then everything. `binary SIZE`, then the beginning. `large SIZE`, then as many bytes as a small file has, then a
+# line with the number of lines and, if some of it is to be skipped, the length of the first one, then the page. `missing`,
+# `directory` and `special` as in file-plain.bash.
 
 anchor "$1"
-require_file
+require_there
+require_no_special
+require_no_directory
 exec 3<"$path" || exit 1
 # Bash reads so much faster than it starts a program. NUL ends it, and no text has one.
 if ! IFS= read -rd '' -n "$2" text <&3; then
@@ -19,6 +22,8 @@ fi
 printf 'large %s\n%s' "$size" "$text"
 lines=$(wc -l <"$path") || exit 1
 [[ -z $(tail -c 1 <"$path" 2>/dev/null) ]] || lines=$((lines + 1))
-printf '%s\n' "$((lines))"
-tail -n "+$3" <"$path" | head -n "$4" | head -c "$5"
+length=0
+(($4 == 0)) || length=$(tail -n "+$3" <"$path" | head -n 1 | wc -c)
+printf '%d %d\n' "$lines" "$length"
+tail -n "+$3" <"$path" | head -n "$5" | tail -c "+$(($4 + 1))" | head -c "$6"
 exit 0

@@ -52,7 +52,7 @@ export class BackgroundProcess {
 
   /** Listens to it. Does nothing while somebody listens already, or when it has ended. */
   follow(): Promise<void> {
-    if (this.state.kind !== 'running') return Promise.resolve();
+    if (this.state.kind !== 'running' || this.#follower) return Promise.resolve();
     this.#following ??= this.#listen().finally(() => {
       this.#following = undefined;
     });
