@@ -1,7 +1,8 @@
 # The side of execute_code that runs in bash: tools are functions. Stands before the script, in the same shell.
 #
-# A frame, in both directions: a line of lengths in bytes, then so many bytes each. From the host first the script and the functions,
-# then answers: id, `ok` or how it failed, text. To the host: `call`, id, tool, and names and values of the arguments.
+# A frame, in both directions: a line of lengths in bytes, then so many bytes each. From the host first the script, the functions and
+# how many bytes of arguments a call may have; then answers: id, `ok` or how it failed, text. To the host: `call`, id, tool, and names
+# and values of the arguments.
 
 # What whoever reads from here gets may call: a byte that is there once. Several processes of a script share the way to the host.
 exec 237<> <(:)
@@ -23,6 +24,12 @@ __hermetic_send() {
   builtin local LC_ALL=C field header=
   for field; do header+=" ${#field}"; done
   builtin printf %s "${header# }"$'\n' "$@" >&239
+}
+
+__hermetic_fits() {
+  builtin local LC_ALL=C IFS= all
+  all=$*
+  ((${#all} <= __hermetic_most))
 }
 
 # tool, its parameters, the one that standard input stands for, and the arguments of the call: values in the order of the parameters,
@@ -79,6 +86,10 @@ __hermetic_call() {
   id=$BASHPID$RANDOM
   builtin set --
   for name in "${!given[@]}"; do builtin set -- "$@" "$name" "${given[$name]}"; done
+  if ! __hermetic_fits "$@"; then
+    builtin printf '%s: too much at once; %d bytes are the most\n' "$tool" "$__hermetic_most" >&2
+    builtin return 2
+  fi
   builtin read -ru 237 -N 1 _
   __hermetic_send call "$id" "$tool" "$@"
   # An answer that somebody did not live to read stands before ours.
@@ -94,6 +105,6 @@ __hermetic_call() {
 }
 
 __hermetic_receive || builtin exit 1
-__hermetic_code=${__hermetic_frame[0]}
+__hermetic_code=${__hermetic_frame[0]} __hermetic_most=${__hermetic_frame[2]}
 builtin eval "${__hermetic_frame[1]}"
 builtin unset -v __hermetic_frame

@@ -27,6 +27,7 @@ let unread = Buffer.alloc(0);
 let source = '';
 let settled = false;
 let last = 0;
+let mostBytes = 0;
 const pending = new Map();
 
 input.on('data', (piece) => {
@@ -70,8 +71,12 @@ function settle([id, outcome, text]) {
 }
 
 function callTool(name, given, place) {
+  const argument = JSON.stringify(given);
+  if (Buffer.byteLength(argument) > mostBytes) {
+    throw new ToolError(`the arguments of ${name} are too long; ${mostBytes} bytes are the most`, 'bad-input');
+  }
   const id = String(++last);
-  const fields = ['call', id, name, JSON.stringify(given)].map((field) => Buffer.from(field));
+  const fields = ['call', id, name, argument].map((field) => Buffer.from(field));
   const promise = new Promise((resolve, reject) => pending.set(id, { resolve, reject, place }));
   input.ref();
   output.write(Buffer.concat([Buffer.from(`${fields.map(({ length }) => length).join(' ')}\n`), ...fields]));
@@ -137,8 +142,9 @@ function moduleOf(specifier, names) {
   );
 }
 
-async function begin([code, tools]) {
+async function begin([code, tools, most]) {
   source = code || '\n';
+  mostBytes = Number(most);
   input.unref();
   const library = { ToolError };
   for (const [name, parameters] of JSON.parse(tools)) library[name] = functionFor(name, parameters);

@@ -126,6 +126,8 @@ def call_tool(name, given):
     if os.getpid() != own_process:
         raise ToolError("tools can be called by the script's own process and its threads, not by a process it forked")
     arguments = encoded(given)
+    if len(arguments.encode("utf-8", "surrogatepass")) > most_bytes:
+        raise ToolError("the arguments of %s are too long; %d bytes are the most" % (name, most_bytes), "bad-input")
     with arrival:
         state["last"] += 1
         call = str(state["last"])
@@ -187,7 +189,8 @@ def show_of_thread(args):
 sys.excepthook = show
 threading.excepthook = show_of_thread
 
-code, tools = receive()
+code, tools, most_bytes = receive()
+most_bytes = int(most_bytes)
 library = types.ModuleType("hermetic_tools", "The tools of this session.")
 library.ToolError = ToolError
 for name, parameters in decoded(tools):

@@ -24,6 +24,8 @@ interface Call {
 }
 
 const mostFrameBytes = 8 * 1024 * 1024;
+/** So that they fit into a frame. What is more the script's side refuses by itself. */
+const mostArgumentBytes = mostFrameBytes - 64 * 1024;
 /** Of calls that are not answered yet, and again of answers that are not read yet. */
 const mostWaitingBytes = 4 * mostFrameBytes;
 /** What a message costs however short it is. */
@@ -56,7 +58,7 @@ export class CodeBridge {
 
   /** What the script's side needs before the first call. */
   begin(code: string, declarations: string): void {
-    this.#send([code, declarations]);
+    this.#send([code, declarations, String(mostArgumentBytes)]);
   }
 
   /** Never throws, and never waits: a script that waits for us must not have to wait for itself. */

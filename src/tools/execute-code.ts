@@ -131,6 +131,7 @@ async function runScript(
     write: (data) => handle.write(data),
     fail: () => violated.abort(),
   });
+  let isDead = false;
   try {
     bridge.begin(code, declarationsFor(language, functions.values()));
     const end = await run(handle, {
@@ -138,9 +139,8 @@ async function runScript(
       signal: AbortSignal.any([context.signal, violated.signal]),
       onOutput: async (chunk) => (chunk.stream === 'stdout' ? bridge.receive(chunk.data) : await capture.push(chunk)),
     });
+    isDead = end.kind === 'timeout' || end.kind === 'interrupted';
     if (bridge.missing !== undefined) throw noInterpreter(language, bridge.missing);
-    // Before the end of the output is looked for, so that whatever the script left behind cannot make us wait.
-    await handle.kill('KILL');
     const { text, truncated, file } = await capture.end();
     return {
       ...outcomeOf(end, bridge.violation),
@@ -151,8 +151,8 @@ async function runScript(
       ...(file !== undefined && { output_file: file }),
     };
   } finally {
-    // Whatever the script started is dead when it returns: its processes, and what tools run for it.
-    await Promise.all([handle.kill('KILL'), bridge.end()]);
+    // Whatever the script started is dead when this returns: its processes, and what tools run for it.
+    await Promise.all([isDead ? undefined : handle.kill('KILL'), bridge.end()]);
   }
 }
 

@@ -29,7 +29,8 @@ echo_text a --times many; echo $?
 echo_text --nothing; echo $?
 echo_text 1 2 3 4 5; echo $?
 echo_text --text; echo $?
-printf 'a\\0b' | echo_text; echo $?`;
+printf 'a\\0b' | echo_text; echo $?
+printf -v long '%09000000d' 1; echo_text "$long"; echo $?`;
     const lines = (await output(script)).trimEnd().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(/^echo_text: The input of echo_text is not valid\. times: /),
@@ -41,6 +42,8 @@ printf 'a\\0b' | echo_text; echo $?`;
       'echo_text: --text needs a value',
       '2',
       'echo_text: standard input has a NUL byte',
+      '2',
+      expect.stringMatching(/^echo_text: too much at once; \d+ bytes are the most$/),
       '2',
     ]);
   });
