@@ -53,8 +53,44 @@ export interface Policy {
 /** May it run? A refusal is worded for whoever asked, who is often a model. */
 export type Permission = { allowed: true } | { allowed: false; reason: string };
 
+/** What a person is asked before something is done: exactly this, and nothing else. */
+export interface Question {
+  /** Unguessable. An answer settles the question with this id and no other. */
+  id: string;
+  /** As people call it. */
+  session: string;
+  /** The sandbox it would run in, and the backend that made it. */
+  sandbox: string;
+  backend: string;
+  actions: readonly Action[];
+  findings: readonly Finding[];
+  askedAt: Date;
+  /** No answer until then is a no. */
+  expiresAt: Date;
+}
+
+/**
+ * `once`: this one time. `session`: these findings, until the session ends. `always`: these findings, remembered. Security: a yes to a
+ * script is a yes to that script alone.
+ */
+export type Answer = { kind: 'once' | 'session' | 'always'; by: string } | { kind: 'deny'; by: string; remark?: string | undefined };
+
+/** A way to reach somebody who may answer. */
+export interface Approver {
+  /** Waits for a person. undefined when nobody answered in time or the signal came first. When it rejects, the answer is no. */
+  ask(question: Question, signal: AbortSignal): Promise<Answer | undefined>;
+}
+
+/** On whose behalf a call is made; carried with the call, never kept beside it. */
+export interface CallOrigin {
+  source: Source;
+  role: Circumstances['role'];
+  /** undefined: there is nobody to ask. */
+  approver: Approver | undefined;
+}
+
 /**
  * Answers for every action of one session. Resolves when it is known whether they may run, which may take as long as a person does.
  * Security: when it rejects, nothing may run.
  */
-export type Guard = (actions: readonly Action[], signal: AbortSignal) => Promise<Permission>;
+export type Guard = (actions: readonly Action[], origin: CallOrigin, signal: AbortSignal) => Promise<Permission>;

@@ -1,4 +1,4 @@
-import type { Guard } from '../core/approval.ts';
+import type { CallOrigin, Guard } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
@@ -17,9 +17,13 @@ export interface ToolboxOptions {
 }
 
 export interface CallOptions {
+  /** Without one there is nobody to ask, so what needs a person is not run. */
+  origin?: CallOrigin | undefined;
   signal?: AbortSignal | undefined;
   progress?: ((text: string) => void) | undefined;
 }
+
+const nobody: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
 /** Some tools put a frame around what they print; nothing they return is longer than this many times the limit. */
 const leeway = 2;
@@ -38,20 +42,45 @@ export class Toolbox {
   }
 
   /** Never rejects. */
-  async call(name: string, input: unknown, { signal = new AbortController().signal, progress }: CallOptions = {}): Promise<ToolResult> {
+  async call(name: string, input: unknown, options: CallOptions = {}): Promise<ToolResult> {
+    const { redact } = this.#options;
+    const live = new LiveText(redact, options.progress ?? (() => undefined));
+    const result = await this.#attempt(name, input, { ...options, progress: (text) => live.push(text) });
+    live.end();
+    const text = this.#cut(redact(result.text));
+    return result.ok ? { ok: true, text, data: redactAll(result.data, redact) as Output } : { ...result, text };
+  }
+
+  async #attempt(name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
+    const { signal = new AbortController().signal, origin = nobody } = options;
     const tool = this.tools.get(name);
-    if (!tool) return this.#failed('unknown-tool', this.#unknown(name));
+    if (!tool) return failed('unknown-tool', this.#unknown(name));
     let prepared: Prepared<{ data: Output; text: string }>;
     try {
       prepared = tool.prepare(input, this.#options.sandbox);
     } catch (error) {
-      return this.#failed('bad-input', messageOf(error));
+      return failed('bad-input', messageOf(error));
     }
-    if (signal.aborted) return this.#failed('interrupted', 'Interrupted before it began. Nothing was run.');
-    const refusal = await this.#refusal(prepared, signal);
-    if (refusal !== undefined) return this.#failed('denied', refusal);
-    if (signal.aborted) return this.#failed('interrupted', 'Interrupted before it began. Nothing was run.');
-    return await this.#run(prepared, signal, progress);
+    const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
+    if (refusal !== undefined) return failed('denied', refusal);
+    if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
+    try {
+      return { ok: true, ...(await prepared.run(this.#contextFor({ ...options, signal }))) };
+    } catch (error) {
+      return failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
+    }
+  }
+
+  #contextFor(options: CallOptions & { signal: AbortSignal }): ToolContext {
+    const { sandbox, mostBytes } = this.#options;
+    return {
+      sandbox,
+      signal: options.signal,
+      mostBytes,
+      progress: (text) => options.progress?.(text),
+      // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it.
+      call: (name, input) => this.#attempt(name, input, options),
+    };
   }
 
   #unknown(name: string): string {
@@ -61,33 +90,13 @@ export class Toolbox {
   }
 
   /** Security: whatever goes wrong while judging or asking means no. */
-  async #refusal({ actions }: Prepared<unknown>, signal: AbortSignal): Promise<string | undefined> {
+  async #refusal({ actions }: Prepared<unknown>, origin: CallOrigin, signal: AbortSignal): Promise<string | undefined> {
     if (actions.length === 0) return undefined;
     try {
-      const permission = await this.#options.guard(actions, signal);
+      const permission = await this.#options.guard(actions, origin, signal);
       return permission.allowed === true ? undefined : permission.reason;
     } catch (error) {
       return `It was not run, because nobody could decide whether it may: ${messageOf(error)}`;
-    }
-  }
-
-  async #run(prepared: Prepared<{ data: Output; text: string }>, signal: AbortSignal, progress: CallOptions['progress']) {
-    const { sandbox, mostBytes, redact } = this.#options;
-    const live = new LiveText(redact, progress ?? (() => undefined));
-    const context: ToolContext = {
-      sandbox,
-      signal,
-      mostBytes,
-      progress: (text) => live.push(text),
-      call: (name, input) => this.call(name, input, { signal, progress }),
-    };
-    try {
-      const { data, text } = await prepared.run(context);
-      live.end();
-      return { ok: true, text: this.#cut(redact(text)), data: redactAll(data, redact) as Output } as const;
-    } catch (error) {
-      live.end();
-      return this.#failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }
   }
 
@@ -96,10 +105,10 @@ export class Toolbox {
     if (text.length <= most) return text;
     return `${text.slice(0, most / 2)}\n[${text.length - most} characters left out]\n${text.slice(-most / 2)}`;
   }
+}
 
-  #failed(failure: ToolFailure, message: string): ToolResult {
-    return { ok: false, failure, text: this.#cut(this.#options.redact(message)) };
-  }
+function failed(failure: ToolFailure, text: string): ToolResult {
+  return { ok: false, failure, text };
 }
 
 function messageOf(error: unknown): string {
