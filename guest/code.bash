@@ -96,8 +96,8 @@ __hermetic_call() {
   while __hermetic_receive && [[ ${__hermetic_frame[0]} != "$id" ]]; do :; done
   builtin printf x >&237
   if [[ ${__hermetic_frame[0]-} == "$id" && ${__hermetic_frame[1]} == ok ]]; then
-    builtin printf '%s' "${__hermetic_frame[2]}"
-    [[ -z ${__hermetic_frame[2]} || ${__hermetic_frame[2]} == *$'\n' ]] || builtin printf '\n'
+    value=${__hermetic_frame[2]%$'\n'}
+    [[ -z $value ]] || builtin printf '%s\n' "$value"
   else
     builtin printf '%s: %s\n' "$tool" "${__hermetic_frame[2]-nobody answers any more}" >&2
     builtin return 1

@@ -61,6 +61,7 @@ long=$(echo_text x --times 500000); echo \${#long}`;
 set -euo pipefail
 for n in 1 2 3 4 5 6; do { got=$(command "sleep 0.0$n; echo $n"); [[ $got == "$n" ]] && echo right; } & done
 wait
+set +o pipefail
 echo_text "a
 b" | { read -r first; echo "$first"; }
 echo_text after`;

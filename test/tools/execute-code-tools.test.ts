@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { editFile } from '../../src/tools/edit-file.ts';
+import { executeCode } from '../../src/tools/execute-code.ts';
+import { ProcessTable } from '../../src/tools/process-table.ts';
+import { readFile } from '../../src/tools/read-file.ts';
+import { searchFiles } from '../../src/tools/search-files.ts';
+import { terminal } from '../../src/tools/terminal.ts';
+import { writeFile } from '../../src/tools/write-file.ts';
+import { describeBackend, type TestEngine } from '../engines.ts';
+import { secret, useToolBench } from './tool-bench.ts';
+
+for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind, toolTests);
+
+function toolTests(engine: TestEngine): void {
+  const bench = useToolBench(engine, (sandbox) => {
+    const tools = [
+      terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 60, processes: new ProcessTable(sandbox) }),
+      readFile,
+      writeFile,
+      editFile,
+      searchFiles,
+    ];
+    return [...tools, executeCode({ timeoutSeconds: 60, maxToolCalls: 50, mode: 'project', tools })];
+  });
+  const output = async (language: string, code: string): Promise<string> => {
+    const { status, output } = await bench.data<{ status: string; output: string }>('execute_code', { language, code });
+    expect({ status, output }).toMatchObject({ status: 'success' });
+    return output;
+  };
+
+  it('lets a script in Python use the tools there are', async () => {
+    const script = `
+from hermetic_tools import write_file, read_file, edit_file, search_files, terminal
+print(write_file("notes/a.txt", "one\\ntwo\\n")["created"])
+edit_file("notes/a.txt", [{"old_text": "two", "new_text": "three ü"}])
+print(read_file("notes/a.txt")["content"], end="")
+print("a.txt" in str(search_files("three")))
+print(terminal("cd notes; cat a.txt | wc -l", timeout=5)["output"].strip())
+print(terminal("pwd; exit 3")["exit_code"], terminal("pwd")["output"].endswith("/notes\\n"))
+try:
+    read_file("missing.txt")
+except ToolError as error:
+    print("ToolError" in repr(error))`;
+    expect(await output('python', script)).toBe('True\none\nthree ü\nTrue\n2\n3 True\nTrue\n');
+    expect(bench.sandbox.cwd).toMatch(/\/notes$/);
+    expect(bench.asked.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['script', 'write', 'read', 'command']));
+  });
+
+  it('lets a script in bash use the tools there are', async () => {
+    const script = `
+printf 'one\\ntwo\\n' | write_file b.txt
+edit_file b.txt '[{"old_text": "two", "new_text": "three"}]' >/dev/null
+read_file b.txt --offset 2
+terminal 'echo $((6 * 7))'
+read_file missing.txt 2>/dev/null || echo failed`;
+    expect(await output('bash', script)).toMatch(/b\.txt[\s\S]*three[\s\S]*42\nfailed\n$/);
+  });
+
+  it('shows a script no secret that a tool has read, and shows none that a script prints', async () => {
+    await bench.data('terminal', { command: `printf %s '${secret}' >secret.txt` });
+    const script = 'content = read_file("secret.txt")["content"]\nprint(content, open("secret.txt").read())';
+    const result = await bench.call('execute_code', { language: 'python', code: script });
+    expect(result.ok).toBe(true);
+    expect(JSON.stringify(result)).not.toContain(secret);
+  });
+}
