@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer, Approver, Question } from '../core/approval.ts';
+import type { ToolResult } from '../core/tool.ts';
+
+/** A call that has been made, and where it stands. */
+export type Standing = { kind: 'done'; result: ToolResult } | { kind: 'asks'; id: string; question: Question };
+
+/** What one round of a call has from whoever made it. */
+export interface Round {
+  signal: AbortSignal;
+  progress(text: string): void;
+}
+
+interface PendingCall {
+  standing(): Promise<Standing>;
+  answer(answer: Answer | undefined): void;
+  join(round: Round): void;
+}
+
+export type StartCall = (approver: Approver, round: Round) => Promise<ToolResult>;
+
+/**
+ * Calls that wait for a person. The protocol asks by ending a request with a question; the next request brings the answer. The call itself
+ * goes on in between, so what was asked about is what will run.
+ */
+export class PendingCalls {
+  readonly #calls = new Map<string, PendingCall>();
+
+  /** Resolves when the call is done or asks something. */
+  begin(start: StartCall, round: Round): Promise<Standing> {
+    const call = new RunningCall(start, round);
+    return this.#settle(call, randomUUID());
+  }
+
+  /** Security: an id is known only to whom the question was put, and good for one answer. undefined when nothing waits under it. */
+  resume(id: string, answer: Answer | undefined, round: Round): Promise<Standing> | undefined {
+    const call = this.#calls.get(id);
+    if (!call) return undefined;
+    this.#calls.delete(id);
+    call.join(round);
+    call.answer(answer);
+    return this.#settle(call, randomUUID());
+  }
+
+  async #settle(call: PendingCall, id: string): Promise<Standing> {
+    const standing = await call.standing();
+    if (standing.kind === 'done') return standing;
+    this.#calls.set(id, call);
+    return { ...standing, id };
+  }
+}
+
+class RunningCall implements PendingCall {
+  readonly #result: Promise<ToolResult>;
+  readonly #controller = new AbortController();
+  readonly #questions: { question: Question; settle(answer: Answer | undefined): void }[] = [];
+  #round: Round;
+  #asked = Promise.withResolvers<void>();
+
+  constructor(start: StartCall, round: Round) {
+    this.#round = round;
+    this.join(round);
+    const approver: Approver = { ask: (question, signal) => this.#ask(question, signal) };
+    this.#result = start(approver, { signal: this.#controller.signal, progress: (text) => this.#round.progress(text) });
+  }
+
+  /** Ending the round ends the call. */
+  join(round: Round): void {
+    this.#round = round;
+    if (round.signal.aborted) this.#controller.abort();
+    else round.signal.addEventListener('abort', () => this.#round === round && this.#controller.abort(), { once: true });
+  }
+
+  #ask(question: Question, signal: AbortSignal): Promise<Answer | undefined> {
+    return new Promise((resolve) => {
+      const settle = (answer: Answer | undefined): void => resolve(answer);
+      signal.addEventListener('abort', () => settle(undefined), { once: true });
+      this.#questions.push({ question, settle });
+      this.#asked.resolve();
+    });
+  }
+
+  answer(answer: Answer | undefined): void {
+    this.#questions.shift()?.settle(answer);
+    if (this.#questions.length === 0) this.#asked = Promise.withResolvers();
+  }
+
+  async standing(): Promise<Standing> {
+    const done = this.#result.then((result): Standing => ({ kind: 'done', result }));
+    const asks = this.#asked.promise.then((): Standing | undefined => {
+      const question = this.#questions[0]?.question;
+      return question && { kind: 'asks', id: '', question };
+    });
+    return (await Promise.race([done, asks])) ?? (await done);
+  }
+}

@@ -1,0 +1,139 @@
+import { acceptedContent, CLIENT_CAPABILITIES_META_KEY, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { Action, Answer, Approver, Question } from '../core/approval.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
+import type { PendingCalls, Round, Standing } from './pending-calls.ts';
+
+/** What is served: the tools of one session. */
+export interface ServedTools {
+  tools: Iterable<Tool>;
+  call(
+    name: string,
+    input: unknown,
+    options: { signal: AbortSignal; progress(text: string): void; approver: Approver | undefined },
+  ): Promise<ToolResult>;
+}
+
+export interface McpOptions {
+  version: string;
+  /** Told to the model: what kind of place the tools work in. */
+  instructions: string;
+  served: ServedTools;
+  /** Outlives a server where every request has one of its own. */
+  pending: PendingCalls;
+}
+
+const answerSchema = z.object({
+  decision: z.enum(['once', 'session', 'deny']).describe('Whether it may run: this once, in this session, or not at all.'),
+  remark: z.string().optional().describe('What the agent should know.'),
+});
+
+/** The tools as a server of the Model Context Protocol. */
+export function mcpServer({ version, instructions, served, pending }: McpOptions): McpServer {
+  const server = new McpServer({ name: 'hermetic', title: 'Hermetic', version }, { capabilities: { tools: {} }, instructions });
+  for (const tool of served.tools) {
+    const { name, title, description, hints, input, output } = tool;
+    const annotations = {
+      title,
+      readOnlyHint: hints.readOnly,
+      destructiveHint: hints.destructive,
+      idempotentHint: hints.idempotent,
+      openWorldHint: hints.openWorld,
+    };
+    server.registerTool(
+      name,
+      { title, description, inputSchema: checkedLater(input), outputSchema: output, annotations },
+      (args, context) => answer(server, served, pending, tool, args, context),
+    );
+  }
+  return server;
+}
+
+/** The input is checked by the toolbox, whose words are for models; here it is only described. */
+function checkedLater(schema: Tool['input']) {
+  const { '~standard': standard } = schema;
+  return { '~standard': { ...standard, validate: (value: unknown) => ({ value }) } } as Tool['input'];
+}
+
+async function answer(server: McpServer, served: ServedTools, pending: PendingCalls, tool: Tool, args: unknown, context: ServerContext) {
+  const round = roundOf(context);
+  const standing = await standingOf(server, served, pending, tool, args, context, round);
+  if (standing === undefined) return failure('Nobody waits for this answer any more. Nothing was run.');
+  if (standing.kind === 'done') return resultOf(standing.result);
+  return inputRequired({
+    inputRequests: { approval: inputRequired.elicit({ message: wordsFor(standing.question), requestedSchema: answerSchema }) },
+    requestState: standing.id,
+  });
+}
+
+function standingOf(
+  server: McpServer,
+  served: ServedTools,
+  pending: PendingCalls,
+  tool: Tool,
+  args: unknown,
+  context: ServerContext,
+  round: Round,
+): Promise<Standing> | undefined {
+  const waiting = context.mcpReq.requestState<string>();
+  if (waiting !== undefined) return pending.resume(waiting, givenAnswer(context), round);
+  // Security: without a way to ask, what needs a person is refused.
+  const canAsk = clientCanAsk(server, context);
+  return pending.begin((approver, joined) => served.call(tool.name, args, { ...joined, approver: canAsk ? approver : undefined }), round);
+}
+
+function clientCanAsk(server: McpServer, { mcpReq }: ServerContext): boolean {
+  const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
+  const own = envelope[CLIENT_CAPABILITIES_META_KEY] as { elicitation?: unknown } | undefined;
+  return (own ?? server.server.getClientCapabilities())?.elicitation !== undefined;
+}
+
+/** Security: whatever is not a clear yes is a no. */
+function givenAnswer(context: ServerContext): Answer {
+  const by = 'the person at the client';
+  const given = acceptedContent(context.mcpReq.inputResponses, 'approval', answerSchema);
+  if (given?.decision === 'once' || given?.decision === 'session') return { kind: given.decision, by };
+  return { kind: 'deny', by, remark: given?.remark };
+}
+
+function roundOf({ mcpReq }: ServerContext): Round {
+  const progressToken = mcpReq._meta?.progressToken;
+  let progress = 0;
+  return {
+    signal: mcpReq.signal,
+    progress: (message) => {
+      if (progressToken === undefined) return;
+      progress += 1;
+      // Whoever has gone away need not be told.
+      mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
+    },
+  };
+}
+
+function resultOf(result: ToolResult) {
+  if (!result.ok) return failure(result.text);
+  return { content: [{ type: 'text' as const, text: result.text }], structuredContent: result.data as Record<string, unknown> };
+}
+
+function failure(text: string) {
+  return { content: [{ type: 'text' as const, text }], isError: true };
+}
+
+/** The whole of it: nobody approves what they cannot see. */
+function wordsFor({ actions, findings, backend, session }: Question): string {
+  const reasons = findings.map(({ title, why }) => `- ${title}: ${why}`);
+  return [`May this run on ${backend}, in session ${session}?`, ...reasons, '', ...actions.map(textOf)].join('\n');
+}
+
+function textOf(action: Action): string {
+  switch (action.kind) {
+    case 'command':
+      return `In ${action.cwd}:\n${action.command}`;
+    case 'script':
+      return `A ${action.language} script, in ${action.cwd}:\n${action.code}`;
+    case 'input':
+      return `As input of ${action.process}:\n${action.text}`;
+    default:
+      return `${action.kind} ${action.path} (from ${action.cwd})`;
+  }
+}

@@ -1,0 +1,24 @@
+import type { LoadedConfig } from './config/load.ts';
+import { credentialLike } from './lib/credential-like.ts';
+
+/**
+ * Every value that must never be shown: what sandboxes are given by name, what variables hold that look like a credential, and the tokens and
+ * keys of channels and models.
+ */
+export function knownSecrets({ config, environment }: LoadedConfig): string[] {
+  const { terminal, model, telegram, discord, slack, whatsapp, signal, web } = config;
+  const channels = [telegram, discord, slack, whatsapp, signal, web].flatMap((section) =>
+    Object.entries(section)
+      .filter(([key]) => key.endsWith('_env'))
+      .map(([, name]) => String(name)),
+  );
+  const named = new Set([...terminal.docker_forward_env, ...channels, ...(model.api_key_env ? [model.api_key_env] : [])]);
+  const isSecret = ([name, value]: [string, string]): boolean =>
+    named.has(name) || (credentialLike.test(name) && couldBeSecret(name, value));
+  return [...Object.entries(environment), ...Object.entries(terminal.docker_env)].filter(isSecret).map(([, value]) => value);
+}
+
+/** Of those that only look like it by their name: no author, no desktop and no socket. */
+function couldBeSecret(name: string, value: string): boolean {
+  return value.length >= 8 && !value.startsWith('/') && !/AUTHOR|_SESSION_|DESKTOP_SESSION|^XDG_|_SOCK$|KEYBOARD|KEYMAP/i.test(name);
+}

@@ -1,0 +1,27 @@
+import type { LoadedConfig } from './config/load.ts';
+import type { Guard } from './core/approval.ts';
+import type { Sandbox } from './core/sandbox.ts';
+import { redactor } from './lib/redact.ts';
+import { knownSecrets } from './secrets.ts';
+import { toolSet } from './tools/index.ts';
+import type { ProcessTable } from './tools/process-table.ts';
+import type { DeliverFile } from './tools/send-file.ts';
+import { Toolbox } from './tools/toolbox.ts';
+
+export interface SessionTools {
+  toolbox: Toolbox;
+  processes: ProcessTable;
+}
+
+/** The tools of a session, with the limits of the configuration. */
+export function sessionTools(loaded: LoadedConfig, sandbox: Sandbox, guard: Guard, deliver?: DeliverFile): SessionTools {
+  const { terminal, code_execution: code, tool_output: output, security } = loaded.config;
+  const { tools, processes } = toolSet({
+    sandbox,
+    terminal: { timeoutSeconds: terminal.timeout, mostTimeoutSeconds: terminal.max_foreground_timeout },
+    code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
+    deliver,
+  });
+  const redact = security.redact_secrets ? redactor(knownSecrets(loaded)) : (text: string): string => text;
+  return { toolbox: new Toolbox({ tools, sandbox, guard, redact, mostBytes: output.max_bytes }), processes };
+}

@@ -1,0 +1,27 @@
+import type { Sandbox } from '../core/sandbox.ts';
+import type { Tool } from '../core/tool.ts';
+import { editFile } from './edit-file.ts';
+import { type ExecuteCodeOptions, executeCode } from './execute-code.ts';
+import { process } from './process.ts';
+import { ProcessTable } from './process-table.ts';
+import { readFile } from './read-file.ts';
+import { searchFiles } from './search-files.ts';
+import { type DeliverFile, sendFile } from './send-file.ts';
+import { terminal } from './terminal.ts';
+import { writeFile } from './write-file.ts';
+
+export interface ToolSetOptions {
+  sandbox: Sandbox;
+  terminal: { timeoutSeconds: number; mostTimeoutSeconds: number };
+  code: Omit<ExecuteCodeOptions, 'tools'>;
+  /** Without it there is nobody to send files to, and no tool for that. */
+  deliver?: DeliverFile | undefined;
+}
+
+/** Every tool there is, for one session, and what runs in its background. */
+export function toolSet({ sandbox, terminal: limits, code, deliver }: ToolSetOptions): { tools: Tool[]; processes: ProcessTable } {
+  const processes = new ProcessTable(sandbox);
+  const basic = [terminal({ ...limits, processes }), process(processes), readFile, writeFile, editFile, searchFiles];
+  const tools = [...basic, executeCode({ ...code, tools: basic }), ...(deliver ? [sendFile(deliver)] : [])];
+  return { tools, processes };
+}
