@@ -1,5 +1,5 @@
 import type { OpenSandbox } from '../core/sandbox.ts';
-import { Attachment } from './shell/forker.ts';
+import { Attachment, type AttachmentPipes, makeAttachmentPipes } from './shell/forker.ts';
 import type { StateStore } from './shell/state-store.ts';
 import { openShellSandbox, type Place } from './shell-sandbox.ts';
 
@@ -7,9 +7,13 @@ import { openShellSandbox, type Place } from './shell-sandbox.ts';
 export interface Forker extends Place {
   /** Host path of the directory it has its pipes in. */
   runDirectory: string;
+  /** When they are being made already. */
+  pipes?: Promise<AttachmentPipes> | undefined;
 }
 
 /** A sandbox whose shells are started by a forker. When this throws, the forker has been ended. */
 export function attachToForker(forker: Forker, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {
-  return openShellSandbox(forker, store, () => Attachment.open(forker.runDirectory, forker.ended, signal), signal);
+  const { runDirectory, ended } = forker;
+  const attach = async () => await Attachment.open(runDirectory, await (forker.pipes ?? makeAttachmentPipes(runDirectory)), ended, signal);
+  return openShellSandbox(forker, store, attach, signal);
 }

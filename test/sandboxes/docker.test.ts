@@ -1,4 +1,7 @@
-import { describe } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { pathsIn } from '../../src/sandboxes/sandbox-directory.ts';
+import { backendOf } from '../backends.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend } from '../engines.ts';
 import { containerTests } from './docker/session-container.ts';
@@ -6,4 +9,18 @@ import { containerTests } from './docker/session-container.ts';
 await describeBackend('docker', (engine) => {
   sandboxContract(engine);
   describe('the container of a session', () => containerTests(engine));
+
+  it('a container that cannot be made leaves no pipes behind, and the files of the session', async () => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    await sandbox.writeFile('kept', 'content');
+    await sandbox.close();
+    const { run } = pathsIn(spec.directory);
+    const before = readdirSync(run).sort();
+    const broken = backendOf('docker', { ...engine.context, docker: { ...engine.context.docker, runtime: 'no-such-runtime' } });
+    const quiet = { notice: () => undefined, progress: () => undefined };
+    await expect(broken.open(spec, quiet)).rejects.toThrow(/no-such-runtime/);
+    expect(readdirSync(run).sort()).toEqual(before);
+    expect((await (await engine.open(spec)).readFile('kept')).toString()).toBe('content');
+  });
 });

@@ -3,6 +3,7 @@ import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
 import { attachToForker } from '../forked-sandbox.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import { claim } from '../shell/attachments.ts';
+import type { AttachmentPipes } from '../shell/forker.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import type { Place } from '../shell-sandbox.ts';
 import { attachByStreams } from '../streamed-sandbox.ts';
@@ -20,6 +21,8 @@ export interface RunningContainer {
   isForked: boolean;
   /** Nothing ran in it before. */
   isNew: boolean;
+  /** When they are being made already. */
+  pipes?: Promise<AttachmentPipes> | undefined;
   /** Removes the container. */
   remove(): Promise<void>;
   removeFiles(): Promise<void>;
@@ -27,7 +30,7 @@ export interface RunningContainer {
 
 /** A running container as a sandbox. When this throws, the container is gone. */
 export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
-  const { engine, id, spec, isForked, isNew, remove, removeFiles } = container;
+  const { engine, id, spec, isForked, isNew, pipes, remove, removeFiles } = container;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
   const letGo = isForked ? () => undefined : claim(paths.run);
@@ -53,7 +56,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   };
   const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
   try {
-    if (isForked) return await attachToForker({ ...place, runDirectory: paths.run }, store, signal);
+    if (isForked) return await attachToForker({ ...place, runDirectory: paths.run, pipes }, store, signal);
     return await attachByStreams({ ...place, attach: attachTo(engine, id), keep: 'background' }, store, signal);
   } catch (error) {
     letGo();

@@ -5,13 +5,14 @@ import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } 
 import type { BackendContext } from '../context.ts';
 import { directoryBytes, listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
+import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../shell/forker.ts';
 import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { attachToContainer } from './attach.ts';
 import { type ContainerBody, containerBody, runDirectoryInside } from './container.ts';
 import { findEngine } from './discover.ts';
-import type { ContainerSummary, Engine } from './engine.ts';
+import type { ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { ensureImage, findImage } from './image.ts';
 import { launchContainer } from './launch.ts';
@@ -111,9 +112,12 @@ class DockerBackend implements Backend {
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const engine = await this.#engine();
+    // Takes the engine longer than anything else that is asked of it beforehand.
+    const info = engine.info({ signal });
+    info.catch(() => undefined);
     const isNew = await makeSandboxDirectory(spec);
     try {
-      return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, spec, listener, signal));
+      return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, info, spec, listener, signal));
     } catch (error) {
       if (isNew) await this.#removeFiles(engine, spec);
       await removeNetworkIfUnused(engine, this.#context.installation).catch(() => undefined);
@@ -121,11 +125,17 @@ class DockerBackend implements Backend {
     }
   }
 
-  async #openLocked(engine: Engine, spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+  async #openLocked(
+    engine: Engine,
+    asked: Promise<EngineInfo>,
+    spec: SandboxSpec,
+    listener: OpenListener,
+    signal: AbortSignal | undefined,
+  ): Promise<OpenSandbox> {
     const name = `hermetic-${spec.name}`;
     const { run } = pathsIn(spec.directory);
     const [{ body, unenforced, isForked }, existing] = await Promise.all([
-      this.#body(engine, spec, listener, signal),
+      this.#body(engine, asked, spec, listener, signal),
       engine.inspect(name, { signal }),
     ]);
     let found = existing;
@@ -145,18 +155,27 @@ class DockerBackend implements Backend {
     }
     // Security: a network that is not ours is refused, which is no reason to replace a container.
     if (!found?.running) await ensureNetworkOf(engine, body);
-    const attach = (id: string, isNew: boolean): Promise<OpenSandbox> => {
+    const attach = (id: string, isNew: boolean, pipes?: Promise<AttachmentPipes>): Promise<OpenSandbox> => {
       const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
-      return attachToContainer({ engine, id, spec, isForked, isNew, remove, removeFiles: () => this.#removeFiles(engine, spec) }, signal);
+      const removeFiles = (): Promise<void> => this.#removeFiles(engine, spec);
+      return attachToContainer({ engine, id, spec, isForked, isNew, pipes, remove, removeFiles }, signal);
     };
-    const launch = async (): Promise<string> => {
-      if (isForked) await makeRunDirectory(run);
+    const launch = async (): Promise<OpenSandbox> => {
       if (hasVolumes(engine)) await giveVolumes(engine, body);
-      return await launchOnNetwork(engine, name, body, signal);
+      // Beside the engine's work, which takes much longer.
+      const ready = isForked ? makeRunDirectory(run) : Promise.resolve();
+      const pipes = isForked ? makeAttachmentPipes(run) : undefined;
+      for (const work of [ready, pipes]) work?.catch(() => undefined);
+      try {
+        return await attach(await launchOnNetwork(engine, name, body, signal, ready), true, pipes);
+      } catch (error) {
+        await Promise.allSettled([ready, pipes?.then(removeAttachmentPipes)]);
+        throw error;
+      }
     };
     if (!found) {
       for (const sentence of unenforced) listener.notice(sentence);
-      return await attach(await launch(), true);
+      return await launch();
     }
     try {
       if (!found.running) {
@@ -169,12 +188,13 @@ class DockerBackend implements Backend {
       // It may have been about to end, or a command has broken it.
       listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
       await engine.remove(found.id);
-      return await attach(await launch(), true);
+      return await launch();
     }
   }
 
   async #body(
     engine: Engine,
+    asked: Promise<EngineInfo>,
     spec: SandboxSpec,
     listener: OpenListener,
     signal: AbortSignal | undefined,
@@ -182,7 +202,7 @@ class DockerBackend implements Backend {
     const { docker: settings, installation } = this.#context;
     const [image, info, mounts, forkerVersion, keeperVersion] = await Promise.all([
       ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
-      engine.info({ signal }),
+      asked,
       resolveMounts(spec.mounts, engine.address),
       guestVersion('forker', 'pipedShell'),
       guestVersion('keeper'),

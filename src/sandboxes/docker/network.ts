@@ -64,8 +64,14 @@ export async function ensureNetworkOf(engine: Engine, { Labels, HostConfig }: Wi
 }
 
 /** `launchContainer`, on the network that the body asks for. */
-export function launchOnNetwork(engine: Engine, name: string, body: CreateBody & Wish, signal: AbortSignal | undefined): Promise<string> {
-  return withNetwork(engine, body, () => launchContainer(engine, name, body, signal));
+export function launchOnNetwork(
+  engine: Engine,
+  name: string,
+  body: CreateBody & Wish,
+  signal: AbortSignal | undefined,
+  ready: Promise<void>,
+): Promise<string> {
+  return withNetwork(engine, body, () => launchContainer(engine, name, body, signal, ready));
 }
 
 /** Starts a container that was made from this body. */

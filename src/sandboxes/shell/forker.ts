@@ -18,6 +18,30 @@ const killPatienceMs = 8_000;
 /** Enough for the first shells; the next ones are made while those start. */
 const firstNumbers = [0, 1, 2];
 
+/** The first pipes of an attachment. They may be made while the sandbox they are for still starts. */
+export interface AttachmentPipes {
+  name: string;
+  directory: string;
+}
+
+/** Leaves nothing behind when it throws. */
+export async function makeAttachmentPipes(runDirectory: string): Promise<AttachmentPipes> {
+  const name = attachmentName();
+  const directory = join(runDirectory, name);
+  await mkdir(directory, { mode: 0o755 });
+  try {
+    await makePipes(directory, ['alive', 'events', ...firstNumbers.flatMap(pipeNames)]);
+    return { name, directory };
+  } catch (error) {
+    await removeAttachmentPipes({ name, directory });
+    throw error;
+  }
+}
+
+export async function removeAttachmentPipes({ directory }: AttachmentPipes): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+}
+
 /**
  * Starts shells through the forker in a sandbox that shares this kernel and the run directory, over named pipes and nothing else.
  * One attachment is one process of ours at one sandbox; the forker notices when it is gone.
@@ -39,13 +63,9 @@ export class Attachment implements Spawner {
   #closed = false;
 
   /** Resolves when the forker has answered. Rejects when `ended` comes first, or the signal. */
-  static async open(runDirectory: string, ended: Promise<string>, signal?: AbortSignal): Promise<Attachment> {
-    const name = attachmentName();
-    const directory = join(runDirectory, name);
-    await mkdir(directory, { mode: 0o755 });
+  static async open(runDirectory: string, pipes: AttachmentPipes, ended: Promise<string>, signal?: AbortSignal): Promise<Attachment> {
     try {
-      await makePipes(directory, ['alive', 'events', ...firstNumbers.flatMap(pipeNames)]);
-      const attachment = new Attachment(runDirectory, directory, name, ended);
+      const attachment = new Attachment(runDirectory, pipes, ended);
       try {
         await attachment.#hello(signal);
         return attachment;
@@ -54,12 +74,12 @@ export class Attachment implements Spawner {
         throw error;
       }
     } catch (error) {
-      await rm(directory, { recursive: true, force: true });
+      await removeAttachmentPipes(pipes);
       throw error;
     }
   }
 
-  private constructor(runDirectory: string, directory: string, name: string, ended: Promise<string>) {
+  private constructor(runDirectory: string, { name, directory }: AttachmentPipes, ended: Promise<string>) {
     this.#directory = directory;
     this.#name = name;
     this.#control = openForWriting(join(runDirectory, 'control'));
