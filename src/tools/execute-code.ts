@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
-import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { type ExecHandle, type Sandbox, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { CodeBridge, type InnerCall } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
@@ -142,8 +142,12 @@ async function runScript(
     isDead = end.kind === 'timeout' || end.kind === 'interrupted';
     if (bridge.missing !== undefined) throw noInterpreter(language, bridge.missing);
     const { text, truncated, file } = await capture.end();
+    const outcome = outcomeOf(end, bridge.violation);
+    // What a script could not know: that the sandbox has a limit which it hit.
+    const troubles = outcome.status === 'error' ? await handle.troubles() : [];
     return {
-      ...outcomeOf(end, bridge.violation),
+      ...outcome,
+      ...(troubles.length > 0 && { error: [outcome.error, ...troubles.map((trouble) => troubleSentences[trouble])].join(' ') }),
       output: text,
       tool_calls: bridge.calls,
       duration_ms: Date.now() - started,

@@ -9,7 +9,7 @@ import { type CallOptions, Toolbox } from '../../src/tools/toolbox.ts';
 import { type Bench, useBench } from '../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../engines.ts';
 
-export interface CodeResult {
+interface CodeResult {
   status: 'success' | 'error' | 'timeout' | 'interrupted';
   output: string;
   exit_code: number | null;
@@ -20,7 +20,7 @@ export interface CodeResult {
   error?: string;
 }
 
-export interface CodeOptions extends CallOptions {
+interface CodeOptions extends CallOptions {
   timeout?: number;
   settings?: Partial<Omit<ExecuteCodeOptions, 'tools'>>;
   guard?: (action: Action) => Permission;

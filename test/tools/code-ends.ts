@@ -5,6 +5,7 @@ import { useCode } from './code-bench.ts';
 
 export function endTests(engine: TestEngine): void {
   const code = useCode(engine);
+  const narrow = useCode(engine, { limits: { cpus: 0, memoryMb: 128, diskMb: 0, pids: 64 } });
 
   it('comes when its time is over, with whatever it has printed and started', async () => {
     const mark = sleepMark();
@@ -102,5 +103,13 @@ os._exit(0)`;
   it('is told as it was when a signal ends it', async () => {
     const result = await code.run('python', 'import os, signal; print("x"); os.kill(os.getpid(), signal.SIGKILL)');
     expect(result).toMatchObject({ status: 'error', exit_code: 137, output: 'x\n' });
+  });
+
+  it('is explained when it was a limit of the sandbox', async ({ skip }) => {
+    const check = await engine.backend.check();
+    if (!check.usable || !check.limits.memoryMb.enforced) skip('its memory is not limited here');
+    const { status, error } = await narrow.run('python', 'data = [b"x" * 1_000_000 for _ in range(1000)]');
+    expect(status).toBe('error');
+    expect(error).toContain('The sandbox ran out of memory');
   });
 }

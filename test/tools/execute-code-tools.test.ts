@@ -56,11 +56,11 @@ read_file missing.txt 2>/dev/null || echo failed`;
     expect(await output('bash', script)).toMatch(/b\.txt[\s\S]*three[\s\S]*42\nfailed\n$/);
   });
 
-  it('shows a script no secret that a tool has read, and shows none that a script prints', async () => {
+  it('gives a script what is in a file as it is, and shows no secret that it prints', async () => {
     await bench.data('terminal', { command: `printf %s '${secret}' >secret.txt` });
-    const script = 'content = read_file("secret.txt")["content"]\nprint(content, open("secret.txt").read())';
+    const script = 'content = read_file("secret.txt")["content"]\nprint(content == open("secret.txt").read(), content)';
     const result = await bench.call('execute_code', { language: 'python', code: script });
-    expect(result.ok).toBe(true);
+    expect(result).toMatchObject({ ok: true, text: expect.stringMatching(/^True /) });
     expect(JSON.stringify(result)).not.toContain(secret);
   });
 }
