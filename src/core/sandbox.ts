@@ -182,6 +182,8 @@ export interface Sandbox {
   readonly name: string;
   /** The session's current directory, inside. */
   readonly cwd: string;
+  /** The session's functions and aliases by name, as bash source. Came from inside: data, never to be run outside. */
+  readonly definitions: Readonly<Record<string, string>>;
   /** Throws only before anything has started. A command is never run twice. */
   exec(request: ExecRequest): Promise<ExecHandle>;
   /** A shell that reads commands from `write`, one line after another, or a person at a terminal. Its state returns to the session. */

@@ -16,6 +16,10 @@ export class SandboxAround implements OpenSandbox {
     return this.inner.cwd;
   }
 
+  get definitions(): Readonly<Record<string, string>> {
+    return this.inner.definitions;
+  }
+
   get ended(): Promise<string> {
     return this.inner.ended;
   }

@@ -77,6 +77,10 @@ class ShellSandbox implements OpenSandbox {
     return this.#session.cwd;
   }
 
+  get definitions(): Readonly<Record<string, string>> {
+    return this.#session.definitions;
+  }
+
   exec(request: ExecRequest): Promise<ExecHandle> {
     return this.#session.exec(request);
   }

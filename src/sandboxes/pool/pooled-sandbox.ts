@@ -55,6 +55,10 @@ export class PooledSandbox implements Sandbox {
     return this.#open?.sandbox.cwd ?? this.#directory;
   }
 
+  get definitions(): Readonly<Record<string, string>> {
+    return this.#open?.sandbox.definitions ?? {};
+  }
+
   get isOpen(): boolean {
     return this.#open !== undefined || this.#opening !== undefined;
   }

@@ -6,7 +6,7 @@ import { readFileIn, writeFileIn } from './files.ts';
 import { LimitWatch, type LimitWishes } from './limit-watch.ts';
 import { type Order, orderOf } from './order.ts';
 import type { Call, Shell, ShellMode, Spawner } from './spawner.ts';
-import { type Changes, changesBetween, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
+import { type Changes, changesBetween, definitionsIn, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
 import type { StateStore } from './state-store.ts';
 import { limitTime } from './time-limit.ts';
 
@@ -66,6 +66,10 @@ export class ShellSession {
 
   get cwd(): string {
     return Buffer.from(this.#directory(), 'latin1').toString();
+  }
+
+  get definitions(): Readonly<Record<string, string>> {
+    return definitionsIn(this.#state());
   }
 
   #directory(): string {

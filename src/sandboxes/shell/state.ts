@@ -61,6 +61,19 @@ function* entriesOf(dump: Dump): Generator<[key: string, text: string]> {
   if (directory.startsWith('/') && directory.length <= longestPath) yield [directoryKey, directory];
 }
 
+/** Functions and aliases by name; where both have one, the alias, as bash does. */
+export function definitionsIn(state: State): Record<string, string> {
+  const definitions: Record<string, string> = Object.create(null);
+  for (const kind of ['function ', 'alias ']) {
+    for (const [key, text] of state) if (key.startsWith(kind)) definitions[utf8(key.slice(kind.length))] = utf8(text);
+  }
+  return definitions;
+}
+
+function utf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString();
+}
+
 export function changesBetween(before: State, after: State): Changes {
   const changes = new Map<string, string | undefined>();
   if (before === after) return changes;

@@ -35,8 +35,10 @@ export function troublesContract(engine: TestEngine): void {
 
     it('processes that found no room are told, and the sandbox stays usable', async (context) => {
       await needs('pids', context);
-      expect((await troubles(`${crowd}; false`)).troubles).toEqual(['out-of-processes']);
-      expect((await troubles('false')).troubles).toEqual([]);
+      for (const time of [1, 2]) {
+        expect([time, (await troubles(`${crowd}; false`)).troubles]).toEqual([time, ['out-of-processes']]);
+        expect([time, (await troubles('false')).troubles]).toEqual([time, []]);
+      }
       expect(await bench.output('echo usable')).toBe('usable\n');
     });
   });
