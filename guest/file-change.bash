@@ -1,12 +1,14 @@
 # Prints a file, waits for its new content, and writes it. Arguments: path, bytes of a small file, most bytes to print, `may-be-missing`
-# or nothing, part of a name for a temporary file.
+# or nothing, part of a name for a temporary file, length of a guess or nothing.
+# A guess is new content that follows the script at once. It is taken if there is no file, or a small one that starts with no byte order
+# mark and has no carriage returns: then nothing has to be waited for.
 # Answers: `new`; `text LENGTH`, then everything; `large SIZE`, then everything; `huge SIZE` or `binary SIZE`, then the beginning; and
-# `missing`, `directory` and `special` as in file-plain.bash.
-# Then it reads a line, `place LENGTH` or `replace LENGTH`, and the content. Anything else leaves the file as it is.
+# `missing`, `directory` and `special` as in file-plain.bash. `new` and `text LENGTH` end with `taken` where the guess is.
+# Otherwise it reads a line, `place LENGTH` or `replace LENGTH`, and the content. Anything else leaves the file as it is.
 # Exit codes: 95 somebody else changed the file meanwhile, 96 the content did not arrive whole, 97 the old content is lost.
 
 anchor "$1"
-small=$2
+small=$2 taken=
 [[ $path != */ ]] || { printf 'directory\n' && exit; }
 [[ $4 == may-be-missing ]] || require_there
 require_no_special
@@ -17,15 +19,16 @@ state() { stat -Lc '%i %s %.Y' -- "$path"; }
 show() {
   local size
   if [[ ! -e $path ]]; then
-    kind=new
-    printf 'new\n'
+    kind=new taken=$2
+    printf 'new%s\n' "${2:+ taken}"
   elif ! { exec 3<"$path"; } 2>/dev/null; then
     # May be written and not read.
     kind=unread
     printf 'binary 0\n'
   elif ! IFS= read -rd '' -n "$small" old <&3; then
     kind=small
-    printf 'text %d\n%s' "${#old}" "$old"
+    [[ $old == $'\xEF\xBB\xBF'* || $old == *$'\r'* ]] || taken=$2
+    printf 'text %d%s\n%s' "${#old}" "${taken:+ taken}" "$old"
   else
     kind=other
     before=$(state) || exit 1
@@ -64,7 +67,6 @@ make_directory() {
 # A small file is written where it is: it stays the same file to everything that knows it, and starting a program to rename another takes
 # longer than all the rest. The old content is at hand if the new one does not fit.
 place() {
-  IFS= read -rN "$1" new || exit 96
   require_unchanged
   make_directory "${path%/*}/"
   exec 4>|"$path" || exit 1
@@ -116,12 +118,18 @@ fail() {
   exit "$2"
 }
 
-show "$3"
-read -r verb length || exit 96
+[[ ! $6 ]] || IFS= read -rN "$6" new || exit 96
+show "$3" "$6"
+if [[ $taken ]]; then
+  verb=place
+else
+  read -r verb length || exit 96
+  [[ $verb != place ]] || IFS= read -rN "$length" new || exit 96
+fi
 # From here on it is ended by the end of its input, so that nothing stays half done.
 builtin trap '' TERM INT HUP
 case $verb in
-  place) place "$length" ;;
+  place) place ;;
   replace) replace "$length" "$5" ;;
   *) exit 96 ;;
 esac

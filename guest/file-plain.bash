@@ -1,9 +1,8 @@
 # What stands before every file tool's script: a shell without the session's functions, aliases and options, which could stand in
-# the way of anything below. It runs in POSIX mode, in which `unset` cannot be a function.
-\unset -f builtin unalias shopt set export shift exec exit read printf return umask trap type cd : [ test
-\unset -f stat cat cp mv rm mkdir chmod chown readlink find grep rg xargs head tail wc
+# the way of anything below.
+\builtin unset -f unset unalias shopt set export shift exec exit read printf umask trap type cd local
 \builtin unalias -a
-unset -v POSIXLY_CORRECT
+unset -f stat cat cp mv rm mkdir chmod chown readlink find grep rg xargs head tail wc
 shopt -u nocasematch failglob extdebug
 set +eu
 IFS=$' \t\n'

@@ -8,22 +8,28 @@ require_there
 require_no_special
 require_no_directory
 exec 3<"$path" || exit 1
-# Bash reads so much faster than it starts a program. NUL ends it, and no text has one.
-if ! IFS= read -rd '' -n "$2" text <&3; then
+
+print_large() {
+  local size lines length=0
+  size=$(stat -Lc %s -- "$path") || exit 1
+  if ((${#text} < $1)); then
+    printf 'binary %s\n' "$size"
+    head -c 4096 <"$path"
+    return
+  fi
+  printf 'large %s\n%s' "$size" "$text"
+  lines=$(wc -l <"$path") || exit 1
+  [[ -z $(tail -c 1 <"$path" 2>/dev/null) ]] || lines=$((lines + 1))
+  (($3 == 0)) || length=$(tail -n "+$2" <"$path" | head -n 1 | wc -c)
+  printf '%d %d\n' "$lines" "$length"
+  tail -n "+$2" <"$path" | head -n "$4" | tail -c "+$(($3 + 1))" | head -c "$5"
+  return 0
+}
+
+# Bash reads so much faster than it starts a program; and it does not end by `exit`, which takes longer than coming to its end. NUL ends
+# what is read, and no text has one.
+if IFS= read -rd '' -n "$2" text <&3; then
+  print_large "${@:2}"
+else
   printf 'text\n%s' "$text"
-  exit
 fi
-size=$(stat -Lc %s -- "$path") || exit 1
-if ((${#text} < $2)); then
-  printf 'binary %s\n' "$size"
-  head -c 4096 <"$path"
-  exit
-fi
-printf 'large %s\n%s' "$size" "$text"
-lines=$(wc -l <"$path") || exit 1
-[[ -z $(tail -c 1 <"$path" 2>/dev/null) ]] || lines=$((lines + 1))
-length=0
-(($4 == 0)) || length=$(tail -n "+$3" <"$path" | head -n 1 | wc -c)
-printf '%d %d\n' "$lines" "$length"
-tail -n "+$3" <"$path" | head -n "$5" | tail -c "+$(($4 + 1))" | head -c "$6"
-exit 0

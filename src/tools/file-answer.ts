@@ -28,6 +28,10 @@ export class AnswerCollector {
     if (this.#store.length > this.#mostBytes) throw new HermeticError('file/failed', 'The sandbox sent more than it was asked for.');
   }
 
+  endsWith(text: string): boolean {
+    return this.#store.view(this.#store.length - text.length).toString() === text;
+  }
+
   /** undefined until the first line is there. */
   get answer(): Answer | undefined {
     const end = this.#store.indexOf(10);
@@ -38,9 +42,9 @@ export class AnswerCollector {
 }
 
 export function sizeIn({ detail }: Answer): number {
-  const size = /^\d{1,15}$/.test(detail) ? Number(detail) : Number.NaN;
-  if (Number.isNaN(size)) throw garbled();
-  return size;
+  const size = /^(\d{1,15})(?: taken)?$/.exec(detail)?.[1];
+  if (size === undefined) throw garbled();
+  return Number(size);
 }
 
 export function garbled(): HermeticError {
@@ -64,7 +68,10 @@ function missing(path: string, length: number, body: Buffer): HermeticError {
   const directory = body.subarray(0, length).toString();
   const parts = path.replace(/\/+$/, '').split('/');
   const parent = parts.slice(0, -1).join('/');
-  const depth = directory.replace(/^\.\/?/, '').split('/').filter(Boolean).length;
+  const depth = directory
+    .replace(/^\.\/?/, '')
+    .split('/')
+    .filter(Boolean).length;
   const isParent = path.startsWith('~') || depth >= parts.filter((part) => part !== '' && part !== '.').length - 1;
   const wanted = (isParent ? parts.at(-1) : parts.filter((part) => part !== '' && part !== '.')[depth]) ?? '';
   const similar = similarNames(wanted, namesIn(body.subarray(length)));

@@ -1,35 +1,33 @@
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { ByteStore } from '../lib/byte-store.ts';
 import { printable } from '../lib/printable.ts';
+import { guestScript } from './guest-script.ts';
 import { type RunEnd, run } from './run.ts';
 
 type GuestScript = 'file-read' | 'file-change' | 'file-search';
 
-const guestDirectory = fileURLToPath(new URL('../../guest/', import.meta.url));
-const scripts = new Map<GuestScript, Promise<string>>();
 const mostComplaints = 16 * 1024;
 
 /**
  * Reads its own script from standard input, in blocks, which is the fastest way for one that is not short. Assigning the first variable
- * makes bash take its own `unset` before a function of the session.
+ * makes bash take its own `unset` before a function of the session; as long as it is set, bash reads byte by byte.
  */
 const loader = [
   'POSIXLY_CORRECT=1',
-  '\\unset -f builtin read',
+  '\\unset -f builtin',
+  '\\unset -v POSIXLY_CORRECT',
   'LC_ALL=C IFS=',
-  '\\builtin read -rN "$1" __hermetic_script && \\eval "$__hermetic_script"',
+  '\\builtin read -rN "$1" __hermetic_script && \\builtin eval "$__hermetic_script"',
 ].join('\n');
 
 export interface GuestOptions {
   timeoutMs: number;
   /** Of standard output, in order. Awaited. */
   onOutput(data: Buffer, handle: ExecHandle): Promise<void> | void;
-  /** Whether more will be written after the script. */
-  stdin?: 'open';
+  /** What follows the script, or that it stays open for more. */
+  stdin?: Buffer | 'open';
 }
 
 export interface GuestEnd {
@@ -40,19 +38,25 @@ export interface GuestEnd {
 
 /** Runs one of the file tools' scripts in the sandbox, in one round trip. */
 export async function runGuest(context: ToolContext, name: GuestScript, args: readonly string[], options: GuestOptions): Promise<GuestEnd> {
-  const script = await guestScript(name);
+  const script = await guestScript('file-plain', name);
   const length = String(Buffer.byteLength(script));
   const handle = await context.sandbox.exec({ command: loader, args: [length, ...args], stdin: 'open', stateless: true });
   // When it cannot be written, the shell is gone, and its end says why.
-  const written = handle.write(script).then(() => options.stdin === 'open' || handle.closeStdin());
-  written.catch(() => undefined);
+  const { stdin } = options;
+  const written = handle.write(stdin instanceof Buffer ? Buffer.concat([Buffer.from(script), stdin]) : script);
+  written.then(() => stdin !== undefined || handle.closeStdin()).catch(() => undefined);
   const complaints = new ByteStore();
   const onOutput = ({ stream, data }: OutputChunk): Promise<void> | void => {
     if (stream === 'stdout') return options.onOutput(data, handle);
     complaints.push(data.subarray(0, Math.max(0, mostComplaints - complaints.length)));
   };
-  const end = await run(handle, { timeoutMs: options.timeoutMs, signal: context.signal, onOutput });
-  return { end, complaints: complaints.view().toString() };
+  try {
+    const end = await run(handle, { timeoutMs: options.timeoutMs, signal: context.signal, onOutput });
+    return { end, complaints: complaints.view().toString() };
+  } catch (error) {
+    await handle.kill('KILL');
+    throw error;
+  }
 }
 
 /** Throws unless the script came to its own end; gives back its code. */
@@ -70,14 +74,4 @@ export function codeOf({ end, complaints }: GuestEnd, path: string, done: string
 function reasonIn(complaints: string): string {
   const lines = complaints.split('\n').filter((line) => line !== '' && !line.startsWith('hermetic: '));
   return printable((lines.at(-1) ?? 'it did not say why').replace(/^.*?: line \d+: /, '')).slice(0, 500);
-}
-
-function guestScript(name: GuestScript): Promise<string> {
-  const text =
-    scripts.get(name) ??
-    Promise.all(['file-plain', name].map((part) => readFile(`${guestDirectory}${part}.bash`, 'utf8'))).then((parts) =>
-      parts.join('').replace(/^ *(?:#.*)?\n/gm, ''),
-    );
-  scripts.set(name, text);
-  return text;
 }

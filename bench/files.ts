@@ -1,0 +1,146 @@
+/**
+ * The file tools against a warm command, and search_files against ripgrep, measured in one interleaved run: `node bench/files.ts`.
+ *
+ *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenSandbox } from '../src/core/sandbox.ts';
+import { backendDrivers } from '../src/sandboxes/index.ts';
+import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
+import { editFile } from '../src/tools/edit-file.ts';
+import { readFile } from '../src/tools/read-file.ts';
+import { searchFiles } from '../src/tools/search-files.ts';
+import { Toolbox } from '../src/tools/toolbox.ts';
+import { writeFile } from '../src/tools/write-file.ts';
+import { median, quantile, row } from './figures.ts';
+
+const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
+const rounds = 60;
+const searchRounds = Number(process.env.R ?? 15);
+const gapMs = 100;
+const fileCount = 20_000;
+
+const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
+const docker = { host: undefined, image, runtime: undefined, extraArgs: [] };
+const environment = { PATH: process.env.PATH, DOCKER_HOST: process.env.DOCKER_HOST, HOME: join(directory, 'home') };
+const context = { installation: 'be7f', sandboxesDirectory: directory, environment, docker };
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await action();
+  return performance.now() - start;
+}
+
+async function command(sandbox: OpenSandbox, source: string): Promise<string> {
+  const handle = await sandbox.exec({ command: source });
+  let text = '';
+  for await (const { data } of handle.output) text += data.toString();
+  const exit = await handle.exit;
+  if (exit.kind !== 'exited' || exit.code !== 0) throw new Error(`${source} failed: ${JSON.stringify(exit)}`);
+  return text;
+}
+
+/** Alternates between the variants, so that whatever else the machine does meets all of them. */
+async function measured(count: number, variants: ReadonlyMap<string, () => Promise<unknown>>): Promise<Map<string, number[]>> {
+  const times = new Map([...variants.keys()].map((name) => [name, [] as number[]]));
+  for (let round = 0; round < count; round++) {
+    for (const [name, action] of variants) {
+      await sleep(gapMs);
+      const elapsed = await timed(action);
+      if (round > 1) times.get(name)?.push(elapsed);
+    }
+  }
+  return times;
+}
+
+function report(times: ReadonlyMap<string, readonly number[]>): void {
+  const [first = []] = times.values();
+  for (const [name, values] of times) {
+    const ms = (value: number) => `${value.toFixed(2)} ms`;
+    console.log(row(name, ms(median(values)), ms(quantile(values, 0.95)), (median(values) / median(first)).toFixed(2)));
+  }
+}
+
+const source = Array.from({ length: 120 }, (_, line) => `  const value${line} = compute(${line}, "some text");`).join('\n');
+
+console.log(`${row('on 5 kB of source', 'median', 'p95', '× warm `true`')}\n${row('---', '---', '---', '---')}`);
+try {
+  for (const driver of backendDrivers) {
+    const backend = driver.create(context);
+    const sandbox = await backend.open(
+      {
+        name: `bench-files-${driver.kind}`,
+        session: 'files',
+        directory: join(directory, driver.kind),
+        image: driver.kind === 'docker' ? image : undefined,
+        workdir: undefined,
+        env: {},
+        mounts: [],
+        limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
+        network: undefined,
+        persistent: true,
+        user: 'default',
+        idleSeconds: 600,
+      },
+      { notice: () => undefined, progress: (text) => console.error(text) },
+    );
+    try {
+      const tools = [readFile, writeFile, editFile, searchFiles];
+      const guard = async () => ({ allowed: true }) as const;
+      const toolbox = new Toolbox({ tools, sandbox, guard, redact: (text) => text, mostBytes: 50_000 });
+      const call = async (name: string, input: object) => {
+        const result = await toolbox.call(name, input);
+        if (!result.ok) throw new Error(result.text);
+        return result.data;
+      };
+      await call('write_file', { path: 'read.ts', content: source });
+      await call('write_file', { path: 'edit.ts', content: source });
+      let turn = 0;
+      let edits = 0;
+      const variants = new Map<string, () => Promise<unknown>>([
+        [`${driver.kind}: \`true\``, () => command(sandbox, 'true')],
+        [`${driver.kind}: read_file`, () => call('read_file', { path: 'read.ts' })],
+        [`${driver.kind}: write_file`, () => call('write_file', { path: 'write.ts', content: `${source}\n// ${turn++}` })],
+        [
+          `${driver.kind}: edit_file`,
+          () => {
+            const [old_text, new_text] = edits++ % 2 === 0 ? ['const value60 =', 'const other60 ='] : ['const other60 =', 'const value60 ='];
+            return call('edit_file', { path: 'edit.ts', edits: [{ old_text, new_text }] });
+          },
+        ],
+      ]);
+      report(await measured(rounds, variants));
+      if (driver.kind === 'docker') continue;
+      await command(
+        sandbox,
+        `mkdir -p tree && cd tree && for d in {1..200}; do mkdir -p $d; for f in {1..${fileCount / 200}}; do printf 'a line\\nfile %s\\nneedle%s\\n%0800d\\n' $f $((f % 50)) $d >$d/$f.txt; done; done; cd ..`,
+      );
+      const { engine } = (await call('search_files', { pattern: 'needle7$', path: 'tree', limit: 5000 })) as { engine: string };
+      const place = (await command(sandbox, 'pwd')).trim();
+      const search = new Map<string, () => Promise<unknown>>([
+        [`${driver.kind}: \`rg\` in the sandbox`, () => command(sandbox, "rg --hidden --no-ignore -n 'needle7$' tree")],
+        [`${driver.kind}: search_files (${engine})`, () => call('search_files', { pattern: 'needle7$', path: 'tree', limit: 5000 })],
+      ]);
+      if (driver.kind === 'local') search.set('`rg` from Node', () => program('rg', ['--hidden', '--no-ignore', '-n', 'needle7$', join(place, 'tree')]));
+      console.log(row(`${fileCount} files`, 'median', 'p95', '× rg'));
+      report(await measured(searchRounds, search));
+    } finally {
+      await sandbox.destroy();
+    }
+  }
+} finally {
+  await removeTree(directory);
+}
+process.exit(0);
+
+async function program(file: string, args: string[]): Promise<void> {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.resume();
+  child.stderr.resume();
+  await once(child, 'close');
+}
