@@ -17,21 +17,10 @@ export interface CountFiles {
   memory: string;
   /** `pids.events`. */
   processes: string;
-  /** `pids.current`. */
-  current?: string;
-  /** `pids.peak`: the most there ever were at once. */
-  peak?: string;
 }
 
-/** With `most`, which may be less than what the group allows, whoever reached that was refused too, though the group does not count it. */
-export function limitCounts({ memory, processes, current = '', peak = '' }: CountFiles, most = 0): LimitCounts {
-  const reached = (text: string): boolean => most > 0 && Number.parseInt(text, 10) >= most;
-  const refused = numberAfter('max', processes);
-  return {
-    outOfMemoryKills: numberAfter('oom_kill', memory),
-    refusedProcesses: refused === undefined ? undefined : refused + Number(reached(peak)),
-    isFull: reached(current),
-  };
+export function limitCounts({ memory, processes }: CountFiles): LimitCounts {
+  return { outOfMemoryKills: numberAfter('oom_kill', memory), refusedProcesses: numberAfter('max', processes), isFull: false };
 }
 
 function numberAfter(word: string, text: string): number | undefined {
@@ -39,7 +28,14 @@ function numberAfter(word: string, text: string): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** Reads the counts of the groups that a sandbox is in, which are there already. Without waiting: the kernel has them at hand. */
+/** How often a sandbox that was full once is looked at. */
+const lookEveryMs = 200;
+
+/**
+ * Reads the counts of the groups that a sandbox is in, which are there already. Without waiting: the kernel has them at hand. With `most`, something
+ * that does not count lets no more processes than that through, and whoever reaches it has been refused. The kernel remembers the most there
+ * ever were, which tells of the first time; for the next times a sandbox that was full once is looked at again and again.
+ */
 export function countReader(groups: readonly string[], most = 0): () => LimitCounts {
   const find = (...names: readonly string[]): string | undefined =>
     groups.flatMap((group) => names.map((name) => join(group, name))).find((path) => existsSync(path));
@@ -47,8 +43,25 @@ export function countReader(groups: readonly string[], most = 0): () => LimitCou
   const processes = find('pids.events');
   const current = most > 0 ? find('pids.current') : undefined;
   const peak = most > 0 ? find('pids.peak') : undefined;
-  return () =>
-    limitCounts({ memory: contentOf(memory), processes: contentOf(processes), current: contentOf(current), peak: contentOf(peak) }, most);
+  const reaches = (text: string): boolean => most > 0 && Number.parseInt(text, 10) >= most;
+  let timesFull = 0;
+  let isFull = false;
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    const text = contentOf(current);
+    if (text === '') clearInterval(timer);
+    if (reaches(text) && !isFull) timesFull += 1;
+    isFull = reaches(text);
+  };
+  return () => {
+    const counts = limitCounts({ memory: contentOf(memory), processes: contentOf(processes) });
+    if (counts.refusedProcesses === undefined || !reaches(contentOf(peak))) return counts;
+    look();
+    timer ??= setInterval(look, lookEveryMs).unref();
+    // The first time may be over.
+    timesFull ||= 1;
+    return { ...counts, refusedProcesses: counts.refusedProcesses + timesFull, isFull };
+  };
 }
 
 /** Empty when the group has gone with its sandbox. */

@@ -24,6 +24,7 @@ for (const kind of ['bubblewrap', 'docker']) {
         TERMINAL_CONTAINER_CPU: '0.5',
         TERMINAL_CONTAINER_DISK: '64',
         TERMINAL_NETWORK: 'none',
+        TERMINAL_ENV: kind,
       },
     });
     const notices: string[] = [];
@@ -91,6 +92,24 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(troubles).toEqual(['out-of-processes']);
       await text("kill -9 $(grep -lz sleep /proc/[0-9]*/comm 2>/dev/null | tr '\\0' '\\n' | cut -d/ -f3) 2>/dev/null; true");
       await stillUsable();
+    });
+
+    it.runIf(kind === 'docker')('a sandbox without room for a shell says so, and is made again with its files', async () => {
+      const told: string[] = [];
+      const { sandboxes } = app;
+      const session = sandboxes.of('crowded', { notice: (line) => told.push(line), progress: () => undefined });
+      await session.writeFile('kept', 'content');
+      const fill = `
+        for group in /sys/fs/cgroup/pids /sys/fs/cgroup; do [[ -r $group/pids.current ]] && break; done
+        while read -r now <"$group/pids.current" && ((now < 62)); do sleep 1000 & done`;
+      expect((await sandboxes.run('crowded', fill)).end).toEqual({ kind: 'exited', code: 0 });
+      // A shell that waited already may still take a command.
+      let refused = await sandboxes.run('crowded', ':');
+      for (let n = 0; n < 3 && refused.end.kind === 'exited'; n++) refused = await sandboxes.run('crowded', ':');
+      expect(refused).toMatchObject({ end: { kind: 'lost', reason: expect.stringContaining('no room') }, troubles: ['out-of-processes'] });
+      expect((await sandboxes.run('crowded', 'ls')).stdout).toBe('kept\n');
+      expect(told.join()).toMatch(/no room for another process.*made again/);
+      await session.destroy();
     });
 
     it('what fills the disk is ended, and files can be removed afterwards', async () => {
