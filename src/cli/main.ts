@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { mcpCommand } from './commands/mcp.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { shellCommand } from './commands/shell.ts';
@@ -43,7 +44,7 @@ function program(io: CliIo): Command {
     .version(version())
     .addHelpText('after', examples)
     .showHelpAfterError('(hermetic --help lists the commands)');
-  for (const make of [runCommand, shellCommand, sandboxCommand, statusCommand, doctorCommand, configCommand]) {
+  for (const make of [runCommand, shellCommand, mcpCommand, sandboxCommand, statusCommand, doctorCommand, configCommand]) {
     hermetic.addCommand(make(io));
   }
   return hermetic;

@@ -41,7 +41,7 @@ export async function openSession(
   return opened;
 }
 
-function listenerOn(io: CliIo): OpenListener {
+export function listenerOn(io: CliIo): OpenListener {
   const write = (text: string): void => void io.stderr.write(`hermetic: ${text}\n`);
   return { notice: write, progress: write };
 }

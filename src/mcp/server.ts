@@ -6,7 +6,7 @@ import type { PendingCalls, Round, Standing } from './pending-calls.ts';
 
 /** What is served: the tools of one session. */
 export interface ServedTools {
-  tools: Iterable<Tool>;
+  tools: readonly Tool[];
   call(
     name: string,
     input: unknown,

@@ -114,6 +114,8 @@ export class ProcessTable {
   }
 
   async #look(): Promise<void> {
+    // A sandbox has its final name when it is open.
+    await askToSucceed(this.#sandbox, { command: 'true' });
     const printed = await askToSucceed(this.#sandbox, { command: listScript, args: [this.#sandbox.name] }, { mostBytes: 8 * 1024 * 1024 });
     const [directory = '', ...lines] = printed.toString().split('\n');
     // Security: all of this is what somebody inside wrote, and may be anything.

@@ -154,7 +154,7 @@ echo b' dash-ed='echo dashed'`);
   it('tells what the session has defined, as source', async () => {
     await define("shown() { echo 'é'; }; alias also='ls -l'");
     const { shown, also, ...others } = bench.sandbox.definitions;
-    expect([shown, also]).toEqual([expect.stringMatching(/^shown \(\)[^]*echo 'é'/), expect.stringContaining("also='ls -l'")]);
+    expect([shown, also]).toEqual([expect.stringMatching(/^shown \(\)[\s\S]*echo 'é'/), expect.stringContaining("also='ls -l'")]);
     expect(Object.keys(others).filter((name) => name.startsWith('__hermetic'))).toEqual([]);
     await define('unset -f shown; unalias also');
     expect(bench.sandbox.definitions).not.toHaveProperty('shown');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ExecHandle, ExecRequest, Exit, OutputChunk, Sandbox } from '../../../src/core/sandbox.ts';
 
-const rest = { name: 'fake', cwd: '/workspace' };
+const rest = { name: 'fake', cwd: '/workspace', definitions: {} };
 const refuse = async (): Promise<never> => {
   throw new Error('this is not a sandbox');
 };

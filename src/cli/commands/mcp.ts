@@ -1,0 +1,99 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { App } from '../../app.ts';
+import type { McpOptions } from '../../mcp/server.ts';
+import { cliSession } from '../../sandbox-request.ts';
+import { ToolSession } from '../../tool-session.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { appOf, listenerOn } from '../session-options.ts';
+import { interruptSignal } from '../streams.ts';
+import { version } from '../version.ts';
+
+interface McpCommandOptions {
+  session?: string;
+  backend?: string;
+  image?: string;
+  http?: number;
+}
+
+const explanation = `
+Serves terminal, process, execute_code, read_file, write_file, edit_file and search_files to any agent that speaks the Model Context
+Protocol. Over standard input and output every connection has a session of its own, which is gone with all its files when the
+connection ends, unless --session names one. Over HTTP there is one session for everybody who has the token.
+
+What would need a person to allow it is asked through the client when it can ask (elicitation), and refused otherwise. In a sandbox
+without writable directories of the host nothing needs to be asked.
+
+Example, for a client's configuration:
+  { "mcpServers": { "hermetic": { "command": "npx", "args": ["hermetic", "mcp", "--session", "work"] } } }`;
+
+export function mcpCommand(io: CliIo): Command {
+  return commandOn(io, 'mcp')
+    .description('serve the tools to an agent of your own, over the Model Context Protocol')
+    .option('--session <name>', 'whose sandbox, files and shell state to use (default: one of its own for every connection)')
+    .option('--backend <name>', 'instead of terminal.backend')
+    .option('--image <image>', "instead of the backend's configured image")
+    .option('--http <port>', 'streamable HTTP on 127.0.0.1 instead; the token is HERMETIC_MCP_TOKEN, or made and printed', port)
+    .addHelpText('after', explanation)
+    .action(async (options: McpCommandOptions) => await serve(io, options));
+}
+
+async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions): Promise<void> {
+  const app = appOf(io);
+  const interrupt = interruptSignal(io);
+  // Only a connection that nobody can come back to takes its files with it.
+  const isPassing = session === undefined && http === undefined;
+  const name = session ?? (isPassing ? `mcp ${randomUUID()}` : 'mcp');
+  const tools = new ToolSession(app, { ...cliSession(name), ...choice }, { listener: listenerOn(io) });
+  try {
+    const options = await serverOptions(app, tools);
+    if (http === undefined) await onStreams(io, options, interrupt.signal);
+    else await onPort(io, options, http, interrupt.signal);
+  } finally {
+    await tools.close({ destroy: isPassing });
+    await app.close();
+    interrupt.stop();
+  }
+}
+
+async function serverOptions(app: App, { toolbox }: ToolSession): Promise<McpOptions> {
+  const { PendingCalls } = await import('../../mcp/pending-calls.ts');
+  const { network } = app.loaded.config.terminal;
+  return {
+    version: version(),
+    instructions:
+      'Commands, scripts and file tools work in a sandbox of this session: a Linux machine of its own in which the directory, variables and ' +
+      `files carry over from call to call.${network === 'none' ? ' It has no network.' : ''} Use execute_code for many calls at once.`,
+    served: {
+      tools: [...toolbox.tools.values()],
+      call: (name, input, { approver, ...rest }) =>
+        toolbox.call(name, input, { ...rest, origin: { source: 'mcp', role: 'admin', approver } }),
+    },
+    pending: new PendingCalls(),
+  };
+}
+
+async function onStreams(io: CliIo, options: McpOptions, signal: AbortSignal): Promise<void> {
+  const [{ serveStdio }, { mcpServer }] = await Promise.all([import('../../mcp/stdio.ts'), import('../../mcp/server.ts')]);
+  await serveStdio(io.stdin as Readable, io.stdout as Writable, () => mcpServer(options), signal);
+}
+
+async function onPort(io: CliIo, options: McpOptions, wanted: number, signal: AbortSignal): Promise<void> {
+  const [{ serveHttp }, { mcpServer }] = await Promise.all([import('../../mcp/http.ts'), import('../../mcp/server.ts')]);
+  const given = io.environment.HERMETIC_MCP_TOKEN;
+  const token = given || randomBytes(32).toString('base64url');
+  const served = await serveHttp({ port: wanted, token, makeServer: () => mcpServer(options) });
+  io.stderr.write(`hermetic: serving at ${served.url}\n`);
+  if (!given) io.stderr.write(`hermetic: authorization: Bearer ${token}\n`);
+  const over = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => over.resolve(), { once: true });
+  await over.promise;
+  await served.close();
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError('A port from 0 to 65535 is needed.');
+  return value;
+}

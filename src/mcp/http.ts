@@ -1,0 +1,70 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
+
+export interface HttpOptions {
+  /** 0 is a free one. */
+  port: number;
+  /** Whoever has it may use the tools. */
+  token: string;
+  /** Every request has a server of its own. */
+  makeServer(): McpServer;
+}
+
+export interface ServedHttp {
+  url: string;
+  close(): Promise<void>;
+}
+
+const host = '127.0.0.1';
+const path = '/mcp';
+
+/** The protocol over HTTP, on loopback only, for whoever has the token. */
+export async function serveHttp({ port, token, makeServer }: HttpOptions): Promise<ServedHttp> {
+  const handler = createMcpHandler(makeServer);
+  const names = new Set<string>();
+  const listener = getRequestListener(async (request) => {
+    const refusal = refusalOf(request, token, names);
+    return refusal ? new Response(`${refusal.why}\n`, { status: refusal.status, headers: refusal.headers }) : await handler.fetch(request);
+  });
+  const server = createServer((request, response) => void listener(request, response));
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  for (const name of [host, 'localhost']) names.add(`${name}:${bound}`);
+  return {
+    url: `http://${host}:${bound}${path}`,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Refusal {
+  status: number;
+  why: string;
+  headers: Record<string, string>;
+}
+
+/** Security: a page in a browser of this machine must not get through, whatever name it gives us, and nobody without the token. */
+function refusalOf(request: Request, token: string, names: ReadonlySet<string>): Refusal | undefined {
+  if (!names.has(request.headers.get('host') ?? '')) return { status: 421, why: 'This server has another name.', headers: {} };
+  const origin = request.headers.get('origin');
+  if (origin !== null && !names.has(origin.replace(/^https?:\/\//, '')))
+    return { status: 403, why: 'Pages of other sites may not use this.', headers: {} };
+  const given = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
+  if (!isSame(given, token)) return { status: 401, why: 'A bearer token is needed.', headers: { 'www-authenticate': 'Bearer' } };
+  if (new URL(request.url).pathname !== path) return { status: 404, why: `Only ${path} is here.`, headers: {} };
+  return undefined;
+}
+
+/** Takes as long whatever is wrong with it. */
+function isSame(given: string, token: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(token));
+}

@@ -1,0 +1,215 @@
+import { rm } from 'node:fs/promises';
+import { type CallToolResult, Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { Hermetic } from '../cli/hermetic.ts';
+import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { describeBackend, processesWith } from '../engines.ts';
+import { until } from '../until.ts';
+
+const bin = new URL('../../bin/hermetic.mjs', import.meta.url).pathname;
+const names = ['terminal', 'process', 'read_file', 'write_file', 'edit_file', 'search_files', 'execute_code'];
+
+/** How old a client is: before and after the protocol could ask by ending a request. */
+const eras = { modern: 'auto', legacy: 'legacy' } as const;
+
+for (const kind of ['bubblewrap', 'docker']) {
+  await describeBackend(kind, (engine) => {
+    const image = engine.context.docker.image;
+    const hermetic = new Hermetic({ TERMINAL_ENV: kind, TERMINAL_DOCKER_IMAGE: image, HERMETIC_TOOL_OUTPUT_MAX_BYTES: '2000' });
+    const clients: Client[] = [];
+    const connect = async (args: string[] = [], options: ClientOptions = {}): Promise<Client> => {
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' }, ...options });
+      const env = { ...hermetic.environment };
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...args], env, stderr: 'ignore' }));
+      clients.push(client);
+      return client;
+    };
+    const sandboxes = async (): Promise<{ session: string }[]> => JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout);
+    afterEach(async () => await Promise.all(clients.splice(0).map((client) => client.close())));
+    afterAll(async () => {
+      await hermetic.run(['sandbox', 'destroy', '--all', '--yes']);
+      await rm(hermetic.home, { recursive: true, force: true });
+    });
+
+    for (const [era, mode] of Object.entries(eras)) {
+      it(`serves every tool under its name, described, to a ${era} client`, async () => {
+        const client = await connect([], { versionNegotiation: { mode } });
+        const { tools } = await client.listTools();
+        expect(tools.map(({ name }) => name).sort()).toEqual([...names].sort());
+        for (const { description, inputSchema, outputSchema, annotations } of tools) {
+          expect([description, inputSchema.type, outputSchema?.type]).toEqual([expect.stringMatching(/\w{3}/), 'object', 'object']);
+          expect(annotations).toMatchObject({
+            title: expect.any(String),
+            readOnlyHint: expect.any(Boolean),
+            destructiveHint: expect.any(Boolean),
+          });
+        }
+        expect(tools.find(({ name }) => name === 'read_file')?.annotations?.readOnlyHint).toBe(true);
+      });
+    }
+
+    it('runs commands, scripts and file tools in one session, with results a program can read', async () => {
+      const client = await connect();
+      const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+      expect(await call('terminal', { command: 'cd /tmp; export X=1; echo $X; exit 2' })).toMatchObject({
+        content: [{ type: 'text', text: expect.stringMatching(/^1\n\[exit code 2\]/) }],
+        structuredContent: { output: '1\n', exit_code: 2, cwd: '/tmp' },
+      });
+      await call('write_file', { path: 'a.txt', content: 'one\ntwo\n' });
+      await call('edit_file', { path: 'a.txt', edits: [{ old_text: 'two', new_text: 'three' }] });
+      expect(textOf(await call('read_file', { path: '/tmp/a.txt' }))).toContain('three');
+      expect(textOf(await call('search_files', { pattern: 'thr', path: '/tmp' }))).toContain('a.txt');
+      const code = "print(terminal('echo $X; pwd')['output'], read_file('a.txt')['content'])";
+      expect(await call('execute_code', { language: 'python', code })).toMatchObject({
+        structuredContent: { status: 'success', output: '1\n/tmp\n one\nthree\n\n', tool_calls: 2 },
+      });
+    });
+
+    it('tells a model what is wrong with its input, as a result', async () => {
+      const client = await connect();
+      const result = await client.callTool({ name: 'terminal', arguments: { comand: 'ls' } });
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/command.*comand|comand.*command/s) }] });
+    });
+
+    it('shows what a command prints while it runs', async () => {
+      const client = await connect();
+      const mark = sleepMark();
+      const seen: string[] = [];
+      const controller = new AbortController();
+      const call = client.callTool(
+        { name: 'terminal', arguments: { command: `echo early; sleep ${mark}` } },
+        { onprogress: ({ message }) => seen.push(message ?? ''), signal: controller.signal },
+      );
+      call.catch(() => undefined);
+      await until('it is shown', async () => seen.join('').includes('early'));
+      controller.abort();
+      await expect(call).rejects.toThrow();
+    });
+
+    it('kills inside what the client cancels', async () => {
+      const client = await connect();
+      const mark = sleepMark();
+      const controller = new AbortController();
+      const call = client.callTool(
+        { name: 'terminal', arguments: { command: `sleep ${mark} & sleep ${mark}` } },
+        { signal: controller.signal },
+      );
+      call.catch(() => undefined);
+      await until('it sleeps', async () => processesWith(mark).filter((pid) => pid > 0).length >= 2);
+      controller.abort();
+      await until('it is dead', async () => processesWith(mark).length === 0);
+      expect(textOf(await client.callTool({ name: 'terminal', arguments: { command: 'echo alive' } }))).toBe('alive\n');
+    });
+
+    it('gives every connection a session of its own, which goes with it', async () => {
+      const before = await sandboxes();
+      const [one, two] = await Promise.all([connect(), connect()]);
+      await one.callTool({ name: 'terminal', arguments: { command: 'echo mine >private' } });
+      expect(await two.callTool({ name: 'terminal', arguments: { command: 'cat private' } })).toMatchObject({
+        structuredContent: { exit_code: 1 },
+      });
+      expect(await sandboxes()).toHaveLength(before.length + 2);
+      await Promise.all([one.close(), two.close()]);
+      await until('nothing is left', async () => (await sandboxes()).length === before.length);
+    });
+
+    it('comes back to a session that has a name', async () => {
+      const first = await connect(['--session', 'work']);
+      await first.callTool({ name: 'terminal', arguments: { command: 'echo kept >file; cd /usr' } });
+      await first.close();
+      const second = await connect(['--session', 'work']);
+      expect(
+        textOf(await second.callTool({ name: 'terminal', arguments: { command: 'pwd; cat ~-/file /workspace/file 2>/dev/null' } })),
+      ).toContain('/usr\nkept\n');
+      await second.close();
+      expect((await hermetic.run(['run', '--session', 'work', '--', 'pwd'])).stdout).toBe('/usr\n');
+    });
+
+    it('serves HTTP on loopback to whoever has the token, and to nobody else', async () => {
+      const server = hermetic.start(['mcp', '--http', '0'], { HERMETIC_MCP_TOKEN: 'a-token-for-this-test' });
+      let said = '';
+      server.stderr?.on('data', (data: Buffer) => {
+        said += data.toString();
+      });
+      await until('it listens', async () => /serving at \S+\n/.test(said));
+      const url = new URL(/serving at (\S+)/.exec(said)?.[1] ?? '');
+      const post = (headers: Record<string, string>) => fetch(url, { method: 'POST', headers, body: '{}' });
+      expect((await post({})).status).toBe(401);
+      expect((await post({ authorization: 'Bearer wrong' })).status).toBe(401);
+      expect((await post({ authorization: 'Bearer a-token-for-this-test', origin: 'https://evil.example' })).status).toBe(403);
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+      await client.connect(
+        new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: 'Bearer a-token-for-this-test' } } }),
+      );
+      expect(textOf(await client.callTool({ name: 'terminal', arguments: { command: 'echo over http' } }))).toBe('over http\n');
+      await client.close();
+      server.kill('SIGTERM');
+      await until('it has ended', async () => server.exitCode !== null || server.signalCode !== null);
+      expect(said).not.toContain('a-token-for-this-test');
+    });
+  });
+}
+
+await describeBackend('local', () => {
+  const hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
+  const clients: Client[] = [];
+  afterEach(async () => await Promise.all(clients.splice(0).map((client) => client.close())));
+  afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+
+  for (const [era, mode] of Object.entries(eras)) {
+    describe(`a question to a ${era} client`, () => {
+      const asked: string[] = [];
+      const connect = async (decision?: string): Promise<Client> => {
+        const capabilities = decision === undefined ? {} : { elicitation: {} };
+        const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
+        if (decision !== undefined) {
+          client.setRequestHandler('elicitation/create', async ({ params }) => {
+            asked.push(params.message);
+            return decision === 'cancel' ? { action: 'cancel' } : { action: 'accept', content: { decision } };
+          });
+        }
+        const args = [bin, 'mcp', '--session', `${era}-${decision}`];
+        await client.connect(
+          new StdioClientTransport({ command: process.execPath, args, env: { ...hermetic.environment }, stderr: 'ignore' }),
+        );
+        clients.push(client);
+        return client;
+      };
+      const command = (marker: string): string => `mkdir -p 'd-${marker}'; chmod -R 777 'd-${marker}' && touch '${marker}'`;
+      const exists = async (client: Client, marker: string): Promise<boolean> =>
+        textOf(await client.callTool({ name: 'terminal', arguments: { command: `ls '${marker}' 2>/dev/null` } })).startsWith(marker);
+
+      it('shows all of what would run, and a yes runs it once', async () => {
+        const client = await connect('once');
+        asked.length = 0;
+        const marker = `yes-${era}`;
+        await client.callTool({ name: 'terminal', arguments: { command: command(marker) } });
+        expect(await exists(client, marker)).toBe(true);
+        expect(asked).toHaveLength(1);
+        expect(asked[0]).toContain(command(marker));
+        await client.callTool({ name: 'terminal', arguments: { command: command(marker) } });
+        expect(asked).toHaveLength(2);
+      });
+
+      it.each(['deny', 'cancel', 'whatever'])('is a no when the answer is %s', async (decision) => {
+        const client = await connect(decision);
+        const marker = `no-${era}-${decision}`;
+        expect(await client.callTool({ name: 'terminal', arguments: { command: command(marker) } })).toMatchObject({ isError: true });
+        expect(await exists(client, marker)).toBe(false);
+      });
+
+      it('cannot be put to a client that does not ask people, and then it is a no', async () => {
+        const client = await connect();
+        const marker = `mute-${era}`;
+        const result = await client.callTool({ name: 'terminal', arguments: { command: command(marker) } });
+        expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('another way') }] });
+        expect(await exists(client, marker)).toBe(false);
+      });
+    });
+  }
+});
+
+function textOf({ content }: CallToolResult): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
