@@ -1,11 +1,19 @@
 // The side of execute_code that runs in Node (18 or newer): tools are functions that return promises. Frames as code.bash describes
-// them; arguments and answers are JSON.
+// them; arguments and answers are JSON. Written so that an older Node understands enough of it to say that it is too old.
+
+import { readFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import vm from 'node:vm';
+
+if (Number(process.versions.node.split('.')[0]) < 18) {
+  const version = `${process.execPath} is Node.js ${process.versions.node}`;
+  writeSync(239, `7 ${Buffer.byteLength(version)}\nmissing${version}`);
+  process.exit(127);
+}
 
 const input = new Socket({ fd: 238, readable: true, writable: false });
 const output = new Socket({ fd: 239, readable: false, writable: true });
@@ -61,13 +69,17 @@ function nextFrame() {
 
 function settle([id, outcome, text]) {
   const call = pending.get(id);
+  if (!call) return;
   pending.delete(id);
   // Only somebody who waits for an answer keeps the script alive.
   if (pending.size === 0) input.unref();
-  if (outcome === 'ok') return call?.resolve(JSON.parse(text));
+  if (outcome === 'ok') {
+    call.resolve(JSON.parse(text));
+    return;
+  }
   const error = new ToolError(text, outcome);
-  error.stack = `${error.name}: ${text}\n${call?.place.stack?.split('\n').slice(1).join('\n')}`;
-  call?.reject(error);
+  error.stack = `${error.name}: ${text}\n${String(call.place.stack).split('\n').slice(1).join('\n')}`;
+  call.reject(error);
 }
 
 function callTool(name, given, place) {
@@ -111,7 +123,7 @@ function show(error) {
     // An error whose stack cannot be changed is shown as it is.
     Reflect.set(part, 'stack', lines.filter((line) => !/^ {4}at .*(?:\[eval1\]|node:)/.test(line)).join('\n'));
   }
-  const [, line, column] = /\bscript\.mjs:(\d+):(\d+)/.exec(error?.stack ?? '') ?? [];
+  const [, line, column] = /\bscript\.mjs:(\d+):(\d+)/.exec(error instanceof Error ? error.stack : '') || [];
   const text = source.split('\n')[line - 1];
   const where = text === undefined ? '' : `script.mjs:${line}\n${text}\n${' '.repeat(column - 1)}^\n\n`;
   process.stderr.write(`${where}${error instanceof Error ? inspect(error) : `Uncaught ${inspect(error)}`}\n`);
@@ -119,7 +131,7 @@ function show(error) {
 
 function fail(error) {
   settled = true;
-  if (error instanceof SyntaxError && !error.stack?.includes('script.mjs')) {
+  if (error instanceof SyntaxError && !String(error.stack).includes('script.mjs')) {
     // Only Node itself knows where it is.
     error.stack = `${error.name}: ${error.message}`;
     process.removeAllListeners('uncaughtException');
@@ -153,10 +165,11 @@ async function begin([code, tools, most]) {
     // What Node calls so already is needed; the tool can be imported.
     if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
   }
-  const load = async (specifier, attributes = {}) =>
-    specifier === 'hermetic_tools'
-      ? library
-      : await import(specifier, Object.keys(attributes).length > 0 ? { with: attributes } : undefined);
+  const load = async (specifier, attributes) => {
+    if (specifier === 'hermetic_tools') return library;
+    if (attributes && attributes.type === 'json') return { default: JSON.parse(readFileSync(globals.require.resolve(specifier), 'utf8')) };
+    return await import(specifier);
+  };
   process.on('uncaughtException', (error) => {
     // A script that has its own way to deal with it.
     if (process.listenerCount('uncaughtException') === 1) fail(error);
@@ -172,8 +185,12 @@ async function begin([code, tools, most]) {
       initializeImportMeta: (meta) => {
         Object.assign(meta, { url: pathToFileURL(file).href, filename: file, dirname: dirname(file) });
       },
-      importModuleDynamically: async (specifier, _script, attributes) =>
-        specifier === 'hermetic_tools' ? evaluated(moduleOf(specifier, library)) : await load(specifier, attributes),
+      importModuleDynamically: async (specifier, _script, attributes) => {
+        const module = moduleOf(specifier, await load(specifier, attributes));
+        await module.link(() => undefined);
+        await module.evaluate();
+        return module;
+      },
     });
     await script.link(async (specifier, _script, { attributes } = {}) => moduleOf(specifier, await load(specifier, attributes)));
     await script.evaluate();
@@ -181,10 +198,4 @@ async function begin([code, tools, most]) {
   } catch (error) {
     fail(error);
   }
-}
-
-async function evaluated(module) {
-  await module.link(() => undefined);
-  await module.evaluate();
-  return module;
 }

@@ -122,12 +122,12 @@ async function runScript(
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
   const handle = await sandbox.exec(cwd === undefined ? request : { ...request, cwd });
   const violated = new AbortController();
-  const call: InnerCall = context.call;
+  const door: { call: InnerCall } = context;
   const bridge = new CodeBridge({
     language,
     functions,
     maxToolCalls,
-    call,
+    call: (name, input, signal) => door.call(name, input, signal),
     write: (data) => handle.write(data),
     fail: () => violated.abort(),
   });

@@ -26,6 +26,17 @@ export function javascriptTests(engine: TestEngine): void {
     });
   });
 
+  inNode('needs a Node that is not too old', async () => {
+    const preload = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '16.1.0' } });`;
+    await code.bench.output(`mkdir -p old; cat >old/preload.cjs <<'END'\n${preload}\nEND
+printf '#!/bin/bash\\nexec "%s" -r "%s" "$@"\\n' "$(type -P node || type -P nodejs)" "$PWD/old/preload.cjs" >old/node
+chmod +x old/node; export saved_path=$PATH; PATH=$PWD/old:$PATH`);
+    const result = await code.call('javascript', 'console.log(1)');
+    await code.bench.output('PATH=$saved_path; unset saved_path');
+    const text = expect.stringMatching(/no Node\.js 18 or newer in this sandbox \(.* is Node\.js 16\.1\.0\)\. The script was not run\./);
+    expect(result).toMatchObject({ ok: false, failure: 'failed', text });
+  });
+
   inNode('gives values in order and by name, and gets promises', async () => {
     const script = `
 import { echo_text as echo, ToolError as Failure } from 'hermetic_tools';
@@ -49,8 +60,9 @@ import { basename } from 'node:path';
 import * as beside from './beside.mjs';
 import six from './beside.cjs';
 const { value } = await import('./beside.mjs');
-console.log(beside.value, six, value, require('./beside.json').a, require('os') !== undefined, basename(import.meta.url), process.execArgv.length);`;
-    expect(await output(script)).toBe('5 6 5 7 true script.mjs 0\n');
+const { default: dynamic } = await import('./beside.json', { with: { type: 'json' } });
+console.log(beside.value, six, value, require('./beside.json').a, dynamic.a, require('os') !== undefined, basename(import.meta.url), process.execArgv.length);`;
+    expect(await output(script)).toBe('5 6 5 7 7 true script.mjs 0\n');
   });
 
   inNode('carries a long text there and back', async () => {

@@ -212,6 +212,25 @@ command("sleep 100")`;
     expect(result.text.length).toBeLessThan(2000);
   });
 
+  it.each([
+    ['bash', 'echo before; echo garbage >&239; sleep 100', /^The script was ended: it wrote/],
+    ['bash', 'echo before; exec 238<&- ; echo_text x; exit 3', /code 3/],
+    ['bash', 'echo before; kill -9 $$', /SIGKILL|137/],
+    [
+      'javascript',
+      `console.log('before'); require('node:fs').writeSync(239, 'garbage\\n'); await command('sleep 100');`,
+      /^The script was ended: it wrote/,
+    ],
+    ['javascript', `console.log('before'); process.kill(process.pid, 'SIGKILL'); await command('sleep 100');`, /SIGKILL|137/],
+    ['javascript', `console.log('before'); void command('sleep 100'); process.exit(3);`, /code 3/],
+  ] as const)('is no better in %s: %s', async (language, script, error) => {
+    if (language === 'javascript' && !(await code.bench.succeeds('command -v node'))) return;
+    const result = await code.run(language, script);
+    expect(result).toMatchObject({ status: 'error', error: expect.stringMatching(error) });
+    expect(result.output).toMatch(/^before\n/);
+    expect(result.duration_ms).toBeLessThan(20_000);
+  });
+
   // Never where it would be the host that has to bear it.
   it.runIf(engine.backend.traits.isolation !== 'none')('forks without end', async () => {
     const script = 'import os, time\nwhile True:\n    try:\n        os.fork()\n    except OSError: time.sleep(0.01)';
