@@ -56,9 +56,10 @@ await describeBackend('bubblewrap', (engine) => {
 
   it('an idle sandbox is closed, and the next command finds directory, exports and files again', async () => {
     const { of, opened } = poolOf({ idleMs: 50 });
-    await text(of('a'), 'mkdir -p deep && cd deep && export SEEN=1 && touch file');
+    await text(of('a'), 'mkdir -p deep && cd deep && export SEEN=1 && touch file; alias ll="ls -l"');
     await until('it is closed', () => !of('a').isOpen);
     expect(of('a').cwd).toBe('/workspace/deep');
+    expect(Object.keys(of('a').definitions)).toContain('ll');
     expect(await text(of('a'), 'echo $SEEN; ls; pwd')).toBe('1\nfile\n/workspace/deep\n');
     expect(opened).toEqual(['a', 'a']);
   });

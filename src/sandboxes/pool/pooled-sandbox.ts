@@ -40,6 +40,7 @@ export class PooledSandbox implements Sandbox {
   #timer: NodeJS.Timeout | undefined;
   #name: string;
   #directory = '/';
+  #definitions: Readonly<Record<string, string>> = {};
 
   constructor(options: PooledOptions, listener: OpenListener) {
     this.#name = options.name;
@@ -56,7 +57,7 @@ export class PooledSandbox implements Sandbox {
   }
 
   get definitions(): Readonly<Record<string, string>> {
-    return this.#open?.sandbox.definitions ?? {};
+    return this.#open?.sandbox.definitions ?? this.#definitions;
   }
 
   get isOpen(): boolean {
@@ -194,6 +195,7 @@ export class PooledSandbox implements Sandbox {
 
   async #letGo(opened: Opened, how: (sandbox: OpenSandbox) => Promise<void>): Promise<void> {
     this.#directory = opened.sandbox.cwd;
+    this.#definitions = opened.sandbox.definitions;
     this.#open = undefined;
     clearTimeout(this.#timer);
     this.#closing = how(opened.sandbox).finally(() => {
