@@ -73,7 +73,10 @@ export interface Question {
  * `once`: this one time. `session`: these findings, until the session ends. `always`: these findings, remembered. Security: a yes to a
  * script is a yes to that script alone.
  */
-export type Answer = { kind: 'once' | 'session' | 'always'; by: string } | { kind: 'deny'; by: string; remark?: string | undefined };
+export type Answer =
+  | { kind: 'once' | 'session'; by: string; remark?: string | undefined }
+  | { kind: 'always'; by: string; remark?: string | undefined; expiresAt?: Date | undefined }
+  | { kind: 'deny'; by: string; remark?: string | undefined };
 
 /** A way to reach somebody who may answer. */
 export interface Approver {
@@ -87,6 +90,8 @@ export interface CallOrigin {
   role: Circumstances['role'];
   /** undefined: there is nobody to ask. */
   approver: Approver | undefined;
+  /** Who asked for it, as the platform knows them, such as `telegram:4711`; undefined at this machine, where it is whoever runs Hermetic. */
+  person?: string | undefined;
 }
 
 /**

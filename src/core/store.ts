@@ -1,3 +1,6 @@
+import type { Answer, Question, Source } from './approval.ts';
+import type { AuditEvent, AuditLog } from './audit.ts';
+
 /**
  * What Hermetic remembers. An operation is durable when it resolves: a crash right after it loses nothing. Several processes may use
  * the same store at once; each operation happens as a whole or not at all.
@@ -5,6 +8,10 @@
 export interface Store {
   readonly sandboxes: SandboxLedger;
   readonly proofs: ProofLedger;
+  readonly approvals: ApprovalLedger;
+  readonly grants: GrantLedger;
+  readonly modes: ModeLedger;
+  readonly audit: AuditLog;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;
 }
@@ -93,4 +100,118 @@ export interface ProofLedger {
   latest(backend: string, specHash: string): Promise<ProofEntry | undefined>;
   /** The newest first. */
   list(): Promise<ProofEntry[]>;
+}
+
+/** `expired` and `withdrawn` are a no that nobody said. */
+export type QuestionState = 'open' | 'answered' | 'expired' | 'withdrawn';
+
+/** A question as it was put, and what became of it. */
+export interface QuestionEntry extends Question {
+  /** Short enough to be typed. No other question ever has it. */
+  code: string;
+  /** The parts that name the session. */
+  parts: readonly string[];
+  /** Which run of the agent, or of a program, asked. */
+  run: string;
+  /** Of everything the answer is bound to: actions, directory, backend, sandbox, session and run. */
+  digest: string;
+  source: Source;
+  /** Who asked for it, where the platform knows. */
+  person: string | undefined;
+  state: QuestionState;
+  answer: Answer | undefined;
+  /** Where it was answered from, such as `shell` or `telegram`. */
+  answeredFrom: string | undefined;
+  settledAt: Date | undefined;
+  /** When what was allowed began to run. */
+  claimedAt: Date | undefined;
+}
+
+export type QuestionBeginning = Omit<QuestionEntry, 'state' | 'answer' | 'answeredFrom' | 'settledAt' | 'claimedAt'>;
+
+export type Settlement = { at: Date; events: readonly AuditEvent[] } & (
+  | { state: 'answered'; answer: Answer; answeredFrom: string; grants: readonly GrantEntry[] }
+  | { state: 'expired' | 'withdrawn' }
+);
+
+/** What is named must match. */
+export interface QuestionFilter {
+  state?: QuestionState | undefined;
+  session?: readonly string[] | undefined;
+  run?: string | undefined;
+  digest?: string | undefined;
+  /** Whether it was answered and what it allows has not begun. */
+  unclaimed?: boolean | undefined;
+}
+
+/** Questions and their answers. Every change is in the audit log, or was not made. */
+export interface ApprovalLedger {
+  /** False, and nothing is stored, when another question has its id or its code. */
+  ask(question: QuestionBeginning, events: readonly AuditEvent[]): Promise<boolean>;
+  /**
+   * Settles an open question, with the grants of its answer. False, and nothing has changed, when there is none or it is settled: of several
+   * who settle at once one does. An answer that comes after `expiresAt` does not settle it.
+   */
+  settle(id: string, settlement: Settlement): Promise<boolean>;
+  /**
+   * Takes the right to do what was allowed. True once: not again, and not when it was not allowed. A question that is open may not be
+   * claimed.
+   */
+  claim(id: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;
+  /** Takes back a question that is open, or what it allows when that has not begun. False when there is nothing to take back. */
+  withdraw(id: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;
+  /** By id or by code, in capitals or not. */
+  find(idOrCode: string): Promise<QuestionEntry | undefined>;
+  /** The oldest first. */
+  list(filter?: QuestionFilter): Promise<QuestionEntry[]>;
+}
+
+/**
+ * A remembered yes. It covers findings of one rule about one program on one backend; where what runs is in the text itself, only that very
+ * text.
+ */
+export interface GrantEntry {
+  id: string;
+  scope: 'session' | 'always';
+  /** The session it was given in, and with `session` the one it is good for. */
+  parts: readonly string[];
+  session: string;
+  /** Whose calls it is good for. */
+  person: string | undefined;
+  backend: string;
+  rule: string;
+  /** undefined when it is bound to `digest`. */
+  program: string | undefined;
+  /** Of the one action it is good for. */
+  digest: string | undefined;
+  grantedBy: string;
+  grantedAt: Date;
+  grantedFrom: string;
+  /** What it was given for: the finding in words, and what its giver remarked. */
+  why: string;
+  /** The question it is the answer to. */
+  question: string;
+  expiresAt: Date | undefined;
+  revokedAt: Date | undefined;
+  revokedBy: string | undefined;
+}
+
+export interface GrantLedger {
+  /** Those in force at that time for calls of this person in this session on this backend. */
+  inForce(about: { parts: readonly string[]; person: string | undefined; backend: string }, at: Date): Promise<GrantEntry[]>;
+  /** The oldest first; also those no longer in force. */
+  list(): Promise<GrantEntry[]>;
+  find(id: string): Promise<GrantEntry | undefined>;
+  /** False when there is none in force. */
+  revoke(id: string, by: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;
+  /** Revokes what was granted for the session only. Resolves with how many there were. */
+  endSession(parts: readonly string[], at: Date, events: readonly AuditEvent[]): Promise<number>;
+}
+
+/** Sessions in which nobody is asked for a while. */
+export interface ModeLedger {
+  /** Who has switched questions off in this session, and when. */
+  yolo(parts: readonly string[]): Promise<{ by: string; since: Date } | undefined>;
+  setYolo(parts: readonly string[], yolo: { by: string; since: Date } | undefined, events: readonly AuditEvent[]): Promise<void>;
+  list(): Promise<{ parts: readonly string[]; by: string; since: Date }[]>;
 }

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { approvalTables } from './approval-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
 type Migration = (db: Transaction<unknown>) => Promise<unknown>;
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
       .addColumn('lines', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('proofs_key', ['backend', 'spec_hash', 'proven_at'])
       .execute(),
+  approvalTables,
 ];

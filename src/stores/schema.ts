@@ -31,4 +31,66 @@ export interface Tables {
     held: Flag;
     lines: Json;
   };
+  questions: {
+    id: string;
+    code: string;
+    session: Json;
+    title: string;
+    run: string;
+    digest: string;
+    sandbox: string;
+    backend: string;
+    source: string;
+    person: string | null;
+    actions: Json;
+    findings: Json;
+    asked_at: Time;
+    expires_at: Time;
+    state: string;
+    answer: Json | null;
+    answered_from: string | null;
+    settled_at: OptionalTime;
+    claimed_at: OptionalTime;
+  };
+  grants: {
+    id: string;
+    scope: string;
+    session: Json;
+    title: string;
+    person: string | null;
+    backend: string;
+    rule: string;
+    program: string | null;
+    digest: string | null;
+    granted_by: string;
+    granted_at: Time;
+    granted_from: string;
+    why: string;
+    question: string;
+    expires_at: OptionalTime;
+    revoked_at: OptionalTime;
+    revoked_by: string | null;
+  };
+  session_modes: {
+    session: Json;
+    yolo_by: string;
+    yolo_since: Time;
+  };
+  audit: {
+    seq: Time;
+    at: Time;
+    actor: string;
+    session: Json;
+    kind: string;
+    what: Json;
+    outcome: string;
+    previous: string;
+    hash: string;
+  };
+  /** One row. */
+  audit_head: {
+    id: number;
+    seq: Time;
+    hash: string;
+  };
 }

@@ -1,5 +1,9 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import type { Store } from '../../core/store.ts';
+import { SqlApprovalLedger } from '../approval-ledger.ts';
+import { SqlAuditLog } from '../audit-log.ts';
+import { SqlGrantLedger } from '../grant-ledger.ts';
+import { SqlModeLedger } from '../mode-ledger.ts';
 import { SqlProofLedger } from '../proof-ledger.ts';
 import { SqlSandboxLedger } from '../sandbox-ledger.ts';
 import { SqliteAccess } from './access.ts';
@@ -23,7 +27,15 @@ export async function openSqliteStore(path: string): Promise<Store> {
     inspect(path);
   });
   const access = await connected(path);
-  return { sandboxes: new SqlSandboxLedger(access), proofs: new SqlProofLedger(access), close: () => access.close() };
+  return {
+    sandboxes: new SqlSandboxLedger(access),
+    proofs: new SqlProofLedger(access),
+    approvals: new SqlApprovalLedger(access),
+    grants: new SqlGrantLedger(access),
+    modes: new SqlModeLedger(access),
+    audit: new SqlAuditLog(access),
+    close: () => access.close(),
+  };
 }
 
 async function connected(path: string): Promise<SqliteAccess> {

@@ -1,0 +1,58 @@
+/** What can happen that is worth a record. */
+export type AuditKind = 'judgement' | 'question' | 'answer' | 'grant' | 'mode' | 'command' | 'script' | 'tool' | 'sandbox';
+
+/** Data that JSON can carry. */
+export type AuditDetail = string | number | boolean | null | readonly AuditDetail[] | { readonly [key: string]: AuditDetail };
+
+/** Something that happened. Secrets have been taken out of it. */
+export interface AuditEvent {
+  at: Date;
+  /** Who did it: a person as the platform knows them, `agent`, or `hermetic` itself. */
+  actor: string;
+  /** The parts that name the session; none when it concerns no session. */
+  session: readonly string[];
+  kind: AuditKind;
+  what: { readonly [key: string]: AuditDetail };
+  /** One word or two: `allowed`, `denied`, `exited 0`. */
+  outcome: string;
+}
+
+export interface AuditRecord extends AuditEvent {
+  /** 1, 2, 3, … without a gap. */
+  seq: number;
+  /** The hash of the record before, or `firstHash`. */
+  previous: string;
+  /** Of everything else in the record. */
+  hash: string;
+}
+
+/** What the first record follows. */
+export const firstHash = '0'.repeat(64);
+
+/** Where the log ends. */
+export interface AuditHead {
+  seq: number;
+  hash: string;
+}
+
+/** The text of a record that its hash is made of: the same whoever computes it, wherever. */
+export function auditContent({ seq, at, actor, session, kind, what, outcome, previous }: Omit<AuditRecord, 'hash'>): object {
+  return { seq, at: at.toISOString(), actor, session, kind, what, outcome, previous };
+}
+
+/** What is named must match. */
+export interface AuditFilter {
+  after?: number | undefined;
+  kind?: AuditKind | undefined;
+  session?: readonly string[] | undefined;
+  since?: Date | undefined;
+}
+
+/** Records are only ever added, one after the other, however many processes add at once. Each holds the hash of the one before. */
+export interface AuditLog {
+  append(events: readonly AuditEvent[]): Promise<void>;
+  /** At most `limit` records, the oldest first; with `newest`, the newest of them. */
+  list(filter: AuditFilter, limit: number, newest?: boolean): Promise<AuditRecord[]>;
+  /** Kept apart from the records, so that records missing at the end are missed. */
+  head(): Promise<AuditHead>;
+}

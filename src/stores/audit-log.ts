@@ -1,0 +1,95 @@
+import type { Selectable, Transaction } from 'kysely';
+import {
+  type AuditEvent,
+  type AuditFilter,
+  type AuditHead,
+  type AuditKind,
+  type AuditLog,
+  type AuditRecord,
+  auditContent,
+  firstHash,
+} from '../core/audit.ts';
+import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
+import type { Access } from './access.ts';
+import type { Tables } from './schema.ts';
+
+const headId = 1;
+
+export class SqlAuditLog implements AuditLog {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async append(events: readonly AuditEvent[]): Promise<void> {
+    await this.#access.transaction((db) => appendEvents(db, events));
+  }
+
+  async list({ after, kind, session, since }: AuditFilter, limit: number, newest = false): Promise<AuditRecord[]> {
+    const rows = await this.#access.run((db) => {
+      let query = db.selectFrom('audit').selectAll();
+      if (after !== undefined) query = query.where('seq', '>', after);
+      if (kind !== undefined) query = query.where('kind', '=', kind);
+      if (session !== undefined) query = query.where('session', '=', JSON.stringify(session));
+      if (since !== undefined) query = query.where('at', '>=', since.getTime());
+      return query
+        .orderBy('seq', newest ? 'desc' : 'asc')
+        .limit(limit)
+        .execute();
+    });
+    const records = rows.map(recordOf);
+    return newest ? records.reverse() : records;
+  }
+
+  async head(): Promise<AuditHead> {
+    return await this.#access.run((db) => headOf(db));
+  }
+}
+
+/** For changes that are recorded with what they change, or not made. */
+export async function appendEvents(db: Transaction<Tables>, events: readonly AuditEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  let head = await headOf(db);
+  const rows = events.map((event) => {
+    const unhashed = { ...event, seq: head.seq + 1, previous: head.hash };
+    head = { seq: unhashed.seq, hash: digestOf(auditContent(unhashed)) };
+    const { seq, at, actor, session, kind, what, outcome, previous } = unhashed;
+    const [parts, details] = [JSON.stringify(session), canonicalJson(what)];
+    return { seq, at: at.getTime(), actor, session: parts, kind, what: details, outcome, previous, hash: head.hash };
+  });
+  await db.insertInto('audit').values(rows).execute();
+  await db
+    .insertInto('audit_head')
+    .values({ id: headId, ...head })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(head))
+    .execute();
+}
+
+async function headOf(db: Pick<Transaction<Tables>, 'selectFrom'>): Promise<AuditHead> {
+  const row = await db.selectFrom('audit_head').select(['seq', 'hash']).where('id', '=', headId).executeTakeFirst();
+  return row ? { seq: Number(row.seq), hash: row.hash } : { seq: 0, hash: firstHash };
+}
+
+function recordOf(row: Selectable<Tables['audit']>): AuditRecord {
+  return {
+    seq: Number(row.seq),
+    at: new Date(Number(row.at)),
+    actor: row.actor,
+    session: parsed(row.session) as string[],
+    kind: row.kind as AuditKind,
+    what: parsed(row.what) as AuditRecord['what'],
+    outcome: row.outcome,
+    previous: row.previous,
+    hash: row.hash,
+  };
+}
+
+/** Somebody may have put anything there; the hash tells. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
