@@ -165,12 +165,12 @@ def formatted(error):
     while trace and trace.tb_frame.f_code.co_filename in ("<string>", "<hermetic>"):
         trace = trace.tb_next
     report = traceback.TracebackException(type(error), error, trace)
-    waiting, seen = [report], []
+    waiting, seen = [report], set()
     while waiting:
         part = waiting.pop()
-        if part is None or part in seen:
+        if part is None or id(part) in seen:
             continue
-        seen.append(part)
+        seen.add(id(part))
         if part.stack:
             part.stack[:] = [frame for frame in part.stack if frame.filename != "<hermetic>"]
         waiting += [part.__cause__, part.__context__] + list(getattr(part, "exceptions", None) or [])
