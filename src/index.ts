@@ -1,9 +1,14 @@
 /** The sandbox layer as a library: put the parts together from a configuration, open a session's sandbox, run commands in it. */
 import { App } from './app.ts';
 import { loadConfig } from './config/load.ts';
+import type { OpenListener } from './core/sandbox.ts';
+import { namedSession } from './sandbox-request.ts';
 import type { SessionSandboxes } from './session-sandboxes.ts';
+import { ToolSession } from './tool-session.ts';
+import type { DeliverFile } from './tools/send-file.ts';
 
 export type { App, OpenedSandbox } from './app.ts';
+export type { Action, Answer, Approver, CallOrigin, Finding, Question } from './core/approval.ts';
 export { type ErrorCode, errorCodes, HermeticError } from './core/errors.ts';
 export type {
   Backend,
@@ -29,10 +34,15 @@ export type {
 export { troubleSentences } from './core/sandbox.ts';
 export type { SessionKey } from './core/session.ts';
 export type { SandboxEntry } from './core/store.ts';
+export type { Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';
 export { cliSession, messagingSession, type SandboxRequest } from './sandbox-request.ts';
 export type { Leftover } from './sandboxes/sweep.ts';
 export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './session-sandboxes.ts';
 export { exitCodeOf, type RunEnd, type RunOptions, run } from './tools/run.ts';
+export type { DeliverFile, SentFile } from './tools/send-file.ts';
+export type { CallOptions } from './tools/toolbox.ts';
+
+const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
 export interface CreateOptions {
   /** Where configuration, `HERMETIC_HOME` and the variables to forward come from; usually `process.env`. */
@@ -55,6 +65,41 @@ export interface CreateOptions {
  */
 export function createSandboxes(options: CreateOptions): SessionSandboxes {
   return createApp(options).sandboxes;
+}
+
+export interface CreateToolboxOptions extends CreateOptions {
+  /** A name of your own; the same as for `createSandboxes`. */
+  session: string;
+  /** What happens to the sandbox that you should know. */
+  listener?: OpenListener;
+  /** Where files go that the model sends. Without it there is no tool for that. */
+  deliver?: DeliverFile;
+}
+
+/** The tools of one session, and what lets go of its sandbox. */
+export type SessionToolbox = Pick<ToolSession, 'tools' | 'call'> & { close(): Promise<void> };
+
+/**
+ * The tools of one session, for an agent of your own:
+ *
+ *     const toolbox = createToolbox({ environment: process.env, session: 'alice' });
+ *     for (const { name, description, input } of toolbox.tools) offerToModel(name, description, z.toJSONSchema(input));
+ *     const { text } = await toolbox.call('terminal', { command: 'ls' });
+ *     await toolbox.close();
+ *
+ * A call never rejects. What needs a person to allow it is refused, unless the call's `origin` has somebody to ask.
+ */
+export function createToolbox({ session, listener, deliver, ...options }: CreateToolboxOptions): SessionToolbox {
+  const app = createApp(options);
+  const tools = new ToolSession(app, namedSession(session), { listener: listener ?? quiet, deliver });
+  return {
+    tools: tools.tools,
+    call: (name, input, callOptions) => tools.call(name, input, callOptions),
+    close: async () => {
+      await tools.close();
+      await app.close();
+    },
+  };
 }
 
 /** Throws when the configuration is wrong, with everything that is. */

@@ -13,8 +13,15 @@ export interface SessionTools {
   processes: ProcessTable;
 }
 
+export interface SessionToolsOptions {
+  sandbox: Sandbox;
+  ready(signal: AbortSignal): Promise<void>;
+  guard: Guard;
+  deliver?: DeliverFile | undefined;
+}
+
 /** The tools of a session, with the limits of the configuration. */
-export function sessionTools(loaded: LoadedConfig, sandbox: Sandbox, guard: Guard, deliver?: DeliverFile): SessionTools {
+export function sessionTools(loaded: LoadedConfig, { sandbox, ready, guard, deliver }: SessionToolsOptions): SessionTools {
   const { terminal, code_execution: code, tool_output: output, security } = loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
@@ -23,5 +30,5 @@ export function sessionTools(loaded: LoadedConfig, sandbox: Sandbox, guard: Guar
     deliver,
   });
   const redact = security.redact_secrets ? redactor(knownSecrets(loaded)) : (text: string): string => text;
-  return { toolbox: new Toolbox({ tools, sandbox, guard, redact, mostBytes: output.max_bytes }), processes };
+  return { toolbox: new Toolbox({ tools, sandbox, ready, guard, redact, mostBytes: output.max_bytes }), processes };
 }

@@ -3,16 +3,19 @@ import type { App, OpenedSandbox } from './app.ts';
 import { policy } from './approval/policy.ts';
 import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission } from './core/approval.ts';
 import type { OpenListener, Sandbox } from './core/sandbox.ts';
+import type { Tool, ToolResult } from './core/tool.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { PooledSandbox } from './sandboxes/pool/pooled-sandbox.ts';
 import { isDisposable } from './sandboxes/spec-fingerprint.ts';
 import { sessionTools } from './session-tools.ts';
 import type { DeliverFile } from './tools/send-file.ts';
-import type { Toolbox } from './tools/toolbox.ts';
+import type { CallOptions, Toolbox } from './tools/toolbox.ts';
 
 export interface ToolSessionOptions {
   listener: OpenListener;
   deliver?: DeliverFile | undefined;
+  /** Instead of judging and asking. */
+  guard?: Guard | undefined;
 }
 
 /** The tools at the sandbox of one session, which is opened by the first call that needs it, and again when it was lost. */
@@ -25,7 +28,7 @@ export class ToolSession {
   readonly #processes: { close(): Promise<void> };
   #opened: OpenedSandbox | undefined;
 
-  constructor(app: App, request: SandboxRequest, { listener, deliver }: ToolSessionOptions) {
+  constructor(app: App, request: SandboxRequest, { listener, deliver, guard }: ToolSessionOptions) {
     this.#app = app;
     this.#request = request;
     const open = async (told: OpenListener, signal?: AbortSignal) => {
@@ -37,9 +40,24 @@ export class ToolSession {
     const ignore = (): void => undefined;
     this.#pooled = new PooledSandbox({ name: app.sandboxName(request.parts), idleMs, open, rested: ignore, closed: ignore }, listener);
     this.sandbox = this.#pooled;
-    const { toolbox, processes } = sessionTools(app.loaded, this.#pooled, this.#guard, deliver);
+    const { toolbox, processes } = sessionTools(app.loaded, {
+      sandbox: this.#pooled,
+      ready: (signal) => this.#pooled.open(signal),
+      guard: guard ?? this.#guard,
+      deliver,
+    });
     this.toolbox = toolbox;
     this.#processes = processes;
+  }
+
+  /** What there is to call, as a model is told. */
+  get tools(): readonly Tool[] {
+    return [...this.toolbox.tools.values()];
+  }
+
+  /** Never rejects: whatever goes wrong is a result. Without an approver in `origin`, what needs a person is refused. */
+  call(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
+    return this.toolbox.call(name, input, options);
   }
 
   /** Lets go of the sandbox. With `destroy`, nothing of it stays. */

@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
+import { codeCommand } from './commands/code.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { mcpCommand } from './commands/mcp.ts';
@@ -44,7 +45,7 @@ function program(io: CliIo): Command {
     .version(version())
     .addHelpText('after', examples)
     .showHelpAfterError('(hermetic --help lists the commands)');
-  for (const make of [runCommand, shellCommand, mcpCommand, sandboxCommand, statusCommand, doctorCommand, configCommand]) {
+  for (const make of [runCommand, codeCommand, shellCommand, mcpCommand, sandboxCommand, statusCommand, doctorCommand, configCommand]) {
     hermetic.addCommand(make(io));
   }
   return hermetic;

@@ -9,6 +9,8 @@ export interface ToolboxOptions {
   tools: readonly Tool[];
   /** Of the one session these tools work for. */
   sandbox: Sandbox;
+  /** Resolves when the sandbox is open and knows where it is: what a tool declares depends on it. */
+  ready?: ((signal: AbortSignal) => Promise<void>) | undefined;
   guard: Guard;
   /** Takes secrets out of a text. */
   redact(text: string): string;
@@ -57,6 +59,11 @@ export class Toolbox {
     if (!tool) return failed('unknown-tool', this.#unknown(name));
     let prepared: Prepared<{ data: Output; text: string }>;
     try {
+      await this.#options.ready?.(signal);
+    } catch (error) {
+      return failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
+    }
+    try {
       prepared = tool.prepare(input, this.#options.sandbox);
     } catch (error) {
       return failed('bad-input', messageOf(error));
@@ -78,8 +85,9 @@ export class Toolbox {
       signal: options.signal,
       mostBytes,
       progress: (text) => options.progress?.(text),
-      // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it.
-      call: (name, input) => this.#attempt(name, input, options),
+      // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it. And unseen: what
+      // there is to see is what the script makes of it.
+      call: (name, input) => this.#attempt(name, input, { ...options, progress: undefined }),
     };
   }
 

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { HermeticError } from '../../core/errors.ts';
+import type { ToolResult } from '../../core/tool.ts';
+import { cliSession } from '../../sandbox-request.ts';
+import { ToolSession } from '../../tool-session.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { appOf, listenerOn, type SessionOptions, withSessionOptions } from '../session-options.ts';
+import { interruptSignal } from '../streams.ts';
+
+interface CodeOptions extends SessionOptions {
+  language?: string;
+  timeout?: number;
+}
+
+const languages: Readonly<Record<string, string>> = {
+  '.py': 'python',
+  '.js': 'javascript',
+  '.mjs': 'javascript',
+  '.sh': 'bash',
+  '.bash': 'bash',
+};
+
+const explanation = `
+The script runs in the sandbox of the session and can call tools as functions: terminal, read_file, write_file, edit_file, search_files.
+What it prints is printed; the exit code is the script's (124 after the timeout, 130 after Ctrl-C).
+
+Examples:
+  hermetic code count.py
+  echo 'print(terminal("ls")["output"])' | hermetic code --language python -`;
+
+export function codeCommand(io: CliIo): Command {
+  return withSessionOptions(commandOn(io, 'code'))
+    .description('run a script that can call tools, in the sandbox of a session')
+    .argument('<file>', 'the script, or - for standard input')
+    .addOption(new Option('--language <name>', 'instead of what the name of the file says').choices([...new Set(Object.values(languages))]))
+    .option('--timeout <seconds>', 'end it after this long (default: code_execution.timeout)', seconds)
+    .addHelpText('after', explanation)
+    .action(async (file: string, options: CodeOptions) => io.setExitCode(await runCode(io, file, options)));
+}
+
+async function runCode(io: CliIo, file: string, { language, timeout, session, ...choice }: CodeOptions): Promise<number> {
+  const input = { language: language ?? languageOf(file), code: await codeIn(io, file), ...(timeout !== undefined && { timeout }) };
+  const app = appOf(io);
+  const interrupt = interruptSignal(io);
+  // What a person runs at their own terminal is theirs.
+  const guard = async () => ({ allowed: true }) as const;
+  const tools = new ToolSession(app, { ...cliSession(session), ...choice }, { listener: listenerOn(io), guard });
+  try {
+    const progress = (printed: string): void => void io.stdout.write(printed);
+    const result = await tools.toolbox.call('execute_code', input, { signal: interrupt.signal, progress });
+    return interrupt.signal.aborted ? interrupt.code() : exitCode(io, result);
+  } finally {
+    await tools.close();
+    await app.close();
+    interrupt.stop();
+  }
+}
+
+function exitCode(io: CliIo, result: ToolResult): number {
+  if (!result.ok) throw new HermeticError(result.failure === 'bad-input' ? 'usage/bad-argument' : 'tool/failed', result.text);
+  const { status, error, exit_code: code } = result.data;
+  // A script that fails has said so itself.
+  if (typeof error === 'string' && !(typeof code === 'number' && code < 124)) io.stderr.write(`hermetic: ${error}\n`);
+  if (status === 'timeout') return 124;
+  return typeof code === 'number' ? code : 1;
+}
+
+function languageOf(file: string): string {
+  const language = languages[extname(file)];
+  if (language) return language;
+  throw new HermeticError('usage/bad-argument', `The language of ${file === '-' ? 'standard input' : file} is not known.`, {
+    hint: 'Name it with --language python, javascript or bash.',
+  });
+}
+
+async function codeIn(io: CliIo, file: string): Promise<string> {
+  if (file === '-') return await text(io.stdin);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new HermeticError('usage/bad-argument', `${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`, { cause });
+  }
+}
+
+function seconds(given: string): number {
+  const value = Number(given);
+  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError('A number of seconds greater than 0 is needed.');
+  return value;
+}
