@@ -7,7 +7,6 @@ anchor "$1"
 require_there
 require_no_special
 require_no_directory
-exec 3<"$path" || exit 1
 
 print_large() {
   local size lines length=0
@@ -28,7 +27,7 @@ print_large() {
 
 # Bash reads so much faster than it starts a program; and it does not end by `exit`, which takes longer than coming to its end. NUL ends
 # what is read, and no text has one.
-if IFS= read -rd '' -n "$2" text <&3; then
+if IFS= read -rd '' -n "$2" text <"$path"; then
   print_large "${@:2}"
 else
   printf 'text\n%s' "$text"

@@ -5,6 +5,7 @@ import type { ToolContext } from '../core/tool.ts';
 import { decodeUtf8 } from '../lib/decode-utf8.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
+import { guestScript } from './guest-script.ts';
 
 /** What there was before a change. */
 export type Existing =
@@ -40,20 +41,27 @@ const endings: Readonly<Record<number, string>> = {
 /** Shows a file to `decide` and writes what it decides: one round trip, all or nothing. */
 export async function changeFile(context: ToolContext, change: Change): Promise<void> {
   const { path, mayBeMissing, mostBytes } = change;
-  const collector = new AnswerCollector(mostBytes + smallBytes + mostNamesBytes);
+  const script = await guestScript('file-replace');
   const guess = guessFor(change);
+  let collector = new AnswerCollector(mostBytes + smallBytes + mostNamesBytes);
   let isDecided = false;
+  let hasScript = false;
   let refusal: unknown;
   const answer = (handle: ExecHandle, existing: Existing, isTaken: boolean): void => {
     isDecided = true;
     try {
       const content = Buffer.from(change.decide(existing));
-      if (!isTaken) send(handle, existing, content);
+      if (!isTaken) {
+        const isPlaced = existing.kind === 'new' || (existing.kind === 'text' && Buffer.byteLength(existing.text) < smallBytes);
+        if (isPlaced && isSmall(content)) send(handle, 'place', content);
+        else if (hasScript) send(handle, 'replace', content);
+        else send(handle, 'script', script, 'replace', content);
+      }
       change.meanwhile();
     } catch (error) {
       refusal = error;
-      handle.closeStdin();
     }
+    handle.closeStdin();
   };
   const temporary = randomBytes(6).toString('hex');
   const args = [path, smallBytes, mostBytes, mayBeMissing ? 'may-be-missing' : '', temporary, guess?.length ?? ''].map(String);
@@ -63,6 +71,12 @@ export async function changeFile(context: ToolContext, change: Change): Promise<
     onOutput: (data, handle) => {
       collector.push(data);
       if (isDecided || !collector.answer) return;
+      if (collector.answer.verb === 'more' && !hasScript) {
+        hasScript = true;
+        collector = new AnswerCollector(mostBytes + smallBytes);
+        send(handle, 'script', script);
+        return;
+      }
       const existing = existingIn(collector.answer);
       if (existing) answer(handle, existing, collector.answer.detail.endsWith('taken'));
     },
@@ -85,14 +99,15 @@ function isSmall(bytes: Buffer): boolean {
   return bytes.length > 0 && bytes.length < smallBytes && !bytes.includes(0);
 }
 
-function send(handle: ExecHandle, existing: Existing, content: Buffer): void {
-  const wasSmall = existing.kind === 'new' || (existing.kind === 'text' && Buffer.byteLength(existing.text) < smallBytes);
-  const verb = wasSmall && isSmall(content) ? 'place' : 'replace';
+/** Lines with a verb and a length, each before as many bytes. */
+function send(handle: ExecHandle, ...parts: readonly (string | Buffer)[]): void {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < parts.length; at += 2) {
+    const content = Buffer.from((parts[at + 1] ?? '') as Buffer);
+    pieces.push(Buffer.from(`${parts[at]} ${content.length}\n`), content);
+  }
   // When it cannot be written, the script has ended, and says why.
-  handle
-    .write(Buffer.concat([Buffer.from(`${verb} ${content.length}\n`), content]))
-    .then(() => handle.closeStdin())
-    .catch(() => undefined);
+  handle.write(Buffer.concat(pieces)).catch(() => undefined);
 }
 
 /** undefined when it has not arrived whole yet, or when there is nothing to change. */

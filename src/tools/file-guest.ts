@@ -65,7 +65,7 @@ export function codeOf({ end, complaints }: GuestEnd, path: string, done: string
   if (end.kind === 'interrupted') throw new HermeticError('tool/failed', `Interrupted before ${path} was ${done}.`);
   if (end.kind === 'lost') throw new HermeticError('sandbox/lost', `${path} was not ${done}: ${end.reason}`);
   if (end.kind === 'signaled') throw new HermeticError('file/failed', `${path} could not be ${done}: killed by ${end.signal}.`);
-  if (end.code === 1 || / read error: /.test(complaints))
+  if (end.code === 1 || /: line \d+: /.test(complaints))
     throw new HermeticError('file/failed', `${path} could not be ${done}: ${reasonIn(complaints)}`);
   return end.code;
 }

@@ -4,7 +4,7 @@ export interface SearchWish {
   target: 'content' | 'names';
   pattern: string;
   regex: boolean;
-  glob: string | undefined;
+  glob?: string | undefined;
   context: number;
   ignore_case: boolean;
   files_only: boolean;
