@@ -127,8 +127,8 @@ export class SessionSandboxes {
     return this.#spares.ready;
   }
 
-  /** Resolves when there are as many spares as are wanted, or one could not be made. */
-  prepare(): Promise<void> {
+  /** Resolves when there are as many spares as are wanted, or with the reason why one could not be made. Never rejects. */
+  prepare(): Promise<Error | undefined> {
     return this.#spares.fill();
   }
 

@@ -141,6 +141,23 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(directories()).toHaveLength(1);
     });
 
+    it('a spare that ends behind our back is given to nobody, and one that cannot be made is no reason to fail', async () => {
+      const { start, directories } = installation('ended');
+      const app = start();
+      expect(await app.sandboxes.prepare()).toBeUndefined();
+      const [dead = ''] = directories();
+      await app
+        .candidates(kind)[0]
+        ?.list()
+        .then(([remains]) => remains?.destroy());
+      await until('it is noticed', () => app.sandboxes.spares === 0);
+      expect((await app.sandboxes.run('alice', 'echo runs')).stdout).toBe('runs\n');
+      expect(app.sandboxes.of('alice').name).not.toBe(dead);
+
+      const hopeless = installation('hopeless', { TERMINAL_ENV: 'docker', TERMINAL_DOCKER_HOST: `unix://${root}/none.sock` }).start();
+      expect(await hopeless.sandboxes.prepare()).toMatchObject({ code: expect.stringMatching(/^backend\//) });
+    });
+
     it('stopping leaves no spare, not even one that is being made', async () => {
       const { start, directories } = installation('stop');
       const app = start();

@@ -17,7 +17,7 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
   readonly #options: SparesOptions<Spare>;
   readonly #ready: Spare[] = [];
   readonly #stopping = new AbortController();
-  #filling: Promise<void> | undefined;
+  #filling: Promise<Error | undefined> | undefined;
 
   constructor(options: SparesOptions<Spare>) {
     this.#options = options;
@@ -27,22 +27,25 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
     return this.#ready.length;
   }
 
-  /** Resolves when there are enough, or one could not be made. */
-  fill(): Promise<void> {
+  /** Resolves when there are enough, or with the reason why one could not be made. Never rejects. */
+  fill(): Promise<Error | undefined> {
     this.#filling ??= this.#make().finally(() => {
       this.#filling = undefined;
     });
     return this.#filling;
   }
 
-  async #make(): Promise<void> {
+  async #make(): Promise<Error | undefined> {
     const { signal } = this.#stopping;
-    while (this.#ready.length < this.#options.count && !signal.aborted) {
-      const spare = await this.#options.make(signal).catch(() => undefined);
-      if (!spare) return;
-      if (signal.aborted) return await spare.sandbox.destroy();
-      this.#ready.push(spare);
-      void spare.sandbox.ended.then(() => this.#giveUp(spare));
+    try {
+      while (this.#ready.length < this.#options.count && !signal.aborted) {
+        const spare = await this.#options.make(signal);
+        this.#ready.push(spare);
+        void spare.sandbox.ended.then(() => this.#giveUp(spare));
+      }
+      return undefined;
+    } catch (error) {
+      return error as Error;
     }
   }
 
@@ -64,13 +67,14 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
       claimed = await claim(spare);
       isGood = claimed !== undefined || (!this.#stopping.signal.aborted && (await this.#options.isCurrent(spare)));
     } finally {
-      if (!isGood) await spare.sandbox.destroy();
+      // What cannot be destroyed now is in the ledger, and swept later.
+      if (!isGood) await spare.sandbox.destroy().catch(() => undefined);
       else if (claimed === undefined) this.#ready.unshift(spare);
     }
     return claimed;
   }
 
-  /** Destroys all that nobody has claimed. No more are made. */
+  /** Destroys all that nobody has claimed, one that is being made included. No more are made. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('no more sandboxes are needed'));
     await this.#filling;
