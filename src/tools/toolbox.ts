@@ -102,7 +102,7 @@ export class Toolbox {
     if (actions.length === 0) return undefined;
     try {
       const permission = await this.#options.guard(actions, origin, signal);
-      return permission.allowed === true ? undefined : permission.reason;
+      return permission.allowed === true ? undefined : (permission.reason ?? 'It was not allowed.');
     } catch (error) {
       return `It was not run, because nobody could decide whether it may: ${messageOf(error)}`;
     }

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { redactor } from '../../src/lib/redact.ts';
+
+describe('taking secrets out of a text', () => {
+  const redact = redactor(['hunter2-and-more', 'short', 'hunter2-and', 'two words & more', 'first line of it\nsecond line of it']);
+
+  it('takes out what is known, wherever it stands and however it is written', () => {
+    expect(redact('a hunter2-and-more b hunter2-and c')).toBe('a [redacted] b [redacted] c');
+    expect(redact(`x${Buffer.from('hunter2-and-more').toString('base64')}`)).toMatch(/^x\[redacted\]/);
+    expect(redact('q=two%20words%20%26%20more')).toBe('q=[redacted]');
+    expect(redact('  second line of it\n')).toBe('  [redacted]\n');
+  });
+
+  it('leaves alone what is too short to be told from a word', () => {
+    expect(redact('a short text')).toBe('a short text');
+  });
+
+  it.each([
+    ['ghp_', 'a'.repeat(36)],
+    ['github_pat_', 'A1'.repeat(30)],
+    ['sk-ant-', 'api03-abcdefghijklmnopqrstuv'],
+    ['sk-', 'abcdefghijklmnopqrstuvwx'],
+    ['sk_live_', 'abcdefghijklmnop1234'],
+    ['xoxb-', '123456789012-abcdefghijkl'],
+    ['AKIA', 'ABCDEFGHIJKLMNOP'],
+    ['AIza', 'x'.repeat(35)],
+    ['123456789:', 'x'.repeat(35)],
+    ['eyJ', `hbGciOiJIUzI1NiJ9.eyJ${'x'.repeat(20)}.${'y'.repeat(20)}`],
+    ['npm_', 'x'.repeat(36)],
+    ['glpat-', 'x'.repeat(20)],
+  ])('takes out what begins with %s as tokens do', (start, rest) => {
+    expect(redact(`token: ${start}${rest} end`)).toBe('token: [redacted] end');
+  });
+
+  it('takes out keys, passwords in addresses and what authorises a request', () => {
+    const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----';
+    expect(redact(`${key}\nafter`)).toBe('[redacted]\nafter');
+    expect(redact('postgres://me:s3cr3t!@db:5432/x')).toBe('postgres://me:[redacted]@db:5432/x');
+    expect(redact('Authorization: Bearer abcdefgh12345678')).toBe('Authorization: Bearer [redacted]');
+  });
+
+  it('leaves ordinary text as it is', () => {
+    const text =
+      'commit 3f2a9c1d0e sk-learn eyJ AKIA http://host:80/path user@host time 12:30:45 sha256:abcdef -----BEGIN CERTIFICATE-----';
+    expect(redact(text)).toBe(text);
+  });
+
+  it('comes to an end with a hostile text too', () => {
+    for (const part of ['eyJ-', 'sk-', 'a:', 'x://y:', '-----BEGIN PRIVATE KEY-----', 'SG.', 'ghp_', '1:']) redact(part.repeat(25_000));
+  });
+});

@@ -1,0 +1,40 @@
+import { randomInt } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { plainText, TerminalText } from '../../src/lib/terminal-text.ts';
+
+function inPieces(text: string): string {
+  const cleaner = new TerminalText();
+  let result = '';
+  for (let at = 0; at < text.length; ) {
+    const length = randomInt(1, 6);
+    result += cleaner.push(text.slice(at, at + length));
+    at += length;
+  }
+  return result + cleaner.end();
+}
+
+describe('what a program prints at a terminal', () => {
+  it.each([
+    ['plain\ttext é 日本\n', 'plain\ttext é 日本\n'],
+    ['\u001b[1;31mred\u001b[0m and \u001b]8;;http://x\u0007link\u001b]8;;\u0007\n', 'red and link\n'],
+    ['10%\r20%\r100%\n', '100%\n'],
+    ['abcdef\rxy\n', 'xycdef\n'],
+    ['windows\r\nlines\r\n', 'windows\nlines\n'],
+    ['typo\b\b\bipo\n', 'tipo\n'],
+    ['bell\u0007 nul\0 form\f\n', 'bell nul form\n'],
+    ['no end', 'no end'],
+  ])('%j is read as %j, in whatever pieces it comes', (printed, read) => {
+    expect(plainText(printed)).toBe(read);
+    for (let round = 0; round < 20; round++) expect(inPieces(printed)).toBe(read);
+  });
+
+  it('is passed on before its line ends when that takes too long, and keeps little meanwhile', () => {
+    const cleaner = new TerminalText();
+    let length = 0;
+    for (let piece = 0; piece < 200; piece++) length += cleaner.push('x'.repeat(1000)).length;
+    expect(length).toBeGreaterThan(100_000);
+    expect(length + cleaner.end().length).toBe(200_000);
+    for (let piece = 0; piece < 100_000; piece++) cleaner.push(`\r${String(piece).padStart(5)}%`);
+    expect(cleaner.push('\n')).toBe('99999%\n');
+  });
+});

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { type SentFile, sendFile } from '../../src/tools/send-file.ts';
+import { collect } from '../contracts/sandbox/bench.ts';
+import { describeBackend, type TestEngine } from '../engines.ts';
+import { useToolBench } from './tool-bench.ts';
+
+function sendTests(engine: TestEngine): void {
+  const sent: SentFile[] = [];
+  const bench = useToolBench(engine, () => [sendFile(async (file) => void sent.push(file))]);
+  const inside = async (command: string) => (await collect(await bench.sandbox.exec({ command }))).stdout;
+
+  it('takes the bytes of a file out of the sandbox, whatever they are', async () => {
+    await inside('head -c 100000 /dev/urandom >random.bin; sha256sum random.bin');
+    const bytes = await bench.sandbox.readFile('random.bin');
+    expect(await bench.data('send_file', { path: 'random.bin', caption: 'here' })).toEqual({ name: 'random.bin', bytes: 100_000 });
+    expect(sent.pop()).toEqual({ name: 'random.bin', data: bytes, caption: 'here' });
+    expect(bench.asked.at(-1)).toEqual({ kind: 'send', path: 'random.bin', cwd: bench.sandbox.cwd });
+  });
+
+  it('never lets the name of a file be more than a name', async () => {
+    await inside(`mkdir -p deep; echo x >'deep/-rf'; echo x >$'line\\nbreak'`);
+    await bench.data('send_file', { path: 'deep/-rf', name: '../../etc/passwd' });
+    await bench.data('send_file', { path: 'line\nbreak' });
+    await bench.data('send_file', { path: 'deep/../deep/-rf', name: '..' });
+    expect(sent.splice(0).map(({ name }) => name)).toEqual(['passwd', 'linebreak', 'file']);
+  });
+
+  it.each([
+    ['nothing-there', /no file/],
+    ['/tmp', /not a file/],
+    ['/dev/zero', /not a file/],
+  ])('says why %s is not sent', async (path, words) => {
+    expect(await bench.call('send_file', { path })).toMatchObject({ ok: false, text: expect.stringMatching(words) });
+    expect(sent).toEqual([]);
+  });
+
+  it('refuses what is too large, and does not read the rest of it', async () => {
+    await inside('truncate -s 1G large');
+    expect(await bench.call('send_file', { path: 'large' })).toMatchObject({ ok: false, text: expect.stringContaining('20 MiB') });
+  });
+}
+
+for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind, sendTests);
