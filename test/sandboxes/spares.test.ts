@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import { type App, createApp } from '../../src/index.ts';
+import { type App, cliSession, createApp } from '../../src/index.ts';
 import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
 import { sweep } from '../../src/sandboxes/sweep.ts';
 import { describeBackend, processesWith } from '../engines.ts';
@@ -15,6 +15,7 @@ import { until } from '../until.ts';
 
 const client = fileURLToPath(new URL('./spares-client.ts', import.meta.url));
 const kills = 12;
+const quiet = { notice: () => undefined, progress: () => undefined };
 
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, ({ context }) => {
@@ -168,6 +169,31 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(await entries(app, [])).toEqual([]);
       await expect(app.sandboxes.of('alice').exec({ command: 'true' })).rejects.toMatchObject({ code: 'sandbox/lost' });
     });
+
+    it.each(['begin', 'opened', 'claim'].flatMap((step) => ['before', 'after'].map((moment) => [step, moment] as const)))(
+      'a program that dies at the step %s, %s it was written down, leaves a sandbox of a session or nothing',
+      async (step, moment) => {
+        const { start, environment, directories } = installation(`step-${step}-${moment}`);
+        const app = start();
+        await app.openSandbox({ ...cliSession('proven') }, quiet).then(({ sandbox }) => sandbox.destroy());
+        const child = spawn(process.execPath, [client, 'victim', step, moment], {
+          env: environment,
+          stdio: ['ignore', 'inherit', 'inherit'],
+        });
+        expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+        const { sandboxes: ledger } = await app.store();
+        await sweep({ backends: app.candidates(kind), ledger });
+        const left = await ledger.list();
+        expect(directories()).toEqual(left.map(({ name }) => name));
+        const isGiven = step === 'claim' && moment === 'after';
+        expect(left.map(({ session }) => session)).toEqual(isGiven ? [['named', 'victim-0']] : []);
+        expect((await app.sandboxes.run('victim-0', 'echo runs')).stdout).toBe('runs\n');
+        if (isGiven) expect(app.sandboxes.of('victim-0').name).toBe(left[0]?.name);
+        const remains = (await app.candidates(kind)[0]?.list()) ?? [];
+        expect(remains.filter(({ session }) => session === 'victim-0')).toHaveLength(1);
+        await app.sandboxes.stop();
+      },
+    );
 
     it('a program killed at any moment leaves no spare, and what a session was given stays its own', { timeout: 240_000 }, async () => {
       const { home, start, environment, directories } = installation('killed', { HERMETIC_GATEWAY_SANDBOX_LIFETIME: '3' });
