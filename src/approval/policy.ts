@@ -1,12 +1,12 @@
 import type { Action, Circumstances, Finding, Policy, Verdict } from '../core/approval.ts';
-import { judgeCode } from './code.ts';
-import { runFields } from './invoke.ts';
-import { mostCharacters } from './parse-command.ts';
-import { isInside, normalised } from './paths.ts';
+import { isInside, normalised } from './checks/paths.ts';
+import { touchRead, touchWrite } from './checks/touch.ts';
+import { judgeCode } from './programs/code.ts';
+import { runFields } from './programs/invoke.ts';
 import { rules } from './rules.ts';
-import { type Found, Judgement, State, TooComplex } from './state.ts';
-import { touchRead, touchWrite } from './touch.ts';
-import { runScript, runSource } from './walk.ts';
+import { mostCharacters } from './shell/parse-command.ts';
+import { type Found, Judgement, State, TooComplex } from './shell/state.ts';
+import { runScript, runSource } from './shell/walk.ts';
 
 /** The rules of `docs/approval-rules.md`, applied to what an action would do. */
 export const policy: Policy = {
@@ -30,33 +30,24 @@ function findingsOf(action: Action, circumstances: Circumstances): readonly Foun
 
 function look(action: Action, judgement: Judgement): void {
   const { circumstances } = judgement;
-  switch (action.kind) {
-    case 'command':
-      return source(action.command, new State(judgement, action.cwd));
-    case 'input':
-      return source(action.text, new State(judgement, circumstances.home || '/'));
-    case 'script': {
-      const state = new State(judgement, action.cwd);
-      if (!circumstances.disposable) judgement.report('script/run', action.language);
-      if (action.code.length > mostCharacters) return judgement.report('shell/too-complex');
-      if (action.language === 'bash') return source(action.code, state);
-      return judgeCode(action.language, action.code, action.language, state);
-    }
-    case 'read':
-    case 'send': {
-      const state = new State(judgement, action.cwd);
-      touchRead(action.path, action.kind, state, true);
-      return;
-    }
-    case 'write':
-      return touchWrite(action.path, action.kind, new State(judgement, action.cwd));
+  if (action.kind === 'command') lookAtSource(action.command, new State(judgement, action.cwd));
+  // Whoever types to a program also presses keys that are no text.
+  else if (action.kind === 'input') runSource(action.text, new State(judgement, circumstances.home || '/'), ['']);
+  else if (action.kind === 'write') touchWrite(action.path, action.kind, new State(judgement, action.cwd));
+  else if (action.kind !== 'script') touchRead(action.path, action.kind, new State(judgement, action.cwd), true);
+  else {
+    if (!circumstances.disposable) judgement.report('script/run', action.language);
+    const state = new State(judgement, action.cwd);
+    if (action.code.length > mostCharacters) judgement.report('shell/too-complex');
+    else if (action.language === 'bash') lookAtSource(action.code, state);
+    else judgeCode(action.language, action.code, action.language, state);
   }
 }
 
-/** Characters that move the cursor, colour, or turn the direction of writing. */
-const hidden = /[\u001b\u0008\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+/** Characters that do not show, move the cursor, or turn the direction of writing. */
+const hidden = /[\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|(?![\t\n\r])\p{Cc}/u;
 
-function source(text: string, state: State): void {
+function lookAtSource(text: string, state: State): void {
   if (hidden.test(text)) state.judgement.report('shell/hidden-characters');
   runSource(text, state, ['']);
 }

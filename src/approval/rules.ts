@@ -2,7 +2,7 @@
  * What a sandbox that is disposable changes about a finding, when files of the host can be written in it:
  * `machine` concerns only the sandbox, `paths` counts for the files of the host, `anything` could be about them.
  */
-export type Reach = 'machine' | 'paths' | 'anything';
+type Reach = 'machine' | 'paths' | 'anything';
 
 export interface Rule {
   title: string;

@@ -1,0 +1,54 @@
+import { readOptions } from '../shell/options.ts';
+import type { State } from '../shell/state.ts';
+import { isUnknown } from '../shell/values.ts';
+import { accountCommands } from './account-commands.ts';
+import { databaseRules } from './databases.ts';
+import { pathRules } from './file-arguments.ts';
+import { fileRules } from './files.ts';
+import { gitRules } from './git.ts';
+import { hermeticRules, ownFileRules } from './hermetic.ts';
+import { infrastructureCommands } from './infrastructure-commands.ts';
+import type { Invocation } from './invocation.ts';
+import { machineCommands } from './machine-commands.ts';
+import { networkRules } from './network.ts';
+import { networkCommands } from './network-commands.ts';
+import { processRules } from './processes.ts';
+import { secretCommands } from './secret-commands.ts';
+import { sedRules } from './sed.ts';
+
+/** Rules that words alone decide. Rules about paths and code are next to what they look at. */
+const commandRules = [...machineCommands, ...accountCommands, ...infrastructureCommands, ...networkCommands, ...secretCommands];
+
+/** Reports everything that is to be said about one program and its arguments. */
+export function applyRules(program: string, args: readonly string[], state: State, stdin: readonly string[]): void {
+  const [only] = args;
+  if (args.length === 1 && only !== undefined && /^--(?:help|version)$/.test(only)) return;
+  const invocation: Invocation = { program, args, state, stdin };
+  applyCommandRules(invocation);
+  if (Object.hasOwn(fileRules, program)) fileRules[program]?.(invocation);
+  if (Object.hasOwn(networkRules, program)) networkRules[program]?.(invocation);
+  if (program === 'git') gitRules(invocation);
+  if (program === 'sed' || program === 'gsed') sedRules(invocation);
+  databaseRules(invocation);
+  processRules(invocation);
+  pathRules(invocation);
+  hermeticRules(invocation);
+  ownFileRules(invocation);
+}
+
+function applyCommandRules({ program, args, state }: Invocation): void {
+  const candidates = commandRules.filter((rule) => rule.program.test(program));
+  if (candidates.length === 0) return;
+  const { rest } = readOptions(args);
+  const text = args.join(' ');
+  for (const { rule, words, within = 1, any, text: wanted, unless } of candidates) {
+    if (words && !rest.slice(0, within).some((word) => words.test(word))) {
+      if (isUnknown(rest[0] ?? '')) state.judgement.report('shell/unresolved-argument', program);
+      continue;
+    }
+    if (any && !args.some((arg) => any.test(arg))) continue;
+    if (wanted && !wanted.test(text)) continue;
+    if (unless?.test(text)) continue;
+    state.judgement.report(rule, program);
+  }
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import type { Action, Answer, Finding } from '../core/approval.ts';
+import type { GrantEntry, QuestionEntry } from '../core/store.ts';
+import { digestOf } from '../lib/canonical-json.ts';
+
+/** Of the actions with everything about them: text, directory, language. */
+export function actionsDigest(actions: readonly Action[]): string {
+  return digestOf(actions);
+}
+
+/**
+ * Security: with these the danger is in the text that would run, so a yes to one text says nothing about the next. Neither does a yes to
+ * one script, or to something of which nobody knows what program it is about.
+ */
+const aboutTheText = /^(?:code|script|shell)\/|^network\/(?:pipe-to-interpreter|download-then-run|remote-shell)$/;
+
+function isExact({ rule, program }: Finding, actions: readonly Action[]): boolean {
+  return program === undefined || aboutTheText.test(rule) || actions.some(({ kind }) => kind === 'script');
+}
+
+/** What is left to ask about. A grant takes away the findings it covers and no others. */
+export function uncovered(findings: readonly Finding[], actions: readonly Action[], grants: readonly GrantEntry[]): Finding[] {
+  const digest = actionsDigest(actions);
+  return findings.filter((finding) => !grants.some((grant) => covers(grant, finding, actions, digest)));
+}
+
+function covers(grant: GrantEntry, finding: Finding, actions: readonly Action[], digest: string): boolean {
+  if (grant.rule !== finding.rule) return false;
+  if (grant.digest !== undefined) return grant.digest === digest;
+  return grant.program !== undefined && grant.program === finding.program && !isExact(finding, actions);
+}
+
+/** What an answer grants beyond this one time. */
+export function grantsOf(question: QuestionEntry, answer: Answer, from: string, at: Date): GrantEntry[] {
+  if (answer.kind !== 'session' && answer.kind !== 'always') return [];
+  const { kind: scope, by, remark } = answer;
+  const { actions, parts, session, person, backend, id } = question;
+  const granted = new Map<string, GrantEntry>();
+  for (const finding of question.findings) {
+    const exact = isExact(finding, actions);
+    const bound = exact ? { program: undefined, digest: actionsDigest(actions) } : { program: finding.program, digest: undefined };
+    granted.set(`${finding.rule} ${bound.program ?? ''}`, {
+      ...{ id: randomUUID(), scope, parts, session, person, backend, rule: finding.rule, ...bound },
+      ...{ grantedBy: by, grantedAt: at, grantedFrom: from, question: id },
+      why: remark ? `${finding.title}: ${remark}` : finding.title,
+      expiresAt: answer.kind === 'always' ? answer.expiresAt : undefined,
+      ...{ revokedAt: undefined, revokedBy: undefined },
+    });
+  }
+  return [...granted.values()];
+}

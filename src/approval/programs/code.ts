@@ -1,0 +1,66 @@
+import { shellQuote } from '../../lib/shell-quote.ts';
+import { isCredential, isProtectedRoot, normalised } from '../checks/paths.ts';
+import { rules } from '../rules.ts';
+import { Judgement, State } from '../shell/state.ts';
+import { reportUnseen } from './builtins.ts';
+import { type CodeLanguage, isHarmlessCode } from './harmless-code.ts';
+
+/** Reports what code in another language would do, as far as its words say. */
+export function judgeCode(language: CodeLanguage, code: string, program: string, state: State): void {
+  if (code.trim() === '') return;
+  if (reportUnseen(code, program, state)) return;
+  const { ownPaths, home } = state.circumstances;
+  const literals = literalsOf(code);
+  const names = ownPaths.flatMap((own) => [own, own.replace(home, '~'), own.slice(own.lastIndexOf('/'))]);
+  if (names.some((name) => name.length > 4 && code.includes(name))) state.judgement.report('hermetic/files', program, ownPaths);
+  for (const literal of literals) {
+    const path = /^[~/.]/.test(literal) ? normalised(literal.replace(/^~/, home)) : `/${literal}`;
+    if (isCredential(path, state)) state.judgement.report('credentials/read', program, [path]);
+  }
+  if (isHarmlessCode(language, code)) return;
+  state.judgement.report('code/inline', program);
+  if (starts.test(code)) for (const command of [...literals, ...listsOf(code)].slice(0, 40)) reportHard(command, state);
+  if (deletes.test(code)) {
+    for (const literal of literals) {
+      if (/^[~/.]/.test(literal) && isProtectedRoot(normalised(literal.replace(/^~/, home)), state))
+        state.judgement.report('files/delete-system', program, [literal]);
+    }
+  }
+}
+
+const starts = /system|subprocess|popen|exec|spawn|child_process|fork|`|shell|getline|Process|\bcall\b|\brun\b|\|/i;
+const deletes = /rmtree|rmSync|rm_rf|rm_r|rmdir|remove|unlink|removedirs|\brm\b/;
+
+/** Security: what nobody may allow stays forbidden when another language starts it. */
+function reportHard(command: string, state: State): void {
+  const inner = new Judgement(state.circumstances);
+  inner.runScript = state.judgement.runScript;
+  inner.runSource = state.judgement.runSource;
+  inner.runFields = state.judgement.runFields;
+  state.judgement.step(50);
+  state.judgement.deeper(() => inner.runSource(command, new State(inner, state.workingDirectories[0] ?? '/'), ['']));
+  for (const { rule, program, paths } of inner.found.values()) if (rules[rule].hard) state.judgement.report(rule, program, paths);
+}
+
+function literalsOf(code: string): string[] {
+  return [...code.matchAll(/"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`|%x[({[]([^)}\]]*)/g)].map((match) =>
+    unescaped(match.slice(1).find((text) => text !== undefined) ?? ''),
+  );
+}
+
+/** Commands that are given word by word. */
+function listsOf(code: string): string[] {
+  return [...code.matchAll(/[[(]([^[\]()]*)[\])]/g)]
+    .map(([, list]) =>
+      literalsOf(list ?? '')
+        .map(shellQuote)
+        .join(' '),
+    )
+    .filter((command) => command.includes(' '));
+}
+
+function unescaped(text: string): string {
+  return text
+    .replace(/\\x([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/\\(['"\\/`])/g, '$1');
+}

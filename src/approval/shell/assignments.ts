@@ -1,0 +1,89 @@
+import type { Assignment } from 'unbash';
+import { expandText, expandWord } from './expand.ts';
+import type { State } from './state.ts';
+import { isUnknown, joined, unknown } from './values.ts';
+
+/** Sets what a word such as `NAME=value` or `NAME=(a b)` sets. */
+export function assign(assignment: Assignment, state: State): void {
+  const { name, value, append, index } = assignment;
+  if (index) expandText(index, state);
+  if (value.type === 'ArrayValue') {
+    const elements = value.elements
+      .flatMap((element) => expandWord(element, state)[0] ?? [])
+      .map((text) => text.replace(/^\[[^\]]*\]=/, ''));
+    state.variables.delete(name);
+    state.arrays.set(name, append ? [...(state.arrays.get(name) ?? [unknown]), ...elements] : elements);
+    return;
+  }
+  const texts = expandText(value, state);
+  if (index) state.arrays.set(name, [...(state.arrays.get(name) ?? []), ...texts]);
+  else {
+    state.arrays.delete(name);
+    state.variables.set(name, append ? joined(state.variables.get(name) ?? [unknown], texts) : texts);
+  }
+  noteAssignment(name, state);
+}
+
+const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
+
+/** The word an argument `NAME=value` is; a program that declares variables sets it. */
+export function assignmentField(assignment: Assignment, state: State, program: string): string[][] {
+  if (declaring.has(program)) assign(assignment, state);
+  if (assignment.value.type === 'ArrayValue') return [[assignment.text]];
+  const prefix = `${assignment.name}${assignment.append ? '+' : ''}=`;
+  return expandText(assignment.value, state).map((text) => [prefix + text]);
+}
+
+/** Programs run what these say. */
+const commandVariables = new Set([
+  ...[
+    'PROMPT_COMMAND',
+    'GIT_SSH_COMMAND',
+    'GIT_SSH',
+    'GIT_EXTERNAL_DIFF',
+    'GIT_PAGER',
+    'GIT_EDITOR',
+    'GIT_SEQUENCE_EDITOR',
+    'GIT_ASKPASS',
+    'SSH_ASKPASS',
+  ],
+  ...[
+    'SUDO_ASKPASS',
+    'PAGER',
+    'MANPAGER',
+    'EDITOR',
+    'VISUAL',
+    'BROWSER',
+    'LESSOPEN',
+    'LESSCLOSE',
+    'GIT_PROXY_COMMAND',
+    'RSYNC_RSH',
+    'CVS_RSH',
+  ],
+]);
+const loaders =
+  /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|ENV|PYTHONSTARTUP|PERL5OPT|PERL5DB|RUBYOPT|PROMPT_COMMAND|PS[0-4]|SHELLOPTS)$/;
+
+/** Reports what it means that a variable is set for the programs that follow. */
+export function noteAssignment(name: string, state: State): void {
+  const values = state.variables.get(name) ?? [''];
+  if (loaders.test(name) && values.some((value) => value !== '' && (!/^PS\d/.test(name) || /\$\(|`/.test(value))))
+    state.judgement.report('code/injected', name);
+  if (
+    name === 'NODE_OPTIONS' &&
+    values.some((value) => isUnknown(value) || /--(?:require|import|loader|experimental-loader)\b|(?:^|\s)-r\s/.test(value))
+  ) {
+    state.judgement.report('code/injected', name);
+  }
+  if (/^(?:HISTFILE|HISTSIZE|HISTFILESIZE)$/.test(name) && values.some((value) => /^(?:0|)$|\/dev\/null/.test(value)))
+    state.judgement.report('system/erase-traces', name);
+  // Programs in a place that anybody can write to come before those of the system.
+  if (name === 'PATH' && values.some((value) => /(?:^|:)(?:\/tmp|\/var\/tmp|\/dev\/shm)(?:\/|:|$)/.test(value)))
+    state.judgement.report('code/injected', name);
+  if (/^HERMETIC_/.test(name)) state.judgement.report('hermetic/start', name);
+  if (!commandVariables.has(name)) return;
+  for (const value of values) {
+    if (isUnknown(value)) state.judgement.report('code/unseen', name);
+    else state.judgement.deeper(() => state.judgement.runSource(value, state.fork(), ['']));
+  }
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Circumstances } from '../../src/core/approval.ts';
+
+/** On the machine itself, with nothing between. */
+export const local: Circumstances = {
+  disposable: false,
+  hostPaths: [],
+  source: 'chat',
+  role: 'user',
+  home: '/home/ada',
+  ownPaths: ['/home/ada/.hermetic'],
+  definitions: {},
+};
+
+export const cwd = '/home/ada/project';
+
+interface Dangerous {
+  command: string;
+  /** Rules it must raise. */
+  rules: readonly string[];
+  refused: boolean;
+}
+
+export function dangerousCommands(): readonly Dangerous[] {
+  return lines('dangerous.txt').map((line) => {
+    const [names = '', command = ''] = line.split('\t');
+    return { command: command.replaceAll('⏎', '\n'), rules: names.replaceAll('!', '').split(','), refused: names.startsWith('!') };
+  });
+}
+
+export function harmlessCommands(): readonly string[] {
+  return lines('harmless.txt').map((line) => line.replaceAll('⏎', '\n'));
+}
+
+function lines(name: string): readonly string[] {
+  return readFileSync(join(import.meta.dirname, name), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}
