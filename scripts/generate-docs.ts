@@ -1,14 +1,29 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { configReference, errorReference } from '../src/config/reference.ts';
+import { configSchema } from '../src/config/schema.ts';
+import type { Sandbox } from '../src/core/sandbox.ts';
+import { toolSet } from '../src/tools/index.ts';
+import { toolReference } from '../src/tools/reference.ts';
 
-const pages = { 'config.md': configReference, 'errors.md': errorReference };
+const { terminal, code_execution: code } = configSchema.parse({});
+/** As they are when nothing is configured, at a sandbox nobody will use. */
+const { tools } = toolSet({
+  sandbox: {} as Sandbox,
+  terminal: { timeoutSeconds: terminal.timeout, mostTimeoutSeconds: terminal.max_foreground_timeout },
+  code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
+  deliver: async () => undefined,
+});
+const toolPages = Object.fromEntries(tools.map((tool) => [`tools/${tool.name}.md`, () => toolReference(tool)]));
+const pages: Record<string, () => string> = { 'config.md': configReference, 'errors.md': errorReference, ...toolPages };
 const check = process.argv.includes('--check');
 
 for (const [name, render] of Object.entries(pages)) {
   const path = join(import.meta.dirname, '../docs', name);
-  if (!check) writeFileSync(path, render());
-  else if (readFileSync(path, 'utf8') !== render()) {
+  if (!check) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, render());
+  } else if (readFileSync(path, 'utf8') !== render()) {
     process.stderr.write(`docs/${name} is stale: run \`npm run docs\`.\n`);
     process.exitCode = 1;
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { ExecRequest } from '../core/sandbox.ts';
+import { type ExecRequest, type Trouble, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
@@ -124,12 +124,12 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
     if (!call.pty) void written.then(() => handle.closeStdin());
   }
   const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal, onOutput: (chunk) => capture.push(chunk) });
-  const { text, truncated, file } = await capture.end();
+  const [{ text, truncated, file }, troubles] = await Promise.all([capture.end(), handle.troubles()]);
   return {
     output: text,
     exit_code: end.kind === 'exited' ? end.code : null,
     ended: end.kind,
-    ...noteOn(call.command, end),
+    ...noteOn(call.command, end, troubles),
     cwd: sandbox.cwd,
     duration_ms: Date.now() - started,
     truncated,
@@ -146,9 +146,10 @@ function requestFor({ command, cwd, pty, stdin }: TerminalCall): ExecRequest {
   };
 }
 
-function noteOn(command: string, end: RunEnd): { note?: string } {
-  const note = wordsFor(command, end);
-  return note === undefined ? {} : { note };
+function noteOn(command: string, end: RunEnd, troubles: readonly Trouble[]): { note?: string } {
+  const words = wordsFor(command, end);
+  const notes = [...(words === undefined ? [] : [words]), ...troubles.map((trouble) => troubleSentences[trouble])];
+  return notes.length === 0 ? {} : { note: notes.join('; ') };
 }
 
 function wordsFor(command: string, end: RunEnd): string | undefined {
@@ -168,7 +169,11 @@ function wordsFor(command: string, end: RunEnd): string | undefined {
 
 function render({ output: text, exit_code, ended, note, process_id }: TerminalResult): string {
   if (ended === 'background') return `Started in the background as process ${process_id}. Use the tool process to follow it.`;
-  const how = ended === 'exited' ? (exit_code === 0 ? '' : `[exit code ${exit_code}${note ? `: ${note}` : ''}]`) : `[${note ?? ended}]`;
+  const code = ended === 'exited' && exit_code !== 0 ? `exit code ${exit_code}` : '';
+  const how = [code, note ?? (ended === 'exited' ? '' : ended)]
+    .filter((part) => part !== '')
+    .join(': ')
+    .replace(/^.+$/s, '[$&]');
   const separator = text === '' || text.endsWith('\n') ? '' : '\n';
   return `${text}${how && separator}${how}` || '[no output]';
 }

@@ -161,3 +161,20 @@ function terminalTests(engine: TestEngine): void {
 }
 
 for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind, terminalTests);
+
+for (const kind of ['bubblewrap', 'docker']) {
+  await describeBackend(kind, (engine) => {
+    const spec = { limits: { cpus: 0, memoryMb: 64, diskMb: 0, pids: 0 } };
+    const bench = useToolBench(
+      engine,
+      (sandbox) => [terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
+      { spec },
+    );
+
+    it('says that a command ran out of memory, and the next one works', async () => {
+      const hog = 'python3 -c "x = bytearray(512 * 1024 * 1024); print(len(x))"';
+      expect(await bench.call('terminal', { command: hog })).toMatchObject({ ok: true, text: expect.stringMatching(/memory/i) });
+      expect((await bench.call('terminal', { command: 'echo alive' })).text).toBe('alive\n');
+    });
+  });
+}
