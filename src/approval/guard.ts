@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission, Policy } from '../core/approval.ts';
+import type { AuditEvent } from '../core/audit.ts';
+import type { GrantLedger, ModeLedger } from '../core/store.ts';
+import { type Answerer, mayAnswer } from './approvers.ts';
+import { uncovered } from './grants.ts';
+import { type ApprovalMode, type CronMode, isLowRisk, type Reviewer } from './modes.ts';
+import type { Questions } from './questions.ts';
+import { actionDetails, findingDetails } from './records.ts';
+import { forbidden, nobodyThere, notAllowed, undecided, usedUp } from './refusals.ts';
+
+/** Where the actions of one call would happen. */
+export interface Situation {
+  circumstances: Circumstances;
+  sandbox: string;
+  backend: string;
+}
+
+/** What is kept in the state database. Opening it may fail, and then nothing runs. */
+export interface Desk {
+  questions: Questions;
+  grants: Pick<GrantLedger, 'inForce'>;
+  modes: Pick<ModeLedger, 'yolo'>;
+  /** On disk when it resolves, with everything noted before. */
+  record(event: AuditEvent): Promise<void>;
+}
+
+export interface GuardOptions {
+  policy: Policy;
+  /** May open the sandbox first. */
+  situation(origin: CallOrigin): Promise<Situation>;
+  session: { parts: readonly string[]; title: string };
+  /** A durable name of what asks, such as a turn: after a restart its questions are taken up again. Without one they are not. */
+  run?: string | undefined;
+  mode: ApprovalMode;
+  cronMode: CronMode;
+  timeoutMs: number;
+  /** `approvals.approvers`. */
+  approvers: readonly string[];
+  reviewer?: Reviewer | undefined;
+  desk(): Promise<Desk>;
+  redact(text: string): string;
+}
+
+const modes: ReadonlySet<unknown> = new Set<ApprovalMode>(['manual', 'smart', 'off']);
+const yes: ReadonlySet<unknown> = new Set(['once', 'session', 'always']);
+
+interface Judged extends Pick<Situation, 'sandbox' | 'backend'> {
+  actions: readonly Action[];
+  findings: readonly Finding[];
+  origin: CallOrigin;
+}
+
+/** One call on its way through the guard. */
+interface Call extends Judged, Situation {
+  desk: Desk;
+  signal: AbortSignal;
+}
+
+/**
+ * Judges, remembers, asks. Security: it says yes in the lines that record a yes first, and nowhere else; whatever fails on the way there is
+ * a no.
+ */
+export function guardOf(options: GuardOptions): Guard {
+  const run = options.run ?? randomUUID();
+  const resume = options.run !== undefined;
+
+  return async (actions, origin, signal) => {
+    try {
+      if (!modes.has(options.mode)) return undecided(`there is no mode of approvals called ${JSON.stringify(options.mode)}.`);
+      return await judge(actions, origin, signal);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      await recordFailure(actions, origin, why);
+      return undecided(why);
+    }
+  };
+
+  /** As well as it can be done: what failed may be the very log. */
+  async function recordFailure(actions: readonly Action[], origin: CallOrigin, why: string): Promise<void> {
+    try {
+      const failed = { actions, findings: [], origin, sandbox: '', backend: '' };
+      await (await options.desk()).record(event(failed, 'failed', why));
+    } catch {
+      // Nothing runs, so there is nothing to account for.
+    }
+  }
+
+  async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
+    const [situation, desk] = await Promise.all([options.situation(origin), options.desk()]);
+    const verdicts = actions.map((action) => options.policy.judge(action, situation.circumstances));
+    const findings = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
+    const call: Call = { ...situation, actions, findings, origin, desk, signal };
+    if (verdicts.some(({ kind }) => kind !== 'allow' && kind !== 'ask')) {
+      await record(call, 'denied', 'hard list');
+      return forbidden(findings);
+    }
+    if (verdicts.every(({ kind }) => kind === 'allow')) return await allow(call, 'nothing found');
+    // Security: a yes is for findings; where there are none to say what it is about, there is nothing to agree to.
+    if (findings.length === 0) throw new Error('a judgement without a reason.');
+    return await remember(call);
+  }
+
+  async function remember(call: Call): Promise<Permission> {
+    const { actions, findings, origin, desk, backend } = call;
+    const { parts } = options.session;
+    const grants = await desk.grants.inForce({ parts, person: origin.person, backend }, new Date());
+    const left = uncovered(findings, actions, grants);
+    if (left.length === 0) return await allow(call, 'grant');
+    if (options.mode === 'off') return await allow(call, 'mode off');
+    if (origin.source === 'cron') return await withoutPeople({ ...call, findings: left });
+    const yolo = await desk.modes.yolo(parts);
+    if (yolo) return await allow(call, `yolo by ${yolo.by}`);
+    if (options.mode === 'smart' && (await isLowRisk(options.reviewer, { actions, findings: left, backend }, call.signal))) {
+      return await allow(call, 'reviewer');
+    }
+    return await ask({ ...call, findings: left });
+  }
+
+  /** Security: decided by what the call carries, so that no other call can be mistaken for a scheduled one. */
+  async function withoutPeople(call: Call): Promise<Permission> {
+    if (options.cronMode === 'approve') return await allow(call, 'cron_mode approve');
+    await record(call, 'denied', 'cron_mode deny');
+    return nobodyThere(call.findings, 'this is a scheduled job with nobody present (approvals.cron_mode).');
+  }
+
+  async function ask(call: Call): Promise<Permission> {
+    const { actions, findings, origin, desk, sandbox, backend, signal } = call;
+    const { parts, title: session } = options.session;
+    const { source, person } = origin;
+    const answerer = answererOf(origin);
+    const counts = mayAnswer(answerer, person, options.approvers);
+    const approver = counts ? origin.approver : undefined;
+    if (!approver && (source === 'mcp' || source === 'cli')) {
+      await record(call, 'denied', 'nobody to ask');
+      return nobodyThere(findings, 'there is no way to ask anybody here.');
+    }
+    const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
+    const question = await desk.questions.ask(request, { approver, answerer, timeoutMs: options.timeoutMs, resume }, signal);
+    if (question.state !== 'answered' || !yes.has(question.answer?.kind)) {
+      await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);
+      return notAllowed(question, options.timeoutMs);
+    }
+    const claimed = await desk.questions.claim(question, [event(call, 'allowed', `answer ${question.answer?.kind}`, question.id)]);
+    return claimed ? { allowed: true } : usedUp();
+  }
+
+  async function allow(call: Call, why: string): Promise<Permission> {
+    await record(call, 'allowed', why);
+    return { allowed: true };
+  }
+
+  async function record(call: Call, outcome: string, why: string, question?: string): Promise<void> {
+    await call.desk.record(event(call, outcome, why, question));
+  }
+
+  function event({ actions, findings, origin, sandbox, backend }: Judged, outcome: string, why: string, question?: string): AuditEvent {
+    const what = {
+      ...{ run, sandbox, backend, source: origin.source, person: origin.person ?? null, why, question: question ?? null },
+      findings: findingDetails(findings),
+      actions: actionDetails(actions, options.redact),
+    };
+    return { at: new Date(), actor: 'agent', session: options.session.parts, kind: 'judgement', what, outcome };
+  }
+}
+
+/** Whoever the approver of this call reaches. */
+function answererOf({ source, role, person }: CallOrigin): Answerer {
+  return { by: person ?? 'whoever asked', from: source === 'cli' ? 'terminal' : source, role, person };
+}
+
+function distinct(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [`${finding.rule} ${finding.program ?? ''}`, finding])).values()];
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import type { Action, Answer, Approver, Finding, Source } from '../core/approval.ts';
+import { HermeticError } from '../core/errors.ts';
+import type { ApprovalLedger, QuestionBeginning, QuestionEntry, Settlement } from '../core/store.ts';
+import { digestOf } from '../lib/canonical-json.ts';
+import { type Answerer, mayAnswer } from './approvers.ts';
+import { grantsOf } from './grants.ts';
+import { newCode } from './question-code.ts';
+import { answerEvent, endedEvent, grantEvent, questionEvent } from './records.ts';
+import { Waiting } from './waiting.ts';
+
+export interface QuestionsOptions {
+  ledger: ApprovalLedger;
+  /** `approvals.approvers`. */
+  approvers: readonly string[];
+  /** Takes secrets out of what goes to the log. The question itself is kept as it is: people see what they answer for. */
+  redact(text: string): string;
+}
+
+/** What somebody wants to do, and where. */
+export interface Request {
+  actions: readonly Action[];
+  findings: readonly Finding[];
+  parts: readonly string[];
+  session: string;
+  run: string;
+  sandbox: string;
+  backend: string;
+  source: Source;
+  person: string | undefined;
+}
+
+/** A way to ask somebody directly, beside the database; undefined when there is none. */
+export interface Asking {
+  approver: Approver | undefined;
+  /** Whoever it reaches. */
+  answerer: Answerer;
+  timeoutMs: number;
+  /** Takes up a question that a program asked which is gone: same request, same run. */
+  resume: boolean;
+}
+
+/** What an attempt to answer came to. Only `settled` has changed anything. */
+export type Attempt = { kind: 'settled' | 'stale' | 'foreign'; question: QuestionEntry } | { kind: 'unknown' };
+
+const codeAttempts = 8;
+
+/**
+ * Questions to people, in the database. An answer settles the question with its id, once, whichever process it comes from, and the process
+ * that waits notices within a fraction of a second.
+ */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #waiting = new Waiting();
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with the question when it is settled: by somebody, by the clock, or because the signal came. Rejects when nobody can know. */
+  async ask(request: Request, asking: Asking, signal: AbortSignal): Promise<QuestionEntry> {
+    const earlier = asking.resume ? await this.#findEarlier(request) : undefined;
+    const question = earlier ?? (await this.#begin(request, asking.timeoutMs));
+    const over = new AbortController();
+    const waiter = this.#waiting.enter(question.id);
+    const bothSignals = AbortSignal.any([signal, over.signal]);
+    if (asking.approver && question.state === 'open') {
+      void this.#through(asking.approver, question, asking.answerer, bothSignals).then(
+        () => waiter.wake(),
+        (error: unknown) => waiter.fail(error),
+      );
+    }
+    try {
+      for (;;) {
+        const now = await this.#current(question.id);
+        if (now.state !== 'open') return now;
+        if (signal.aborted) await this.#end(now, 'withdrawn', 'interrupted');
+        else if (Date.now() >= now.expiresAt.getTime()) await this.#end(now, 'expired', 'nobody answered');
+        else await waiter.nap(now.expiresAt.getTime() - Date.now(), signal);
+      }
+    } finally {
+      over.abort();
+      this.#waiting.leave(question.id);
+    }
+  }
+
+  /** Security: `answerer` says who it is; whoever calls this has made sure. Nothing that an agent can call may reach it. */
+  async answer(idOrCode: string, answer: Answer, answerer: Answerer): Promise<Attempt> {
+    const question = await this.#options.ledger.find(idOrCode);
+    if (!question) return { kind: 'unknown' };
+    if (!mayAnswer(answerer, question.person, this.#options.approvers)) return { kind: 'foreign', question };
+    const settled = await this.#settle(question, answer, answerer.from);
+    if (!settled && question.state === 'open') await this.#expireIfDue(question);
+    return { kind: settled ? 'settled' : 'stale', question: await this.#current(question.id) };
+  }
+
+  /** True once, for whoever then does what was allowed. */
+  async claim(question: QuestionEntry, events: Settlement['events']): Promise<boolean> {
+    return await this.#options.ledger.claim(question.id, new Date(), events);
+  }
+
+  /** Takes back what this session has asked, and what it was allowed and has not begun. For `/stop`, a new turn, the end of a session. */
+  async withdraw(parts: readonly string[], why: string): Promise<number> {
+    const { ledger } = this.#options;
+    const found = [...(await ledger.list({ session: parts, state: 'open' })), ...(await ledger.list({ session: parts, unclaimed: true }))];
+    let count = 0;
+    for (const question of found) {
+      const at = new Date();
+      if (await ledger.withdraw(question.id, at, [endedEvent(question, 'withdrawn', why, at)])) count += 1;
+      this.#waiting.wake(question.id);
+    }
+    return count;
+  }
+
+  /** Those that wait for an answer. What nobody answered in time is settled by looking. */
+  async open(): Promise<QuestionEntry[]> {
+    const { ledger } = this.#options;
+    for (const question of await ledger.list({ state: 'open' })) await this.#expireIfDue(question);
+    return await ledger.list({ state: 'open' });
+  }
+
+  /** Those whose answer came when the program that asked was gone. Whoever resumes them must `claim` them first. */
+  async answeredMeanwhile(): Promise<QuestionEntry[]> {
+    const found = await this.#options.ledger.list({ unclaimed: true });
+    return found.filter(({ id, answer }) => answer !== undefined && answer.kind !== 'deny' && !this.#waiting.has(id));
+  }
+
+  async #begin(request: Request, timeoutMs: number): Promise<QuestionEntry> {
+    const { ledger, redact } = this.#options;
+    const askedAt = new Date();
+    const expiresAt = new Date(askedAt.getTime() + timeoutMs);
+    const digest = requestDigest(request);
+    for (let attempt = 0; attempt < codeAttempts; attempt++) {
+      const question: QuestionBeginning = { ...request, id: randomUUID(), code: newCode(), digest, askedAt, expiresAt };
+      if (await ledger.ask(question, [questionEvent(question, redact)])) return await this.#current(question.id);
+    }
+    throw new HermeticError('store/failed', 'No code is left for another question.');
+  }
+
+  async #findEarlier(request: Request): Promise<QuestionEntry | undefined> {
+    const { parts: session, run } = request;
+    const same = await this.#options.ledger.list({ session, run, digest: requestDigest(request) });
+    // What was refused, or met with silence, stays so for as long as the run does.
+    return same.find((one) => one.state !== 'withdrawn' && one.claimedAt === undefined && !this.#waiting.has(one.id));
+  }
+
+  /** Asks somebody directly. Security: no way to ask, and nobody who answers, is a no. */
+  async #through(approver: Approver, question: QuestionEntry, answerer: Answerer, signal: AbortSignal): Promise<void> {
+    let answer: Answer | undefined;
+    try {
+      answer = await approver.ask(question, signal);
+    } catch (error) {
+      return await this.#end(question, 'withdrawn', `nobody could be asked: ${messageOf(error)}`);
+    }
+    if (signal.aborted) return;
+    if (answer === undefined) await this.#end(question, 'expired', 'nobody answered');
+    else await this.#settle(question, answer, answerer.from);
+  }
+
+  async #settle(question: QuestionEntry, answer: Answer, from: string): Promise<boolean> {
+    const { ledger, redact } = this.#options;
+    const at = new Date();
+    const grants = grantsOf(question, answer, from, at);
+    const events = [answerEvent(question, answer, from, at, redact), ...grants.map(grantEvent)];
+    const settled = await ledger.settle(question.id, { state: 'answered', at, answer, answeredFrom: from, grants, events });
+    this.#waiting.wake(question.id);
+    return settled;
+  }
+
+  async #end(question: QuestionEntry, state: 'expired' | 'withdrawn', why: string): Promise<void> {
+    const at = new Date();
+    await this.#options.ledger.settle(question.id, { state, at, events: [endedEvent(question, state, why, at)] });
+    this.#waiting.wake(question.id);
+  }
+
+  async #expireIfDue(question: QuestionEntry): Promise<void> {
+    if (Date.now() >= question.expiresAt.getTime()) await this.#end(question, 'expired', 'nobody answered');
+  }
+
+  async #current(id: string): Promise<QuestionEntry> {
+    const found = await this.#options.ledger.find(id);
+    if (!found) throw new HermeticError('store/failed', 'A question is gone from the state database.');
+    return found;
+  }
+}
+
+/** Security: the answer is good for exactly this, and for nothing that differs in any of it. */
+function requestDigest({ actions, parts, run, sandbox, backend }: Request): string {
+  return digestOf({ actions, parts, run, sandbox, backend });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

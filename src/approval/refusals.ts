@@ -1,0 +1,42 @@
+import type { Finding, Permission } from '../core/approval.ts';
+import type { QuestionEntry } from '../core/store.ts';
+
+/** Models that are stopped look for a detour; this is the place to say that there is none. */
+const noDetour =
+  'Do not try it again, in other words, or by another way to the same end. Tell the person what you wanted to do and why, and go on with something else.';
+
+function refusal(...sentences: readonly string[]): Permission {
+  return { allowed: false, reason: ['It was not run.', ...sentences.filter((sentence) => sentence !== ''), noDetour].join(' ') };
+}
+
+function because(findings: readonly Finding[]): string {
+  return [...new Set(findings.map(({ title, why }) => `${title}: ${why}`))].join(' ');
+}
+
+/** On the hard list. */
+export function forbidden(findings: readonly Finding[]): Permission {
+  return refusal('Nobody can allow this, whatever they answer.', because(findings));
+}
+
+export function nobodyThere(findings: readonly Finding[], why: string): Permission {
+  return refusal('It would need a person to allow it,', `and ${why}`, because(findings));
+}
+
+export function undecided(why: string): Permission {
+  return refusal(`Nobody could decide whether it may: ${why}`);
+}
+
+/** Of a question that was settled, but not by a yes. */
+export function notAllowed({ state, answer, findings }: QuestionEntry, timeoutMs: number): Permission {
+  if (state === 'answered' && answer?.kind === 'deny') {
+    return refusal(`${answer.by} was asked and said no.`, answer.remark ? `They remarked: ${answer.remark}` : '', because(findings));
+  }
+  if (state === 'expired')
+    return refusal(`A person was asked, and no answer came within ${timeoutMs / 1000} s, which is a no.`, because(findings));
+  return refusal('The question was withdrawn before anybody allowed it.', because(findings));
+}
+
+/** Somebody allowed it, and it has been done or taken back already. */
+export function usedUp(): Permission {
+  return refusal('The permission was good for one time and has been used or taken back.');
+}

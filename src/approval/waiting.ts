@@ -1,0 +1,53 @@
+/** The database is looked at so often, because whoever answers may be another process. */
+const glanceMs = 250;
+
+export interface Waiter {
+  /** Looks at once. */
+  wake(): void;
+  /** The next nap rejects with this. */
+  fail(error: unknown): void;
+  /** Until it is time to look again: at most so long, and until the signal comes. */
+  nap(mostMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The questions for whose answers this process waits. */
+export class Waiting {
+  readonly #waiters = new Map<string, Waiter>();
+
+  has(id: string): boolean {
+    return this.#waiters.has(id);
+  }
+
+  enter(id: string): Waiter {
+    let turn = Promise.withResolvers<void>();
+    // A failure counts whether or not anybody naps at that moment.
+    turn.promise.catch(() => undefined);
+    const waiter: Waiter = {
+      wake: () => turn.resolve(),
+      fail: (error) => turn.reject(error),
+      nap: async (mostMs, signal) => {
+        const timer = setTimeout(() => turn.resolve(), Math.min(glanceMs, Math.max(mostMs, 1)));
+        const stop = (): void => turn.resolve();
+        signal.addEventListener('abort', stop, { once: true });
+        try {
+          await turn.promise;
+          turn = Promise.withResolvers();
+          turn.promise.catch(() => undefined);
+        } finally {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', stop);
+        }
+      },
+    };
+    this.#waiters.set(id, waiter);
+    return waiter;
+  }
+
+  leave(id: string): void {
+    this.#waiters.delete(id);
+  }
+
+  wake(id: string): void {
+    this.#waiters.get(id)?.wake();
+  }
+}
