@@ -18,7 +18,7 @@ print_large() {
   fi
   printf 'large %s\n%s' "$size" "$text"
   lines=$(wc -l <"$path") || exit 1
-  [[ -z $(tail -c 1 <"$path" 2>/dev/null) ]] || lines=$((lines + 1))
+  (($(tail -c 1 <"$path" | wc -l))) || lines=$((lines + 1))
   (($3 == 0)) || length=$(tail -n "+$2" <"$path" | head -n 1 | wc -c)
   printf '%d %d\n' "$lines" "$length"
   tail -n "+$2" <"$path" | head -n "$4" | tail -c "+$(($3 + 1))" | head -c "$5"

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../core/errors.ts';
-import type { ExecHandle } from '../core/sandbox.ts';
+import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { decodeUtf8 } from '../lib/decode-utf8.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
@@ -38,8 +38,22 @@ const endings: Readonly<Record<number, string>> = {
   97: 'could not be written, and its old content could not be put back. It is damaged.',
 };
 
-/** Shows a file to `decide` and writes what it decides: one round trip, all or nothing. */
+const turns = new WeakMap<Sandbox, Promise<void>>();
+
+/**
+ * Shows a file to `decide` and writes what it decides: one round trip, all or nothing. One change after another in a sandbox, so that two
+ * that a model asks for at once both happen.
+ */
 export async function changeFile(context: ToolContext, change: Change): Promise<void> {
+  const turn = (turns.get(context.sandbox) ?? Promise.resolve()).then(() => changeNow(context, change));
+  turns.set(
+    context.sandbox,
+    turn.catch(() => undefined),
+  );
+  await turn;
+}
+
+async function changeNow(context: ToolContext, change: Change): Promise<void> {
   const { path, mayBeMissing, mostBytes } = change;
   const script = await guestScript('file-replace');
   const guess = guessFor(change);

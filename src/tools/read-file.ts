@@ -121,7 +121,7 @@ function paged(wanted: Input, bytes: Buffer, mostBytes: number, file: { total: n
   const { path, offset, skip_bytes } = wanted;
   const page = pageOf(bytes, { lines: wanted.limit, bytes: mostBytes }, skip_bytes);
   const text = decodeUtf8(page.bytes);
-  if (text === undefined) return binary(path, page.bytes, file.size);
+  if (text === undefined || page.bytes.includes(0)) return binary(path, page.bytes, file.size);
   const goesOn = page.partOfLine !== undefined;
   const next = offset + page.lines - (goesOn ? 1 : 0);
   const truncated = goesOn || next <= file.total;
