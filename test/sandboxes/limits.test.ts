@@ -59,6 +59,8 @@ for (const kind of ['bubblewrap', 'docker']) {
 
     afterAll(async () => {
       await opened?.destroy();
+      await app.sandboxes.stop();
+      for (const remains of await (app.candidates(kind)[0]?.list() ?? [])) await remains.destroy();
       await app.close();
       await removeTree(home);
     });
