@@ -21,7 +21,7 @@ import { median, quantile, row } from './figures.ts';
 
 const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 const rounds = 60;
-const searchRounds = Number(process.env.R ?? 15);
+const searchRounds = 15;
 const gapMs = 100;
 const fileCount = 20_000;
 
@@ -109,7 +109,8 @@ try {
         [
           `${driver.kind}: edit_file`,
           () => {
-            const [old_text, new_text] = edits++ % 2 === 0 ? ['const value60 =', 'const other60 ='] : ['const other60 =', 'const value60 ='];
+            const [old_text, new_text] =
+              edits++ % 2 === 0 ? ['const value60 =', 'const other60 ='] : ['const other60 =', 'const value60 ='];
             return call('edit_file', { path: 'edit.ts', edits: [{ old_text, new_text }] });
           },
         ],
@@ -126,7 +127,8 @@ try {
         [`${driver.kind}: \`rg\` in the sandbox`, () => command(sandbox, "rg --hidden --no-ignore -n 'needle7$' tree")],
         [`${driver.kind}: search_files (${engine})`, () => call('search_files', { pattern: 'needle7$', path: 'tree', limit: 5000 })],
       ]);
-      if (driver.kind === 'local') search.set('`rg` from Node', () => program('rg', ['--hidden', '--no-ignore', '-n', 'needle7$', join(place, 'tree')]));
+      if (driver.kind === 'local')
+        search.set('`rg` from Node', () => program('rg', ['--hidden', '--no-ignore', '-n', 'needle7$', join(place, 'tree')]));
       console.log(row(`${fileCount} files`, 'median', 'p95', '× rg'));
       report(await measured(searchRounds, search));
     } finally {

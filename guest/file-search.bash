@@ -30,7 +30,8 @@ has_perl_expressions() { grep -qP a <<<a 2>/dev/null; }
 
 search() {
   if [[ ${grep[0]} == -P ]]; then
-    has_perl_expressions || grep[0]=-E
+    # To ripgrep a letter is a letter, whatever the language.
+    if has_perl_expressions; then grep[-1]="(*UCP)${grep[-1]}"; else grep[0]=-E; fi
     # Only here: a character is more than a byte to an expression, and a file that is not UTF-8 is no text to grep. Whether it is one
     # was asked before.
     LC_ALL=C.UTF-8 "$@" grep -a "${grep[@]}" --

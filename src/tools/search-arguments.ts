@@ -36,7 +36,7 @@ function ripgrepArguments(wish: SearchWish): string[] {
   ];
 }
 
-/** The first is `-P` where a character must be more than a byte; the script knows. */
+/** The first is `-P` where a character must be more than a byte, and the last is the pattern; the script knows. */
 function grepArguments({ pattern, regex, ignore_case, files_only, context }: SearchWish): string[] {
   const isPlain = !regex && (!ignore_case || isAscii(pattern));
   return [

@@ -174,7 +174,7 @@ function byPlace(a: Found, b: Found): number {
 /** Throws when what went wrong is not about single files. */
 function complaintsIn({ complaints }: GuestEnd, hasResult: boolean): string[] {
   const lines = complaints.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hermetic: '));
-  const single = lines.filter((line) => /^(?:rg|grep|find): (?:'|‘)?\.\//.test(line));
+  const single = lines.filter((line) => /^(?:(?:rg|grep|find): )?['‘]?\.\//.test(line));
   const general = lines.filter((line) => !single.includes(line));
   if (general.length > 0 && !hasResult) {
     throw new HermeticError('tool/failed', `The search failed: ${printable(general.slice(0, 10).join(' ')).slice(0, 1000)}`, {

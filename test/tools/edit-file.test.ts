@@ -17,7 +17,8 @@ for (const kind of kinds) {
     const tools = useFileTools(engine);
     const edit = (path: string, old_text: string, new_text: string, replace_all = false) =>
       tools.data<Edited>('edit_file', { path, edits: [{ old_text, new_text, replace_all }] });
-    const refusal = (path: string, old_text: string, new_text: string) => tools.failure('edit_file', { path, edits: [{ old_text, new_text }] });
+    const refusal = (path: string, old_text: string, new_text: string) =>
+      tools.failure('edit_file', { path, edits: [{ old_text, new_text }] });
     const contentOf = async (path: string) => (await tools.sandbox.readFile(path)).toString();
 
     it('shows the difference', async () => {
@@ -77,7 +78,9 @@ for (const kind of kinds) {
 
       it('leads to what was meant', async () => {
         await tools.sandbox.writeFile('meant', `const first = 1;\nconst second = 2;\n${more}`);
-        expect(await refusal('meant', 'const secnd = 2;', '')).toMatch(/closest part of the file:\n +1\tconst first = 1;\n +2\tconst second = 2;/);
+        expect(await refusal('meant', 'const secnd = 2;', '')).toMatch(
+          /closest part of the file:\n +1\tconst first = 1;\n +2\tconst second = 2;/,
+        );
         expect(await refusal('meant', 'const ', '')).toMatch(/there 2 times, at lines 1, 2/);
         expect(await contentOf('meant')).toBe(`const first = 1;\nconst second = 2;\n${more}`);
       });

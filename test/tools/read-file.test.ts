@@ -24,7 +24,12 @@ for (const kind of kinds) {
     it('shows lines with their numbers and gives the text without', async () => {
       await tools.sandbox.writeFile('three', 'one\n\ttwo\nthree');
       expect(await tools.text('read_file', { path: 'three' })).toBe('     1\tone\n     2\t\ttwo\n     3\tthree');
-      expect(await read({ path: 'three' })).toMatchObject({ content: 'one\n\ttwo\nthree', total_lines: 3, size_bytes: 14, truncated: false });
+      expect(await read({ path: 'three' })).toMatchObject({
+        content: 'one\n\ttwo\nthree',
+        total_lines: 3,
+        size_bytes: 14,
+        truncated: false,
+      });
     });
 
     it('declares what it reads', async () => {
@@ -79,7 +84,10 @@ for (const kind of kinds) {
       });
 
       it('can be read from any line, and says how to read on', async () => {
-        expect(await read({ path: 'long', offset: 29_999, limit: 1 })).toMatchObject({ content: 'line number 29999\n', next_offset: 30_000 });
+        expect(await read({ path: 'long', offset: 29_999, limit: 1 })).toMatchObject({
+          content: 'line number 29999\n',
+          next_offset: 30_000,
+        });
         expect(await read({ path: 'long', offset: 30_000 })).toMatchObject({ content: 'line number 30000\n', truncated: false });
         expect(await tools.text('read_file', { path: 'long', offset: 5, limit: 2 })).toBe(
           '     5\tline number 5\n     6\tline number 6\n[30000 lines in all. Read on with offset 7.]',
@@ -175,7 +183,9 @@ for (const kind of kinds) {
 
       it('leads to what was meant', async () => {
         await tools.output('mkdir -p src/nested; touch src/server.ts src/client.ts src/nested/deep.ts');
-        expect(await tools.failure('read_file', { path: 'src/sever.ts' })).toMatch(/no file src\/sever\.ts .* Similar names there: server\.ts\.$/);
+        expect(await tools.failure('read_file', { path: 'src/sever.ts' })).toMatch(
+          /no file src\/sever\.ts .* Similar names there: server\.ts\.$/,
+        );
         expect(await tools.failure('read_file', { path: 'src/netsed/deep.ts' })).toMatch(/no directory src\/netsed either.* nested\/\.$/);
         expect(await tools.failure('read_file', { path: '/nonexistent/x' })).toMatch(/last that exists is \//);
       });

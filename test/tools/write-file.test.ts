@@ -89,7 +89,9 @@ for (const kind of kinds) {
       });
 
       it('follows links', async () => {
-        await tools.output('mkdir -p real; echo old >real/target; ln -sfn real/target link; ln -sfn link second-link; ln -sfn real/new dangling');
+        await tools.output(
+          'mkdir -p real; echo old >real/target; ln -sfn real/target link; ln -sfn link second-link; ln -sfn real/new dangling',
+        );
         await write('second-link', content);
         expect(await tools.output('readlink second-link link; cat real/target')).toBe(`link\nreal/target\n${content}`);
         await write('dangling', content);
@@ -153,7 +155,9 @@ for (const kind of kinds) {
           expect(await tools.failure('write_file', { path, content })).toMatch(/is a directory/);
         expect(await tools.failure('write_file', { path: 'pipe', content })).toMatch(/is a named pipe/);
         expect(await tools.failure('write_file', { path: '/dev/null', content })).toMatch(/is a device/);
-        expect(await tools.failure('write_file', { path: 'plain/below', content })).toMatch(/could not be written: .*Not a directory|File exists/);
+        expect(await tools.failure('write_file', { path: 'plain/below', content })).toMatch(
+          /could not be written: .*Not a directory|File exists/,
+        );
         expect(await tools.failure('write_file', { path: 'a\0b', content })).toMatch(/cannot contain a NUL/);
       });
 
