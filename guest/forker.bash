@@ -78,10 +78,15 @@ while :; do
       printf '\nhello\n' 1<>"$run/$attachment/events"
       ;;
     detached)
+      marks=
       for mark in "${!attachment_of[@]}"; do
-        [[ ${attachment_of[$mark]} == "$attachment" ]] && kill_all "$mark" && unset "attachment_of[$mark]"
+        [[ ${attachment_of[$mark]} == "$attachment" ]] || continue
+        unset "attachment_of[$mark]"
+        # Security: a pattern in its place could match every process there is.
+        [[ $mark == *[!0-9]* ]] || marks+="|$mark"
       done
-      if ((lease == 0)); then kill_all "${base_of[$attachment]}$any"; fi
+      # All at once: looking for one takes as long as looking for hundreds.
+      if ((lease == 0)); then kill_all "${base_of[$attachment]}$any"; elif [[ $marks ]]; then kill_all "@(${marks:1})"; fi
       unset "base_of[$attachment]"
       ((lease == 0 && ${#base_of[@]} == 0)) && break
       ;;

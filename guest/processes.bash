@@ -6,7 +6,7 @@ members() {
   local process limits state
   found=() group_of=()
   # Security: anything else could match the word `unlimited`, and with it every process there is.
-  [[ $1 == [0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
+  [[ $1 == ?(@\()[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
   for process in /proc/[0-9]*; do
     limits= state=
     { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
