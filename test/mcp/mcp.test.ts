@@ -30,7 +30,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     const sandboxes = async (): Promise<{ session: string }[]> => JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout);
     afterEach(async () => await Promise.all(clients.splice(0).map((client) => client.close())));
     afterAll(async () => {
-      await hermetic.run(['sandbox', 'destroy', '--all', '--yes']);
+      for (const session of ['work', 'mcp']) await hermetic.run(['sandbox', 'destroy', session]);
       await rm(hermetic.home, { recursive: true, force: true });
     });
 
