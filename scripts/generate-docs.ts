@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { approvalRulesReference } from '../src/approval/reference.ts';
 import { configReference, errorReference } from '../src/config/reference.ts';
 import { configSchema } from '../src/config/schema.ts';
 import type { Sandbox } from '../src/core/sandbox.ts';
@@ -15,7 +16,12 @@ const { tools } = toolSet({
   deliver: async () => undefined,
 });
 const toolPages = Object.fromEntries(tools.map((tool) => [`tools/${tool.name}.md`, () => toolReference(tool)]));
-const pages: Record<string, () => string> = { 'config.md': configReference, 'errors.md': errorReference, ...toolPages };
+const pages: Record<string, () => string> = {
+  'config.md': configReference,
+  'errors.md': errorReference,
+  'approval-rules.md': approvalRulesReference,
+  ...toolPages,
+};
 const check = process.argv.includes('--check');
 
 for (const [name, render] of Object.entries(pages)) {

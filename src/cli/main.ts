@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
+import { approvalsCommand } from './commands/approvals.ts';
 import { codeCommand } from './commands/code.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -45,7 +46,17 @@ function program(io: CliIo): Command {
     .version(version())
     .addHelpText('after', examples)
     .showHelpAfterError('(hermetic --help lists the commands)');
-  for (const make of [runCommand, codeCommand, shellCommand, mcpCommand, sandboxCommand, statusCommand, doctorCommand, configCommand]) {
+  for (const make of [
+    runCommand,
+    codeCommand,
+    shellCommand,
+    mcpCommand,
+    sandboxCommand,
+    approvalsCommand,
+    statusCommand,
+    doctorCommand,
+    configCommand,
+  ]) {
     hermetic.addCommand(make(io));
   }
   return hermetic;

@@ -73,7 +73,7 @@ function judgeSql(sql: string, { program, state }: Invocation, unknownCounts: bo
   const [, copied] = /\bPROGRAM\s+'((?:[^']|'')*)'/i.exec(sql) ?? [];
   if (copied !== undefined) runCode(copied, program, state);
   if (
-    /\bINTO\s+(?:OUT|DUMP)FILE\b|\bLOAD_FILE\s*\(|\blo_export\b|\bxp_cmdshell\b|\bsys_exec\b|\bCREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\b[\s\S]*\bLANGUAGE\s+'?(?:c|plpythonu|plpython3u|plperlu)\b|\bload_extension\s*\(|^\s*\.(?:output|once|import|restore|load|excel)\b/im.test(
+    /\bINTO\s+(?:OUT|DUMP)FILE\b|\bLOAD_FILE\s*\(|\blo_export\b|\bxp_cmdshell\b|\bsys_exec\b|\bLANGUAGE\s+'?(?:c|plpythonu|plpython3u|plperlu)\b|\bload_extension\s*\(|^\s*\.(?:output|once|import|restore|load|excel)\b/im.test(
       sql,
     )
   )
@@ -84,20 +84,16 @@ function judgeSql(sql: string, { program, state }: Invocation, unknownCounts: bo
 
 function isDestructive(statement: string): boolean {
   if (/^\s*(?:EXPLAIN(?!\s+ANALY[SZ]E)|SHOW|DESCRIBE|HELP)\b/i.test(statement)) return false;
-  if (/\bDROP\s+(?!.*\bNOT\s+NULL\b)[A-Z]/i.test(statement) || /^\s*(?:\S+\s+)?TRUNCATE\b/i.test(statement)) return true;
-  if (/\bDELETE\s+FROM\b/i.test(statement) && !/\bWHERE\b(?!\s*(?:1\s*=\s*1|true|1)\s*$)/i.test(statement)) return true;
-  if (
-    /\bUPDATE\s+[\s\S]+\bSET\b/i.test(statement) &&
-    !/\bWHERE\b(?!\s*(?:1\s*=\s*1|true|1)\s*$)/i.test(statement) &&
-    !/\bON\s+(?:CONFLICT|DUPLICATE)\b/i.test(statement)
-  )
+  if (/\bDROP\s+(?!NOT\s+NULL\b|DEFAULT\b)[A-Z]/i.test(statement) || /^\s*(?:\S+\s+)?TRUNCATE\b/i.test(statement)) return true;
+  const conditional = /\bWHERE\b(?!\s*(?:1\s*=\s*1|true|1)\s*$)/i.test(statement);
+  if (/\bDELETE\s+FROM\b/i.test(statement) && !conditional) return true;
+  if (/\bUPDATE\s/i.test(statement) && /\bSET\b/i.test(statement) && !conditional && !/\bON\s+(?:CONFLICT|DUPLICATE)\b/i.test(statement))
     return true;
-  return (
-    /^\s*(?:ALTER\s+(?:USER|ROLE|SYSTEM|LOGIN)|CREATE\s+(?:USER|ROLE|LOGIN)|GRANT|REVOKE|SHUTDOWN|PURGE|RESET\s+MASTER|FLUSHALL|KILL|OPTIMIZE\s+TABLE\s+\S+\s+FINAL|VACUUM\s+FULL)\b/i.test(
-      statement,
-    ) || /\bpg_terminate_backend\s*\(/i.test(statement)
-  );
+  return administers.test(statement) || /\bpg_terminate_backend\s*\(/i.test(statement);
 }
+
+const administers =
+  /^\s*(?:ALTER\s+(?:USER|ROLE|SYSTEM|LOGIN)|CREATE\s+(?:USER|ROLE|LOGIN)|GRANT|REVOKE|SHUTDOWN|PURGE|RESET\s+MASTER|FLUSHALL|KILL|VACUUM\s+FULL)\b/i;
 
 function judgeMongo({ program, args, state, stdin }: Invocation): void {
   const codes = [...readOptions(args, { long: ['eval', 'host', 'port'], short: 'up' }).valuesOf('eval'), ...stdin];

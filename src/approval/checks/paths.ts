@@ -5,6 +5,8 @@ import { isUnknown } from '../shell/values.ts';
 
 /** The absolute paths a text may mean; undefined for one nobody knows. */
 export function resolvePaths(text: string, state: State): readonly (string | undefined)[] {
+  // No file has a longer name, and long texts take the patterns below too long.
+  if (text.length > 4_200) return [undefined];
   const path = text.startsWith('~') ? homeOf(text, state) : text;
   if (path.startsWith('/')) return [normalised(path)];
   if (path === '' || isUnknown(path.slice(0, 1))) return [undefined];
@@ -223,7 +225,14 @@ export function isDoubtfulCredential(path: string): boolean {
   return doubtful.test(path) || (isPattern(path) && mayBe(path.slice(path.lastIndexOf('/') + 1), '.env'));
 }
 
+/** Known for sure to be the session's: neither a variable nor a pattern leads out of it again. */
+function isOfSession(path: string, state: State): boolean {
+  if (isUnknown(path) || /\/\.[^/]*[*?[]/.test(path)) return false;
+  return (state.circumstances.sessionPaths ?? []).some((own) => isInside(path, normalised(own)));
+}
+
 export function isOwn(path: string, state: State): boolean {
+  if (isOfSession(path, state)) return false;
   return state.circumstances.ownPaths.some(
     (own) => mayBeInside(path, normalised(own)) || (isPattern(path) && mayBe(path, normalised(own))),
   );
@@ -231,6 +240,7 @@ export function isOwn(path: string, state: State): boolean {
 
 /** Whether a directory has Hermetic's own files somewhere below it. */
 export function holdsOwn(path: string, state: State): boolean {
+  if (isOfSession(path, state)) return false;
   const whole = wholeDirectory(path);
   return state.circumstances.ownPaths.some((own) => isInside(normalised(own), whole) || mayBeInside(path, normalised(own)));
 }

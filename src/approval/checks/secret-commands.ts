@@ -28,7 +28,7 @@ export const secretCommands: readonly CommandRule[] = [
     program: /^(?:npm|yarn|pnpm)$/,
     text: /^(?:token (?:list|create)|config get .*(?:_auth|token|password)|config (?:ls|list) .*-l|login|adduser)/,
   },
-  { rule: 'credentials/store', program: /^(?:git)$/, text: /\bcredential(?:-\w+)? (?:fill|get|approve|reject)\b|\bcredential-\w+\b/ },
+  { rule: 'credentials/store', program: /^git$/, words: /^credential(?:-\w+)?$/, within: 2 },
   {
     rule: 'credentials/store',
     program:

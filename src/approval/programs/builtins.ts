@@ -73,6 +73,7 @@ const alias: Builtin = (args, state) => {
     const [, name, text] = /^([^=]+)=(.*)$/s.exec(arg) ?? [];
     if (name === undefined || text === undefined) continue;
     state.aliases.set(name, text);
+    reportUnseen(text, 'alias', state);
     // Security: it runs under its name later, in a command that may look like another.
     const way = state.fork();
     way.callers = [...state.callers, name, name];

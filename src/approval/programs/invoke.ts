@@ -15,7 +15,7 @@ type Texts = readonly string[];
 /** Judges one simple command whose words are known as far as they can be. What it prints, as far as that is known. */
 export function runFields(fields: Texts, state: State, stdin: Texts): Texts {
   const { judgement } = state;
-  judgement.step();
+  judgement.step(1 + fields.length / 50);
   const [name, ...args] = fields;
   if (name === undefined) return [''];
   // An empty first word comes of a list that may be empty: what follows may be the program.

@@ -69,6 +69,7 @@ function withoutBraces(word: Word, state: State): string[][] {
 
 function piecesOf(word: Word, state: State): Piece[][] {
   const pieces = word.parts ? choicesOfParts(word.parts, state, false) : [[literal(word.value)]];
+  state.judgement.step(pieces.reduce((sum, choice) => choice.reduce((length, { text }) => length + text.length, sum), 0) / 100);
   if (!word.text.startsWith('~')) return pieces;
   return pieces.flatMap((choice) => {
     const [first, ...rest] = choice;
@@ -114,7 +115,10 @@ function choicesOfPart(part: WordPart | DoubleQuotedChild, state: State, quoted:
       return texts.map((text) => [piece(text.replace(/\n+$/, ''), quoted)]);
     }
     case 'ArithmeticExpansion': {
-      if (!part.expression) return [[piece(plainToken, true)]];
+      if (!part.expression) {
+        if (!/^\$(?:\(\(\s*\)\)|\[\s*\])$/.test(part.text)) state.judgement.report('shell/unparseable');
+        return [[piece(plainToken, true)]];
+      }
       visitNested(part.expression, state);
       return [[piece(constantOf(part.expression) ?? plainToken, true)]];
     }

@@ -27,6 +27,11 @@ export function hasPlaceholder(text: string): boolean {
   return anyPlaceholder.test(text);
 }
 
+/** Whether there is nothing in it to look at. */
+export function isWhollyUnknown(text: string): boolean {
+  return isUnknown(text) && /^[\s\uE000-\uE004]*$/.test(text);
+}
+
 export function isFromNetwork(text: string): boolean {
   return text.includes(fromNetwork);
 }

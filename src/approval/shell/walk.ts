@@ -19,13 +19,15 @@ import { expandText, expandWord, visitNested } from './expand.ts';
 import { parseCommand } from './parse-command.ts';
 import { openRedirections, storeOutput } from './redirections.ts';
 import type { State } from './state.ts';
-import { combinations, joined, parameter, plainToken, unknown } from './values.ts';
+import { combinations, isWhollyUnknown, joined, parameter, plainToken, unknown } from './values.ts';
 
 type Texts = readonly string[];
 const nothing: Texts = [''];
 
 /** Judges bash source in a state; what it prints, as far as that is known. */
 export function runSource(source: string, state: State, stdin: Texts): Texts {
+  // Whoever runs code that is wholly unknown has reported that.
+  if (source !== '' && isWhollyUnknown(source)) return [unknown];
   const parsed = parseCommand(source);
   if ('script' in parsed) return runScript(parsed.script, state, stdin);
   state.judgement.report(parsed.problem);

@@ -1,0 +1,110 @@
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import * as z from 'zod';
+import type { App } from '../../app.ts';
+import { policy } from '../../approval/policy.ts';
+import type { Circumstances, Verdict } from '../../core/approval.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { cliSession } from '../../sandbox-request.ts';
+import { isDisposable } from '../../sandboxes/spec-fingerprint.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { appOf } from '../session-options.ts';
+
+interface JudgeOptions {
+  backend: string;
+  json?: boolean;
+  stdin?: boolean;
+}
+
+const requestSchema = z.strictObject({ id: z.union([z.string(), z.number()]), command: z.string() });
+
+const judgeHelp = `
+Nothing runs. The exit code is 0 whatever the verdict: it is the output.
+
+With --stdin, every line is an object {"id", "command"}, and every line printed is {"id", "verdict", "findings"}.`;
+
+export function approvalsCommand(io: CliIo): Command {
+  const approvals = commandOn(io, 'approvals').description('what needs a person before it runs');
+
+  approvals
+    .command('judge [command...]')
+    .description('say whether a command would run, be asked about or be refused, without running it')
+    .option('--backend <name>', 'where it would run', 'local')
+    .option('--json', 'print an object')
+    .option('--stdin', 'judge every line of standard input')
+    .addHelpText('after', judgeHelp)
+    .action(async (words: readonly string[], { backend, json, stdin }: JudgeOptions) => {
+      if ((words.length === 0) !== (stdin === true)) {
+        throw new HermeticError('usage/bad-argument', 'Give either a command or --stdin.', {
+          hint: "hermetic approvals judge 'rm -rf build'",
+        });
+      }
+      const judge = judgeFor(appOf(io), backend);
+      if (stdin) await judgeLines(io, judge);
+      else {
+        const verdict = judge(words.join(' '));
+        io.stdout.write(json ? `${JSON.stringify(plain(verdict))}\n` : prose(verdict));
+      }
+    });
+
+  return approvals;
+}
+
+/** What is judged, where a command on this backend runs. */
+function judgeFor(app: App, name: string): (command: string) => Verdict {
+  const [backend] = app.candidates(name);
+  if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
+  const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, { notice: () => undefined, progress: () => undefined });
+  const { home: ownHome, environment } = app.loaded;
+  const onHost = backend.traits.isolation === 'none';
+  const home = spec.env.HOME ?? (onHost ? (environment.HOME ?? '/root') : '/root');
+  const circumstances: Circumstances = {
+    disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
+    hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
+    source: 'cli',
+    role: 'admin',
+    home,
+    ownPaths: onHost ? [ownHome] : [],
+    definitions: {},
+  };
+  return (command) => policy.judge({ kind: 'command', command, cwd: spec.workdir ?? home }, circumstances);
+}
+
+async function judgeLines(io: CliIo, judge: (command: string) => Verdict): Promise<void> {
+  let number = 0;
+  for await (const line of createInterface({ input: io.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number++;
+    if (line.trim() === '') continue;
+    const { id, command } = requestIn(line, number);
+    io.stdout.write(`${JSON.stringify({ id, ...plain(judge(command)) })}\n`);
+  }
+}
+
+function requestIn(line: string, number: number): z.infer<typeof requestSchema> {
+  const hint = 'Every line is an object such as {"id": 1, "command": "ls"}.';
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (cause) {
+    throw new HermeticError('usage/bad-argument', `Line ${number} of standard input is not JSON.`, { hint, cause });
+  }
+  const parsed = requestSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue && issue.path.length > 0 ? ` (${issue.path.join('.')}: ${issue.message})` : '';
+  throw new HermeticError('usage/bad-argument', `Line ${number} of standard input is no command to judge${where}.`, { hint });
+}
+
+function plain(verdict: Verdict) {
+  const found = verdict.kind === 'allow' ? [] : verdict.findings;
+  const byRule = new Map(found.map(({ rule, title, why }) => [rule, { rule, title, why }]));
+  return { verdict: verdict.kind, findings: [...byRule.values()] };
+}
+
+const answers = { allow: 'allow: it runs without a question', ask: 'ask: a person decides', deny: 'deny: nobody can allow it' };
+
+function prose(verdict: Verdict): string {
+  const findings = verdict.kind === 'allow' ? [] : verdict.findings;
+  const lines = findings.map(({ rule, title, why, program }) => `  ${title}${program ? ` (${program})` : ''}: ${why} [${rule}]`);
+  return `${[answers[verdict.kind], ...lines].join('\n')}\n`;
+}
