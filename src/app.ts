@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { Approvals } from './approvals.ts';
 import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from './config/sandbox-settings.ts';
@@ -13,6 +14,7 @@ import type { SandboxRequest } from './sandbox-request.ts';
 import { SandboxSpecs } from './sandbox-specs.ts';
 import { candidatesFor } from './sandboxes/candidates.ts';
 import { backendDrivers } from './sandboxes/index.ts';
+import { noteEnd } from './sandboxes/noted-sandbox.ts';
 import { copyCredentials } from './sandboxes/offerings.ts';
 import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
@@ -48,6 +50,7 @@ export class App {
   #installation: string | undefined;
   #store: Promise<Store> | undefined;
   #sandboxes: SessionSandboxes | undefined;
+  #approvals: Approvals | undefined;
 
   constructor(loaded: LoadedConfig, workingDirectory: string) {
     this.loaded = loaded;
@@ -74,10 +77,18 @@ export class App {
     return this.#sandboxes;
   }
 
+  get approvals(): Approvals {
+    this.#approvals ??= new Approvals(this);
+    return this.#approvals;
+  }
+
   /** Lets go of `sandboxes` and of the state database. What was opened by `openSandbox` is for whoever opened it to close. */
   async close(): Promise<void> {
     await this.#sandboxes?.stop();
     this.#sandboxes = undefined;
+    // What cannot be written must not keep anybody from leaving.
+    await this.#approvals?.settled().catch(() => undefined);
+    this.#approvals = undefined;
     const store = await this.#store;
     this.#store = undefined;
     await store?.close();
@@ -173,7 +184,9 @@ export class App {
     const ledger = this.store().then(({ sandboxes }) => sandboxes);
     let sandbox: OpenSandbox;
     try {
-      sandbox = await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal);
+      const note = (outcome: string): void => this.approvals.noteSandbox({ backend, spec }, request.parts, outcome);
+      sandbox = noteEnd(await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal), note);
+      note('opened');
     } catch (error) {
       // Another program has given the session a spare meanwhile.
       const isRenamed = request.parts.length > 0 && name !== (await this.#nameOf(request, backend).catch(() => name));

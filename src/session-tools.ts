@@ -6,7 +6,7 @@ import { knownSecrets } from './secrets.ts';
 import { toolSet } from './tools/index.ts';
 import type { ProcessTable } from './tools/process-table.ts';
 import type { DeliverFile } from './tools/send-file.ts';
-import { Toolbox } from './tools/toolbox.ts';
+import { type FinishedCall, Toolbox } from './tools/toolbox.ts';
 
 export interface SessionTools {
   toolbox: Toolbox;
@@ -18,10 +18,11 @@ export interface SessionToolsOptions {
   ready(signal: AbortSignal): Promise<void>;
   guard: Guard;
   deliver?: DeliverFile | undefined;
+  finished?: ((call: FinishedCall) => void) | undefined;
 }
 
 /** The tools of a session, with the limits of the configuration. */
-export function sessionTools(loaded: LoadedConfig, { sandbox, ready, guard, deliver }: SessionToolsOptions): SessionTools {
+export function sessionTools(loaded: LoadedConfig, { sandbox, ready, guard, deliver, finished }: SessionToolsOptions): SessionTools {
   const { terminal, code_execution: code, tool_output: output, security } = loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
@@ -30,5 +31,5 @@ export function sessionTools(loaded: LoadedConfig, { sandbox, ready, guard, deli
     deliver,
   });
   const redact = security.redact_secrets ? redactor(knownSecrets(loaded)) : (text: string): string => text;
-  return { toolbox: new Toolbox({ tools, sandbox, ready, guard, redact, mostBytes: output.max_bytes }), processes };
+  return { toolbox: new Toolbox({ tools, sandbox, ready, guard, redact, mostBytes: output.max_bytes, finished }), processes };
 }

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { App, OpenedSandbox } from './app.ts';
-import { policy } from './approval/policy.ts';
-import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission } from './core/approval.ts';
+import type { Guard } from './core/approval.ts';
 import type { OpenListener, Sandbox } from './core/sandbox.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { PooledSandbox } from './sandboxes/pool/pooled-sandbox.ts';
-import { isDisposable } from './sandboxes/spec-fingerprint.ts';
 import { sessionTools } from './session-tools.ts';
 import type { DeliverFile } from './tools/send-file.ts';
 import type { CallOptions, Toolbox } from './tools/toolbox.ts';
@@ -16,21 +13,19 @@ export interface ToolSessionOptions {
   deliver?: DeliverFile | undefined;
   /** Instead of judging and asking. */
   guard?: Guard | undefined;
+  /** A durable name of what asks, such as a turn: after a restart it takes up the questions it had asked. */
+  run?: string | undefined;
 }
 
 /** The tools at the sandbox of one session, which is opened by the first call that needs it, and again when it was lost. */
 export class ToolSession {
   readonly toolbox: Toolbox;
   readonly sandbox: Sandbox;
-  readonly #app: App;
-  readonly #request: SandboxRequest;
   readonly #pooled: PooledSandbox;
   readonly #processes: { close(): Promise<void> };
   #opened: OpenedSandbox | undefined;
 
-  constructor(app: App, request: SandboxRequest, { listener, deliver, guard }: ToolSessionOptions) {
-    this.#app = app;
-    this.#request = request;
+  constructor(app: App, request: SandboxRequest, { listener, deliver, guard, run }: ToolSessionOptions) {
     const open = async (told: OpenListener, signal?: AbortSignal) => {
       const opened = await app.openSandbox(request, told, signal);
       this.#opened = opened;
@@ -43,8 +38,9 @@ export class ToolSession {
     const { toolbox, processes } = sessionTools(app.loaded, {
       sandbox: this.#pooled,
       ready: (signal) => this.#pooled.open(signal),
-      guard: guard ?? this.#guard,
+      guard: guard ?? app.approvals.guard({ session: request, opened: () => this.#whereabouts(), run }),
       deliver,
+      finished: (call) => app.approvals.noteCall(request.parts, call),
     });
     this.toolbox = toolbox;
     this.#processes = processes;
@@ -72,50 +68,4 @@ export class ToolSession {
     if (!this.#opened) throw new Error('the sandbox is not open');
     return this.#opened;
   }
-
-  #guard: Guard = async (actions, origin, signal): Promise<Permission> => {
-    const opened = await this.#whereabouts();
-    const verdicts = actions.map((action) => policy.judge(action, this.#circumstances(opened, origin)));
-    const findings = verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings));
-    if (verdicts.some(({ kind }) => kind === 'deny')) return refused(findings, 'Nobody can allow this.');
-    if (findings.length === 0) return { allowed: true };
-    return await this.#ask(actions, findings, opened, origin, signal);
-  };
-
-  async #ask(
-    actions: readonly Action[],
-    findings: readonly Finding[],
-    { backend, sandbox }: OpenedSandbox,
-    { approver }: CallOrigin,
-    signal: AbortSignal,
-  ): Promise<Permission> {
-    if (!approver) return refused(findings, 'It needs a person to allow it, and there is nobody to ask.');
-    const askedAt = new Date();
-    const expiresAt = new Date(askedAt.getTime() + this.#app.loaded.config.approvals.timeout * 1000);
-    const about = { id: randomUUID(), session: this.#request.title, sandbox: sandbox.name, backend: backend.kind };
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(expiresAt.getTime() - Date.now())]);
-    const answer = await approver.ask({ ...about, actions, findings, askedAt, expiresAt }, patience);
-    if (answer === undefined) return refused(findings, 'Nobody answered in time.');
-    if (answer.kind === 'deny') return refused(findings, `It was denied${answer.remark ? `: ${answer.remark}` : '.'}`);
-    return { allowed: true };
-  }
-
-  #circumstances({ backend, spec, sandbox }: OpenedSandbox, { source, role }: CallOrigin): Circumstances {
-    const onHost = backend.traits.isolation === 'none';
-    const { home, environment } = this.#app.loaded;
-    return {
-      disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
-      hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
-      source,
-      role,
-      home: spec.env.HOME ?? (onHost ? (environment.HOME ?? '/root') : '/root'),
-      ownPaths: onHost ? [home] : [],
-      definitions: sandbox.definitions,
-    };
-  }
-}
-
-function refused(findings: readonly Finding[], why: string): Permission {
-  const reasons = findings.map(({ title, why: reason }) => `${title}: ${reason}`);
-  return { allowed: false, reason: `It was not run. ${why} ${reasons.join(' ')} Do not try to reach the same end another way.` };
 }

@@ -27,6 +27,8 @@ export interface Circumstances {
   home: string;
   /** Absolute paths at which Hermetic keeps its own things on the machine the command runs on; empty when they are not there. */
   ownPaths: readonly string[];
+  /** Those below them that are the session's, such as its workspace. */
+  sessionPaths?: readonly string[] | undefined;
   /** The session's functions and aliases by name, with their bash source. */
   definitions: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-import type { CallOrigin, Guard } from '../core/approval.ts';
+import type { Action, CallOrigin, Guard } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
@@ -16,6 +16,17 @@ export interface ToolboxOptions {
   redact(text: string): string;
   /** The most bytes of text a result should carry. */
   mostBytes: number;
+  /** Told of every call that was allowed, when it is over. Must not throw. */
+  finished?: ((call: FinishedCall) => void) | undefined;
+}
+
+/** A call that was allowed and has come to an end. */
+export interface FinishedCall {
+  tool: string;
+  actions: readonly Action[];
+  origin: CallOrigin;
+  result: ToolResult;
+  durationMs: number;
 }
 
 export interface CallOptions {
@@ -71,10 +82,18 @@ export class Toolbox {
     const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
     if (refusal !== undefined) return failed('denied', refusal);
     if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
+    const startedAt = performance.now();
+    const result = await this.#run(prepared, { ...options, signal });
+    const durationMs = Math.round(performance.now() - startedAt);
+    if (prepared.actions.length > 0) this.#options.finished?.({ tool: name, actions: prepared.actions, origin, result, durationMs });
+    return result;
+  }
+
+  async #run(prepared: Prepared<{ data: Output; text: string }>, options: CallOptions & { signal: AbortSignal }): Promise<ToolResult> {
     try {
-      return { ok: true, ...(await prepared.run(this.#contextFor({ ...options, signal }))) };
+      return { ok: true, ...(await prepared.run(this.#contextFor(options))) };
     } catch (error) {
-      return failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
+      return failed(options.signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }
   }
 

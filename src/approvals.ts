@@ -1,0 +1,142 @@
+import type { App, OpenedSandbox } from './app.ts';
+import { type Desk, guardOf } from './approval/guard.ts';
+import type { Reviewer } from './approval/modes.ts';
+import { policy } from './approval/policy.ts';
+import { Questions } from './approval/questions.ts';
+import { actionDetails } from './approval/records.ts';
+import { endSession, setYolo } from './approval/session-end.ts';
+import { Recorder } from './audit/recorder.ts';
+import type { CallOrigin, Circumstances, Guard } from './core/approval.ts';
+import type { AuditEvent } from './core/audit.ts';
+import { redactor } from './lib/redact.ts';
+import type { SandboxRequest } from './sandbox-request.ts';
+import { pathsIn } from './sandboxes/sandbox-directory.ts';
+import { isDisposable } from './sandboxes/spec-fingerprint.ts';
+import { knownSecrets } from './secrets.ts';
+import type { FinishedCall } from './tools/toolbox.ts';
+
+export interface GuardRequest {
+  session: Pick<SandboxRequest, 'parts' | 'title'>;
+  /** May open it first. */
+  opened(): Promise<OpenedSandbox>;
+  /** A durable name of what asks, such as a turn: questions it asked before a restart are taken up again. */
+  run?: string | undefined;
+  reviewer?: Reviewer | undefined;
+}
+
+/** Judging, asking, remembering and recording, with the configuration and the state database of an installation. */
+export class Approvals {
+  readonly #app: App;
+  readonly #recorder: Recorder;
+  readonly #redact: (text: string) => string;
+  #questions: Promise<Questions> | undefined;
+
+  constructor(app: App) {
+    this.#app = app;
+    this.#recorder = new Recorder(async () => (await app.store()).audit);
+    // The log is read by others than the person whose command it was, so secrets go whatever `security.redact_secrets` says.
+    this.#redact = redactor(knownSecrets(app.loaded));
+  }
+
+  guard({ session, opened, run, reviewer }: GuardRequest): Guard {
+    const { mode, timeout, cron_mode: cronMode, approvers } = this.#app.loaded.config.approvals;
+    return guardOf({
+      policy,
+      situation: async (origin) => {
+        const { sandbox, backend, spec } = await opened();
+        return { circumstances: this.#circumstances({ sandbox, backend, spec }, origin), sandbox: sandbox.name, backend: backend.kind };
+      },
+      session,
+      run,
+      mode,
+      cronMode,
+      timeoutMs: timeout * 1000,
+      approvers,
+      reviewer,
+      desk: () => this.#desk(),
+      redact: this.#redact,
+    });
+  }
+
+  /** One for all, because a question is waited for once. */
+  questions(): Promise<Questions> {
+    const { approvers } = this.#app.loaded.config.approvals;
+    this.#questions ??= this.#app.store().then(
+      ({ approvals: ledger }) => new Questions({ ledger, approvers, redact: this.#redact }),
+      (error: unknown) => {
+        this.#questions = undefined;
+        throw error;
+      },
+    );
+    return this.#questions;
+  }
+
+  /** In this session nobody is asked, or again. */
+  async setYolo(parts: readonly string[], by: string, on: boolean): Promise<void> {
+    await setYolo((await this.#app.store()).modes, parts, by, on);
+  }
+
+  /** Ends what was good for this session only. */
+  async endSession(parts: readonly string[], by: string): Promise<void> {
+    const { grants, modes } = await this.#app.store();
+    await endSession({ questions: await this.questions(), grants, modes }, parts, by);
+  }
+
+  /** For the log, after something happened. Never fails and holds nobody up; what cannot be written keeps the guard from allowing more. */
+  note(event: Omit<AuditEvent, 'at'>): void {
+    this.#recorder.note({ at: new Date(), ...event });
+  }
+
+  noteSandbox({ backend, spec }: Pick<OpenedSandbox, 'backend' | 'spec'>, parts: readonly string[], outcome: string): void {
+    const what = { sandbox: spec.name, backend: backend.kind, image: spec.image ?? null };
+    this.note({ actor: 'hermetic', session: parts, kind: 'sandbox', what, outcome });
+  }
+
+  noteCall(parts: readonly string[], { tool, actions, origin, result, durationMs }: FinishedCall): void {
+    const { source, person = null } = origin;
+    const what = { tool, source, person, durationMs, actions: actionDetails(actions, this.#redact) };
+    const code = result.ok ? result.data.exit_code : undefined;
+    const outcome = result.ok ? (typeof code === 'number' ? `exited ${code}` : 'done') : result.failure;
+    this.note({ actor: 'agent', session: parts, kind: kindOf(actions), what, outcome });
+  }
+
+  /** A command that a person runs, and how it ended. */
+  noteCommand(parts: readonly string[], actor: string, command: string, cwd: string, outcome: string): void {
+    const actions = actionDetails([{ kind: 'command', command, cwd }], this.#redact);
+    this.note({ actor, session: parts, kind: 'command', what: { source: 'cli', actions }, outcome });
+  }
+
+  /** Resolves when everything noted is on disk. */
+  settled(): Promise<void> {
+    return this.#recorder.settled();
+  }
+
+  async #desk(): Promise<Desk> {
+    const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
+    return { grants, modes, questions, record: (event) => this.#recorder.record(event) };
+  }
+
+  #circumstances(
+    { backend, spec, sandbox }: Pick<OpenedSandbox, 'backend' | 'spec' | 'sandbox'>,
+    { source, role }: CallOrigin,
+  ): Circumstances {
+    const onHost = backend.traits.isolation === 'none';
+    const { home, environment } = this.#app.loaded;
+    return {
+      disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
+      hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
+      source,
+      role,
+      home: spec.env.HOME ?? (onHost ? (environment.HOME ?? '/root') : '/root'),
+      ownPaths: onHost ? [home] : [],
+      // Without isolation a session works in a directory of Hermetic's home.
+      sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home] : [],
+      definitions: sandbox.definitions,
+    };
+  }
+}
+
+function kindOf(actions: FinishedCall['actions']): AuditEvent['kind'] {
+  if (actions.some(({ kind }) => kind === 'script')) return 'script';
+  return actions.some(({ kind }) => kind === 'command' || kind === 'input') ? 'command' : 'tool';
+}
