@@ -23,6 +23,15 @@ export const errorCodes = {
   'file/failed': 'The file could not be read or written inside the sandbox.',
   'tool/bad-input': 'A tool was called with input that does not fit its schema, or that contradicts itself.',
   'tool/failed': 'A tool could not do what it was asked to do.',
+  'approval/denied': 'It was not allowed to run: nobody may allow it, somebody said no, or nobody could be asked.',
+  'approval/not-found': 'There is no question or grant of this name.',
+  'approval/settled': 'The question has been settled already. Nothing was changed.',
+  'audit/broken': 'Records of the audit log were changed, removed, added or moved.',
+  'channel/busy': 'A chat platform could not take a message now. It is tried again.',
+  'channel/refused': 'A chat platform will never take this message, for example because the bot was removed from the chat.',
+  'channel/unusable': 'A chat platform cannot be used as it is configured, for example because its token is wrong.',
+  'model/unusable': 'The model cannot be used as it is configured: no provider, no key, or a key the provider refuses.',
+  'model/failed': 'The provider of the model failed, also after trying again.',
   'store/newer': 'The state database was written by a newer version. It was left as it is.',
   'store/corrupt': 'The state database is damaged, or the file is something else. It was left as it is.',
   'store/busy': 'Another process held the state database for too long.',
@@ -34,6 +43,8 @@ export type ErrorCode = keyof typeof errorCodes;
 export interface ErrorDetails {
   /** What the reader can do about it, as a sentence or a command line. */
   hint?: string | undefined;
+  /** When it makes sense to try again. */
+  retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
@@ -41,10 +52,12 @@ export class HermeticError extends Error {
   override readonly name = 'HermeticError';
   readonly code: ErrorCode;
   readonly hint: string | undefined;
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.hint = details.hint;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }

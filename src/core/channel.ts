@@ -1,0 +1,111 @@
+import type { SessionKey } from './session.ts';
+
+/** Where messages come from and go to: a chat, or a thread in it. */
+export type Place = Omit<SessionKey, 'user'>;
+
+/** Somebody on a platform. Names are whatever people call themselves: data, never trusted and never a key. */
+export interface Person {
+  /** As the platform has it, and nobody else on that platform. */
+  id: string;
+  name: string;
+}
+
+/** A file somebody sent, still at the platform. */
+export interface IncomingFile {
+  /** How the channel finds it again. */
+  id: string;
+  name: string;
+  mimeType: string | undefined;
+  bytes: number | undefined;
+}
+
+interface Happening {
+  /** The same when the platform delivers it twice, and no other's in this place. */
+  id: string;
+  place: Place;
+  from: Person;
+  at: Date;
+}
+
+export interface IncomingMessage extends Happening {
+  kind: 'message';
+  text: string;
+  /** Nobody else reads along. */
+  isDirect: boolean;
+  /** Meant for us: a direct message, a mention, or a reply to one of ours. */
+  isAddressed: boolean;
+  /** What it replies to. */
+  quoted: { from: string; text: string } | undefined;
+  files: readonly IncomingFile[];
+}
+
+/** Somebody pressed a button of ours. */
+export interface IncomingPress extends Happening {
+  kind: 'press';
+  /** What the button carried. */
+  data: string;
+  /** The message it is on. */
+  message: string;
+}
+
+export type Incoming = IncomingMessage | IncomingPress;
+
+/** Resolves when it is stored and will be handled, whatever happens next; only then the platform may be told that it arrived. */
+export type Accept = (incoming: Incoming) => Promise<void>;
+
+export interface Button {
+  label: string;
+  /** At most 64 bytes, and it says nothing to whoever reads it. */
+  data: string;
+}
+
+export interface OutgoingFile {
+  name: string;
+  data: Uint8Array;
+}
+
+export interface Outgoing {
+  /** CommonMark, not longer than the channel takes. */
+  text: string;
+  /** Rows of buttons; for a channel that has them. */
+  buttons?: readonly (readonly Button[])[] | undefined;
+  /** The message it replies to. */
+  replyTo?: string | undefined;
+  file?: OutgoingFile | undefined;
+}
+
+export interface ChannelTraits {
+  /** The longest text of one message, in UTF-16 units of its source. */
+  mostText: number;
+  buttons: boolean;
+  /** How often one message may be edited; undefined when it cannot be. */
+  editEveryMs: number | undefined;
+  /** The largest file it takes; 0 when it takes none. */
+  mostFileBytes: number;
+  typing: boolean;
+}
+
+export type ChannelState = { kind: 'up'; since: Date } | { kind: 'starting' | 'stopped' } | { kind: 'down'; since: Date; reason: string };
+
+/**
+ * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`, `edit` and `fetchFile` are
+ * `channel/busy` (try again, after `retryAfterMs` when that is known), or `channel/refused` (never again).
+ */
+export interface Channel {
+  readonly kind: string;
+  readonly traits: ChannelTraits;
+  /** What it is at this moment. A channel that went down comes up again by itself. */
+  readonly state: ChannelState;
+  /** Begins to listen. Rejects when it can never work, such as with a wrong token; an outage is no reason. */
+  start(accept: Accept): Promise<void>;
+  /** Nothing is accepted any more when it resolves. */
+  stop(): Promise<void>;
+  /** Resolves with the id of the message. */
+  send(place: Place, message: Outgoing, signal?: AbortSignal): Promise<string>;
+  edit?(place: Place, id: string, message: Outgoing, signal?: AbortSignal): Promise<void>;
+  /** Shows for some seconds that somebody is at work. Never rejects. */
+  typing?(place: Place): Promise<void>;
+  /** Tells whoever pressed a button that it was noticed. Never rejects. */
+  noticed?(press: IncomingPress, text?: string): Promise<void>;
+  fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer>;
+}
