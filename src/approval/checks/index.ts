@@ -2,6 +2,7 @@ import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { isUnknown } from '../shell/values.ts';
 import { accountCommands } from './account-commands.ts';
+import type { CommandRule } from './command-rule.ts';
 import { databaseRules } from './databases.ts';
 import { pathRules } from './file-arguments.ts';
 import { fileRules } from './files.ts';
@@ -36,8 +37,20 @@ export function applyRules(program: string, args: readonly string[], state: Stat
   ownFileRules(invocation);
 }
 
+const remembered = new Map<string, readonly CommandRule[]>();
+
+/** Most commands are about few programs, and there are many rules to try. */
+function rulesFor(program: string): readonly CommandRule[] {
+  const known = remembered.get(program);
+  if (known) return known;
+  const found = commandRules.filter((rule) => rule.program.test(program));
+  if (remembered.size >= 1_000) remembered.clear();
+  remembered.set(program, found);
+  return found;
+}
+
 function applyCommandRules({ program, args, state }: Invocation): void {
-  const candidates = commandRules.filter((rule) => rule.program.test(program));
+  const candidates = rulesFor(program);
   if (candidates.length === 0) return;
   const { rest } = readOptions(args);
   // Security: long arguments would make some expressions take very long. What a rule looks for is in none of them.

@@ -21,6 +21,7 @@ function homeOf(text: string, state: State): string {
 
 /** Without `.`, `..`, doubled slashes and the other names a Mac and Linux give to the same places. */
 export function normalised(path: string): string {
+  if (/^\/[^/]/.test(path) && !/\/(?:\.|\/|$)|^\/(?:proc|private|System)/.test(path)) return path;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '..') segments.pop();

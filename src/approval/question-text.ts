@@ -1,0 +1,51 @@
+import type { Action, Finding, Question } from '../core/approval.ts';
+import { visible } from '../lib/visible.ts';
+
+/** How parts of it stand out where there is a way. */
+export interface Emphasis {
+  finding(text: string): string;
+  /** A character that would not show. */
+  unseen(text: string): string;
+}
+
+const none: Emphasis = { finding: (text) => text, unseen: (text) => text };
+
+/**
+ * All of what a person answers for: nothing is left out, and nothing in it can move the cursor, hide or colour anything, or look like a line of
+ * ours.
+ */
+export function questionText({ actions, findings, backend, session, code }: Question, emphasis: Emphasis = none): string {
+  const name = visible(session, emphasis.unseen).replaceAll('\n', '⟨U+000A⟩');
+  const reasons = findings.map((finding) => `  ${emphasis.finding(`! ${reasonText(finding, emphasis)}`)}`);
+  return [
+    `May this run on ${backend}, in session ${name}? (${code})`,
+    ...reasons,
+    ...actions.flatMap((action) => actionLines(action, emphasis)),
+    '',
+  ].join('\n');
+}
+
+function reasonText({ title, why, program }: Finding, { unseen }: Emphasis): string {
+  return `${title}${program === undefined ? '' : ` (${oneLine(program, unseen)})`}: ${why}`;
+}
+
+function actionLines(action: Action, { unseen }: Emphasis): string[] {
+  const quoted = (text: string): string[] =>
+    visible(text, unseen)
+      .split('\n')
+      .map((line) => `  | ${line}`);
+  switch (action.kind) {
+    case 'command':
+      return [`In ${oneLine(action.cwd, unseen)}:`, ...quoted(action.command)];
+    case 'script':
+      return [`A ${action.language} script, in ${oneLine(action.cwd, unseen)}:`, ...quoted(action.code)];
+    case 'input':
+      return [`As input of ${oneLine(action.process, unseen)}:`, ...quoted(action.text)];
+    default:
+      return [`In ${oneLine(action.cwd, unseen)}, ${action.kind} a file:`, ...quoted(action.path)];
+  }
+}
+
+function oneLine(text: string, unseen: Emphasis['unseen']): string {
+  return visible(text, unseen).replaceAll('\n', unseen('⟨U+000A⟩'));
+}

@@ -1,0 +1,87 @@
+import { createInterface, type Interface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import type { Answer, Approver, Question } from '../core/approval.ts';
+import { parseDuration } from '../lib/duration.ts';
+import { questionText } from './question-text.ts';
+
+export interface TerminalOptions {
+  /** A terminal, from which lines are read. */
+  input: Readable;
+  output: Writable;
+  /** Who sits there. */
+  by: string;
+}
+
+const choices = 'o once, s for this session, a always (or: a 30d), d deny (or: d and why)';
+const mostAttempts = 3;
+
+/** The person at this terminal. Ctrl-C, the end of input and whatever is no clear yes are a no. */
+export function terminalApprover(options: TerminalOptions): Approver {
+  // One question after the other: a line typed for one must not answer another.
+  let before: Promise<unknown> = Promise.resolve();
+  return {
+    ask: (question, signal) => {
+      const asking = before.then(() => (signal.aborted ? undefined : askAt(options, question, signal)));
+      before = asking.catch(() => undefined);
+      return asking;
+    },
+  };
+}
+
+async function askAt({ input, output, by }: TerminalOptions, question: Question, signal: AbortSignal): Promise<Answer | undefined> {
+  const style = (format: 'red' | 'inverse', text: string): string => styleText(format, text, { stream: output });
+  const emphasis = { finding: (text: string) => style('red', text), unseen: (text: string) => style('inverse', text) };
+  output.write(`\n${questionText(question, emphasis)}\n`);
+  const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  try {
+    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+      const line = await readLine(lines, `${choices}: `, signal);
+      if (signal.aborted) return undefined;
+      const answer = line === undefined ? { kind: 'deny' as const, by } : answerIn(line, by, new Date());
+      if (answer) return answer;
+      output.write('That is none of the answers.\n');
+    }
+    return { kind: 'deny', by };
+  } finally {
+    lines.close();
+  }
+}
+
+/** undefined after Ctrl-C, the end of the input, or the signal. */
+function readLine(lines: Interface, prompt: string, signal: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const stop = (): void => resolve(undefined);
+    lines.once('SIGINT', stop);
+    lines.once('close', stop);
+    signal.addEventListener('abort', stop, { once: true });
+    lines.question(prompt, resolve);
+  });
+}
+
+/** undefined when it is none. */
+export function answerIn(line: string, by: string, now: Date): Answer | undefined {
+  const [, word = '', rest = ''] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
+  switch (word.toLowerCase()) {
+    case 'o':
+    case 'once':
+      return rest === '' ? { kind: 'once', by } : undefined;
+    case 's':
+    case 'session':
+      return rest === '' ? { kind: 'session', by } : undefined;
+    case 'a':
+    case 'always': {
+      if (rest === '') return { kind: 'always', by };
+      const lasts = parseDuration(rest);
+      return lasts === undefined ? undefined : { kind: 'always', by, expiresAt: new Date(now.getTime() + lasts) };
+    }
+    case '':
+    case 'd':
+    case 'deny':
+    case 'n':
+    case 'no':
+      return { kind: 'deny', by, ...(rest !== '' && { remark: rest }) };
+    default:
+      return undefined;
+  }
+}
