@@ -5,7 +5,7 @@
 # Answers: `new`, or `text LENGTH`, then everything, both with `taken` at the end where the guess is; `more` for any other file; and
 # `missing`, `directory` and `special` as in file-plain.bash.
 # Where nothing was taken it reads a line, `place LENGTH`, and the content; or `script LENGTH`, and file-replace.bash, which does the rest.
-# Exit codes: 95 somebody else changed the file meanwhile, 96 the content did not arrive whole, 97 the old content is lost.
+# Exit codes: 0 written, or there is nothing to write to; 95 somebody else changed the file meanwhile, 96 the content did not arrive whole, 97 the old content is lost.
 
 anchor "$1"
 small=$2 taken=$6 kind=other
@@ -47,26 +47,29 @@ place() {
 }
 
 if [[ ! -e $path ]]; then
-  kind=new
-  printf 'new%s\n' "${taken:+ taken}"
+  kind=new old=
 elif [[ -r $path ]] && ! IFS= read -rd '' -n "$small" old <"$path"; then
   kind=small
   [[ $old != $'\xEF\xBB\xBF'* && $old != *$'\r'* ]] || taken=
-  printf 'text %d%s\n%s' "${#old}" "${taken:+ taken}" "$old"
 else
   taken=
-  printf 'more\n'
-fi
-verb=place
-if [[ ! $taken ]]; then
-  read -r verb length || exit 96
-  IFS= read -rN "$length" new || exit 96
 fi
 # From here on it is ended by the end of its input, so that nothing stays half done.
 builtin trap '' TERM INT HUP
-case $verb in
-  place) place ;;
-  script) builtin eval "$new" ;;
-  *) exit 96 ;;
+[[ ! $taken ]] || place
+# Everything at once: each piece wakes the host.
+case $kind in
+  new) printf 'new%s\n' "${taken:+ taken}" ;;
+  small) printf 'text %d%s\n%s' "${#old}" "${taken:+ taken}" "$old" ;;
+  *) printf 'more\n' ;;
 esac
-printf 'done\n'
+if [[ ! $taken ]]; then
+  read -r verb length || exit 96
+  IFS= read -rN "$length" new || exit 96
+  case $verb in
+    place) place ;;
+    script) builtin eval "$new" ;;
+    *) exit 96 ;;
+  esac
+fi
+forget place require_unchanged make_directory

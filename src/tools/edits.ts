@@ -113,7 +113,7 @@ function returnsPrevail(raw: string): boolean {
   return raw.split('\r\n').length * 2 > all;
 }
 
-export function lineAt(text: string, offset: number): number {
+function lineAt(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
   return line;

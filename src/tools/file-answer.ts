@@ -28,10 +28,6 @@ export class AnswerCollector {
     if (this.#store.length > this.#mostBytes) throw new HermeticError('file/failed', 'The sandbox sent more than it was asked for.');
   }
 
-  endsWith(text: string): boolean {
-    return this.#store.view(this.#store.length - text.length).toString() === text;
-  }
-
   /** undefined until the first line is there. */
   get answer(): Answer | undefined {
     const end = this.#store.indexOf(10);

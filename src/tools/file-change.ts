@@ -96,7 +96,7 @@ async function changeNow(context: ToolContext, change: Change): Promise<void> {
     },
   });
   if (refusal !== undefined) throw refusal;
-  if (isDecided && collector.endsWith('done\n')) return;
+  if (isDecided && ended.exit.kind === 'exited' && ended.exit.code === 0) return;
   const code = codeOf(ended, path, 'written');
   if (endings[code] !== undefined) throw new HermeticError('file/failed', `${path} ${endings[code]}`);
   if (collector.answer) requireFile(collector.answer, path);

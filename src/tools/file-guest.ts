@@ -1,5 +1,5 @@
 import { HermeticError } from '../core/errors.ts';
-import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
+import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { ByteStore } from '../lib/byte-store.ts';
 import { printable } from '../lib/printable.ts';
@@ -32,6 +32,8 @@ export interface GuestOptions {
 
 export interface GuestEnd {
   end: RunEnd;
+  /** Also after an interrupt: a script that had begun to write goes on to its end. */
+  exit: Exit;
   /** What the script and its programs complained of. */
   complaints: string;
 }
@@ -52,7 +54,7 @@ export async function runGuest(context: ToolContext, name: GuestScript, args: re
   };
   try {
     const end = await run(handle, { timeoutMs: options.timeoutMs, signal: context.signal, onOutput });
-    return { end, complaints: complaints.view().toString() };
+    return { end, exit: await handle.exit, complaints: complaints.view().toString() };
   } catch (error) {
     await handle.kill('KILL');
     throw error;
