@@ -17,6 +17,8 @@ export function exitCodeFor(code: ErrorCode): number {
     case 'backend/not-permitted':
     case 'sandbox/no-image':
       return 3;
+    case 'approval/denied':
+      return 4;
     default:
       return 1;
   }

@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
 import { approvalsCommand } from './commands/approvals.ts';
+import { auditCommand } from './commands/audit.ts';
 import { codeCommand } from './commands/code.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -53,6 +54,7 @@ function program(io: CliIo): Command {
     mcpCommand,
     sandboxCommand,
     approvalsCommand,
+    auditCommand,
     statusCommand,
     doctorCommand,
     configCommand,

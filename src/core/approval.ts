@@ -59,6 +59,8 @@ export type Permission = { allowed: true } | { allowed: false; reason: string };
 export interface Question {
   /** Unguessable. An answer settles the question with this id and no other. */
   id: string;
+  /** Short enough to be typed. No other question ever has it. */
+  code: string;
   /** As people call it. */
   session: string;
   /** The sandbox it would run in, and the backend that made it. */

@@ -1,5 +1,6 @@
 /** What can happen that is worth a record. */
-export type AuditKind = 'judgement' | 'question' | 'answer' | 'grant' | 'mode' | 'command' | 'script' | 'tool' | 'sandbox';
+export const auditKinds = ['judgement', 'question', 'answer', 'grant', 'mode', 'command', 'script', 'tool', 'sandbox'] as const;
+export type AuditKind = (typeof auditKinds)[number];
 
 /** Data that JSON can carry. */
 export type AuditDetail = string | number | boolean | null | readonly AuditDetail[] | { readonly [key: string]: AuditDetail };

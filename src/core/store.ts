@@ -107,8 +107,6 @@ export type QuestionState = 'open' | 'answered' | 'expired' | 'withdrawn';
 
 /** A question as it was put, and what became of it. */
 export interface QuestionEntry extends Question {
-  /** Short enough to be typed. No other question ever has it. */
-  code: string;
   /** The parts that name the session. */
   parts: readonly string[];
   /** Which run of the agent, or of a program, asked. */

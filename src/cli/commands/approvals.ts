@@ -9,6 +9,8 @@ import { cliSession } from '../../sandbox-request.ts';
 import { isDisposable } from '../../sandboxes/spec-fingerprint.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
+import { addGrantCommands } from './approvals-grants.ts';
+import { addQuestionCommands } from './approvals-questions.ts';
 
 interface JudgeOptions {
   backend: string;
@@ -47,6 +49,8 @@ export function approvalsCommand(io: CliIo): Command {
       }
     });
 
+  addQuestionCommands(approvals, io);
+  addGrantCommands(approvals, io);
   return approvals;
 }
 

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { HermeticError } from '../../core/errors.ts';
-import type { ToolResult } from '../../core/tool.ts';
+import { type ErrorCode, HermeticError } from '../../core/errors.ts';
+import type { ToolFailure, ToolResult } from '../../core/tool.ts';
 import { cliSession } from '../../sandbox-request.ts';
 import { ToolSession } from '../../tool-session.ts';
+import { approverHere } from '../ask.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf, listenerOn, type SessionOptions, withSessionOptions } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
@@ -13,6 +14,7 @@ import { interruptSignal } from '../streams.ts';
 interface CodeOptions extends SessionOptions {
   language?: string;
   timeout?: number;
+  ask?: boolean;
 }
 
 const languages: Readonly<Record<string, string>> = {
@@ -37,20 +39,22 @@ export function codeCommand(io: CliIo): Command {
     .argument('<file>', 'the script, or - for standard input')
     .addOption(new Option('--language <name>', 'instead of what the name of the file says').choices([...new Set(Object.values(languages))]))
     .option('--timeout <seconds>', 'end it after this long (default: code_execution.timeout)', seconds)
+    .option('--ask', 'judge it first, and ask before it runs where there is no isolation')
     .addHelpText('after', explanation)
     .action(async (file: string, options: CodeOptions) => io.setExitCode(await runCode(io, file, options)));
 }
 
-async function runCode(io: CliIo, file: string, { language, timeout, session, ...choice }: CodeOptions): Promise<number> {
+async function runCode(io: CliIo, file: string, { language, timeout, session, ask, ...choice }: CodeOptions): Promise<number> {
   const input = { language: language ?? languageOf(file), code: await codeIn(io, file), ...(timeout !== undefined && { timeout }) };
   const app = appOf(io);
   const interrupt = interruptSignal(io);
   // What a person runs at their own terminal is theirs.
-  const guard = async () => ({ allowed: true }) as const;
+  const guard = ask ? undefined : async () => ({ allowed: true }) as const;
+  const origin = { source: 'cli', role: 'admin', approver: ask ? approverHere(io) : undefined } as const;
   const tools = new ToolSession(app, { ...cliSession(session), ...choice }, { listener: listenerOn(io), guard });
   try {
     const progress = (printed: string): void => void io.stdout.write(printed);
-    const result = await tools.toolbox.call('execute_code', input, { signal: interrupt.signal, progress });
+    const result = await tools.toolbox.call('execute_code', input, { origin, signal: interrupt.signal, progress });
     return interrupt.signal.aborted ? interrupt.code() : exitCode(io, result);
   } finally {
     await tools.close();
@@ -59,8 +63,10 @@ async function runCode(io: CliIo, file: string, { language, timeout, session, ..
   }
 }
 
+const failures: Readonly<Partial<Record<ToolFailure, ErrorCode>>> = { 'bad-input': 'usage/bad-argument', denied: 'approval/denied' };
+
 function exitCode(io: CliIo, result: ToolResult): number {
-  if (!result.ok) throw new HermeticError(result.failure === 'bad-input' ? 'usage/bad-argument' : 'tool/failed', result.text);
+  if (!result.ok) throw new HermeticError(failures[result.failure] ?? 'tool/failed', result.text);
   const { status, error, exit_code: code } = result.data;
   // A script that fails has said so itself.
   if (typeof error === 'string' && !(typeof code === 'number' && code < 124)) io.stderr.write(`hermetic: ${error}\n`);

@@ -2,8 +2,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
 import { troubleSentences } from '../../core/sandbox.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
+import { cliSession } from '../../sandbox-request.ts';
 import { exitCodeOf, type RunEnd, run } from '../../tools/run.ts';
+import { permit } from '../ask.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { personHere } from '../person.ts';
 import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
 import { forwardInput, forwardOutput, interruptSignal, signalNumber } from '../streams.ts';
 
@@ -11,11 +14,14 @@ interface RunOptions extends SessionOptions {
   cwd?: string;
   timeout?: number;
   env: Record<string, string>;
+  ask?: boolean;
 }
 
 const explanation = `
 One argument is bash source; several are a program and its arguments, passed on exactly.
 Output streams as it comes, standard input is passed on, and the exit code is the command's: 124 after the timeout, 130 after Ctrl-C.
+With --ask the command is judged first, as one that a model wrote: what needs a person is asked on this terminal, and refused with exit
+code 4 when there is none.
 Exports, functions, aliases and the directory carry over to the session's next command.
 
 Examples:
@@ -31,6 +37,7 @@ export function runCommand(io: CliIo): Command {
     .option('--cwd <directory>', 'where to run, for this command only')
     .option('--timeout <seconds>', 'end it after this long (default: terminal.timeout)', seconds)
     .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable, {})
+    .option('--ask', 'judge it first, and ask before what needs a person')
     .addHelpText('after', explanation)
     .action(async (words: string[], options: RunOptions) => io.setExitCode(await runOnce(io, words, options)));
 }
@@ -41,20 +48,36 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
   const [only = '', ...rest] = words;
   const command = rest.length === 0 ? only : words.map(shellQuote).join(' ');
   const interrupt = interruptSignal(io);
-  const { sandbox } = await openSession(io, app, options, interrupt.signal);
+  const opened = await openSession(io, app, options, interrupt.signal);
+  const { sandbox } = opened;
+  const { parts } = cliSession(options.session);
+  const cwd = options.cwd ?? sandbox.cwd;
+  let outcome: string | undefined;
   try {
+    if (options.ask) {
+      const judged = { kind: 'command', command: withVariables(command, options.env), cwd } as const;
+      await permit(io, app, options.session, opened, judged, interrupt.signal);
+    }
+    outcome = 'failed';
     const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd: options.cwd }) });
     void forwardInput(io, handle);
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
+    outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
     for (const trouble of await handle.troubles()) io.stderr.write(`hermetic: ${troubleSentences[trouble]}\n`);
     if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);
     return exitCodeOf(end, signalNumber);
   } finally {
+    if (outcome !== undefined) app.approvals.noteCommand(parts, personHere(), command, cwd, outcome);
     await sandbox.close();
     await app.close();
     interrupt.stop();
   }
+}
+
+/** Security: a variable can make another program of a command, so it is judged with it. */
+function withVariables(command: string, env: Record<string, string>): string {
+  return [...Object.entries(env).map(([name, value]) => `export ${name}=${shellQuote(value)}`), command].join('\n');
 }
 
 function explain(io: CliIo, end: RunEnd): void {

@@ -1,0 +1,28 @@
+import type { Readable, Writable } from 'node:stream';
+import type { App, OpenedSandbox } from '../app.ts';
+import { terminalApprover } from '../approval/terminal-approver.ts';
+import type { Action, Approver } from '../core/approval.ts';
+import { HermeticError } from '../core/errors.ts';
+import { cliSession } from '../sandbox-request.ts';
+import type { CliIo } from './io.ts';
+import { personHere } from './person.ts';
+
+/** The person at this terminal; undefined when there is none to ask on. */
+export function approverHere(io: CliIo): Approver | undefined {
+  const [input, output] = [io.stdin as Readable & { isTTY?: boolean }, io.stderr as Writable & { isTTY?: boolean }];
+  return input.isTTY && output.isTTY ? terminalApprover({ input, output, by: personHere() }) : undefined;
+}
+
+/** Judges what a model wrote and somebody passed on. Throws `approval/denied` unless it may run. */
+export async function permit(
+  io: CliIo,
+  app: App,
+  session: string,
+  opened: OpenedSandbox,
+  action: Action,
+  signal: AbortSignal,
+): Promise<void> {
+  const guard = app.approvals.guard({ session: cliSession(session), opened: async () => opened });
+  const permission = await guard([action], { source: 'cli', role: 'admin', approver: approverHere(io) }, signal);
+  if (!permission.allowed) throw new HermeticError('approval/denied', permission.reason);
+}

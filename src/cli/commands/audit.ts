@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { verifyLog } from '../../audit/verify.ts';
+import { type AuditHead, type AuditKind, type AuditRecord, auditKinds } from '../../core/audit.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { visible } from '../../lib/visible.ts';
+import { durationOption } from '../duration-option.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { table } from '../table.ts';
+import { withApp } from '../with-app.ts';
+
+interface ListOptions {
+  last: number;
+  kind?: AuditKind;
+  since?: number;
+  json?: boolean;
+}
+
+const pageSize = 500;
+
+export function auditCommand(io: CliIo): Command {
+  const audit = commandOn(io, 'audit').description(
+    'what was judged, asked, answered and run; each record holds the hash of the one before',
+  );
+
+  audit
+    .command('list')
+    .description('the latest records')
+    .option('--last <count>', 'how many', count, 50)
+    .addOption(new Option('--kind <kind>', 'only of this kind').choices(auditKinds))
+    .option('--since <time>', 'only from the last 90m, 12h, 30d', durationOption)
+    .option('--json', 'print an array')
+    .action(async ({ last, kind, since, json }: ListOptions) => {
+      const filter = { kind, since: since === undefined ? undefined : new Date(Date.now() - since) };
+      const records = await withApp(io, async (app) => await (await app.store()).audit.list(filter, last, true));
+      if (json) io.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
+      else if (records.length === 0) io.stdout.write('There are no records.\n');
+      else io.stdout.write(table([['SEQ', 'TIME', 'ACTOR', 'SESSION', 'KIND', 'OUTCOME', 'WHAT'], ...records.map(row)]));
+    });
+
+  audit
+    .command('show <seq>')
+    .description('one record, whole')
+    .action(async (text: string) => {
+      const seq = count(text);
+      const [record] = await withApp(io, async (app) => await (await app.store()).audit.list({ after: seq - 1 }, 1));
+      if (record?.seq !== seq) throw new HermeticError('usage/bad-argument', `There is no record ${seq}.`, { hint: 'hermetic audit list' });
+      io.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
+    });
+
+  audit
+    .command('verify')
+    .description('look for records that were changed, removed, added or moved')
+    .option('--expect <seq:hash>', 'a head that was noted before must still be in the log', head)
+    .option('--json', 'print an object')
+    .action(async ({ expect, json }: { expect?: AuditHead; json?: boolean }) => {
+      const found = await withApp(io, async (app) => await verifyLog((await app.store()).audit, expect));
+      const { records, problems } = found;
+      if (json) io.stdout.write(`${JSON.stringify(found, undefined, 2)}\n`);
+      else {
+        for (const { seq, what } of problems) io.stdout.write(`record ${seq}: ${what}\n`);
+        io.stdout.write(`${records} records. Head: ${found.head.seq}:${found.head.hash}\n`);
+      }
+      if (problems.length > 0) throw new HermeticError('audit/broken', `${problems.length} of the records are not as they were written.`);
+    });
+
+  audit
+    .command('export')
+    .description('every record, one JSON object per line')
+    .option('--json', 'the same')
+    .action(async () => {
+      await withApp(io, async (app) => {
+        const { audit: log } = await app.store();
+        for (let after = 0; ; ) {
+          const records = await log.list({ after }, pageSize);
+          const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+          if (!io.stdout.write(text)) await once(io.stdout as Writable, 'drain');
+          after = records.at(-1)?.seq ?? after;
+          if (records.length < pageSize) return;
+        }
+      });
+    });
+
+  return audit;
+}
+
+function row(record: AuditRecord): string[] {
+  const clean = (text: string, most: number): string => visible(text).replaceAll(/\s+/g, ' ').slice(0, most);
+  const { seq, at, actor, session, kind, outcome } = record;
+  const time = at.toISOString().slice(0, 19).replace('T', ' ');
+  return [String(seq), time, clean(actor, 24), clean(session.join(' '), 30), kind, clean(outcome, 24), clean(summary(record), 80)];
+}
+
+/** What it is about, in a few words. */
+function summary({ what }: AuditRecord): string {
+  const [first] = Array.isArray(what.actions) ? what.actions : [];
+  if (first && typeof first === 'object') return String(first.command ?? first.code ?? first.text ?? first.path ?? '');
+  return Object.entries(what)
+    .filter(([, value]) => typeof value === 'string')
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ');
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('A number of at least 1 is needed.');
+  return value;
+}
+
+function head(text: string): AuditHead {
+  const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (seq === undefined || hash === undefined)
+    throw new InvalidArgumentError('What `hermetic audit verify` printed as the head is needed.');
+  return { seq: Number(seq), hash };
+}
