@@ -87,6 +87,14 @@ export interface ChannelTraits {
 
 export type ChannelState = { kind: 'up'; since: Date } | { kind: 'starting' | 'stopped' } | { kind: 'down'; since: Date; reason: string };
 
+/** What happens in a turn, as it happens. Seen by whoever looks, and then gone: what matters is said in messages. */
+export type Activity =
+  | { kind: 'turn-started'; turn: string }
+  | { kind: 'turn-ended'; turn: string }
+  | { kind: 'tool-started'; turn: string; call: string; tool: string; input: unknown }
+  | { kind: 'tool-output'; turn: string; call: string; text: string }
+  | { kind: 'tool-ended'; turn: string; call: string; ok: boolean; text: string };
+
 /**
  * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`, `edit` and `fetchFile` are
  * `channel/busy` (try again, after `retryAfterMs` when that is known), or `channel/refused` (never again).
@@ -105,6 +113,8 @@ export interface Channel {
   edit?(place: Place, id: string, message: Outgoing, signal?: AbortSignal): Promise<void>;
   /** Shows for some seconds that somebody is at work. Never rejects. */
   typing?(place: Place): Promise<void>;
+  /** For a channel that can show more than messages. */
+  activity?(place: Place, activity: Activity): void;
   /** Tells whoever pressed a button that it was noticed. Never rejects. */
   noticed?(press: IncomingPress, text?: string): Promise<void>;
   fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer>;
