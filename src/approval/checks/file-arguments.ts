@@ -85,6 +85,12 @@ function writes({ program, args, state, stdin }: Invocation): void {
     const sources = directory === undefined ? options.rest.slice(0, -1) : options.rest;
     if (target !== undefined && !/^[\w.@-]+:/.test(target)) for (const path of intoDirectory(target, sources)) write(path);
     copyContents(sources, target, state);
+    const remote = sources.filter((source) => /^[\w.@-]+:/.test(source));
+    for (const source of program === 'scp' && target !== undefined ? remote : []) {
+      for (const place of intoDirectory(target ?? '', [source.slice(source.indexOf(':') + 1)])) {
+        for (const path of resolvePaths(place, state)) if (path !== undefined) state.files.set(path, [fromNetwork]);
+      }
+    }
     const mode = program === 'install' ? options.valuesOf('m', 'mode')[0] : undefined;
     if (mode !== undefined && /^0?[2-7]\d{3}$|s|[2367]$/.test(mode)) state.judgement.report('permissions/privileged-file', program);
   } else if (program === 'mv') {

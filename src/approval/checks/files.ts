@@ -35,13 +35,29 @@ export const fileRules: Readonly<Record<string, (invocation: Invocation) => void
     if (args.some((arg) => /^0{1,4}$|^0?00?[0-7]?$/.test(arg) && !/[2367]$/.test(arg)))
       state.judgement.report('permissions/world-writable', program);
   },
+  cp: ({ program, args, state }) => {
+    const { rest } = readOptions(args, { short: 'tS' });
+    if (rest[0] === '/dev/null')
+      state.judgement.report(
+        'files/shred',
+        program,
+        rest.slice(1).flatMap((path) => resolvePaths(path, state)),
+      );
+  },
   dd: ({ program, args, state }) => {
     for (const arg of args) if (arg.startsWith('of=')) touchWrite(arg.slice(3), program, state);
     if (startsUnknown(args)) state.judgement.report('shell/unresolved-argument', program);
   },
   truncate: ({ program, args, state }) => {
-    const { rest } = readOptions(args, { short: 'rs', long: ['reference', 'size'] });
-    for (const path of rest) touchWrite(path, program, state);
+    const options = readOptions(args, { short: 'rs', long: ['reference', 'size'] });
+    for (const path of options.rest) touchWrite(path, program, state);
+    const empties = options.valuesOf('s', 'size').some((size) => /^0+$/.test(size));
+    if (empties)
+      state.judgement.report(
+        'files/shred',
+        program,
+        options.rest.flatMap((path) => resolvePaths(path, state)),
+      );
   },
   ln: ({ program, args, state }) => {
     for (const path of readOptions(args, { short: 'tS' }).rest) {

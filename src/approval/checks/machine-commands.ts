@@ -102,6 +102,7 @@ export const machineCommands: readonly CommandRule[] = [
   { rule: 'system/erase-traces', program: /^dmesg$/, any: /^(?:-[cC]|--clear|--read-clear)$/ },
   { rule: 'system/erase-traces', program: /^(?:logrotate)$/, any: /^(?:-f|--force)$/ },
   { rule: 'system/erase-traces', program: /^auditctl$/, any: /^-[De]/ },
+  { rule: 'code/injected', program: /^(?:npm|pnpm|yarn)$/, text: /^(?:config )?set .*script-shell/ },
   { rule: 'code/injected', program: /^enable$/, any: /^-\w*f/ },
   { rule: 'code/injected', program: /^hash$/, any: /^-\w*p/ },
   { rule: 'code/injected', program: /^bind$/, any: /^-\w*x/ },

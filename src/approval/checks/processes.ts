@@ -35,7 +35,7 @@ function kill({ program, args, state }: Invocation): void {
   }
   judgement.endsProcesses = true;
   if (targets.some((target) => /^-0*1$/.test(target))) judgement.report('system/kill-all', program);
-  if (targets.some((target) => /^\+?0*1$/.test(target) || target === '-0')) judgement.report('process/kill-by-name', program);
+  if (targets.some((target) => /^\+?0*1$/.test(target) || /^-?0+$/.test(target))) judgement.report('process/kill-by-name', program);
   if (targets.some((target) => isUnknown(target)) || args.some((arg) => /^-[\uE000-\uE002]/.test(arg)))
     judgement.report('shell/unresolved-argument', program);
 }

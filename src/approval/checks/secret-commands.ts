@@ -48,6 +48,7 @@ export const secretCommands: readonly CommandRule[] = [
     unless: /^(?!.*(?:TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL|ACCESS_KEY|PRIVATE))[A-Za-z_]\w*(?: [A-Za-z_]\w*)*$/,
   },
   { rule: 'credentials/environment', program: /^env$/, unless: /(?:^| )(?!-|[A-Za-z_]\w*=|-u \S+)(?:[^-\s]\S*)/ },
+  { rule: 'credentials/environment', program: /^ps$/, any: /^[a-z]*e[a-z]*$/ },
   { rule: 'credentials/environment', program: /^compgen$/, any: /^-\w*[ve]/ },
   {
     rule: 'credentials/read',

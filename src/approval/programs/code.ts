@@ -1,5 +1,5 @@
 import { shellQuote } from '../../lib/shell-quote.ts';
-import { isCredential, isProtectedRoot, normalised } from '../checks/paths.ts';
+import { isCredential, isDoubtfulCredential, isProtectedRoot, normalised } from '../checks/paths.ts';
 import { rules } from '../rules.ts';
 import { Judgement, State } from '../shell/state.ts';
 import { reportUnseen } from './builtins.ts';
@@ -15,7 +15,8 @@ export function judgeCode(language: CodeLanguage, code: string, program: string,
   if (names.some((name) => name.length > 4 && code.includes(name))) state.judgement.report('hermetic/files', program, ownPaths);
   for (const literal of literals) {
     const path = /^[~/.]/.test(literal) ? normalised(literal.replace(/^~/, home)) : `/${literal}`;
-    if (isCredential(path, state)) state.judgement.report('credentials/read', program, [path]);
+    if (isCredential(path, state) || (/\.\w/.test(literal) && isDoubtfulCredential(path)))
+      state.judgement.report('credentials/read', program, [path]);
   }
   if (isHarmlessCode(language, code)) return;
   state.judgement.report('code/inline', program);

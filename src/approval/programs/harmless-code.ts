@@ -8,7 +8,7 @@ export function isHarmlessCode(language: CodeLanguage, code: string): boolean {
 
 const plainModules = new Set(
   (
-    'sys json math re platform datetime time collections itertools functools random statistics string textwrap decimal fractions operator enum typing dataclasses pprint ' +
+    'this sys json math re platform datetime time collections itertools functools random statistics string textwrap decimal fractions operator enum typing dataclasses pprint ' +
     'hashlib base64 binascii struct uuid csv html calendar locale unicodedata difflib heapq bisect copy types abc numbers cmath secrets zlib colorsys ast inspect site sysconfig ' +
     'importlib.metadata importlib.util tomllib configparser urllib.parse os os.path xml.etree.ElementTree argparse warnings contextlib traceback keyword token tokenize timeit ' +
     'numpy pandas torch torchvision tensorflow keras sklearn scipy matplotlib yaml toml django flask fastapi pydantic PIL cv2 transformers jax pytest setuptools pip wheel sympy ' +

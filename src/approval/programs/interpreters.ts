@@ -1,4 +1,5 @@
-import { resolvePaths } from '../checks/paths.ts';
+import { isProtectedRoot, resolvePaths } from '../checks/paths.ts';
+import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, isFromNetwork, isUnknown, unknown } from '../shell/values.ts';
 import { reportUnseen } from './builtins.ts';
@@ -186,7 +187,12 @@ function runLanguage(program: string, { language, code, ...kind }: Interpreter, 
     if (language === 'javascript' && letter === 'p' && attached === 'e') codes.push(args[++at] ?? '');
     else if (code.includes(letter)) codes.push(attached || (args[++at] ?? ''));
     else {
-      seen ||= language === 'awk' && letter === 'f';
+      const file = attached || args[at + 1];
+      if (language === 'awk' && letter === 'f') {
+        seen = true;
+        if (file === '-' || file === '/dev/stdin') codes.push(...stdin);
+        else if (file !== undefined) runDownloaded(file, [], state, stdin, program);
+      }
       if (attached === '') at++;
     }
   }
@@ -210,5 +216,10 @@ function runModule(program: string, args: Texts, state: State, stdin: Texts): Te
   const [module = '', ...rest] = args;
   if (module === 'pip' || module === 'ansible' || module === 'awscli') return state.judgement.runFields([module, ...rest], state, stdin);
   if (isUnknown(module)) reportUnseen(module, program, state);
+  if (/^(?:http\.server|SimpleHTTPServer|pyftpdlib)$/.test(module)) {
+    const [directory = '.'] = readOptions(rest, { short: 'bdpw', long: ['bind', 'directory', 'protocol'] }).valuesOf('d', 'directory');
+    if (resolvePaths(directory, state).some((path) => path === undefined || isProtectedRoot(path, state)))
+      state.judgement.report('network/expose', program);
+  }
   return [stdin.some(isFromNetwork) ? fromNetwork : unknown];
 }

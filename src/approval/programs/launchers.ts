@@ -2,6 +2,7 @@ import { holdsOwn, resolvePaths } from '../checks/paths.ts';
 import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, plainToken, unknown } from '../shell/values.ts';
+import { firstTest, foundBy } from './found-by.ts';
 import { type Launcher, runCode } from './launcher.ts';
 import { toolLaunchers } from './tool-launchers.ts';
 
@@ -59,7 +60,7 @@ const find: Launcher = (args, state) => {
     if (!/^-(?:exec|execdir|ok|okdir)$/.test(arg)) continue;
     const end = args.findIndex((word, at) => at > index && (word === ';' || word === '+'));
     const command = args.slice(index + 1, end === -1 ? undefined : end);
-    const places = (starts.length > 0 ? starts : ['.']).map((start) => `${start === '/' ? '' : start}/${plainToken}`);
+    const places = foundBy(args);
     // Security: a search for Hermetic's files finds them.
     const finds =
       args.some((word) => /hermetic/i.test(word)) &&
@@ -71,11 +72,6 @@ const find: Launcher = (args, state) => {
   }
   return undefined;
 };
-
-function firstTest(args: Texts): number {
-  const at = args.findIndex((arg) => /^-(?![HLPDO])|^[(!]$/.test(arg));
-  return at === -1 ? args.length : at;
-}
 
 const fd: Launcher = (args, state) => {
   const at = args.findIndex((arg) => /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)$/.test(arg));
@@ -176,7 +172,7 @@ const later: Launcher = (_args, state, stdin, program) => {
 const launchers: Readonly<Record<string, Launcher>> = {
   ...toolLaunchers,
   ...{ xargs, gxargs: xargs, parallel, find, gfind: find, fd, fdfind: fd },
-  ...{ ssh, autossh: ssh, mosh: ssh, su: switchUser, sudo, doas: sudo, env: environment, command: lookUp },
+  ...{ ssh, autossh: ssh, mosh: ssh, su: switchUser, sudo, doas: sudo, pkexec: sudo, env: environment, command: lookUp },
   ...{ script: recorder, flock: lock, watch, at: later, batch: later },
   sshpass: (args, state, stdin) => state.judgement.runFields(readOptions(args, { short: 'pfdP' }, true).rest, state, stdin),
 };

@@ -1,6 +1,7 @@
 import { resolvePaths } from '../checks/paths.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, hasPlaceholder, isFromNetwork, isUnknown, parameter, plainToken, transformed, unknown } from '../shell/values.ts';
+import { foundBy } from './found-by.ts';
 
 type Texts = readonly string[];
 type Output = (args: Texts, state: State, stdin: Texts) => Texts;
@@ -176,6 +177,8 @@ const outputs: Readonly<Record<string, Output>> = {
   readlink: (args, state) => resolvePaths(args.at(-1) ?? '', state).map((path) => path ?? unknown),
   date: (args) => [args.every((arg) => !arg.startsWith('+') || /^\+(?:%[A-Za-z%][-_:.T,]?)+$/.test(arg)) ? plainToken : unknown],
   git,
+  // And more of the kind, which is not known.
+  find: (args) => [`${foundBy(args).join('\n')}\n${unknown}`],
   lsof: (args) => [args.some((arg) => /^-\w*t/.test(arg)) ? plainToken : unknown],
   ps: () => [unknown],
   jobs: () => [plainToken],

@@ -1,7 +1,7 @@
 import type { Function as FunctionNode, ParsedScript } from 'unbash';
 import type { Circumstances } from '../../core/approval.ts';
 import type { RuleId } from '../rules.ts';
-import { mostChoices, unknown } from './values.ts';
+import { fromNetwork, isFromNetwork, mostChoices, unknown } from './values.ts';
 
 /** A finding before anybody asks where it counts. */
 export interface Found {
@@ -17,10 +17,29 @@ export class TooComplex extends Error {}
 const mostSteps = 40_000;
 const mostDepth = 40;
 
+/** What files hold that the script wrote. They are the same for every part of it, so a file that is written twice may hold either text. */
+class WrittenFiles {
+  readonly #contents = new Map<string, readonly string[]>();
+
+  has(path: string): boolean {
+    return this.#contents.has(path);
+  }
+
+  get(path: string): readonly string[] | undefined {
+    return this.#contents.get(path);
+  }
+
+  set(path: string, texts: readonly string[]): void {
+    const all = [...new Set([...(this.#contents.get(path) ?? []), ...texts])];
+    this.#contents.set(path, all.length > 8 ? [all.some(isFromNetwork) ? fromNetwork : unknown] : all);
+  }
+}
+
 /** What all of one judgement has in common. */
 export class Judgement {
   readonly circumstances: Circumstances;
   readonly found = new Map<string, Found>();
+  readonly files = new WrittenFiles();
   /** Whether it names Hermetic's processes, and whether it ends processes: both together are about ending Hermetic. */
   namesHermetic = false;
   endsProcesses = false;
@@ -71,8 +90,6 @@ export class State {
   arrays: Map<string, readonly string[]>;
   functions: Map<string, FunctionNode>;
   aliases: Map<string, string>;
-  /** What files hold that the script wrote. */
-  files: Map<string, readonly string[]>;
   /** Of the function that runs, or undefined when nobody knows them. */
   parameters: readonly string[] | undefined;
   callers: readonly string[] = [];
@@ -88,11 +105,14 @@ export class State {
     this.arrays = new Map();
     this.functions = new Map();
     this.aliases = new Map();
-    this.files = new Map();
   }
 
   get circumstances(): Circumstances {
     return this.judgement.circumstances;
+  }
+
+  get files(): WrittenFiles {
+    return this.judgement.files;
   }
 
   get workingDirectories(): readonly string[] {
@@ -100,13 +120,12 @@ export class State {
   }
 
   fork(): State {
-    this.judgement.step(1 + (this.variables.size + this.files.size) / 20);
+    this.judgement.step(1 + this.variables.size / 20);
     const copy = new State(this.judgement, '');
     copy.variables = new Map(this.variables);
     copy.arrays = new Map(this.arrays);
     copy.functions = new Map(this.functions);
     copy.aliases = new Map(this.aliases);
-    copy.files = new Map(this.files);
     copy.parameters = this.parameters;
     copy.callers = this.callers;
     return copy;
@@ -119,7 +138,6 @@ export class State {
     this.judgement.step(states.reduce((sum, { variables }) => sum + variables.size / 20, 1));
     this.variables = merged(states.map(({ variables }) => variables));
     this.arrays = merged(states.map(({ arrays }) => arrays));
-    this.files = merged(states.map(({ files }) => files));
     this.functions = new Map(states.flatMap(({ functions }) => [...functions]));
     this.aliases = new Map(states.flatMap(({ aliases }) => [...aliases]));
     this.ended = open.length === 0 && ways.length > 0;
