@@ -8,6 +8,9 @@ function platform(name: string, tokenVariable: string) {
     allowed_users: listOf(text('an id as text, in quotes'), 'user ids, as text in quotes')
       .default([])
       .describe('Who may talk without pairing. Empty is nobody.'),
+    admins: listOf(text('an id as text, in quotes'), 'user ids, as text in quotes')
+      .default([])
+      .describe('Who may talk and also answer for others, let people in and choose the model.'),
     allow_all: flag().default(false).describe('Lets everybody talk.'),
     require_mention: flag().default(true).describe('In groups, listens only to messages that mention it.'),
     api_root: url().optional().describe("A local server to talk to; unset is the platform's own."),

@@ -1,0 +1,76 @@
+import { randomInt } from 'node:crypto';
+import type { Incoming } from '../core/channel.ts';
+import type { PairingLedger } from '../core/conversation.ts';
+
+export type Role = 'admin' | 'user';
+
+/** Who may talk on one platform. */
+export interface PlatformRules {
+  /** Whoever reaches it is the owner: the page behind its token, the terminal of whoever runs the program. */
+  isOwn: boolean;
+  allowedUsers: readonly string[];
+  admins: readonly string[];
+  allowAll: boolean;
+  requireMention: boolean;
+}
+
+export type Admission =
+  | { kind: 'admitted'; role: Role }
+  /** A stranger in a direct message, who is given this code once. */
+  | { kind: 'stranger'; code: string | undefined }
+  /** Nobody is told anything. */
+  | { kind: 'ignored' };
+
+/** No two of these look alike. */
+const alphabet = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
+const codeLength = 8;
+const codeLifeMs = 60 * 60 * 1000;
+
+/** Decides who may talk. Nobody may who is not allowed by name, paired, or let in by `allow_all`. */
+export class Access {
+  readonly #rules: (platform: string) => PlatformRules | undefined;
+  readonly #pairing: PairingLedger;
+
+  constructor(rules: (platform: string) => PlatformRules | undefined, pairing: PairingLedger) {
+    this.#rules = rules;
+    this.#pairing = pairing;
+  }
+
+  /** undefined for a stranger. Read every time: what was revoked is revoked. */
+  async roleOf(platform: string, person: string): Promise<Role | undefined> {
+    const rules = this.#rules(platform);
+    if (!rules) return undefined;
+    if (rules.isOwn || rules.admins.includes(person)) return 'admin';
+    const paired = await this.#pairing.find(platform, person);
+    if (paired) return paired.role;
+    return rules.allowedUsers.includes(person) || rules.allowAll ? 'user' : undefined;
+  }
+
+  async admit(incoming: Incoming): Promise<Admission> {
+    const { place, from } = incoming;
+    const rules = this.#rules(place.platform);
+    const role = await this.roleOf(place.platform, from.id);
+    if (role === undefined) return await this.#turnAway(incoming);
+    const isHeard = incoming.kind === 'press' || incoming.isAddressed || incoming.isDirect || rules?.requireMention === false;
+    return isHeard ? { kind: 'admitted', role } : { kind: 'ignored' };
+  }
+
+  async #turnAway(incoming: Incoming): Promise<Admission> {
+    if (incoming.kind === 'press' || !incoming.isDirect) return { kind: 'ignored' };
+    const { place, from, at } = incoming;
+    const code = newCode();
+    const requestedAt = new Date();
+    const expiresAt = new Date(requestedAt.getTime() + codeLifeMs);
+    // What was said while nobody listened is no reason to answer now.
+    if (requestedAt.getTime() - at.getTime() > codeLifeMs) return { kind: 'ignored' };
+    const request = await this.#pairing.request(
+      { platform: place.platform, person: from.id, name: from.name, requestedAt, expiresAt },
+      code,
+    );
+    return { kind: 'stranger', code: request && code };
+  }
+}
+
+function newCode(): string {
+  return Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+}

@@ -1,0 +1,153 @@
+import { nearest } from '../lib/nearest.ts';
+import type { Role } from './access.ts';
+import { type ChatCommand, type CommandCall, parseCommand } from './command.ts';
+
+type Plain = Omit<ChatCommand, 'usage' | 'role' | 'takesTurn'> & Partial<ChatCommand>;
+
+function command({ usage = '', role = 'user', takesTurn = false, ...rest }: Plain): ChatCommand {
+  return { usage, role, takesTurn, ...rest };
+}
+
+const answerWords = { session: 'session', always: 'always' } as const;
+
+/** `CODE [session|always]` */
+async function approve({ controls, rest }: CommandCall): Promise<string> {
+  const [code = '', how = ''] = rest.split(/\s+/);
+  if (code === '') return `${await controls.questions()}\nAnswer with /approve CODE.`;
+  if (how !== '' && !(how in answerWords)) return '/approve CODE, and nothing, session or always after it.';
+  return await controls.answer(code, how === '' ? 'once' : answerWords[how as keyof typeof answerWords], undefined);
+}
+
+async function deny({ controls, rest }: CommandCall): Promise<string> {
+  const [, code = '', remark] = /^(\S*)(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
+  return code === ''
+    ? 'Answer with /deny CODE, and a remark for the agent after it if you like.'
+    : await controls.answer(code, 'deny', remark);
+}
+
+async function yolo({ controls, rest }: CommandCall): Promise<string> {
+  if (rest !== '' && rest !== 'on' && rest !== 'off') return '/yolo on or /yolo off.';
+  return await controls.setYolo(rest !== 'off');
+}
+
+async function pair({ controls, rest }: CommandCall): Promise<string> {
+  const [code = '', role = 'user'] = rest.split(/\s+/);
+  if (code === '' || (role !== 'user' && role !== 'admin')) return '/pair CODE, and user or admin after it.';
+  return await controls.pair(code, role);
+}
+
+const needed = (what: string): string => `What ${what}?`;
+
+/** Every command there is, in the order of the help. */
+export const chatCommands: readonly ChatCommand[] = [
+  command({ name: 'help', help: 'this list', run: async ({ role }) => helpFor(role) }),
+  command({
+    name: 'run',
+    usage: 'COMMAND',
+    help: 'runs a command in the sandbox of this session',
+    takesTurn: true,
+    run: async ({ controls, rest }) => (rest === '' ? needed('shall I run') : await controls.runTool('terminal', { command: rest })),
+  }),
+  command({
+    name: 'python',
+    usage: 'CODE',
+    help: 'runs a Python script there, which can call tools',
+    takesTurn: true,
+    run: async ({ controls, rest }) =>
+      rest === '' ? needed('shall I run') : await controls.runTool('execute_code', { language: 'python', code: withoutFence(rest) }),
+  }),
+  command({ name: 'files', usage: '[PATH]', help: 'what is in the sandbox', run: ({ controls, rest }) => controls.files(rest) }),
+  command({
+    name: 'stop',
+    help: 'ends what is running',
+    run: async ({ controls }) => ((await controls.stop()) ? 'Stopped.' : 'Nothing was running.'),
+  }),
+  command({
+    name: 'new',
+    help: 'starts a new conversation; files stay',
+    run: async ({ controls }) => {
+      await controls.reset();
+      return 'A new conversation. Files in the sandbox are still there.';
+    },
+  }),
+  command({
+    name: 'retry',
+    help: 'answers the last message again',
+    run: async ({ controls }) => ((await controls.retry()) ? undefined : 'There is nothing to answer again.'),
+  }),
+  command({
+    name: 'queue',
+    usage: 'TEXT',
+    help: 'for the next turn, without disturbing this one',
+    run: async ({ controls, rest }) => {
+      if (rest === '') return needed('comes next');
+      await controls.queue(rest);
+      return 'In line.';
+    },
+  }),
+  command({
+    name: 'steer',
+    usage: 'TEXT',
+    help: 'for the turn that is running',
+    run: async ({ controls, rest }) => {
+      if (rest === '') return needed('should it know');
+      return (await controls.steer(rest)) ? 'Passed on.' : 'Nothing was running, so it is in line.';
+    },
+  }),
+  command({ name: 'status', help: 'where and how this session runs', run: ({ controls }) => controls.status() }),
+  command({ name: 'usage', help: 'what this session has used', run: ({ controls }) => controls.usage() }),
+  command({
+    name: 'model',
+    usage: '[NAME]',
+    help: 'which model answers; admins can choose another',
+    run: async ({ controls, rest, role }) => {
+      if (rest !== '' && role !== 'admin') return 'Only an admin can choose the model.';
+      return await controls.model(rest === '' ? undefined : rest);
+    },
+  }),
+  command({ name: 'approvals', help: 'questions that wait for an answer', run: ({ controls }) => controls.questions() }),
+  command({ name: 'approve', usage: 'CODE [session|always]', help: 'a yes to a question', run: approve }),
+  command({ name: 'deny', usage: 'CODE [REMARK]', help: 'a no to a question', run: deny }),
+  command({
+    name: 'yolo',
+    usage: '[off]',
+    help: 'asks nobody in this session; what nobody may do stays forbidden',
+    role: 'admin',
+    run: yolo,
+  }),
+  command({ name: 'pair', usage: 'CODE [admin]', help: 'lets somebody in who was given this code', role: 'admin', run: pair }),
+  command({
+    name: 'whoami',
+    help: 'who you are to me',
+    run: async ({ from, place, role }) => `You are \`${from.id}\` on ${place.platform}, and may do what a ${role} may.`,
+  }),
+];
+
+const byName = new Map(chatCommands.map((one) => [one.name, one]));
+
+export type FoundCommand = { kind: 'command'; command: ChatCommand; rest: string } | { kind: 'unknown'; say: string } | { kind: 'text' };
+
+/** What a text is: a command, a mistake, or something for the agent. */
+export function commandIn(text: string, role: Role): FoundCommand {
+  const parsed = parseCommand(text);
+  if (!parsed) return { kind: 'text' };
+  const found = byName.get(parsed.name === 'start' ? 'help' : parsed.name);
+  if (!found) {
+    const meant = nearest(parsed.name, byName.keys());
+    return { kind: 'unknown', say: `There is no /${parsed.name}.${meant ? ` Did you mean /${meant}?` : ''} /help lists the commands.` };
+  }
+  if (found.role === 'admin' && role !== 'admin') return { kind: 'unknown', say: `/${found.name} is for admins.` };
+  return { kind: 'command', command: found, rest: parsed.rest };
+}
+
+function helpFor(role: Role): string {
+  const lines = chatCommands
+    .filter((one) => role === 'admin' || one.role === 'user')
+    .map(({ name, usage, help }) => `- \`/${name}${usage === '' ? '' : ` ${usage}`}\`: ${help}`);
+  return ['Whatever else you write is for the agent.', '', ...lines].join('\n');
+}
+
+/** People paste code as their chat shows it. */
+function withoutFence(text: string): string {
+  return /^```[\w-]*\n([\s\S]*?)\n?```$/.exec(text)?.[1] ?? text;
+}
