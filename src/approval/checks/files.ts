@@ -118,9 +118,7 @@ function find({ program, args, state }: Invocation): void {
   const starts = args.slice(0, at === -1 ? args.length : at).filter((arg) => !/^-/.test(arg));
   const deletes =
     args.includes('-delete') ||
-    args.some(
-      (arg, index) => /^-(?:exec|execdir|ok|okdir)$/.test(arg) && /(?:^|\/)(?:rm|shred|unlink|srm|truncate)$/.test(args[index + 1] ?? ''),
-    );
+    args.some((arg, index) => /^-(?:exec|execdir|ok|okdir)$/.test(arg) && /(?:^|\/)(?:rm|shred|unlink|srm)$/.test(args[index + 1] ?? ''));
   for (const [index, arg] of args.entries()) if (/^-(?:fprint0?|fprintf|fls)$/.test(arg)) touchWrite(args[index + 1] ?? '', program, state);
   if (!deletes) return;
   for (const start of starts.length > 0 ? starts : ['.']) {

@@ -122,7 +122,8 @@ export function isProtectedRoot(path: string, state: State): boolean {
 
 const rawDisk =
   /^\/dev\/(?:[shvx]v?d[a-z*?[]|sd|hd|vd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|md\d|loop\d|mem$|kmem$|port$|nbd|zd\d|mtd|dasd|pmem|bcache|ada\d|da\d)/;
-const plainDevices = /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty.*|pts\/.*|fd\/.*|shm(?:\/.*)?|ptmx|console)$/;
+const plainDevices =
+  /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty.*|pts\/.*|fd\/.*|shm(?:\/.*)?|ptmx|console|(?:tcp|udp)\/.*)$/;
 const writableSystem =
   /^\/(?:var\/tmp|var\/folders|dev\/shm|run\/user\/\d+|run\/lock|proc\/self\/fd|usr\/src\/app|var\/cache\/apt)(?:\/|$)/;
 const system =

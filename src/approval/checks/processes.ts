@@ -9,7 +9,7 @@ const naming = /^(?:pgrep|pidof|ps|grep|egrep|awk|lsof|cat|fuser|ss|netstat|pstr
 export function processRules(invocation: Invocation): void {
   const { program, args, state } = invocation;
   const { judgement } = state;
-  if (naming.test(program) && args.some((arg) => /hermetic/i.test(arg))) judgement.namesHermetic = true;
+  if (naming.test(program) && args.some((arg) => /hermetic/i.test(arg.replace(/[[\]]/g, '')))) judgement.namesHermetic = true;
   if (program === 'kill') kill(invocation);
   if (/^(?:pkill|killall|killall5|skill|slay|xkill|fuser)$/.test(program)) killByName(invocation);
 }

@@ -1,5 +1,5 @@
 import { shellQuote } from '../../lib/shell-quote.ts';
-import { isCredential, isDoubtfulCredential, isProtectedRoot, normalised } from '../checks/paths.ts';
+import { isCredential, isDoubtfulCredential, isProtectedRoot, resolvePaths } from '../checks/paths.ts';
 import { rules } from '../rules.ts';
 import { Judgement, State } from '../shell/state.ts';
 import { reportUnseen } from './builtins.ts';
@@ -14,17 +14,18 @@ export function judgeCode(language: CodeLanguage, code: string, program: string,
   const names = ownPaths.flatMap((own) => [own, own.replace(home, '~'), own.slice(own.lastIndexOf('/'))]);
   if (names.some((name) => name.length > 4 && code.includes(name))) state.judgement.report('hermetic/files', program, ownPaths);
   for (const literal of literals) {
-    const path = /^[~/.]/.test(literal) ? normalised(literal.replace(/^~/, home)) : `/${literal}`;
-    if (isCredential(path, state) || (/\.\w/.test(literal) && isDoubtfulCredential(path)))
-      state.judgement.report('credentials/read', program, [path]);
+    for (const path of /\s/.test(literal) ? [] : resolvePaths(literal, state)) {
+      const secret = path !== undefined && (isCredential(path, state) || (/\.\w/.test(literal) && isDoubtfulCredential(path)));
+      if (secret) state.judgement.report('credentials/read', program, [path]);
+    }
   }
   if (isHarmlessCode(language, code)) return;
   state.judgement.report('code/inline', program);
   if (starts.test(code)) for (const command of [...literals, ...listsOf(code)].slice(0, 40)) reportHard(command, state);
-  if (deletes.test(code)) {
-    for (const literal of literals) {
-      if (/^[~/.]/.test(literal) && isProtectedRoot(normalised(literal.replace(/^~/, home)), state))
-        state.judgement.report('files/delete-system', program, [literal]);
+  if (!deletes.test(code)) return;
+  for (const literal of literals.filter((text) => /^[~/.]/.test(text))) {
+    for (const path of resolvePaths(literal, state)) {
+      if (path !== undefined && isProtectedRoot(path, state)) state.judgement.report('files/delete-system', program, [path]);
     }
   }
 }

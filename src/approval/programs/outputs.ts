@@ -183,7 +183,8 @@ const outputs: Readonly<Record<string, Output>> = {
   ps: () => [unknown],
   jobs: () => [plainToken],
   docker: (args) => [args.some((arg) => /^-\w*q\w*$|^--quiet$/.test(arg)) ? plainToken : unknown],
-  openssl: (args, state, stdin) => (args[0] === 'rand' ? [plainToken] : filtered(args, state, stdin)),
+  openssl: (args, state, stdin) =>
+    args[0] === 'rand' ? [plainToken] : args[0] === 's_client' ? [fromNetwork] : filtered(args, state, stdin),
   // They print what only sets up the shell they belong to.
   'ssh-agent': () => [':'],
   pyenv: (args) => [args[0] === 'init' ? ':' : unknown],
