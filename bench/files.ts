@@ -30,6 +30,12 @@ const docker = { host: undefined, image, runtime: undefined, extraArgs: [] };
 const environment = { PATH: process.env.PATH, DOCKER_HOST: process.env.DOCKER_HOST, HOME: join(directory, 'home') };
 const context = { installation: 'be7f', sandboxesDirectory: directory, environment, docker };
 
+/** What an agent's session looks like after a while: variables, functions and aliases to carry over. */
+const lived = `
+for n in {1..40}; do export "SETTING_$n=some value number $n"; done
+for n in {1..20}; do eval "helper_$n() { local x=$n; if [[ \\$x ]]; then echo \\"value \\$x\\"; fi; }"; done
+alias ll='ls -l' gs='git status'`;
+
 async function timed(action: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await action();
@@ -98,6 +104,7 @@ try {
         if (!result.ok) throw new Error(result.text);
         return result.data;
       };
+      await command(sandbox, lived);
       await call('write_file', { path: 'read.ts', content: source });
       await call('write_file', { path: 'edit.ts', content: source });
       let turn = 0;

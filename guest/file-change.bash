@@ -34,7 +34,6 @@ make_directory() {
 # A small file is written where it is: it stays the same file to everything that knows it, and starting a program to rename another takes
 # longer than all the rest. The old content is at hand if the new one does not fit.
 place() {
-  require_unchanged
   if [[ $kind == new ]]; then
     make_directory "${path%/*}/"
     printf %s "$new" >|"$path" || { rm -f -- "$path" && exit 1; }
@@ -67,9 +66,11 @@ if [[ ! $taken ]]; then
   read -r verb length || exit 96
   IFS= read -rN "$length" new || exit 96
   case $verb in
-    place) place ;;
+    place)
+      require_unchanged
+      place
+      ;;
     script) builtin eval "$new" ;;
     *) exit 96 ;;
   esac
 fi
-forget place require_unchanged make_directory

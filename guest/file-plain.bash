@@ -54,8 +54,3 @@ require_no_directory() {
   print_names "$path"
   exit
 }
-
-# The last thing: whatever is still defined at the end of a command is told to the host.
-forget() {
-  unset -f anchor print_names require_there require_no_special require_no_directory forget "$@"
-}

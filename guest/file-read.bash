@@ -32,4 +32,3 @@ if IFS= read -rd '' -n "$2" text <"$path"; then
 else
   printf 'text\n%s' "$text"
 fi
-forget print_large
