@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Answerer } from '../../src/approval/approvers.ts';
+import { Questions } from '../../src/approval/questions.ts';
+import type { QuestionEntry } from '../../src/core/store.ts';
+import { until } from '../until.ts';
+import { command, session } from './calls.ts';
+import { guardRigs, type Rig, silent } from './guard-rig.ts';
+
+const newRig = guardRigs();
+const shell: Answerer = { by: 'root', from: 'shell', role: 'admin', person: undefined };
+const allow = { kind: 'once', by: 'root' } as const;
+const deny = { kind: 'deny', by: 'root' } as const;
+
+let rig: Rig & { path: string };
+beforeEach(async () => {
+  rig = await newRig();
+});
+
+const openOnes = async (count: number): Promise<QuestionEntry[]> =>
+  await until(`${count} wait`, async () => {
+    const found = await rig.questions.open();
+    return found.length === count ? found : undefined;
+  });
+
+describe('an answer', () => {
+  it('settles its own question, whatever the order', async () => {
+    const texts = ['rm -rf a', 'rm -rf b', 'rm -rf c'];
+    const asking = texts.map((one) => rig.ask([command(one)], { approver: silent() }));
+    const questions = await openOnes(3);
+    const idOf = (wanted: string) => questions.find(({ actions }) => JSON.stringify(actions).includes(wanted))?.id ?? '';
+    await rig.questions.answer(idOf('rm -rf c'), allow, shell);
+    await rig.questions.answer(idOf('rm -rf a'), deny, shell);
+    await rig.questions.answer(idOf('rm -rf b'), allow, shell);
+    expect((await Promise.all(asking)).map(({ allowed }) => allowed)).toEqual([false, true, true]);
+  });
+
+  it('counts once: of two at the same time one does, and the other is told who did', async () => {
+    const asking = rig.ask([command('rm -rf build')], { approver: silent() });
+    const [question] = await openOnes(1);
+    const other = await newRig(rig.path);
+    const attempts = await Promise.all([
+      rig.questions.answer(question?.id ?? '', { kind: 'once', by: 'ada' }, { ...shell, by: 'ada' }),
+      other.questions.answer(question?.code ?? '', { kind: 'deny', by: 'eve' }, { ...shell, by: 'eve' }),
+    ]);
+    expect(attempts.map(({ kind }) => kind).sort()).toEqual(['settled', 'stale']);
+    const stored = await rig.store.approvals.find(question?.id ?? '');
+    for (const attempt of attempts) expect(attempt).toMatchObject({ question: { answer: stored?.answer, settledAt: stored?.settledAt } });
+    expect((await asking).allowed).toBe(stored?.answer?.kind === 'once');
+  });
+
+  it('to an old question changes nothing for the one that is open now', async () => {
+    expect(await rig.ask([command('rm -rf build')], { approver: silent() }, { timeoutMs: 50 })).toMatchObject({ allowed: false });
+    const [old] = await rig.store.approvals.list();
+    const asking = rig.ask([command('rm -rf build')], { approver: silent() });
+    const [current] = await openOnes(1);
+    for (const name of [old?.id ?? '', old?.code ?? '']) {
+      expect(await rig.questions.answer(name, allow, shell)).toMatchObject({ kind: 'stale', question: { id: old?.id, state: 'expired' } });
+    }
+    expect((await rig.questions.open()).map(({ id }) => id)).toEqual([current?.id]);
+    await rig.questions.answer(current?.id ?? '', deny, shell);
+    expect(await asking).toMatchObject({ allowed: false });
+  });
+
+  it('of somebody who may not answer changes nothing', async () => {
+    const asking = rig.ask([command('rm -rf build')], { approver: silent(), person: 'telegram:1' });
+    const [question] = await openOnes(1);
+    const member = { by: 'eve', from: 'telegram', role: 'user', person: 'telegram:2' } as const;
+    expect(await rig.questions.answer(question?.id ?? '', allow, member)).toMatchObject({ kind: 'foreign' });
+    expect(await rig.questions.answer('nonsense', allow, member)).toEqual({ kind: 'unknown' });
+    const listed = new Questions({ ledger: rig.store.approvals, approvers: ['telegram:2'], redact: (one) => one });
+    expect(await listed.answer(question?.id ?? '', allow, { ...member, person: 'telegram:1' })).toMatchObject({ kind: 'foreign' });
+    expect(await listed.answer(question?.id ?? '', allow, member)).toMatchObject({ kind: 'settled' });
+    expect(await asking).toEqual({ allowed: true });
+  });
+
+  it('does not come too late to be noticed by a process that sleeps', async () => {
+    const asking = rig.ask([command('rm -rf build')], { approver: silent() });
+    const [question] = await openOnes(1);
+    const other = await newRig(rig.path);
+    const started = performance.now();
+    await other.questions.answer(question?.id ?? '', allow, shell);
+    await asking;
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  it('is recorded with who gave it and where, without secrets', async () => {
+    const asking = rig.ask([command('rm -rf hunter2')], { approver: silent() });
+    const [question] = await openOnes(1);
+    expect(JSON.stringify(question?.actions)).toContain('hunter2');
+    await rig.questions.answer(question?.id ?? '', { kind: 'once', by: 'ada', remark: 'hunter2 it is' }, { ...shell, by: 'ada' });
+    await asking;
+    const records = await rig.records();
+    expect(records.map(({ kind, actor, outcome }) => [kind, actor, outcome])).toEqual([
+      ['question', 'agent', 'asked'],
+      ['answer', 'ada', 'once'],
+      ['judgement', 'agent', 'allowed'],
+    ]);
+    expect(records[1]?.what).toMatchObject({ question: question?.id, from: 'shell' });
+    expect(JSON.stringify(records)).not.toContain('hunter2');
+  });
+});
+
+describe('withdrawing', () => {
+  it('ends all questions of a session, and none of another', async () => {
+    const asking = ['rm -rf a', 'rm -rf b'].map((one) => rig.ask([command(one)], { approver: silent() }));
+    const other = rig.ask([command('rm -rf c')], { approver: silent() }, { session: { parts: ['chat', '2'], title: '2' } });
+    await openOnes(3);
+    expect(await rig.questions.withdraw(session.parts, 'stopped')).toBe(2);
+    for (const permission of await Promise.all(asking)) expect(permission).toMatchObject({ allowed: false });
+    const [left] = await openOnes(1);
+    expect(await rig.questions.answer(left?.id ?? '', allow, shell)).toMatchObject({ kind: 'settled' });
+    expect(await other).toEqual({ allowed: true });
+  });
+});
+
+describe('a program that dies while it waits', () => {
+  const children: ChildProcess[] = [];
+  let marker: string;
+  beforeEach(() => {
+    marker = join(dirname(rig.path), 'marker');
+  });
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+  });
+
+  function start(run: string, timeoutMs = 60_000): ChildProcess {
+    const client = join(import.meta.dirname, 'question-client.ts');
+    const child = spawn(process.execPath, [client, rig.path, marker, run, String(timeoutMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    return child;
+  }
+  async function kill(child: ChildProcess): Promise<void> {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  const said = async (child: ChildProcess): Promise<unknown> => JSON.parse(child.stdout ? await text(child.stdout) : '');
+  const ran = (): number => (existsSync(marker) ? readFileSync(marker, 'utf8').split('\n').length - 1 : 0);
+
+  it('leaves the question open; the next one takes it up and does the same thing once', async () => {
+    const first = start('turn-1');
+    const [question] = await openOnes(1);
+    await kill(first);
+    expect(await rig.questions.open()).toHaveLength(1);
+    const second = start('turn-1');
+    const third = said(second);
+    expect(await rig.questions.answer(question?.code ?? '', allow, shell)).toMatchObject({ kind: 'settled' });
+    expect(await third).toEqual({ allowed: true });
+    expect(ran()).toBe(1);
+    expect(await rig.store.approvals.list()).toMatchObject([
+      { id: question?.id, answer: allow, answeredFrom: 'shell', claimedAt: expect.any(Date) },
+    ]);
+  });
+
+  it('is resumed by an answer that came when nobody waited, exactly once', async () => {
+    const first = start('turn-1');
+    const [question] = await openOnes(1);
+    await kill(first);
+    await rig.questions.answer(question?.id ?? '', allow, shell);
+    expect((await rig.questions.answeredMeanwhile()).map(({ id }) => id)).toEqual([question?.id]);
+    const both = [start('turn-1', 2_000), start('turn-1', 2_000)];
+    const answers = (await Promise.all(both.map(said))) as { allowed: boolean }[];
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(1);
+    expect(ran()).toBe(1);
+    expect(await rig.questions.answeredMeanwhile()).toEqual([]);
+  });
+
+  it('does not pass its yes on to another run', async () => {
+    const first = start('turn-1');
+    const [question] = await openOnes(1);
+    await kill(first);
+    await rig.questions.answer(question?.id ?? '', allow, shell);
+    expect(await said(start('turn-2', 500))).toMatchObject({ allowed: false });
+    expect(ran()).toBe(0);
+  });
+
+  it('was refused when the answer was no, or none, meanwhile', async () => {
+    const first = start('turn-1');
+    const [question] = await openOnes(1);
+    await kill(first);
+    await rig.questions.answer(question?.id ?? '', { ...deny, remark: 'not now' }, shell);
+    expect(await said(start('turn-1'))).toMatchObject({ allowed: false, reason: expect.stringContaining('not now') });
+    const late = start('turn-3', 300);
+    await openOnes(1);
+    await kill(late);
+    expect(await said(start('turn-3', 300))).toMatchObject({ allowed: false, reason: expect.stringContaining('no answer') });
+    expect(ran()).toBe(0);
+  });
+
+  it('has its yes taken back by a new turn', async () => {
+    const first = start('turn-1');
+    const [question] = await openOnes(1);
+    await kill(first);
+    await rig.questions.answer(question?.id ?? '', allow, shell);
+    expect(await rig.questions.withdraw(session.parts, 'a new turn')).toBe(1);
+    expect(await said(start('turn-1', 500))).toMatchObject({ allowed: false });
+    expect(ran()).toBe(0);
+  });
+});
