@@ -22,8 +22,8 @@ export interface ToolContext {
   readonly mostBytes: number;
   /** What happens meanwhile, for whoever watches. Clean text in pieces, already safe to show. */
   progress(text: string): void;
-  /** Calls another tool by the same door, with the same guard and until the same end. For scripts that call tools. */
-  call(name: string, input: unknown): Promise<ToolResult>;
+  /** Calls another tool by the same door, with the same guard, until the same end or an earlier one. For scripts that call tools. */
+  call(name: string, input: unknown, until?: AbortSignal): Promise<ToolResult>;
 }
 
 /** A call that could be made, and what it would do. Nothing has happened yet. */

@@ -4,7 +4,7 @@ import { encodeFrame, FrameReader } from './code-frames.ts';
 import { type CodeFunction, inputFrom } from './code-functions.ts';
 
 /** Like the context's, but also until the end of the script. */
-export type InnerCall = (name: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
+type InnerCall = (name: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
 
 export interface BridgeOptions {
   language: ScriptLanguage;

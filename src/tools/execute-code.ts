@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { type ExecHandle, type Sandbox, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
-import { CodeBridge, type InnerCall } from './code-bridge.ts';
+import { CodeBridge } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
 import { type CodeMode, noInterpreter, startRequest } from './code-interpreters.ts';
 import { defineTool } from './define-tool.ts';
@@ -122,12 +122,11 @@ async function runScript(
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
   const handle = await sandbox.exec(cwd === undefined ? request : { ...request, cwd });
   const violated = new AbortController();
-  const door: { call: InnerCall } = context;
   const bridge = new CodeBridge({
     language,
     functions,
     maxToolCalls,
-    call: (name, input, signal) => door.call(name, input, signal),
+    call: (name, input, signal) => context.call(name, input, signal),
     write: (data) => handle.write(data),
     fail: () => violated.abort(),
   });

@@ -106,7 +106,10 @@ export class Toolbox {
       progress: (text) => options.progress?.(text),
       // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it. And unseen: what
       // there is to see is what the script makes of it.
-      call: (name, input) => this.#attempt(name, input, { ...options, progress: undefined }),
+      call: (name, input, until) => {
+        const signal = until ? AbortSignal.any([options.signal, until]) : options.signal;
+        return this.#attempt(name, input, { ...options, signal, progress: undefined });
+      },
     };
   }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Action, Permission, ScriptLanguage } from '../../src/core/approval.ts';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
-import type { Tool, ToolResult } from '../../src/core/tool.ts';
+import type { ToolResult } from '../../src/core/tool.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { type ExecuteCodeOptions, executeCode } from '../../src/tools/execute-code.ts';
 import { run } from '../../src/tools/run.ts';
@@ -44,8 +44,8 @@ export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): Code
     const { timeout, settings, guard = () => ({ allowed: true }), mostBytes = 20_000, ...callOptions } = options;
     const tools = [command, echo, hidden];
     const tool = executeCode({ timeoutSeconds: 60, maxToolCalls: 50, mode: 'project', ...settings, tools });
-    const toolbox: Toolbox = new Toolbox({
-      tools: [...tools, untilItEnds(tool, () => toolbox)],
+    const toolbox = new Toolbox({
+      tools: [...tools, tool],
       sandbox: bench.sandbox,
       guard: async (actions) => actions.map(guard).find(({ allowed }) => !allowed) ?? { allowed: true },
       redact: (text) => text,
@@ -66,19 +66,6 @@ export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): Code
       const { status, output, error } = await runIt(language, code, options);
       if (status !== 'success') throw new Error(`${error}\n${output}`);
       return output;
-    },
-  };
-}
-
-/** Calls made for a script end with it, also where the context's own signal does not. */
-function untilItEnds(tool: Tool, toolbox: () => Toolbox): Tool {
-  return {
-    ...tool,
-    prepare: (input, sandbox) => {
-      const { actions, run } = tool.prepare(input, sandbox);
-      const call = (signal: AbortSignal) => (name: string, inner: unknown, until?: AbortSignal) =>
-        toolbox().call(name, inner, { signal: until ? AbortSignal.any([signal, until]) : signal });
-      return { actions, run: (context) => run({ ...context, call: call(context.signal) }) };
     },
   };
 }
