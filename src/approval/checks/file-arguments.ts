@@ -83,8 +83,10 @@ function writes({ program, args, state, stdin }: Invocation): void {
     const [directory] = options.valuesOf('t', 'target-directory');
     const target = directory ?? options.rest.at(-1);
     const sources = directory === undefined ? options.rest.slice(0, -1) : options.rest;
+    const [, elsewhere] = /^[\w.@-]+:(\/(?:etc|usr|bin|sbin|boot|lib|root)\/.*)$/.exec(target ?? '') ?? [];
+    write(elsewhere);
     if (target !== undefined && !/^[\w.@-]+:/.test(target)) for (const path of intoDirectory(target, sources)) write(path);
-    copyContents(sources, target, state);
+    copyContents(sources, target, state, stdin);
     const remote = sources.filter((source) => /^[\w.@-]+:/.test(source));
     for (const source of program === 'scp' && target !== undefined ? remote : []) {
       for (const place of intoDirectory(target ?? '', [source.slice(source.indexOf(':') + 1)])) {
@@ -95,7 +97,7 @@ function writes({ program, args, state, stdin }: Invocation): void {
     if (mode !== undefined && /^0?[2-7]\d{3}$|s|[2367]$/.test(mode)) state.judgement.report('permissions/privileged-file', program);
   } else if (program === 'mv') {
     const { rest } = readOptions(args, { short: 'tS' });
-    copyContents(rest.slice(0, -1), rest.at(-1), state);
+    copyContents(rest.slice(0, -1), rest.at(-1), state, stdin);
   } else if (writersOfAll.test(program)) {
     for (const path of readOptions(args, {
       short:
@@ -130,7 +132,7 @@ function writes({ program, args, state, stdin }: Invocation): void {
   } else if (program === 'sudo' && args.some((arg) => /^-e$|^--edit$/.test(arg)))
     for (const path of readOptions(args, { short: 'ug' }).rest) write(path);
   else if (/^(?:gunzip|unxz|bunzip2|unzstd)$/.test(program)) {
-    for (const path of readOptions(args).rest) copyContents([path], path.replace(/\.(?:gz|xz|bz2|zst)$/, ''), state);
+    for (const path of readOptions(args).rest) copyContents([path], path.replace(/\.(?:gz|xz|bz2|zst)$/, ''), state, stdin);
   }
 }
 
@@ -147,11 +149,11 @@ function intoDirectory(target: string, sources: readonly string[]): readonly str
 }
 
 /** A copy of a file the script wrote is as known as the file. */
-function copyContents(sources: readonly string[], target: string | undefined, state: Invocation['state']): void {
+function copyContents(sources: readonly string[], target: string | undefined, state: Invocation['state'], stdin: readonly string[]): void {
   if (target === undefined) return;
   for (const source of sources) {
     for (const path of resolvePaths(source, state)) {
-      const contents = path === undefined ? undefined : state.files.get(path);
+      const contents = path === '/dev/stdin' ? stdin : path === undefined ? undefined : state.files.get(path);
       if (contents === undefined) continue;
       for (const place of intoDirectory(target, [source]))
         for (const one of resolvePaths(place, state)) if (one !== undefined) state.files.set(one, contents);

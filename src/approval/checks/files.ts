@@ -110,8 +110,7 @@ function shred({ program, args, state }: Invocation): void {
     );
 }
 
-const filters =
-  /^-(?:i?name|i?path|i?regex|newer\w*|[acm]time|[acm]min|size|empty|user|group|perm|inum|links|maxdepth|samefile|wholename)$/;
+const filters = /^-(?:i?name|i?path|i?regex|newer\w*|[acm]time|[acm]min|size|empty|user|group|perm|inum|links|samefile|wholename)$/;
 
 function find({ program, args, state }: Invocation): void {
   const at = args.findIndex((arg) => /^-(?![HLPDO])|^[(!]$/.test(arg));

@@ -95,7 +95,7 @@ const phpWords =
 const awkWords =
   /\bsystem\s*\(|\|\s*&?\s*(?:getline|"|')|\bgetline\b\s*(?:\w+\s*)?<|@load|@include|\bENVIRON\b|"\s*\||\bprintf?\b[^;}\n]*(?:>|\|)(?!\s*"\/dev\/std(?:err|out)")/;
 const otherWords =
-  /\b(?:os|io|system|systems?|run|exec\w*|shell|file\w*|unlink|remove|delete|do shell script|Sys|load\w*|require|dofile|spawn|popen|open|write\w*|eval|parse|ccall|Process|source|socket|url|download\w*)\b|`|\|/i;
+  /\b(?:os|io|system|systems?|run|exec\w*|shell|file\w*|unlink|remove|delete|do shell script|Sys|load\w*|require|dofile|spawn|popen|open|write\w*|eval|parse|ccall|Process|source|socket|url|download\w*|e?syscmd)\b|`|\|/i;
 
 const tests: Readonly<Record<CodeLanguage, (code: string) => boolean>> = {
   python: harmlessPython,

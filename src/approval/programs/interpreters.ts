@@ -57,7 +57,7 @@ const interpreters: readonly (readonly [RegExp, Interpreter])[] = [
     { language: 'other', code: 'eEcrK', longCode: ['eval', 'expr', 'execute', 'command'] },
   ],
   [
-    /^(?:osascript|guile|sbcl|emacs|mongosh?|mongo|gdb|lldb|gjs|qjs|d8|duktape|jjs|rhino)$/,
+    /^(?:osascript|guile|sbcl|emacs|mongosh?|mongo|gdb|lldb|gjs|m4|qjs|d8|duktape|jjs|rhino)$/,
     { language: 'other', code: 'ec', longCode: ['eval', 'execute', 'ex', 'batch-eval', 'eval-command'] },
   ],
   [/^(?:pwsh|powershell)$/, { language: 'other', code: '', longCode: ['c', 'Command', 'command', 'EncodedCommand', 'enc', 'e'] }],

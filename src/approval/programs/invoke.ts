@@ -76,7 +76,11 @@ function runDefined(name: string, args: Texts, state: State, stdin: Texts): Text
     const before = state.callers;
     state.callers = [...before, name, name];
     // What the name means without the alias counts too: a script does not always expand aliases.
-    judgement.runSource([alias, ...args.map(shellQuote)].join(' '), state, stdin);
+    const [next, ...others] = args;
+    // An alias that ends in a blank expands the next word too.
+    const second = /\s$/.test(alias) && next !== undefined ? state.aliases.get(next) : undefined;
+    const words = second === undefined ? args.map(shellQuote) : [second, ...others.map(shellQuote)];
+    judgement.runSource([alias, ...words].join(' '), state, stdin);
     state.callers = before;
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { shellQuote } from '../../lib/shell-quote.ts';
 import { holdsOwn, resolvePaths } from '../checks/paths.ts';
 import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
@@ -12,7 +13,7 @@ type Texts = readonly string[];
 function wordsOf(stdin: Texts): Texts {
   const [only] = stdin;
   if (stdin.length !== 1 || only === undefined || only === '') return [unknown];
-  const words = only.split(/\s+/).filter((word) => word !== '');
+  const words = only.split(/\s|\0/).filter((word) => word !== '');
   return words.length > 60 ? [unknown] : words;
 }
 
@@ -134,8 +135,12 @@ const sudo: Launcher = (args, state, stdin, program) => {
 };
 
 const environment: Launcher = (args, state, stdin) => {
-  const [, text] = args.join('\n').match(/(?:^|\n)(?:-[a-zA-Z]*S\n?|--split-string[=\n])([\s\S]*)$/) ?? [];
-  return text === undefined ? undefined : runCode(text.replaceAll('\n', ' '), 'env', state, stdin);
+  const at = args.findIndex((arg) => /^-[a-zA-Z0]*S|^--split-string/.test(arg));
+  const option = args[at];
+  if (option === undefined) return undefined;
+  const attached = option.replace(/^-[a-zA-Z0]*S|^--split-string=?/, '');
+  const rest = args.slice(at + (attached === '' ? 2 : 1)).map(shellQuote);
+  return runCode([attached || (args[at + 1] ?? ''), ...rest].join(' '), 'env', state, stdin);
 };
 
 const recorder: Launcher = (args, state, stdin) => {

@@ -178,6 +178,7 @@ const outputs: Readonly<Record<string, Output>> = {
   date: (args) => [args.every((arg) => !arg.startsWith('+') || /^\+(?:%[A-Za-z%][-_:.T,]?)+$/.test(arg)) ? plainToken : unknown],
   git,
   // And more of the kind, which is not known.
+  ls: (args) => [[...args.filter((arg) => !arg.startsWith('-')), unknown].join('\n')],
   find: (args) => [`${foundBy(args).join('\n')}\n${unknown}`],
   lsof: (args) => [args.some((arg) => /^-\w*t/.test(arg)) ? plainToken : unknown],
   ps: () => [unknown],

@@ -132,7 +132,7 @@ const commandOptions: Readonly<Record<string, { short?: string; long?: readonly 
   gcloud: { long: ['command'] },
   fly: { short: 'C', long: ['command'] },
   flyctl: { short: 'C', long: ['command'] },
-  zip: { short: 'T', long: ['unzip-command'] },
+  zip: { long: ['TT', 'unzip-command'] },
 };
 
 const byOption: Launcher = (args, state, stdin, program) => {

@@ -144,7 +144,7 @@ export function unwrap(program: string, args: readonly string[]): readonly strin
   const wrapper = wrappers[program];
   if (!wrapper) return undefined;
   let rest = readOptions(args, wrapper, true).rest;
-  if (wrapper.assignments) rest = withoutAssignments(rest);
+  if (wrapper.assignments) rest = withoutAssignments(program === 'env' && rest[0] === '-' ? rest.slice(1) : rest);
   rest = rest.slice(wrapper.skip ?? 0);
   return rest[0] === '--' ? rest.slice(1) : rest;
 }

@@ -70,7 +70,7 @@ function withoutBraces(word: Word, state: State): string[][] {
 function piecesOf(word: Word, state: State): Piece[][] {
   const pieces = word.parts ? choicesOfParts(word.parts, state, false) : [[literal(word.value)]];
   state.judgement.step(pieces.reduce((sum, choice) => choice.reduce((length, { text }) => length + text.length, sum), 0) / 100);
-  if (!word.text.startsWith('~')) return pieces;
+  if (!/^~[\w.+-]*(?:\/|$)/.test(word.text)) return pieces;
   return pieces.flatMap((choice) => {
     const [first, ...rest] = choice;
     if (!first) return [choice];
