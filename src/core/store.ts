@@ -1,5 +1,6 @@
 import type { Answer, Question, Source } from './approval.ts';
 import type { AuditEvent, AuditLog } from './audit.ts';
+import type { WebLog } from './web-log.ts';
 
 /**
  * What Hermetic remembers. An operation is durable when it resolves: a crash right after it loses nothing. Several processes may use
@@ -12,6 +13,7 @@ export interface Store {
   readonly grants: GrantLedger;
   readonly modes: ModeLedger;
   readonly audit: AuditLog;
+  readonly webLog: WebLog;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { approvalTables } from './approval-tables.ts';
+import { webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
 type Migration = (db: Transaction<unknown>) => Promise<unknown>;
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
       .addPrimaryKeyConstraint('proofs_key', ['backend', 'spec_hash', 'proven_at'])
       .execute(),
   approvalTables,
+  webTables,
 ];

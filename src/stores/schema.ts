@@ -1,4 +1,5 @@
 import type { ColumnType } from 'kysely';
+import type { WebTables } from './web-tables.ts';
 
 /** Milliseconds since 1970. Some drivers give large integers as text. */
 type Time = ColumnType<number | string, number, number>;
@@ -9,7 +10,7 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables {
+export interface Tables extends WebTables {
   sandboxes: {
     backend: string;
     name: string;

@@ -6,6 +6,7 @@ import { SqlGrantLedger } from '../grant-ledger.ts';
 import { SqlModeLedger } from '../mode-ledger.ts';
 import { SqlProofLedger } from '../proof-ledger.ts';
 import { SqlSandboxLedger } from '../sandbox-ledger.ts';
+import { SqlWebLog } from '../web-log.ts';
 import { SqliteAccess } from './access.ts';
 import { connect, pragma, queries } from './connection.ts';
 import { create } from './create.ts';
@@ -34,6 +35,7 @@ export async function openSqliteStore(path: string): Promise<Store> {
     grants: new SqlGrantLedger(access),
     modes: new SqlModeLedger(access),
     audit: new SqlAuditLog(access),
+    webLog: new SqlWebLog(access),
     close: () => access.close(),
   };
 }

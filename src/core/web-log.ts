@@ -1,0 +1,125 @@
+import type { Activity, Button } from './channel.ts';
+
+/** A file in a web chat, without its bytes. */
+export interface WebFile {
+  id: string;
+  name: string;
+  mimeType: string;
+  bytes: number;
+}
+
+/** What a message says. */
+export interface WebContent {
+  /** CommonMark when it is ours; as it was typed when a person wrote it. */
+  text: string;
+  buttons: readonly (readonly Button[])[];
+  /** The id of the message it replies to. */
+  replyTo: string | undefined;
+  files: readonly WebFile[];
+}
+
+/** A message of a web chat as it is now. */
+export interface WebMessage extends WebContent {
+  id: string;
+  /** Counts every change of the chat: of this message the last one. */
+  seq: number;
+  /** `seq` when it was new: where in the chat it belongs. */
+  position: number;
+  author: 'us' | 'person';
+  at: Date;
+  editedAt: Date | undefined;
+}
+
+export interface WebChat {
+  id: string;
+  /** Whose it is. */
+  person: string;
+  /** Empty until somebody says something. */
+  title: string;
+  startedAt: Date;
+  lastActiveAt: Date;
+}
+
+/** What a person said, and nobody has answered for yet. */
+export interface UnacceptedMessage {
+  chat: WebChat;
+  message: WebMessage;
+}
+
+/**
+ * The chats of the web page, message by message. The same promises as for every store. Whoever has read up to one `seq` and asks for what
+ * is after it gets every message that is new or was changed since, as it is now, and no other.
+ */
+export interface WebLog {
+  createChat(chat: WebChat): Promise<void>;
+  chat(id: string): Promise<WebChat | undefined>;
+  /** The most recently active first. */
+  chats(person: string, limit: number): Promise<WebChat[]>;
+  /**
+   * Resolves with the message as it is in the log. Whoever appends twice under one id has appended once. A file named in it belongs to the
+   * message from then on. undefined when there is no such chat.
+   */
+  append(
+    chat: string,
+    message: { id: string; author: WebMessage['author'] } & WebContent,
+    at: Date,
+    title?: string,
+  ): Promise<WebMessage | undefined>;
+  /** undefined when there is no such message of ours. Its files stay. */
+  edit(chat: string, id: string, change: Pick<WebContent, 'text' | 'buttons'>, at: Date): Promise<WebMessage | undefined>;
+  find(chat: string, id: string): Promise<WebMessage | undefined>;
+  /** Changed after `seq`, in the order of the changes. */
+  after(chat: string, seq: number, limit: number): Promise<WebMessage[]>;
+  /** The latest before a position, the oldest of them first; with the `seq` from which on nothing of the chat is missing. */
+  page(chat: string, before: number | undefined, limit: number): Promise<{ messages: WebMessage[]; seq: number; hasMore: boolean }>;
+  /** A message of a person was handed on. */
+  accepted(chat: string, id: string): Promise<void>;
+  /** Those that were not: a crash came between. In the order in which they were said. */
+  unaccepted(): Promise<UnacceptedMessage[]>;
+  addFile(chat: string, file: WebFile, data: Uint8Array, at: Date): Promise<void>;
+  file(id: string): Promise<(WebFile & { chat: string }) | undefined>;
+  fileData(id: string): Promise<Uint8Array | undefined>;
+  /** Removes files added before, that no message has. */
+  pruneFiles(before: Date): Promise<void>;
+}
+
+/** What a page is shown of a turn that runs, or of the last one. */
+export interface WebCall {
+  call: string;
+  turn: string;
+  tool: string;
+  input: unknown;
+  /** The end of what it printed so far. */
+  output: string;
+  state: 'running' | 'ok' | 'failed';
+  /** The position of the message it came after, where that is known. */
+  after: number | undefined;
+}
+
+/** What a page that follows a chat is told. Only `message` is remembered; the rest is how things are at that moment. */
+export type WebEvent =
+  | { kind: 'message'; message: WebMessage }
+  /** The first of all: what runs. */
+  | { kind: 'now'; turn: string | undefined; calls: readonly WebCall[] }
+  | { kind: 'activity'; activity: Activity; after: number | undefined }
+  | { kind: 'typing' }
+  | { kind: 'noticed'; message: string; text: string | undefined };
+
+/** What one person can do with the web chats. `undefined` and false: no such chat, message or file, or somebody else's. */
+export interface WebChats {
+  list(): Promise<WebChat[]>;
+  create(): Promise<WebChat>;
+  page(
+    chat: string,
+    before: number | undefined,
+    limit: number,
+  ): Promise<{ messages: WebMessage[]; seq: number; hasMore: boolean } | undefined>;
+  /** What happens after `seq`, and from then on, until the signal. Whoever reads slowly gets fewer states in between, and no less. */
+  follow(chat: string, seq: number, signal: AbortSignal): Promise<AsyncIterable<WebEvent> | undefined>;
+  /** Resolves when it will be handled. Whoever sends twice under one id has sent once. */
+  receive(chat: string, message: { id: string; text: string; files: readonly string[]; replyTo: string | undefined }): Promise<boolean>;
+  /** The same for a button; `data` must be on that message now. */
+  press(chat: string, press: { id: string; message: string; data: string }): Promise<boolean>;
+  upload(chat: string, file: { name: string; mimeType: string; data: Uint8Array }): Promise<WebFile | undefined>;
+  download(chat: string, file: string): Promise<(WebFile & { data: Uint8Array }) | undefined>;
+}
