@@ -230,7 +230,7 @@ describe('judging', () => {
   });
 
   it('never finds a command safer because something is wrapped around it', () => {
-    const commands = dangerousCommands().filter(({ command }) => !/[\n'\\]|<<|^\s*(?:if|for|while|case|coproc)|&$|⏎/.test(command));
+    const commands = dangerousCommands().filter(({ command }) => !/[\n'\\#]|<<|^\s*(?:if|for|while|case|coproc)|[&;]$/.test(command));
     const wrap: ((command: string) => string)[] = [
       (command) => `sh -c '${command}'`,
       (command) => `eval '${command}'`,
@@ -243,6 +243,9 @@ describe('judging', () => {
       (command) => `bash <<'E'\n${command}\nE`,
       (command) => `echo '${command}' | bash`,
       (command) => `ssh host '${command}'`,
+      (command) => `${command}\n)`,
+      (command) => `${command}\necho "`,
+      (command) => `ls\n${command}\nif true; then`,
       (command) => `nohup bash -lc '${command}' &`,
     ];
     const bad = /unterminated|^if true; then ls$/;

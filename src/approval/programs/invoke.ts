@@ -95,8 +95,8 @@ function runDefined(name: string, args: Texts, state: State, stdin: Texts): Text
 }
 
 function runDefinition(name: string, source: string, args: Texts, state: State, stdin: Texts): Texts | undefined {
-  const parsed = parseCommand(source);
-  const first = 'script' in parsed ? parsed.script.commands[0]?.command : undefined;
+  const { problem, scripts } = parseCommand(source);
+  const first = problem ? undefined : scripts[0]?.commands[0]?.command;
   if (first?.type === 'Function' && first.name.value === name) {
     state.functions.set(name, first);
     return runDefined(name, args, state, stdin);

@@ -28,10 +28,11 @@ const nothing: Texts = [''];
 export function runSource(source: string, state: State, stdin: Texts): Texts {
   // Whoever runs code that is wholly unknown has reported that.
   if (source !== '' && isWhollyUnknown(source)) return [unknown];
-  const parsed = parseCommand(source);
-  if ('script' in parsed) return runScript(parsed.script, state, stdin);
-  state.judgement.report(parsed.problem);
-  return [unknown];
+  const { problem, scripts } = parseCommand(source);
+  if (problem) state.judgement.report(problem);
+  let output: Texts = problem ? [unknown] : nothing;
+  for (const script of scripts) output = joined(output, runScript(script, state, stdin));
+  return output;
 }
 
 export function runScript(script: ParsedScript, state: State, stdin: Texts): Texts {
