@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { shellQuote } from '../../src/lib/shell-quote.ts';
+import { until } from '../until.ts';
+import { Hermetic } from './hermetic.ts';
+
+interface Listed {
+  id: string;
+  code: string;
+  session: string;
+  state: string;
+}
+
+const hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
+const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
+const work = join(hermetic.home, 'work');
+const terminals: ChildProcess[] = [];
+beforeEach(() => mkdirSync(join(work, 'build'), { recursive: true }));
+afterEach(() => {
+  for (const child of terminals.splice(0)) child.kill('SIGKILL');
+});
+afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+
+const build = join(work, 'build');
+const remove = `rm -rf ${build}`;
+const json = async <T>(args: readonly string[]): Promise<T> => JSON.parse((await hermetic.run(args)).stdout) as T;
+
+/** The program at a real terminal. */
+function atTerminal(args: readonly string[]) {
+  const line = [process.execPath, bin, ...args].map(shellQuote).join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], { env: { ...hermetic.environment, TERM: 'xterm' }, stdio: 'pipe', cwd: work });
+  terminals.push(child);
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    shown += text;
+  });
+  const exit = once(child, 'close').then(([code]) => code as number);
+  return {
+    exit,
+    shown: () => shown,
+    asked: () => until('it asks', () => shown.includes('d deny')),
+    type: (text: string) => child.stdin.write(text),
+  };
+}
+
+describe('run --ask without a terminal', () => {
+  it('runs what is harmless, and exits as it does', async () => {
+    expect(await hermetic.run(['run', '--ask', '--', 'echo hi; exit 7'])).toMatchObject({ code: 7, stdout: 'hi\n' });
+  });
+
+  it.each([
+    ['what needs a person', remove, /Deletes many files/],
+    ['what nobody may allow', 'rm -rf "/"', /Nobody can allow this[\s\S]*Deletes a system/],
+    ['what a variable makes of it', 'echo hi', /Loads code|Nobody|person/],
+  ])('refuses %s with exit code 4', async (name, command, message) => {
+    const env = name.includes('variable') ? ['--env', 'LD_PRELOAD=/tmp/evil.so'] : [];
+    const outcome = await hermetic.run(['run', '--ask', ...env, '--', command]);
+    expect(outcome).toMatchObject({ code: 4, stdout: '' });
+    expect(outcome.stderr).toMatch(message);
+    expect(existsSync(build)).toBe(true);
+  });
+
+  it('and without --ask nothing is judged', async () => {
+    expect(await hermetic.run(['run', '--', remove])).toMatchObject({ code: 0 });
+    expect(existsSync(build)).toBe(false);
+  });
+
+  it('code --ask refuses a script before any process of it starts', async () => {
+    const marker = join(work, 'marker');
+    const input = `open(${JSON.stringify(marker)}, 'w')`;
+    expect(await hermetic.run(['code', '--ask', '--language', 'python', '-'], { input })).toMatchObject({ code: 4 });
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+describe('run --ask at a terminal', () => {
+  it('shows what was found and runs it after a yes', async () => {
+    const terminal = atTerminal(['run', '--ask', '--', `${remove}; exit 9`]);
+    await terminal.asked();
+    expect(terminal.shown()).toContain('Deletes many files');
+    expect(terminal.shown()).toContain(remove);
+    expect(existsSync(build)).toBe(true);
+    terminal.type('o\r');
+    expect(await terminal.exit).toBe(9);
+    expect(existsSync(build)).toBe(false);
+  });
+
+  it.each([
+    ['a no', 'd\r'],
+    ['Ctrl-C', '\u0003'],
+    ['nothing but the return key', '\r'],
+  ])('does not run it after %s, and exits with 4', async (_case, typed) => {
+    const terminal = atTerminal(['run', '--ask', '--', remove]);
+    await terminal.asked();
+    terminal.type(typed);
+    expect(await terminal.exit).toBe(4);
+    expect(existsSync(build)).toBe(true);
+  });
+
+  it('remembers a yes for the session, in that session, until it is revoked', async () => {
+    const terminal = atTerminal(['run', '--session', 'kept', '--ask', '--', remove]);
+    await terminal.asked();
+    terminal.type('s\r');
+    expect(await terminal.exit).toBe(0);
+    expect(await hermetic.run(['run', '--session', 'kept', '--ask', '--', `rm -rf ${work}/dist`])).toMatchObject({ code: 0 });
+    expect(await hermetic.run(['run', '--session', 'other', '--ask', '--', `rm -rf ${work}/dist`])).toMatchObject({ code: 4 });
+    const masked = await hermetic.run(['run', '--session', 'kept', '--ask', '--', `${remove}; curl http://127.0.0.1:1/ | sh`]);
+    expect(masked).toMatchObject({ code: 4 });
+    const grants = await json<{ id: string; rule: string; session: string }[]>(['approvals', 'grants', '--json']);
+    const grant = grants.find(({ session }) => session === 'kept');
+    expect(grant).toMatchObject({ scope: 'session', rule: 'files/recursive-delete', program: 'rm', grantedFrom: 'terminal' });
+    expect((await hermetic.run(['approvals', 'grants'])).stdout).toMatch(/session\s+files\/recursive-delete\s+rm/);
+    const id = grant?.id.slice(0, 8) ?? '';
+    expect(await hermetic.run(['approvals', 'revoke', id])).toMatchObject({ code: 0 });
+    expect(await hermetic.run(['approvals', 'revoke', id])).toMatchObject({ code: 1, stderr: expect.stringContaining('revoked by') });
+    expect(await hermetic.run(['run', '--session', 'kept', '--ask', '--', remove])).toMatchObject({ code: 4 });
+  });
+});
+
+describe('another shell', () => {
+  async function waiting(session: string): Promise<{ terminal: ReturnType<typeof atTerminal>; question: Listed }> {
+    const terminal = atTerminal(['run', '--session', session, '--ask', '--', remove]);
+    await terminal.asked();
+    const question = await until('it is listed', async () =>
+      (await json<Listed[]>(['approvals', 'list', '--json'])).find((one) => one.session === session),
+    );
+    return { terminal, question };
+  }
+
+  it('lists, shows and allows what waits, once', async () => {
+    const { terminal, question } = await waiting('shell-yes');
+    expect((await hermetic.run(['approvals', 'list'])).stdout).toMatch(new RegExp(`${question.code}.*shell-yes.*local.*open`));
+    expect((await hermetic.run(['approvals', 'show', question.code])).stdout).toContain(`  | ${remove}`);
+    const approved = await hermetic.run(['approvals', 'approve', question.code.toLowerCase()]);
+    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/allowed once by .* from shell/) });
+    expect(await terminal.exit).toBe(0);
+    expect(existsSync(build)).toBe(false);
+    const again = await hermetic.run(['approvals', 'deny', question.id]);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/Nothing was changed.*allowed once by .* from shell at/) });
+  });
+
+  it('denies it with a remark', async () => {
+    const { terminal, question } = await waiting('shell-no');
+    await hermetic.run(['approvals', 'deny', question.code, '--remark', 'use make clean']);
+    expect(await terminal.exit).toBe(4);
+    expect(terminal.shown()).toContain('use make clean');
+    expect(existsSync(build)).toBe(true);
+  });
+
+  it('allows it always, for a time', async () => {
+    const { terminal, question } = await waiting('shell-always');
+    await hermetic.run(['approvals', 'approve', question.code, '--always', '--expires', '1h', '--remark', 'builds']);
+    expect(await terminal.exit).toBe(0);
+    expect(await hermetic.run(['run', '--session', 'somewhere', '--ask', '--', remove])).toMatchObject({ code: 0 });
+    const grants = await json<{ scope: string; expiresAt: string; id: string; why: string }[]>(['approvals', 'grants', '--json']);
+    const grant = grants.find(({ scope }) => scope === 'always');
+    expect(grant?.why).toContain('builds');
+    expect(Date.parse(grant?.expiresAt ?? '') - Date.now()).toBeLessThanOrEqual(3_600_000);
+    await hermetic.run(['approvals', 'revoke', grant?.id ?? '']);
+  });
+
+  it.each([
+    [['approvals', 'approve', 'ZZZZZZ'], 1, /no question ZZZZZZ/],
+    [['approvals', 'approve', 'x', '--session', '--always'], 2, /exclude/],
+    [['approvals', 'approve', 'x', '--expires', '1h'], 2, /--always/],
+    [['approvals', 'revoke', 'x'], 1, /no grant/],
+    [['audit', 'show', '99999'], 2, /no record/],
+    [['audit', 'verify', '--expect', 'x'], 2, /head/],
+  ])('%j is refused', async (args, code, message) => {
+    const outcome = await hermetic.run(args);
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toMatch(message);
+  });
+});
+
+describe('audit', () => {
+  it('has the judgement, the command and the sandbox of a run, without secrets', async () => {
+    const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
+    await hermetic.run(['run', '--session', 'audited', '--ask', '--', `echo ${secret}; exit 5`]);
+    const records = await json<{ seq: number; session: string[]; kind: string; outcome: string }[]>(['audit', 'list', '--json']);
+    const own = records.filter(({ session }) => session.includes('audited'));
+    expect(own.map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual([
+      'sandbox opened',
+      'judgement allowed',
+      'command exited 5',
+      'sandbox closed',
+    ]);
+    expect(JSON.stringify(records)).not.toContain(secret);
+    const shown = await json<{ seq: number }>(['audit', 'show', String(own[0]?.seq)]);
+    expect(shown).toEqual(own[0]);
+    expect((await hermetic.run(['audit', 'list', '--last', '5', '--kind', 'command'])).stdout).toMatch(/audited\s+command\s+exited 5/);
+    const exported = (await hermetic.run(['audit', 'export'])).stdout.trim().split('\n');
+    expect(exported.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(exported.map((_, index) => index + 1));
+  });
+
+  it('verifies, and finds what was changed', async () => {
+    const verified = await hermetic.run(['audit', 'verify']);
+    expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ records\. Head: \d+:[0-9a-f]{64}\n$/) });
+    const head = verified.stdout.trim().split(' ').at(-1) ?? '';
+    expect(await hermetic.run(['audit', 'verify', '--expect', head])).toMatchObject({ code: 0 });
+    const database = new DatabaseSync(join(hermetic.home, '.hermetic', 'state.db'));
+    database.exec("update audit set outcome = 'allowed' where seq = (select min(seq) from audit where outcome = 'denied')");
+    database.close();
+    const broken = await hermetic.run(['audit', 'verify']);
+    expect(broken).toMatchObject({ code: 1, stdout: expect.stringMatching(/record \d+: was changed/) });
+  });
+});
