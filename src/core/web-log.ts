@@ -72,6 +72,8 @@ export interface WebLog {
   after(chat: string, seq: number, limit: number): Promise<WebMessage[]>;
   /** The latest before a position, the oldest of them first; with the `seq` from which on nothing of the chat is missing. */
   page(chat: string, before: number | undefined, limit: number): Promise<{ messages: WebMessage[]; seq: number; hasMore: boolean }>;
+  /** Whether a message of a person was not handed on yet. */
+  isWaiting(chat: string, id: string): Promise<boolean>;
   /** A message of a person was handed on. */
   accepted(chat: string, id: string): Promise<void>;
   /** Those that were not: a crash came between. In the order in which they were said. */
@@ -99,7 +101,7 @@ export interface WebCall {
 /** What a page that follows a chat is told. Only `message` is remembered; the rest is how things are at that moment. */
 export type WebEvent =
   | { kind: 'message'; message: WebMessage }
-  /** The first of all: what runs. */
+  /** At first, and whenever a page was too slow to be told everything: what runs. */
   | { kind: 'now'; turn: string | undefined; calls: readonly WebCall[] }
   | { kind: 'activity'; activity: Activity; after: number | undefined }
   | { kind: 'typing' }

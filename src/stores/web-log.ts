@@ -104,6 +104,11 @@ export class SqlWebLog implements WebLog {
     });
   }
 
+  async isWaiting(chat: string, id: string): Promise<boolean> {
+    const row = await this.#access.run((db) => messageRow(db, chat, id));
+    return row?.accepted === 0;
+  }
+
   async accepted(chat: string, id: string): Promise<void> {
     await this.#access.run((db) =>
       db.updateTable('web_messages').set({ accepted: 1 }).where('chat', '=', chat).where('id', '=', id).execute(),

@@ -100,7 +100,10 @@ export function webLogContract(newPlace: () => StorePlace): void {
     await append('m1', 'one', 1, 'person');
     await append('m2', 'two', 2, 'person');
     await append('m3', 'ours', 3, 'us');
+    expect(await store.webLog.isWaiting('chat-1', 'm1')).toBe(true);
     await store.webLog.accepted('chat-1', 'm1');
+    expect(await store.webLog.isWaiting('chat-1', 'm1')).toBe(false);
+    expect(await store.webLog.isWaiting('chat-1', 'm3')).toBe(false);
     await store.close();
     store = await place.open();
     const waiting = await store.webLog.unaccepted();
