@@ -165,6 +165,7 @@ export class App {
     if (backend.traits.honours.mounts === true) await copyCredentials(this.#specs.offered(spec));
     if (!(await sandboxes.claim({ backend: backend.kind, name: spec.name }, request.parts))) return undefined;
     await nameSession(spec);
+    this.approvals.noteSandbox({ backend, spec }, request.parts, 'claimed');
     return { ...spare, spec };
   }
 

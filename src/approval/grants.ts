@@ -4,7 +4,7 @@ import type { GrantEntry, QuestionEntry } from '../core/store.ts';
 import { digestOf } from '../lib/canonical-json.ts';
 
 /** Of the actions with everything about them: text, directory, language. */
-export function actionsDigest(actions: readonly Action[]): string {
+function actionsDigest(actions: readonly Action[]): string {
   return digestOf(actions);
 }
 

@@ -10,7 +10,7 @@ import { actionDetails, findingDetails } from './records.ts';
 import { forbidden, nobodyThere, notAllowed, undecided, usedUp } from './refusals.ts';
 
 /** Where the actions of one call would happen. */
-export interface Situation {
+interface Situation {
   circumstances: Circumstances;
   sandbox: string;
   backend: string;

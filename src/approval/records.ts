@@ -9,7 +9,7 @@ type Session = readonly string[];
 const mostCharacters = 8_192;
 
 /** Who acts when nobody in particular does. */
-export const hermetic = 'hermetic';
+const hermetic = 'hermetic';
 
 export function actionDetails(actions: readonly Action[], redact: Redact): AuditDetail {
   return actions.map((action) => Object.fromEntries(Object.entries(action).map(([key, value]) => [key, cut(redact(String(value)))])));

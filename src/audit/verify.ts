@@ -1,7 +1,7 @@
 import { type AuditHead, type AuditLog, type AuditRecord, auditContent, firstHash } from '../core/audit.ts';
 import { digestOf } from '../lib/canonical-json.ts';
 
-export interface ChainProblem {
+interface ChainProblem {
   /** The record at which it shows. */
   seq: number;
   what: string;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Answerer } from '../../src/approval/approvers.ts';
 import { Questions } from '../../src/approval/questions.ts';
@@ -129,7 +130,7 @@ describe('a program that dies while it waits', () => {
   });
 
   function start(run: string, timeoutMs = 60_000): ChildProcess {
-    const client = join(import.meta.dirname, 'question-client.ts');
+    const client = fileURLToPath(new URL('./question-client.ts', import.meta.url));
     const child = spawn(process.execPath, [client, rig.path, marker, run, String(timeoutMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
     children.push(child);
     return child;

@@ -6,7 +6,7 @@ import type { StorePlace } from './store.ts';
 
 const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000);
 
-export function beginning(changes: Partial<QuestionBeginning> = {}): QuestionBeginning {
+function beginning(changes: Partial<QuestionBeginning> = {}): QuestionBeginning {
   return {
     id: 'id-1',
     code: 'CODE22',
@@ -26,7 +26,7 @@ export function beginning(changes: Partial<QuestionBeginning> = {}): QuestionBeg
   };
 }
 
-export function grant(changes: Partial<GrantEntry> = {}): GrantEntry {
+function grant(changes: Partial<GrantEntry> = {}): GrantEntry {
   return {
     id: 'grant-1',
     scope: 'session',

@@ -6,6 +6,7 @@ import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
 import { directoryBytes } from '../../sandboxes/sandbox-directory.ts';
 import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { personHere } from '../person.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
@@ -57,6 +58,7 @@ export function sandboxCommand(io: CliIo): Command {
       const found = await findOne(app, session, backend);
       await found.destroy();
       await (await app.store()).sandboxes.forget(found);
+      if (found.entry) await app.approvals.endSession(found.entry.session, personHere());
       await app.close();
       io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session)} is gone.\n`);
     });

@@ -21,6 +21,7 @@ export function statusCommand(io: CliIo): Command {
         sandboxes: await count(app),
         limits: limits(app),
         timeoutSeconds: app.loaded.config.terminal.timeout,
+        approvals: await approvals(app),
       };
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
       else io.stdout.write(`${prose(status)}${warning === undefined ? '' : `\n${warning}\n`}`);
@@ -45,6 +46,13 @@ function limits(app: App) {
   return { cpus, memoryMb, diskMb, pids };
 }
 
+async function approvals(app: App) {
+  const { mode, cron_mode: cronMode, timeout: timeoutSeconds } = app.loaded.config.approvals;
+  const open = (await (await app.approvals.questions()).open()).length;
+  const yolo = (await (await app.store()).modes.list()).length;
+  return { mode, cronMode, timeoutSeconds, open, yolo };
+}
+
 async function count(app: App) {
   const remains = (await Promise.all([...app.backends.values()].map((backend) => backend.list()))).flat();
   return { total: remains.length, running: remains.filter(({ state }) => state === 'running').length };
@@ -57,6 +65,7 @@ interface Status {
   sandboxes: { total: number; running: number };
   limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
+  approvals: Awaited<ReturnType<typeof approvals>>;
 }
 
 function prose(status: Status): string {
@@ -69,6 +78,11 @@ function prose(status: Status): string {
     ['limits', `${cpus} cpus, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
     ['timeout', `${status.timeoutSeconds} s a command`],
     ['sandboxes', `${status.sandboxes.total}, ${status.sandboxes.running} running`],
+    ['approvals', `${status.approvals.mode}, scheduled jobs ${status.approvals.cronMode}, ${status.approvals.timeoutSeconds} s to answer`],
+    [
+      '',
+      `${status.approvals.open} questions wait${status.approvals.yolo > 0 ? `; NOBODY IS ASKED in ${status.approvals.yolo} sessions` : ''}`,
+    ],
   ]);
 }
 
