@@ -77,6 +77,8 @@ export interface Outgoing {
 export interface ChannelTraits {
   /** The longest text of one message, in UTF-16 units of its source. */
   mostText: number;
+  /** The longest text beside a file, where that is less. */
+  mostCaption?: number | undefined;
   buttons: boolean;
   /** How often one message may be edited; undefined when it cannot be. */
   editEveryMs: number | undefined;

@@ -1,0 +1,9 @@
+/** What every channel is made with. */
+export interface ChannelContext {
+  /** Secret: it appears in no error and in no line of the log. */
+  token: string;
+  /** A server to talk to instead of the platform's own. */
+  apiRoot: string | undefined;
+  /** One sentence for whoever runs this. */
+  log: (sentence: string) => void;
+}

@@ -1,0 +1,50 @@
+import type { ChannelState } from '../core/channel.ts';
+
+/** What a channel says of itself, made of its troubles: it is up when it has none. */
+export class Health {
+  readonly #name: string;
+  readonly #log: (sentence: string) => void;
+  readonly #troubles = new Map<string, string>();
+  #state: ChannelState = { kind: 'stopped' };
+
+  constructor(name: string, log: (sentence: string) => void) {
+    this.#name = name;
+    this.#log = log;
+  }
+
+  get state(): ChannelState {
+    return this.#state;
+  }
+
+  starting(): void {
+    this.#troubles.clear();
+    this.#state = { kind: 'starting' };
+  }
+
+  stopped(): void {
+    this.#state = { kind: 'stopped' };
+  }
+
+  /** A trouble of one kind begins, changes, or with undefined ends. A channel that was stopped has no troubles. */
+  report(kind: string, reason: string | undefined): void {
+    if (this.#state.kind === 'stopped') return;
+    if (reason === undefined) this.#troubles.delete(kind);
+    else this.#troubles.set(kind, reason);
+    const [first] = this.#troubles.values();
+    if (first === undefined) this.#up();
+    else this.#down(first);
+  }
+
+  #up(): void {
+    if (this.#state.kind === 'up') return;
+    if (this.#state.kind === 'down') this.#log(`${this.#name} is up again.`);
+    this.#state = { kind: 'up', since: new Date() };
+  }
+
+  #down(reason: string): void {
+    const previous = this.#state;
+    if (previous.kind === 'down' && previous.reason === reason) return;
+    this.#log(`${this.#name} is down: ${reason}`);
+    this.#state = { kind: 'down', since: previous.kind === 'down' ? previous.since : new Date(), reason };
+  }
+}

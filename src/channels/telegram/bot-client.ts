@@ -1,0 +1,83 @@
+import { Api, InputFile, type RawApi } from 'grammy';
+import { CallError, callErrorOf } from './failures.ts';
+
+const telegramRoot = 'https://api.telegram.org';
+
+/** What grammY calls a signal: one of Node does as well. */
+type Signal = NonNullable<Parameters<RawApi['getMe']>[0]>;
+
+export interface CallOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** grammY, with a limit of time for every call, and errors that can be shown to anybody: `CallError`, or the reason of the signal. */
+export class BotClient {
+  readonly #api: Api;
+  readonly #token: string;
+  readonly #root: string;
+
+  constructor(token: string, apiRoot: string | undefined) {
+    this.#token = token;
+    this.#root = (apiRoot ?? telegramRoot).replace(/\/+$/, '');
+    // Security: the address has the token in it, so no answer may lead elsewhere.
+    this.#api = new Api(token, { apiRoot: this.#root, baseFetchConfig: { redirect: 'error' } });
+  }
+
+  async call<Result>(
+    make: (api: RawApi, signal: Signal) => Promise<Result>,
+    { timeoutMs = 30_000, signal }: CallOptions = {},
+  ): Promise<Result> {
+    signal?.throwIfAborted();
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      const either: unknown = signal ? AbortSignal.any([signal, timeout]) : timeout;
+      return await make(this.#api.raw, either as Signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw callErrorOf(error, this.#token);
+    }
+  }
+
+  /** Downloads what `getFile` found, and no more than this many bytes of it. */
+  async download(path: string, mostBytes: number, { timeoutMs = 120_000, signal }: CallOptions = {}): Promise<Buffer> {
+    // Security: the path comes from a server, and may lead nowhere but below the files of this bot.
+    const steps = path.split('/');
+    if (steps.some((step) => step === '' || step === '.' || step === '..')) {
+      throw new CallError('a path that only a server with --local can mean; run it without that option', 400);
+    }
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    try {
+      const answer = await fetch(`${this.#root}/file/bot${this.#token}/${steps.map(encodeURIComponent).join('/')}`, {
+        signal: either,
+        redirect: 'error',
+      });
+      if (!answer.ok || !answer.body) {
+        await answer.body?.cancel();
+        throw new CallError('the file cannot be had', answer.status);
+      }
+      return await atMost(answer.body, mostBytes);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw callErrorOf(error, this.#token);
+    }
+  }
+}
+
+async function atMost(body: ReadableStream<Uint8Array>, mostBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new CallError(`a file of more than ${mostBytes} bytes`, 413);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+export function inputFile(name: string, data: Uint8Array): InputFile {
+  // Security: grammY writes the name into a header as it is.
+  const safe = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"';\\/]+/gu, '_').slice(0, 200);
+  return new InputFile(data, safe || 'file');
+}

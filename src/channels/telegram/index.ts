@@ -1,0 +1,111 @@
+import type { Accept, Channel, ChannelState, ChannelTraits, IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
+import type { Driver } from '../../core/driver.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ChannelContext } from '../context.ts';
+import { Health } from '../health.ts';
+import { mostCaption, mostFileBytes, mostText } from './limits.ts';
+
+export const telegram: Driver<ChannelContext, Channel> = {
+  kind: 'telegram',
+  summary: 'A bot on Telegram, by long polling: no address that others reach is needed.',
+  create: (context) => new TelegramChannel(context),
+};
+
+class TelegramChannel implements Channel {
+  readonly kind = 'telegram';
+  readonly traits: ChannelTraits = { mostText, mostCaption, buttons: true, editEveryMs: 1500, mostFileBytes, typing: true };
+  readonly #context: ChannelContext;
+  readonly #health: Health;
+  #connection: ReturnType<typeof connect> | undefined;
+  #listening: { stop: AbortController; ended: Promise<void> } | undefined;
+
+  constructor(context: ChannelContext) {
+    this.#context = context;
+    this.#health = new Health('Telegram', context.log);
+  }
+
+  get state(): ChannelState {
+    return this.#health.state;
+  }
+
+  async start(accept: Accept): Promise<void> {
+    if (this.#listening) return;
+    const stop = new AbortController();
+    const begun = this.#begin(accept, stop.signal);
+    this.#listening = {
+      stop,
+      ended: begun.then(
+        ({ ended }) => ended,
+        () => undefined,
+      ),
+    };
+    try {
+      await begun;
+    } catch (error) {
+      this.#listening = undefined;
+      this.#health.stopped();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    const listening = this.#listening;
+    this.#health.stopped();
+    listening?.stop.abort();
+    await listening?.ended;
+    if (this.#listening === listening) this.#listening = undefined;
+  }
+
+  async send(place: Place, message: Outgoing, signal?: AbortSignal): Promise<string> {
+    const { speaker } = await this.#connect();
+    return await speaker.send(place, message, signal);
+  }
+
+  async edit(place: Place, id: string, message: Outgoing, signal?: AbortSignal): Promise<void> {
+    const { speaker } = await this.#connect();
+    await speaker.edit(place, id, message, signal);
+  }
+
+  async typing(place: Place): Promise<void> {
+    const connection = await this.#connect().catch(() => undefined);
+    await connection?.speaker.typing(place);
+  }
+
+  async noticed(press: IncomingPress, text?: string): Promise<void> {
+    const connection = await this.#connect().catch(() => undefined);
+    await connection?.speaker.noticed(press, text);
+  }
+
+  async fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer> {
+    const { speaker } = await this.#connect();
+    return await speaker.fetchFile(file, mostBytes);
+  }
+
+  #connect(): ReturnType<typeof connect> {
+    this.#connection ??= connect(this.#context);
+    return this.#connection;
+  }
+
+  async #begin(accept: Accept, signal: AbortSignal): Promise<{ ended: Promise<void> }> {
+    this.#health.starting();
+    const { client, introduce, Poll } = await this.#connect();
+    const self = await introduce(client, this.#health, signal);
+    const poll = new Poll({ client, accept, health: this.#health, log: this.#context.log }, self, signal);
+    return { ended: poll.run() };
+  }
+}
+
+/** Loads what Telegram needs when it is needed. */
+async function connect({ token, apiRoot }: ChannelContext) {
+  if (!/^\d+:[\w-]+$/.test(token)) {
+    const hint = 'It has the form 123456:ABC-DEF; @BotFather gives it to you. Put it into the variable that telegram.token_env names.';
+    throw new HermeticError('channel/unusable', 'This is not a token of a Telegram bot.', { hint });
+  }
+  const [{ BotClient }, { introduce, Poll }, { Speaker }] = await Promise.all([
+    import('./bot-client.ts'),
+    import('./poll.ts'),
+    import('./speaker.ts'),
+  ]);
+  const client = new BotClient(token, apiRoot);
+  return { client, speaker: new Speaker(client), introduce, Poll };
+}

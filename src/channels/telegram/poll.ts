@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Update } from 'grammy/types';
+import type { Accept } from '../../core/channel.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { Health } from '../health.ts';
+import type { BotClient } from './bot-client.ts';
+import { CallError, reasonOf, tokenHint } from './failures.ts';
+import { chatOf, parseUpdate, type Self, wantedUpdates } from './parse.ts';
+import { UpdateWindow } from './update-window.ts';
+
+const introductionMs = 10_000;
+const longPollSeconds = 30;
+/** What Telegram gives at once, and how far can be seen beyond an update that is not accepted. */
+const mostUpdates = 100;
+const shortestPauseMs = 250;
+const longestPauseMs = 30_000;
+/** How long to wait for what is being accepted before asking for more, and when there was nothing new. */
+const settleMs = 200;
+const heldPollMs = 1000;
+/** How long stopping waits for what is being accepted at that moment, and for the last confirmation. */
+const farewellMs = 1000;
+
+export interface PollParts {
+  client: BotClient;
+  accept: Accept;
+  health: Health;
+  log: (sentence: string) => void;
+}
+
+/** Who we are; undefined when Telegram cannot be asked now. Rejects when it knows no such bot. */
+export async function introduce(client: BotClient, health: Health, signal: AbortSignal): Promise<Self | undefined> {
+  try {
+    const self = await client.call((api, cancel) => api.getMe(cancel), { timeoutMs: introductionMs, signal });
+    health.report('connection', undefined);
+    return self;
+  } catch (error) {
+    if (!(error instanceof CallError)) return undefined;
+    if (error.isUnauthorised) throw new HermeticError('channel/unusable', reasonOf(error), { hint: tokenHint });
+    health.report('connection', reasonOf(error));
+    return undefined;
+  }
+}
+
+/**
+ * Listens until the signal. An update is confirmed when it and everything before it was accepted, and accepted again and again until that
+ * succeeds. Chats do not wait for each other; what is said in one keeps its order.
+ */
+export class Poll {
+  readonly #parts: PollParts;
+  readonly #signal: AbortSignal;
+  readonly #window = new UpdateWindow();
+  /** The last thing to be accepted in each chat. */
+  readonly #tails = new Map<string, Promise<void>>();
+  readonly #failing = new Set<number>();
+  #self: Self | undefined;
+  #hasNoWebhook = false;
+
+  constructor(parts: PollParts, self: Self | undefined, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#self = self;
+    this.#signal = signal;
+  }
+
+  async run(): Promise<void> {
+    let failures = this.#self ? 0 : 1;
+    while (!this.#signal.aborted) {
+      try {
+        if (failures > 0) await this.#pause(pauseAfter(failures));
+        const self = await this.#introduction();
+        // After a failure an answer at once, so that the state does not wait for somebody to write.
+        const fresh = await this.#receive(failures > 0 || this.#window.isHeld ? 0 : longPollSeconds);
+        failures = 0;
+        this.#parts.health.report('connection', undefined);
+        for (const update of fresh) this.#handle(update, self);
+        await this.#window.settled(fresh.length > 0 ? settleMs : heldPollMs, this.#signal);
+      } catch (error) {
+        if (this.#signal.aborted) break;
+        const known = error instanceof CallError ? error : new CallError('something unexpected');
+        this.#parts.health.report('connection', reasonOf(known));
+        failures += 1;
+        if (known.retryAfterMs !== undefined) await this.#pause(known.retryAfterMs);
+      }
+    }
+    await this.#farewell();
+  }
+
+  /** Makes sure of who we are, and of no webhook that takes our updates. Those that wait are kept. */
+  async #introduction(): Promise<Self> {
+    const { client } = this.#parts;
+    this.#self ??= await client.call((api, cancel) => api.getMe(cancel), { signal: this.#signal });
+    if (!this.#hasNoWebhook)
+      await client.call((api, cancel) => api.deleteWebhook({ drop_pending_updates: false }, cancel), { signal: this.#signal });
+    this.#hasNoWebhook = true;
+    return this.#self;
+  }
+
+  async #receive(timeout: number): Promise<Update[]> {
+    const offset = this.#window.offset;
+    const updates = await this.#parts.client.call(
+      (api, cancel) =>
+        api.getUpdates({ ...(offset !== undefined && { offset }), limit: mostUpdates, timeout, allowed_updates: wantedUpdates }, cancel),
+      { timeoutMs: (timeout + 15) * 1000, signal: this.#signal },
+    );
+    this.#window.confirmed(offset);
+    return updates.filter(({ update_id }) => this.#window.begin(update_id));
+  }
+
+  #handle(update: Update, self: Self): void {
+    const chat = chatOf(update);
+    if (chat === undefined) {
+      this.#window.accepted(update.update_id);
+      return;
+    }
+    const tail = (this.#tails.get(chat) ?? Promise.resolve()).then(() => this.#accept(update, self));
+    this.#tails.set(chat, tail);
+    void tail.then(() => {
+      if (this.#tails.get(chat) === tail) this.#tails.delete(chat);
+    });
+  }
+
+  async #accept(update: Update, self: Self): Promise<void> {
+    const id = update.update_id;
+    const { accept, health, log } = this.#parts;
+    for (let failures = 0; !this.#signal.aborted; failures += 1) {
+      if (failures > 0) await this.#pause(pauseAfter(failures));
+      if (this.#signal.aborted) return;
+      try {
+        const incoming = parseUpdate(update, self);
+        if (incoming) await accept(incoming);
+        this.#window.accepted(id);
+        if (this.#failing.delete(id) && this.#failing.size === 0) health.report('storage', undefined);
+        return;
+      } catch (error) {
+        if (this.#signal.aborted) return;
+        const reason = error instanceof Error ? error.message : String(error);
+        if (failures === 0) log(`A message of Telegram could not be accepted, and is tried again: ${reason}`);
+        this.#failing.add(id);
+        health.report('storage', `What arrives cannot be stored: ${reason}`);
+      }
+    }
+  }
+
+  /** So that what was accepted does not come again. When it fails it does, which is no harm. */
+  async #farewell(): Promise<void> {
+    const enough = new AbortController();
+    const patience = delay(farewellMs, undefined, { signal: enough.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#tails.values()), patience]);
+    enough.abort();
+    const offset = this.#window.offset;
+    if (offset === undefined) return;
+    const confirmation = this.#parts.client.call((api, cancel) => api.getUpdates({ offset, limit: 1, timeout: 0 }, cancel), {
+      timeoutMs: farewellMs,
+    });
+    await confirmation.catch((error: CallError) => this.#parts.log(`Telegram was not told what had arrived: ${error.message}.`));
+  }
+
+  /** Ends with the signal too, and never rejects. */
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#signal }).catch(() => undefined);
+  }
+}
+
+function pauseAfter(failures: number): number {
+  return Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures - 1, 20));
+}

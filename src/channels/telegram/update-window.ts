@@ -1,0 +1,59 @@
+/**
+ * Which updates were given to us and not yet confirmed. Telegram knows one number: everything below it is confirmed. So what is accepted
+ * above something that is not waits for it.
+ */
+export class UpdateWindow {
+  /** By number: whether it was accepted. */
+  readonly #updates = new Map<number, boolean>();
+  #listener: (() => void) | undefined;
+
+  /** False for one that is being handled, or was and is not yet confirmed. */
+  begin(id: number): boolean {
+    if (this.#updates.has(id)) return false;
+    this.#updates.set(id, false);
+    return true;
+  }
+
+  accepted(id: number): void {
+    if (!this.#updates.has(id)) return;
+    this.#updates.set(id, true);
+    if (!this.isHeld) this.#listener?.();
+  }
+
+  /** Whether anything is not accepted. */
+  get isHeld(): boolean {
+    return [...this.#updates.values()].includes(false);
+  }
+
+  /**
+   * What to ask for, which confirms everything below. undefined when there is nothing to confirm: numbers may begin anew below the last ones
+   * when a bot was silent for a week.
+   */
+  get offset(): number | undefined {
+    if (this.#updates.size === 0) return undefined;
+    const held = [...this.#updates].filter(([, isAccepted]) => !isAccepted).map(([id]) => id);
+    return held.length > 0 ? Math.min(...held) : Math.max(...this.#updates.keys()) + 1;
+  }
+
+  /** Telegram has answered to this offset. */
+  confirmed(offset: number | undefined): void {
+    if (offset === undefined) return;
+    for (const id of this.#updates.keys()) if (id < offset) this.#updates.delete(id);
+  }
+
+  /** Resolves when everything is accepted, and at the latest after this time or with the signal. */
+  async settled(mostMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.isHeld || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', finish);
+        this.#listener = undefined;
+        resolve();
+      };
+      const timer = setTimeout(finish, mostMs);
+      signal.addEventListener('abort', finish);
+      this.#listener = finish;
+    });
+  }
+}
