@@ -73,7 +73,7 @@ function judgeSql(sql: string, { program, state }: Invocation, unknownCounts: bo
   const [, copied] = /\bPROGRAM\s+'((?:[^']|'')*)'/i.exec(sql) ?? [];
   if (copied !== undefined) runCode(copied, program, state);
   if (
-    /\bINTO\s+(?:OUT|DUMP)FILE\b|\bLOAD_FILE\s*\(|\blo_export\b|\bxp_cmdshell\b|\bsys_exec\b|\bLANGUAGE\s+'?(?:c|plpythonu|plpython3u|plperlu)\b|\bload_extension\s*\(|^\s*\.(?:output|once|import|restore|load|excel)\b/im.test(
+    /\bINTO\s+(?:OUT|DUMP)FILE\b|\bLOAD_FILE\s*\(|\blo_export\b|\bxp_cmdshell\b|\bsys_exec\b|\bLANGUAGE\s+'?(?:c|plpythonu|plpython3u|plperlu)\b|\bload_extension\s*\(|^[ \t]*\.(?:output|once|import|restore|load|excel)\b/im.test(
       sql,
     )
   )
