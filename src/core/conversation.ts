@@ -30,37 +30,73 @@ export interface InboxLedger {
   /** Back in line: a turn that came to nothing. */
   release(turn: string): Promise<void>;
   done(seqs: readonly number[]): Promise<void>;
-  /** Forgets what was done before; how long ago must be longer than any platform delivers twice. */
+  /** Forgets what is done and was received before; how long ago must be longer than any platform delivers twice. */
   prune(before: Date): Promise<void>;
 }
 
-export interface OutboxEntry {
-  seq: number;
-  place: Place;
+/**
+ * `waiting`: to be sent. `sending`: handed to the platform, which has not answered. `sent`: it is there. `dropped`: it never will be, for the
+ * reason in `failure`.
+ */
+export type OutboxState = 'waiting' | 'sending' | 'sent' | 'dropped';
+
+/** One message to be said. */
+export interface OutboxItem {
   /** Whoever adds twice under one key has added once. */
   key: string;
   message: Outgoing;
-  addedAt: Date;
+  /** The key of a message that this one takes the place of. When that one was not sent, it never will be. */
+  replaces?: string | undefined;
+  /** Shows what is not finished yet. It is worth nothing to a later process, which drops it. */
+  isDraft?: boolean | undefined;
   /** Not before. */
+  dueAt?: Date | undefined;
+}
+
+export interface OutboxEntry extends OutboxItem {
+  seq: number;
+  place: Place;
+  /** The file is forgotten once it is sent or dropped. */
+  message: Outgoing;
+  replaces: string | undefined;
+  isDraft: boolean;
+  state: OutboxState;
+  addedAt: Date;
   dueAt: Date;
+  /** How often it was handed to the platform. */
   attempts: number;
+  /** How often nobody could tell whether the platform took it. */
+  doubts: number;
   /** The last reason why it could not be sent. */
   failure: string | undefined;
+  /** What the platform calls it. */
+  sentId: string | undefined;
 }
 
 /** What is to be said. Of one place, one after the other. */
 export interface OutboxLedger {
-  /** False when there is one under this key already, sent or not. */
-  add(place: Place, key: string, message: Outgoing, at: Date): Promise<boolean>;
-  /** The first unsent of every place. */
-  heads(): Promise<OutboxEntry[]>;
+  /** All of them, in this order. False, and nothing is stored, when there is one under any of these keys already, sent or not. */
+  add(place: Place, items: readonly OutboxItem[], at: Date): Promise<boolean>;
+  /** Where something is to be sent or being sent. The longest waiting first. */
+  places(): Promise<Place[]>;
+  /** The first of this place that is neither sent nor dropped: while it is being sent, nothing else is. */
+  head(place: Place): Promise<OutboxEntry | undefined>;
+  find(key: string): Promise<OutboxEntry | undefined>;
+  /** Right before it is handed to the platform. False when it is not waiting: of several who begin at once one does. */
+  begin(seq: number): Promise<boolean>;
   /** It is there, under this id of the platform. */
   sent(seq: number, id: string, at: Date): Promise<void>;
-  retry(seq: number, dueAt: Date, failure: string): Promise<void>;
-  /** It never will be. */
-  giveUp(seq: number, failure: string, at: Date): Promise<void>;
-  /** The id under which the platform has what was added with this key. */
-  sentId(key: string): Promise<string | undefined>;
+  /** Back in line. `inDoubt`: nobody knows whether the platform took it. */
+  retry(seq: number, dueAt: Date, failure: string, inDoubt: boolean): Promise<void>;
+  drop(seq: number, failure: string, at: Date): Promise<void>;
+  /** Drops what is waiting under these keys; what is being sent stays. */
+  withdraw(keys: readonly string[], failure: string, at: Date): Promise<void>;
+  /**
+   * What a process left that died: what it was sending is back in line, in doubt, and its drafts are dropped. For whoever knows that no
+   * other process sends.
+   */
+  recover(at: Date): Promise<void>;
+  /** Forgets what was sent or dropped before; how long ago must be longer than anybody adds twice. */
   prune(before: Date): Promise<void>;
 }
 
@@ -87,30 +123,38 @@ export interface SessionEntry {
   place: Place;
   /** Counts up at every reset: what was said before is no longer part of the conversation. */
   epoch: number;
+  /** When the present epoch began. */
   startedAt: Date;
   lastActiveAt: Date;
   /** Choices made in the chat, such as the model: JSON, by name. */
   choices: Readonly<Record<string, unknown>>;
+  /** Of all epochs. */
   usage: Usage;
 }
 
+/** What changes a session rejects when there is none of these parts. */
 export interface ConversationLedger {
-  /** Makes it when there is none. */
+  /** Makes it when there is none; one that exists keeps its title and place. */
   session(parts: readonly string[], about: { title: string; place: Place }, at: Date): Promise<SessionEntry>;
   find(parts: readonly string[]): Promise<SessionEntry | undefined>;
   /** The most recently active first. */
   list(limit: number): Promise<SessionEntry[]>;
+  /** Moves no time back. */
   active(parts: readonly string[], at: Date): Promise<void>;
   /** `undefined` takes a choice back. */
   choose(parts: readonly string[], name: string, value: unknown): Promise<void>;
   /** A new epoch: the transcript is kept but no longer read, and the choices are gone. */
   reset(parts: readonly string[], at: Date): Promise<void>;
   addUsage(parts: readonly string[], usage: Usage): Promise<void>;
+  /** A turn stays in the epoch of its first message: what it says after a reset is kept, but not read. */
   append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date): Promise<void>;
   /** Of the present epoch, from the last summary on, in order. */
   read(parts: readonly string[]): Promise<TranscriptEntry[]>;
-  /** From now on `read` begins with this message, followed by what came after `upTo`. */
-  summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<void>;
+  /**
+   * From now on `read` begins with this message, under the number and the turn of the last one it stands for, followed by what came after
+   * `upTo`. False, and nothing has changed, when the present epoch has no such entry or a summary that goes as far.
+   */
+  summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean>;
 }
 
 /** Somebody who may talk, or wants to. */
@@ -131,14 +175,30 @@ export interface PairingRequest {
   expiresAt: Date;
 }
 
-/** Security: a code is stored as a salted hash; nobody who reads the store can pair with it. */
+export type PairingOutcome =
+  | { kind: 'paired'; person: PairedPerson }
+  /** `left`: how many more wrong ones this approver may try. */
+  | { kind: 'wrong'; left: number }
+  /** This approver tried too many wrong ones. No code is looked at until then, also no right one. */
+  | { kind: 'locked'; until: Date };
+
+/**
+ * Security: a code is stored as a salted, slow hash; nobody who reads the store can pair with it. What one person asks for, or one approver
+ * gets wrong, takes nothing from anybody else.
+ */
 export interface PairingLedger {
-  /** Opens or renews the request of this person. undefined when it was asked too often, or this place is locked. */
+  /**
+   * Opens or renews the request of this person, for an hour at most; the code given before is worth nothing then. undefined, and nothing has
+   * changed, when it has asked less than ten minutes ago.
+   */
   request(request: PairingRequest, code: string): Promise<PairingRequest | undefined>;
-  /** Counts every wrong code. undefined when it fits no open request, or there were too many wrong ones. */
-  approve(code: string, by: string, role: PairedPerson['role'], at: Date): Promise<PairedPerson | undefined>;
+  /** Pairs whoever was given this code. After five wrong ones in an hour its approver, and nobody else, is locked for the rest of that hour. */
+  approve(code: string, by: string, role: PairedPerson['role'], at: Date): Promise<PairingOutcome>;
+  /** At once, and with the code the person may have open. False when it was not paired. */
   revoke(platform: string, person: string): Promise<boolean>;
   find(platform: string, person: string): Promise<PairedPerson | undefined>;
+  /** The longest paired first. */
   paired(): Promise<PairedPerson[]>;
+  /** The oldest first. */
   open(at: Date): Promise<PairingRequest[]>;
 }

@@ -1,5 +1,6 @@
 import type { Answer, Question, Source } from './approval.ts';
 import type { AuditEvent, AuditLog } from './audit.ts';
+import type { ConversationLedger, InboxLedger, OutboxLedger, PairingLedger } from './conversation.ts';
 import type { WebLog } from './web-log.ts';
 
 /**
@@ -13,6 +14,10 @@ export interface Store {
   readonly grants: GrantLedger;
   readonly modes: ModeLedger;
   readonly audit: AuditLog;
+  readonly inbox: InboxLedger;
+  readonly outbox: OutboxLedger;
+  readonly conversations: ConversationLedger;
+  readonly pairing: PairingLedger;
   readonly webLog: WebLog;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { approvalTables } from './approval-tables.ts';
+import { conversationTables } from './conversation-tables.ts';
 import { webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
       .execute(),
   approvalTables,
   webTables,
+  conversationTables,
 ];

@@ -1,4 +1,5 @@
 import type { ColumnType } from 'kysely';
+import type { ConversationTables } from './conversation-tables.ts';
 import type { WebTables } from './web-tables.ts';
 
 /** Milliseconds since 1970. Some drivers give large integers as text. */
@@ -10,7 +11,7 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables extends WebTables {
+export interface Tables extends ConversationTables, WebTables {
   sandboxes: {
     backend: string;
     name: string;

@@ -2,8 +2,12 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import type { Store } from '../../core/store.ts';
 import { SqlApprovalLedger } from '../approval-ledger.ts';
 import { SqlAuditLog } from '../audit-log.ts';
+import { SqlConversationLedger } from '../conversation-ledger.ts';
 import { SqlGrantLedger } from '../grant-ledger.ts';
+import { SqlInboxLedger } from '../inbox-ledger.ts';
 import { SqlModeLedger } from '../mode-ledger.ts';
+import { SqlOutboxLedger } from '../outbox-ledger.ts';
+import { SqlPairingLedger } from '../pairing-ledger.ts';
 import { SqlProofLedger } from '../proof-ledger.ts';
 import { SqlSandboxLedger } from '../sandbox-ledger.ts';
 import { SqlWebLog } from '../web-log.ts';
@@ -35,6 +39,10 @@ export async function openSqliteStore(path: string): Promise<Store> {
     grants: new SqlGrantLedger(access),
     modes: new SqlModeLedger(access),
     audit: new SqlAuditLog(access),
+    inbox: new SqlInboxLedger(access),
+    outbox: new SqlOutboxLedger(access),
+    conversations: new SqlConversationLedger(access),
+    pairing: new SqlPairingLedger(access),
     webLog: new SqlWebLog(access),
     close: () => access.close(),
   };

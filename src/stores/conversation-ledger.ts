@@ -1,0 +1,197 @@
+import type { Selectable, Transaction } from 'kysely';
+import type { Place } from '../core/channel.ts';
+import type { ConversationLedger, SessionEntry, TranscriptEntry, Usage } from '../core/conversation.ts';
+import type { Access } from './access.ts';
+import { takeNumbers } from './counter.ts';
+import { placeJson, placeOf } from './place-json.ts';
+import type { Tables } from './schema.ts';
+
+type SessionRow = Selectable<Tables['sessions']>;
+
+export class SqlConversationLedger implements ConversationLedger {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async session(parts: readonly string[], about: { title: string; place: Place }, at: Date): Promise<SessionEntry> {
+    const time = at.getTime();
+    return await this.#access.transaction(async (db) => {
+      await db
+        .insertInto('sessions')
+        .values({
+          ...{ session: JSON.stringify(parts), title: JSON.stringify(about.title), place: placeJson(about.place) },
+          ...{ epoch: 1, started_at: time, last_active_at: time, choices: '{}' },
+          ...{ input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: null },
+        })
+        .onConflict((conflict) => conflict.column('session').doNothing())
+        .execute();
+      return entryOf(await rowOf(db, parts));
+    });
+  }
+
+  async find(parts: readonly string[]): Promise<SessionEntry | undefined> {
+    const row = await this.#access.run((db) =>
+      db.selectFrom('sessions').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst(),
+    );
+    return row && entryOf(row);
+  }
+
+  async list(limit: number): Promise<SessionEntry[]> {
+    const rows = await this.#access.run((db) =>
+      db.selectFrom('sessions').selectAll().orderBy('last_active_at', 'desc').orderBy('session').limit(limit).execute(),
+    );
+    return rows.map(entryOf);
+  }
+
+  async active(parts: readonly string[], at: Date): Promise<void> {
+    await this.#change(parts, (row) => ({ last_active_at: Math.max(Number(row.last_active_at), at.getTime()) }));
+  }
+
+  async choose(parts: readonly string[], name: string, value: unknown): Promise<void> {
+    await this.#change(parts, (row) => {
+      // As entries: a choice may have any name, also one that objects have a meaning for.
+      const choices = new Map<string, unknown>(Object.entries(JSON.parse(row.choices)));
+      if (value === undefined) choices.delete(name);
+      else choices.set(name, value);
+      return { choices: JSON.stringify(Object.fromEntries(choices)) };
+    });
+  }
+
+  async reset(parts: readonly string[], at: Date): Promise<void> {
+    await this.#change(parts, (row) => ({ epoch: Number(row.epoch) + 1, started_at: at.getTime(), choices: '{}' }));
+  }
+
+  async addUsage(parts: readonly string[], usage: Usage): Promise<void> {
+    await this.#change(parts, (row) => ({
+      input_tokens: Number(row.input_tokens) + usage.inputTokens,
+      output_tokens: Number(row.output_tokens) + usage.outputTokens,
+      cached_tokens: Number(row.cached_tokens) + usage.cachedTokens,
+      cost: usage.cost === undefined ? row.cost : (row.cost ?? 0) + usage.cost,
+    }));
+  }
+
+  async append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date): Promise<void> {
+    const session = JSON.stringify(parts);
+    await this.#access.transaction(async (db) => {
+      const row = await rowOf(db, parts);
+      if (messages.length === 0) return;
+      const earlier = await db
+        .selectFrom('transcript')
+        .select('epoch')
+        .where('session', '=', session)
+        .where('turn', '=', JSON.stringify(turn))
+        .limit(1)
+        .executeTakeFirst();
+      const common = { session, epoch: Number((earlier ?? row).epoch), turn: JSON.stringify(turn), at: at.getTime() };
+      const first = await takeNumbers(db, 'transcript', messages.length);
+      for (const [index, message] of messages.entries()) {
+        const entry = { ...common, seq: first + index, message: jsonOf(message) };
+        await db.insertInto('transcript').values(entry).execute();
+      }
+    });
+  }
+
+  async read(parts: readonly string[]): Promise<TranscriptEntry[]> {
+    const session = JSON.stringify(parts);
+    return await this.#access.transaction(async (db) => {
+      const { epoch } = await rowOf(db, parts);
+      const summary = await db
+        .selectFrom('summaries')
+        .select(['up_to as seq', 'turn', 'at', 'message'])
+        .where('session', '=', session)
+        .where('epoch', '=', Number(epoch))
+        .executeTakeFirst();
+      const rows = await db
+        .selectFrom('transcript')
+        .select(['seq', 'turn', 'at', 'message'])
+        .where('session', '=', session)
+        .where('epoch', '=', Number(epoch))
+        .where('seq', '>', Number(summary?.seq ?? 0))
+        .orderBy('seq')
+        .execute();
+      return (summary ? [summary, ...rows] : rows).map((row) => ({
+        seq: Number(row.seq),
+        turn: JSON.parse(row.turn),
+        at: new Date(Number(row.at)),
+        message: JSON.parse(row.message),
+      }));
+    });
+  }
+
+  async summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean> {
+    const session = JSON.stringify(parts);
+    return await this.#access.transaction(async (db) => {
+      const epoch = Number((await rowOf(db, parts)).epoch);
+      const last = await db
+        .selectFrom('transcript')
+        .select('turn')
+        .where('session', '=', session)
+        .where('epoch', '=', epoch)
+        .where('seq', '=', upTo)
+        .executeTakeFirst();
+      const present = await db
+        .selectFrom('summaries')
+        .select('up_to')
+        .where('session', '=', session)
+        .where('epoch', '=', epoch)
+        .executeTakeFirst();
+      if (!last || (present && Number(present.up_to) >= upTo)) return false;
+      const changed = { up_to: upTo, turn: last.turn, at: at.getTime(), message: jsonOf(summary) };
+      await db
+        .insertInto('summaries')
+        .values({ session, epoch, ...changed })
+        .onConflict((conflict) => conflict.columns(['session', 'epoch']).doUpdateSet(changed))
+        .execute();
+      return true;
+    });
+  }
+
+  async #change(parts: readonly string[], change: (row: SessionRow) => Partial<SessionChanges>): Promise<void> {
+    await this.#access.transaction(async (db) => {
+      const row = await rowOf(db, parts);
+      await db.updateTable('sessions').set(change(row)).where('session', '=', row.session).execute();
+    });
+  }
+}
+
+interface SessionChanges {
+  epoch: number;
+  started_at: number;
+  last_active_at: number;
+  choices: string;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cost: number | null;
+}
+
+async function rowOf(db: Transaction<Tables>, parts: readonly string[]): Promise<SessionRow> {
+  const row = await db.selectFrom('sessions').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst();
+  if (!row) throw new Error(`There is no conversation ${JSON.stringify(parts)}.`);
+  return row;
+}
+
+/** The keys stay in their order: a provider takes a beginning it has seen for cheap only when it is the very same text. */
+function jsonOf(message: unknown): string {
+  return JSON.stringify(message) ?? 'null';
+}
+
+function entryOf(row: SessionRow): SessionEntry {
+  return {
+    parts: JSON.parse(row.session),
+    title: JSON.parse(row.title),
+    place: placeOf(row.place),
+    epoch: Number(row.epoch),
+    startedAt: new Date(Number(row.started_at)),
+    lastActiveAt: new Date(Number(row.last_active_at)),
+    choices: JSON.parse(row.choices),
+    usage: {
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      cachedTokens: Number(row.cached_tokens),
+      cost: row.cost ?? undefined,
+    },
+  };
+}

@@ -1,0 +1,199 @@
+import type { Insertable, Selectable, Transaction } from 'kysely';
+import type { OutgoingFile, Place } from '../core/channel.ts';
+import type { OutboxEntry, OutboxItem, OutboxLedger, OutboxState } from '../core/conversation.ts';
+import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
+import type { Access } from './access.ts';
+import { takeNumbers } from './counter.ts';
+import { placeJson, placeOf } from './place-json.ts';
+import type { Tables } from './schema.ts';
+
+const underWay: readonly OutboxState[] = ['waiting', 'sending'];
+const over: readonly OutboxState[] = ['sent', 'dropped'];
+
+export class SqlOutboxLedger implements OutboxLedger {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async add(place: Place, items: readonly OutboxItem[], at: Date): Promise<boolean> {
+    const identities = items.map(({ key }) => digestOf(key));
+    return await this.#access.transaction(async (db) => {
+      const known = await db.selectFrom('outbox').select('seq').where('identity', 'in', identities).executeTakeFirst();
+      if (known || new Set(identities).size < items.length) return false;
+      await withdraw(
+        db,
+        items.flatMap(({ replaces }) => (replaces === undefined ? [] : [replaces])),
+        'something else took its place',
+        at,
+      );
+      const first = await takeNumbers(db, 'outbox', items.length);
+      for (const [index, item] of items.entries()) {
+        await db
+          .insertInto('outbox')
+          .values(rowOf(first + index, place, item, at))
+          .execute();
+      }
+      return true;
+    });
+  }
+
+  async places(): Promise<Place[]> {
+    const rows = await this.#access.run((db) =>
+      db
+        .selectFrom('outbox')
+        .select(['place', (select) => select.fn.min('seq').as('first')])
+        .where('state', 'in', underWay)
+        .groupBy('place')
+        .orderBy('first')
+        .execute(),
+    );
+    return rows.map((row) => placeOf(row.place));
+  }
+
+  async head(place: Place): Promise<OutboxEntry | undefined> {
+    const row = await this.#access.run((db) =>
+      db
+        .selectFrom('outbox')
+        .selectAll()
+        .where('place', '=', placeJson(place))
+        .where('state', 'in', underWay)
+        .orderBy('seq')
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row && entryOf(row);
+  }
+
+  async find(key: string): Promise<OutboxEntry | undefined> {
+    const row = await this.#access.run((db) =>
+      db.selectFrom('outbox').selectAll().where('identity', '=', digestOf(key)).executeTakeFirst(),
+    );
+    return row && entryOf(row);
+  }
+
+  async begin(seq: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#access.run((db) =>
+      db
+        .updateTable('outbox')
+        .set((set) => ({ state: 'sending', attempts: set('attempts', '+', 1) }))
+        .where('seq', '=', seq)
+        .where('state', '=', 'waiting')
+        .executeTakeFirstOrThrow(),
+    );
+    return numUpdatedRows > 0n;
+  }
+
+  async sent(seq: number, id: string, at: Date): Promise<void> {
+    await this.#access.run((db) =>
+      db
+        .updateTable('outbox')
+        .set({ state: 'sent', sent_id: JSON.stringify(id), settled_at: at.getTime(), failure: null, file: null })
+        .where('seq', '=', seq)
+        .where('state', 'in', underWay)
+        .execute(),
+    );
+  }
+
+  async retry(seq: number, dueAt: Date, failure: string, inDoubt: boolean): Promise<void> {
+    await this.#access.run((db) =>
+      db
+        .updateTable('outbox')
+        .set((set) => ({
+          state: 'waiting',
+          due_at: dueAt.getTime(),
+          failure: JSON.stringify(failure),
+          doubts: set('doubts', '+', Number(inDoubt)),
+        }))
+        .where('seq', '=', seq)
+        .where('state', 'in', underWay)
+        .execute(),
+    );
+  }
+
+  async drop(seq: number, failure: string, at: Date): Promise<void> {
+    await this.#access.run((db) =>
+      db
+        .updateTable('outbox')
+        .set({ state: 'dropped', settled_at: at.getTime(), failure: JSON.stringify(failure), file: null })
+        .where('seq', '=', seq)
+        .where('state', 'in', underWay)
+        .execute(),
+    );
+  }
+
+  async withdraw(keys: readonly string[], failure: string, at: Date): Promise<void> {
+    await this.#access.transaction((db) => withdraw(db, keys, failure, at));
+  }
+
+  async recover(at: Date): Promise<void> {
+    const failure = 'the process that had it ended';
+    await this.#access.transaction(async (db) => {
+      await db
+        .updateTable('outbox')
+        .set({ state: 'dropped', settled_at: at.getTime(), failure: JSON.stringify(failure), file: null })
+        .where('is_draft', '=', 1)
+        .where('state', 'in', underWay)
+        .execute();
+      await db
+        .updateTable('outbox')
+        .set((set) => ({ state: 'waiting', doubts: set('doubts', '+', 1), failure: JSON.stringify(failure) }))
+        .where('state', '=', 'sending')
+        .execute();
+    });
+  }
+
+  async prune(before: Date): Promise<void> {
+    await this.#access.run((db) => db.deleteFrom('outbox').where('state', 'in', over).where('settled_at', '<', before.getTime()).execute());
+  }
+}
+
+async function withdraw(db: Transaction<Tables>, keys: readonly string[], failure: string, at: Date): Promise<void> {
+  for (const key of keys) {
+    await db
+      .updateTable('outbox')
+      .set({ state: 'dropped', settled_at: at.getTime(), failure: JSON.stringify(failure), file: null })
+      .where('identity', '=', digestOf(key))
+      .where('state', '=', 'waiting')
+      .execute();
+  }
+}
+
+function rowOf(seq: number, place: Place, item: OutboxItem, at: Date): Insertable<Tables['outbox']> {
+  const { key, message, replaces, isDraft = false, dueAt = at } = item;
+  const { file, ...rest } = message;
+  return {
+    ...{ seq, identity: digestOf(key), key: JSON.stringify(key), place: placeJson(place), message: canonicalJson(rest) },
+    file: file ? JSON.stringify({ name: file.name, data: Buffer.from(file.data).toString('base64') }) : null,
+    replaces: replaces === undefined ? null : JSON.stringify(replaces),
+    is_draft: Number(isDraft),
+    ...{ state: 'waiting', added_at: at.getTime(), due_at: dueAt.getTime(), attempts: 0, doubts: 0 },
+    ...{ failure: null, sent_id: null, settled_at: null },
+  };
+}
+
+function entryOf(row: Selectable<Tables['outbox']>): OutboxEntry {
+  const text = (json: string | null): string | undefined => (json === null ? undefined : JSON.parse(json));
+  const message = JSON.parse(row.message) as OutboxEntry['message'];
+  return {
+    seq: Number(row.seq),
+    place: placeOf(row.place),
+    key: JSON.parse(row.key),
+    message: row.file === null ? message : { ...message, file: fileOf(row.file) },
+    replaces: text(row.replaces),
+    isDraft: Number(row.is_draft) === 1,
+    state: row.state as OutboxState,
+    addedAt: new Date(Number(row.added_at)),
+    dueAt: new Date(Number(row.due_at)),
+    attempts: Number(row.attempts),
+    doubts: Number(row.doubts),
+    failure: text(row.failure),
+    sentId: text(row.sent_id),
+  };
+}
+
+function fileOf(json: string): OutgoingFile {
+  const { name, data } = JSON.parse(json) as { name: string; data: string };
+  return { name, data: new Uint8Array(Buffer.from(data, 'base64')) };
+}

@@ -1,0 +1,184 @@
+import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Selectable, Transaction } from 'kysely';
+import type { PairedPerson, PairingLedger, PairingOutcome, PairingRequest } from '../core/conversation.ts';
+import type { Access } from './access.ts';
+import { takeNumbers } from './counter.ts';
+import type { Tables } from './schema.ts';
+
+const hourMs = 60 * 60 * 1000;
+const renewAfterMs = 10 * 60 * 1000;
+const mostMisses = 5;
+/** Of one platform. Whoever asks is never refused for it: the oldest goes. */
+const mostOpen = 1000;
+const saltId = 1;
+
+const derive = promisify<string, string, number, Buffer>(scrypt);
+
+export class SqlPairingLedger implements PairingLedger {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async request(asked: PairingRequest, code: string): Promise<PairingRequest | undefined> {
+    const [platform, person] = [JSON.stringify(asked.platform), JSON.stringify(asked.person)];
+    const at = asked.requestedAt.getTime();
+    const expiresAt = Math.min(asked.expiresAt.getTime(), at + hourMs);
+    const slow = await this.#slowly(code);
+    return await this.#access.transaction(async (db) => {
+      await db.deleteFrom('pairing_requests').where('expires_at', '<=', at).execute();
+      const earlier = await db
+        .selectFrom('pairing_requests')
+        .select('requested_at')
+        .where('platform', '=', platform)
+        .where('person', '=', person)
+        .executeTakeFirst();
+      if (earlier && at - Number(earlier.requested_at) < renewAfterMs) return undefined;
+      const salt = randomBytes(16).toString('hex');
+      const row = { name: JSON.stringify(asked.name), salt, hash: fastly(salt, slow), requested_at: at, expires_at: expiresAt };
+      await db
+        .insertInto('pairing_requests')
+        .values({ platform, person, ...row })
+        .onConflict((conflict) => conflict.columns(['platform', 'person']).doUpdateSet(row))
+        .execute();
+      await evict(db, platform);
+      return { ...asked, expiresAt: new Date(expiresAt) };
+    });
+  }
+
+  async approve(code: string, by: string, role: PairedPerson['role'], at: Date): Promise<PairingOutcome> {
+    const [approver, time] = [JSON.stringify(by), at.getTime()];
+    const slow = await this.#slowly(code);
+    return await this.#access.transaction(async (db) => {
+      await db
+        .deleteFrom('pairing_misses')
+        .where('at', '<=', time - hourMs)
+        .execute();
+      const misses = await db.selectFrom('pairing_misses').select('at').where('approver', '=', approver).orderBy('at', 'desc').execute();
+      const decisive = misses[mostMisses - 1];
+      // Security: also the right code is not looked at, so that guessing on tells nothing.
+      if (decisive) return { kind: 'locked', until: new Date(Number(decisive.at) + hourMs) };
+      const open = await db.selectFrom('pairing_requests').selectAll().where('expires_at', '>', time).execute();
+      // Security: all of them are compared, and each in constant time.
+      const [fitting, ...others] = open.filter((row) => isEqual(row.hash, fastly(row.salt, slow)));
+      if (!fitting || others.length > 0) {
+        const seq = await takeNumbers(db, 'pairing');
+        await db.insertInto('pairing_misses').values({ seq, approver, at: time }).execute();
+        return { kind: 'wrong', left: mostMisses - misses.length - 1 };
+      }
+      const { platform, person, name } = fitting;
+      const row = { name, role, paired_by: approver, paired_at: time };
+      await db
+        .insertInto('paired')
+        .values({ platform, person, ...row })
+        .onConflict((conflict) => conflict.columns(['platform', 'person']).doUpdateSet(row))
+        .execute();
+      await db.deleteFrom('pairing_requests').where('platform', '=', platform).where('person', '=', person).execute();
+      return { kind: 'paired', person: pairedOf({ platform, person, ...row }) };
+    });
+  }
+
+  async revoke(platform: string, person: string): Promise<boolean> {
+    const [where, who] = [JSON.stringify(platform), JSON.stringify(person)];
+    return await this.#access.transaction(async (db) => {
+      await db.deleteFrom('pairing_requests').where('platform', '=', where).where('person', '=', who).execute();
+      const { numDeletedRows } = await db
+        .deleteFrom('paired')
+        .where('platform', '=', where)
+        .where('person', '=', who)
+        .executeTakeFirstOrThrow();
+      return numDeletedRows > 0n;
+    });
+  }
+
+  async find(platform: string, person: string): Promise<PairedPerson | undefined> {
+    const row = await this.#access.run((db) =>
+      db
+        .selectFrom('paired')
+        .selectAll()
+        .where('platform', '=', JSON.stringify(platform))
+        .where('person', '=', JSON.stringify(person))
+        .executeTakeFirst(),
+    );
+    return row && pairedOf(row);
+  }
+
+  async paired(): Promise<PairedPerson[]> {
+    const rows = await this.#access.run((db) =>
+      db.selectFrom('paired').selectAll().orderBy('paired_at').orderBy('platform').orderBy('person').execute(),
+    );
+    return rows.map(pairedOf);
+  }
+
+  async open(at: Date): Promise<PairingRequest[]> {
+    const rows = await this.#access.run((db) =>
+      db
+        .selectFrom('pairing_requests')
+        .selectAll()
+        .where('expires_at', '>', at.getTime())
+        .orderBy('requested_at')
+        .orderBy('platform')
+        .orderBy('person')
+        .execute(),
+    );
+    return rows.map((row) => ({
+      platform: JSON.parse(row.platform),
+      person: JSON.parse(row.person),
+      name: JSON.parse(row.name),
+      requestedAt: new Date(Number(row.requested_at)),
+      expiresAt: new Date(Number(row.expires_at)),
+    }));
+  }
+
+  /**
+   * Security: a code is short enough to be guessed by whoever has the database and a fast hash. This one is slow, under a salt of this
+   * database, and computed once however many requests are open; each request then has a salt of its own.
+   */
+  async #slowly(code: string): Promise<Buffer> {
+    const salt = await this.#access.transaction(async (db) => {
+      const fresh = { id: saltId, salt: randomBytes(16).toString('hex') };
+      await db
+        .insertInto('pairing_salt')
+        .values(fresh)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute();
+      return (await db.selectFrom('pairing_salt').select('salt').where('id', '=', saltId).executeTakeFirstOrThrow()).salt;
+    });
+    return await derive(code, salt, 32);
+  }
+}
+
+function fastly(salt: string, slow: Buffer): string {
+  return hash('sha256', Buffer.concat([Buffer.from(salt, 'hex'), slow]));
+}
+
+function isEqual(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'));
+}
+
+async function evict(db: Transaction<Tables>, platform: string): Promise<void> {
+  const evicted = await db
+    .selectFrom('pairing_requests')
+    .select('person')
+    .where('platform', '=', platform)
+    .orderBy('requested_at', 'desc')
+    .offset(mostOpen)
+    .limit(mostOpen)
+    .execute();
+  for (const { person } of evicted) {
+    await db.deleteFrom('pairing_requests').where('platform', '=', platform).where('person', '=', person).execute();
+  }
+}
+
+function pairedOf(row: Selectable<Tables['paired']>): PairedPerson {
+  return {
+    platform: JSON.parse(row.platform),
+    person: JSON.parse(row.person),
+    name: JSON.parse(row.name),
+    role: row.role === 'admin' ? 'admin' : 'user',
+    by: JSON.parse(row.paired_by),
+    at: new Date(Number(row.paired_at)),
+  };
+}

@@ -1,0 +1,12 @@
+import type { Place } from '../core/channel.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+
+/** Equal for the same place, and only the parts that make one, whatever else the value carries. */
+export function placeJson({ platform, workspace, chat, thread }: Place): string {
+  return canonicalJson({ platform, workspace, chat, thread });
+}
+
+export function placeOf(text: string): Place {
+  const { platform, workspace, chat, thread } = JSON.parse(text) as Place;
+  return { platform, workspace, chat, thread };
+}
