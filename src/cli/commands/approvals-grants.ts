@@ -4,6 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { GrantEntry, GrantLedger } from '../../core/store.ts';
 import { visible } from '../../lib/visible.ts';
 import type { CliIo } from '../io.ts';
+import { jsonText } from '../json.ts';
 import { personHere } from '../person.ts';
 import { table } from '../table.ts';
 import { withApp } from '../with-app.ts';
@@ -19,19 +20,10 @@ export function addGrantCommands(approvals: Command, io: CliIo): void {
       const list = await withApp(io, async (app) => await (await app.store()).grants.list());
       const now = new Date();
       const found = all ? list : list.filter((grant) => isInForce(grant, now));
-      if (json)
-        io.stdout.write(
-          `${JSON.stringify(
-            found.map(({ parts, ...grant }) => ({ ...grant, sessionParts: parts })),
-            undefined,
-            2,
-          )}\n`,
-        );
+      const head = ['GRANT', 'SCOPE', 'RULE', 'PROGRAM', 'FOR', 'SESSION', 'BY', 'FROM', 'SINCE', 'UNTIL', 'WHY'];
+      if (json) io.stdout.write(jsonText(found.map(({ parts, ...grant }) => ({ ...grant, sessionParts: parts }))));
       else if (found.length === 0) io.stdout.write('Nothing is granted.\n');
-      else
-        io.stdout.write(
-          table([['GRANT', 'SCOPE', 'RULE', 'PROGRAM', 'FOR', 'SESSION', 'BY', 'FROM', 'SINCE', 'UNTIL', 'WHY'], ...found.map(row)]),
-        );
+      else io.stdout.write(table([head, ...found.map(row)]));
     });
 
   approvals

@@ -7,6 +7,7 @@ import type { QuestionEntry } from '../../core/store.ts';
 import { visible } from '../../lib/visible.ts';
 import { durationOption } from '../duration-option.ts';
 import type { CliIo } from '../io.ts';
+import { jsonText } from '../json.ts';
 import { personHere } from '../person.ts';
 import { table } from '../table.ts';
 import { withApp } from '../with-app.ts';
@@ -30,7 +31,7 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
         const open = await (await app.approvals.questions()).open();
         return all ? await (await app.store()).approvals.list() : open;
       });
-      if (json) io.stdout.write(`${JSON.stringify(found.map(plain), undefined, 2)}\n`);
+      if (json) io.stdout.write(jsonText(found.map(plain)));
       else if (found.length === 0) io.stdout.write('Nothing waits for an answer.\n');
       else io.stdout.write(table([['CODE', 'SESSION', 'BACKEND', 'STATE', 'ASKED', 'WHAT'], ...found.map(row)]));
     });
@@ -42,7 +43,7 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
     .action(async (name: string, { json }: { json?: boolean }) => {
       const question = await withApp(io, async (app) => await (await app.store()).approvals.find(name));
       if (!question) throw notFound(name);
-      io.stdout.write(json ? `${JSON.stringify(plain(question), undefined, 2)}\n` : `${questionText(question)}${standing(question)}\n`);
+      io.stdout.write(json ? jsonText(plain(question)) : `${questionText(question)}${standing(question)}\n`);
     });
 
   approvals
