@@ -85,7 +85,8 @@ async function changeNow(context: ToolContext, change: Change): Promise<void> {
     onOutput: (data, handle) => {
       collector.push(data);
       if (isDecided || !collector.answer) return;
-      if (collector.answer.verb === 'more' && !hasScript) {
+      if (collector.answer.verb === 'more') {
+        if (hasScript || collector.answer.body.length > 0) throw garbled();
         hasScript = true;
         collector = new AnswerCollector(mostBytes + smallBytes);
         send(handle, 'script', script);

@@ -42,6 +42,7 @@ export interface GuestEnd {
 export async function runGuest(context: ToolContext, name: GuestScript, args: readonly string[], options: GuestOptions): Promise<GuestEnd> {
   const script = await guestScript('file-plain', name);
   const length = String(Buffer.byteLength(script));
+  if (context.signal.aborted) throw new HermeticError('tool/failed', 'Interrupted before it began. Nothing was run.');
   const handle = await context.sandbox.exec({ command: loader, args: [length, ...args], stdin: 'open', stateless: true });
   // When it cannot be written, the shell is gone, and its end says why.
   const { stdin } = options;
