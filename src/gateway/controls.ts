@@ -1,0 +1,161 @@
+import type { CallOrigin } from '../core/approval.ts';
+import type { IncomingMessage } from '../core/channel.ts';
+import type { ToolResult } from '../core/tool.ts';
+import type { Role } from './access.ts';
+import type { SessionControls } from './command.ts';
+import { commandIn } from './commands.ts';
+import type { Conversation, Heard } from './conversation.ts';
+
+/** What a command typed in this conversation can do with it. */
+export class Controls implements SessionControls {
+  readonly #conversation: Conversation;
+  readonly #heard: Heard;
+  readonly #origin: CallOrigin;
+
+  constructor(conversation: Conversation, heard: Heard, origin: CallOrigin) {
+    this.#conversation = conversation;
+    this.#heard = heard;
+    this.#origin = origin;
+  }
+
+  stop(): Promise<boolean> {
+    return this.#conversation.stopTurn('stopped');
+  }
+
+  async reset(): Promise<void> {
+    await this.#conversation.stopTurn('a new conversation began');
+    await this.#conversation.resetConversation(this.#by);
+  }
+
+  get #by(): string {
+    return this.#origin.person ?? 'somebody';
+  }
+
+  async retry(): Promise<boolean> {
+    const { shared, parts } = this.#conversation;
+    const said = (await shared.inbox.list('done', parts)).map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
+    const last = said.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
+    if (!last) return false;
+    await this.#conversation.stopTurn('said again');
+    await this.#again(last, last.text);
+    return true;
+  }
+
+  async queue(text: string): Promise<void> {
+    await this.#again(this.#heard.message, text);
+  }
+
+  /** A message of its own, as if it had been sent now. */
+  async #again(like: IncomingMessage, text: string): Promise<number | undefined> {
+    const { shared, parts } = this.#conversation;
+    const now = new Date();
+    const { message, entry } = this.#heard;
+    return await shared.inbox.accept(parts, { ...like, from: message.from, id: `${message.id}/again/${entry.seq}`, text, at: now }, now);
+  }
+
+  async steer(text: string): Promise<boolean> {
+    const seq = await this.#again(this.#heard.message, text);
+    const { shared, parts } = this.#conversation;
+    const entry = (await shared.inbox.list('waiting', parts)).find((one) => one.seq === seq);
+    return entry !== undefined && (await this.#conversation.steer(entry));
+  }
+
+  async runTool(name: string, input: unknown): Promise<string> {
+    const { work, running, channel, place } = this.#conversation;
+    if (!running) return 'Nothing can be run now.';
+    const { id: turn, signal } = running;
+    const call = 'command';
+    channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
+    const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
+    const result = await work.call(name, input, { run: `${turn}/${call}`, origin: this.#origin, signal, progress });
+    channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
+    return shown(result);
+  }
+
+  async status(): Promise<string> {
+    const { work, shared, isBusy, parts } = this.#conversation;
+    const [ours, all, waiting, questions] = await Promise.all([
+      work.status(),
+      shared.surroundings.status(),
+      shared.inbox.list('waiting', parts),
+      shared.surroundings.questions.open(parts),
+    ]);
+    const own = [
+      isBusy ? 'A turn is running.' : 'Nothing is running.',
+      `${waiting.length} messages wait, ${questions.length} questions are open.`,
+    ];
+    return [...own, ...ours, ...all].map((line) => `- ${line}`).join('\n');
+  }
+
+  async usage(): Promise<string> {
+    const { shared, parts } = this.#conversation;
+    const entry = await shared.conversations.find(parts);
+    if (!entry) return 'Nothing was used yet.';
+    const { inputTokens, outputTokens, cachedTokens, cost } = entry.usage;
+    const price = cost === undefined ? '' : `, about $${cost.toFixed(4)}`;
+    return `${inputTokens} tokens in (${cachedTokens} of them cached), ${outputTokens} out${price}.`;
+  }
+
+  async files(path: string): Promise<string> {
+    const { work } = this.#conversation;
+    const signal = AbortSignal.timeout(30_000);
+    const input = { target: 'names', pattern: '*', path: path === '' ? '.' : path, limit: 100 };
+    return shown(
+      await work.call('search_files', input, {
+        run: `files/${this.#heard.entry.seq}`,
+        origin: this.#origin,
+        signal,
+        progress: () => undefined,
+      }),
+    );
+  }
+
+  async model(name: string | undefined): Promise<string> {
+    const { shared, parts, title, place } = this.#conversation;
+    const { conversations, surroundings } = shared;
+    const entry = await conversations.session(parts, { title, place }, new Date());
+    const chosen = name ?? (typeof entry.choices.model === 'string' ? entry.choices.model : undefined);
+    const { id } = await surroundings.model(chosen);
+    if (name !== undefined) await conversations.choose(parts, 'model', name);
+    return name === undefined ? `The model is ${id}.` : `From now on ${id} answers in this session.`;
+  }
+
+  async questions(): Promise<string> {
+    const { shared, parts } = this.#conversation;
+    const open = await shared.surroundings.questions.open(parts);
+    return open.length === 0 ? 'No question is open.' : open.map(({ code, text }) => `\`${code}\`\n${text}`).join('\n\n');
+  }
+
+  async answer(code: string, kind: 'once' | 'session' | 'always' | 'deny', remark: string | undefined): Promise<string> {
+    const { shared, place } = this.#conversation;
+    const by = this.#by;
+    const answer = kind === 'deny' ? { kind, by, remark } : { kind, by };
+    return await shared.surroundings.questions.answer(code, answer, {
+      person: by,
+      isAdmin: this.#heard.role === 'admin',
+      from: place.platform,
+    });
+  }
+
+  async setYolo(on: boolean): Promise<string> {
+    const { shared, parts } = this.#conversation;
+    await shared.surroundings.questions.setYolo(parts, this.#by, on);
+    return on ? 'From now on nobody is asked in this session. /yolo off ends that, and so does /new.' : 'Questions are asked again.';
+  }
+
+  async pair(code: string, role: Role): Promise<string> {
+    const outcome = await this.#conversation.shared.pairing.approve(code.toUpperCase(), this.#by, role, new Date());
+    if (outcome.kind === 'locked') return `Too many wrong codes. Try again after ${outcome.until.toISOString()}.`;
+    if (outcome.kind === 'wrong') return 'This code fits nobody who asked.';
+    const { person, platform } = outcome.person;
+    return `\`${person}\` on ${platform} may talk to me as ${role}.`;
+  }
+}
+
+/** Output as a chat shows it. */
+function shown({ ok, text }: ToolResult): string {
+  if (!ok) return text;
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text.trimEnd()}\n${fence}`;
+}

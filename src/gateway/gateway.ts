@@ -1,0 +1,141 @@
+import type { Channel, Incoming } from '../core/channel.ts';
+import type { InboxEntry } from '../core/conversation.ts';
+import { Conversation, type ConversationParts, type Heard } from './conversation.ts';
+import { type SharingSettings, sessionKeyOf, sessionParts } from './session-key.ts';
+import { answerKey } from './turn.ts';
+import type { Standing } from './work.ts';
+
+export interface GatewayOptions extends ConversationParts {
+  channels: ReadonlyMap<string, Channel>;
+  sharing: SharingSettings;
+  /** Where a turn stands, from what was recorded of it. */
+  standingOf(messages: readonly unknown[]): Standing;
+}
+
+/** How long a turn may go on after the program was asked to end. */
+const drainMs = 10_000;
+
+/** Takes what channels bring, decides whose it is and whether it is heard, and has it handled once, in order, whatever happens in between. */
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #conversations = new Map<string, Conversation>();
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+  }
+
+  /** Takes up what an earlier program left, then listens. A channel that cannot start is logged; the others do. */
+  async start(): Promise<void> {
+    await this.#takeUp();
+    await Promise.all(
+      [...this.#options.channels.values()].map((channel) =>
+        channel.start((incoming) => this.accept(incoming)).catch((error: unknown) => this.#log(`${channel.kind}: ${messageOf(error)}`)),
+      ),
+    );
+  }
+
+  /** Channels go first, so nothing new comes; then turns have some time to end. What is not done is taken up by the next program. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#options.channels.values()].map((channel) => channel.stop()));
+    await Promise.all([...this.#conversations.values()].map((conversation) => conversation.park(drainMs)));
+  }
+
+  /** Durable when it resolves. */
+  async accept(incoming: Incoming): Promise<void> {
+    const { access, inbox, speech, sharing } = this.#options;
+    const admission = await access.admit(incoming);
+    if (admission.kind === 'ignored') return;
+    if (admission.kind === 'stranger') {
+      if (admission.code !== undefined) await speech.say(incoming.place, `pairing/${incoming.id}`, pairingText(admission.code));
+      return;
+    }
+    const parts = sessionParts(sessionKeyOf(incoming, sharing));
+    const seq = await inbox.accept(parts, incoming, new Date());
+    if (seq !== undefined) this.#wake(this.#conversationOf(incoming));
+  }
+
+  get busy(): number {
+    return [...this.#conversations.values()].filter(({ isBusy }) => isBusy).length;
+  }
+
+  #conversationOf(incoming: Incoming): Conversation | undefined {
+    const { channels, sharing } = this.#options;
+    const key = sessionKeyOf(incoming, sharing);
+    const parts = sessionParts(key);
+    const name = JSON.stringify(parts);
+    const known = this.#conversations.get(name);
+    if (known) return known;
+    const channel = channels.get(key.platform);
+    if (!channel) return undefined;
+    const title = `${key.platform} ${incoming.from.name}`;
+    const conversation = new Conversation(key, parts, channel, title, this.#options);
+    this.#conversations.set(name, conversation);
+    return conversation;
+  }
+
+  #wake(conversation: Conversation | undefined): void {
+    conversation?.wake().catch((error: unknown) => this.#log(messageOf(error)));
+  }
+
+  /** Nobody waits for what is taken up: it goes on beside everything else. */
+  async #takeUp(): Promise<void> {
+    const { inbox } = this.#options;
+    const turns = Map.groupBy(await inbox.list('running'), ({ turn }) => turn ?? '');
+    for (const [turn, entries] of turns) {
+      const conversation = entries[0] && this.#conversationOf(entries[0].incoming);
+      if (conversation) await this.#takeUpTurn(conversation, turn, entries);
+    }
+    for (const { incoming } of await inbox.list('waiting')) this.#wake(this.#conversationOf(incoming));
+  }
+
+  async #takeUpTurn(conversation: Conversation, turn: string, entries: readonly InboxEntry[]): Promise<void> {
+    const { inbox, conversations, speech, standingOf, surroundings } = this.#options;
+    const { parts, place } = conversation;
+    const messages = (await conversations.read(parts)).filter((entry) => entry.turn === turn).map(({ message }) => message);
+    const standing = standingOf(messages);
+    const seqs = entries.map(({ seq }) => seq);
+    if (messages.length === 0) return await inbox.release(turn);
+    if (standing.kind === 'answered') {
+      if (standing.text.trim() !== '') await speech.say(place, answerKey(turn), standing.text);
+      return await inbox.done(seqs);
+    }
+    if (standing.kind === 'calling') {
+      const waits = await Promise.all(standing.calls.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
+      // Only what had not begun can be taken up: whatever ran may have done its work.
+      if (!waits.includes(true)) {
+        const names = [...new Set(standing.calls.map(({ name }) => name))].join(', ');
+        await speech.say(
+          place,
+          `turn/${turn}/end`,
+          `I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`,
+        );
+        return await inbox.done(seqs);
+      }
+    }
+    const heard = await this.#heard(entries);
+    if (heard.length > 0) conversation.resume(turn, heard);
+    else await inbox.done(seqs);
+  }
+
+  async #heard(entries: readonly InboxEntry[]): Promise<Heard[]> {
+    const heard: Heard[] = [];
+    for (const entry of entries) {
+      const { incoming } = entry;
+      const role = await this.#options.access.roleOf(incoming.place.platform, incoming.from.id);
+      if (incoming.kind === 'message' && role !== undefined) heard.push({ entry, message: incoming, role });
+    }
+    return heard;
+  }
+
+  #log(line: string): void {
+    this.#options.surroundings.log(line);
+  }
+}
+
+function pairingText(code: string): string {
+  return `I do not know you yet. Whoever runs me can let you in with \`hermetic pairing approve ${code}\`. The code is good for an hour.`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,29 @@
+import type { TurnInput } from '../core/agent.ts';
+import type { Channel, IncomingFile } from '../core/channel.ts';
+import type { Work } from './work.ts';
+
+const mostBytes = 20 * 1024 * 1024;
+/** What models that see can look at. */
+const imageTypes = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
+const mostImageBytes = 5 * 1024 * 1024;
+
+/** Brings what somebody sent into the sandbox. What cannot be brought is named with the reason, so that nobody looks for it. */
+export async function incomingFiles(
+  sent: readonly IncomingFile[],
+  channel: Channel,
+  work: Work,
+): Promise<Pick<TurnInput, 'files' | 'images'>> {
+  if (sent.length === 0) return {};
+  const files: { path: string; bytes: number | undefined }[] = [];
+  const images: { data: Uint8Array; mediaType: string }[] = [];
+  for (const file of sent) {
+    try {
+      const data = await channel.fetchFile(file, mostBytes);
+      files.push({ path: await work.put(file.name, data), bytes: data.length });
+      if (imageTypes.has(file.mimeType ?? '') && data.length <= mostImageBytes) images.push({ data, mediaType: file.mimeType ?? '' });
+    } catch (error) {
+      files.push({ path: `(${file.name} did not arrive: ${error instanceof Error ? error.message : 'unknown'})`, bytes: file.bytes });
+    }
+  }
+  return { files, images };
+}

@@ -1,0 +1,59 @@
+import type { Answer, Approver, Question } from '../core/approval.ts';
+import type { Button, Channel, Place } from '../core/channel.ts';
+import type { QuestionDesk, Speech } from './work.ts';
+
+const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
+const labels: Readonly<Record<keyof typeof choices, string>> = { o: 'Once', s: 'This session', a: 'Always', d: 'Deny' };
+
+type Choice = keyof typeof choices;
+
+/** What a button of a question carries. It means nothing to whoever reads it, and is good for that question alone. */
+function buttonData(code: string, choice: Choice): string {
+  return `q:${code}:${choice}`;
+}
+
+/** undefined for a button that belongs to no question. */
+export function pressedAnswer(data: string, by: string): { code: string; answer: Answer } | undefined {
+  const [, code, choice] = /^q:([^:]{1,40}):([osad])$/.exec(data) ?? [];
+  if (code === undefined) return undefined;
+  return { code, answer: { kind: choices[choice as Choice], by } };
+}
+
+/** A person in a chat, asked by a message with buttons. The answer comes as a press or a command, from whoever may give it. */
+export function chatApprover(place: Place, channel: Channel, speech: Speech, desk: QuestionDesk): Approver {
+  return {
+    ask: async (question, signal) => {
+      await speech.say(place, `question/${question.id}`, ...cardFor(question, channel, desk));
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      const outcome = await desk.outcome(question.id);
+      if (outcome) await speech.say(place, `question/${question.id}/end`, outcome);
+      return undefined;
+    },
+  };
+}
+
+/** Security: nobody can say yes to what they cannot see all of. */
+function cardFor(question: Question, { traits }: Channel, desk: QuestionDesk): [text: string, more: Parameters<Speech['say']>[3]] {
+  const whole = desk.text(question);
+  const row: Button[] = (Object.keys(choices) as Choice[]).map((choice) => ({
+    label: labels[choice],
+    data: buttonData(question.code, choice),
+  }));
+  const how = traits.buttons ? '' : `\n\nAnswer with /approve ${question.code} or /deny ${question.code}.`;
+  const buttons = traits.buttons ? [row] : undefined;
+  const text = `${fenced(whole)}${how}`;
+  if (text.length <= traits.mostText || traits.mostFileBytes === 0) return [text, { buttons }];
+  const reasons = question.findings.map(({ title }) => `- ${title}`).join('\n');
+  const file = { name: `question-${question.code}.txt`, data: Buffer.from(whole) };
+  return [`May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];
+}
+
+/** Whatever is in it, it does not end the fence. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text.trimEnd()}\n${fence}`;
+}

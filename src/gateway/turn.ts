@@ -1,0 +1,164 @@
+import type { Agent, AgentEvent, TurnInput, TurnResult } from '../core/agent.ts';
+import type { CallOrigin } from '../core/approval.ts';
+import type { Channel, Place } from '../core/channel.ts';
+import type { ConversationLedger } from '../core/conversation.ts';
+import type { LiveText, Speech, Surroundings, Work } from './work.ts';
+
+export interface TurnOptions {
+  id: string;
+  parts: readonly string[];
+  place: Place;
+  channel: Channel;
+  isDirect: boolean;
+  title: string;
+  agent: Agent;
+  agentName: string;
+  conversations: ConversationLedger;
+  speech: Speech;
+  surroundings: Surroundings;
+  work: Work;
+  origin: CallOrigin;
+  mostSteps: number;
+  signal: AbortSignal;
+  /** What came meanwhile and is meant for this turn. */
+  steer(): Promise<readonly TurnInput[]>;
+}
+
+const typingEveryMs = 4_000;
+
+/** Under which the answer of a turn is said, whichever program says it. */
+export function answerKey(turn: string): string {
+  return `turn/${turn}/answer`;
+}
+
+/** One run of the agent for what somebody said, with everything people see of it. */
+export class AgentTurn {
+  readonly #options: TurnOptions;
+  #live: LiveText | undefined;
+  /** Answers of the model so far; each is a message of its own. */
+  #answers = 0;
+  #delivering: Promise<void> = Promise.resolve();
+
+  constructor(options: TurnOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when everything there is to say has been stored. `input` is empty to go on with what the transcript has already. Rejects when what
+   * happens cannot be remembered.
+   */
+  async run(input: readonly TurnInput[]): Promise<TurnResult> {
+    const { id, place, channel } = this.#options;
+    const stopTyping = this.#keepTyping();
+    channel.activity?.(place, { kind: 'turn-started', turn: id });
+    try {
+      const result = await this.#think(input);
+      await this.#delivering;
+      await this.#conclude(result);
+      return result;
+    } finally {
+      stopTyping();
+      channel.activity?.(place, { kind: 'turn-ended', turn: id });
+    }
+  }
+
+  async #think(input: readonly TurnInput[]): Promise<TurnResult> {
+    const { id, parts, agent, conversations, surroundings, work, origin, mostSteps, signal } = this.#options;
+    const session = await conversations.find(parts);
+    const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
+    const entries = await conversations.read(parts);
+    this.#answers = entries.filter(({ turn }) => turn === id).length;
+    const seqs = entries.map(({ seq }) => seq);
+    return await agent.run({
+      model,
+      history: entries.map(({ message }) => message),
+      input,
+      facts: await this.#facts(),
+      tools: work.tools,
+      call: (name, given, { callId, signal: until, progress }) =>
+        work.call(name, given, { run: `${id}/${callId}`, origin, signal: until, progress }),
+      record: async (messages, usage) => {
+        await conversations.append(parts, id, messages, new Date());
+        if (usage) await conversations.addUsage(parts, usage);
+      },
+      summarise: async (count, summary, usage) => {
+        const known = seqs.length >= count ? seqs : (await conversations.read(parts)).map(({ seq }) => seq);
+        const upTo = known[count - 1];
+        if (upTo === undefined) throw new Error('the transcript is shorter than what was to be summed up');
+        await conversations.summarise(parts, upTo, summary, new Date());
+        await conversations.addUsage(parts, usage);
+      },
+      steer: () => this.#options.steer(),
+      listener: (event) => this.#hear(event),
+      signal,
+      mostSteps,
+    });
+  }
+
+  async #facts() {
+    const { agentName, work, place, isDirect, title, channel } = this.#options;
+    return {
+      name: agentName,
+      sandbox: await work.facts(),
+      chat: { platform: place.platform, isDirect, title, markdown: true, files: channel.traits.mostFileBytes > 0 },
+      now: new Date(),
+    };
+  }
+
+  #hear(event: AgentEvent): void {
+    const { id: turn, place, channel } = this.#options;
+    switch (event.type) {
+      case 'text':
+        this.#live ??= this.#options.speech.live(place);
+        this.#live.push(event.text);
+        break;
+      case 'text-discarded':
+        this.#live?.restart();
+        break;
+      case 'step-finished':
+        this.#say(event.text, event.goesOn);
+        break;
+      case 'tool-started':
+        channel.activity?.(place, { kind: 'tool-started', turn, call: event.callId, tool: event.name, input: event.input });
+        break;
+      case 'tool-progress':
+        channel.activity?.(place, { kind: 'tool-output', turn, call: event.callId, text: event.text });
+        break;
+      case 'tool-ended':
+        channel.activity?.(place, { kind: 'tool-ended', turn, call: event.callId, ok: event.result.ok, text: event.result.text });
+        break;
+    }
+  }
+
+  /** What the model has said before it goes on, or at the end. */
+  #say(text: string, goesOn: boolean): void {
+    const { id, place, speech } = this.#options;
+    const live = this.#live;
+    this.#live = undefined;
+    this.#answers += 1;
+    const key = goesOn ? `turn/${id}/${this.#answers}` : answerKey(id);
+    const deliver = async (): Promise<void> => {
+      if (text.trim() === '') await live?.discard();
+      else await (live ? live.finish(key, text) : speech.say(place, key, text));
+    };
+    this.#delivering = this.#delivering.then(deliver);
+    // Told to whoever awaits it at the end of the turn.
+    this.#delivering.catch(() => undefined);
+  }
+
+  async #conclude(result: TurnResult): Promise<void> {
+    const { id, place, speech } = this.#options;
+    const say = (text: string): Promise<void> => speech.say(place, `turn/${id}/end`, text);
+    await this.#live?.discard();
+    if (result.kind === 'limit') await say(`I have taken ${result.steps} steps and stopped. Write something to let me go on.`);
+    if (result.kind === 'failed') await say(`I could not answer. ${result.reason}${result.hint ? ` ${result.hint}` : ''}`);
+  }
+
+  #keepTyping(): () => void {
+    const { channel, place } = this.#options;
+    const type = (): void => void channel.typing?.(place);
+    type();
+    const timer = setInterval(type, typingEveryMs);
+    return () => clearInterval(timer);
+  }
+}

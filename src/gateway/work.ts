@@ -1,0 +1,94 @@
+import type { Model, TurnFacts } from '../core/agent.ts';
+import type { Answer, CallOrigin, Question } from '../core/approval.ts';
+import type { Button, OutgoingFile, Place } from '../core/channel.ts';
+import type { SessionKey } from '../core/session.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
+
+/** What a session can do: its tools at its sandbox, which opens when it is first needed. */
+export interface Work {
+  readonly tools: readonly Tool[];
+  call(
+    name: string,
+    input: unknown,
+    options: { run: string; origin: CallOrigin; signal: AbortSignal; progress: (text: string) => void },
+  ): Promise<ToolResult>;
+  /** Puts a file somebody sent where tools find it, for reading only. Resolves with its path inside. */
+  put(name: string, data: Uint8Array): Promise<string>;
+  /** What is known of the sandbox without opening it. */
+  facts(): Promise<TurnFacts['sandbox']>;
+  /** For people: one line each. */
+  status(): Promise<string[]>;
+}
+
+/** How work reaches people: files a tool sends. */
+export type SendFile = (file: OutgoingFile, caption: string | undefined) => Promise<void>;
+
+/** Everything the gateway needs and does not make itself. */
+export interface Surroundings {
+  work(key: SessionKey, session: { parts: readonly string[]; title: string }, send: SendFile): Work;
+  /** The model of a session: as configured, or as chosen in the chat. Rejects with what to do when there is none. */
+  model(choice: string | undefined): Promise<Model>;
+  questions: QuestionDesk;
+  /** What is true of the whole program, for `/status`: one line each. */
+  status(): Promise<string[]>;
+  log(line: string): void;
+}
+
+/** Where a turn stands whose messages these are. */
+export type Standing =
+  | { kind: 'unanswered' }
+  | { kind: 'answered'; text: string }
+  /** Tools were called, and nobody knows what came of these. */
+  | { kind: 'calling'; calls: readonly { callId: string; name: string }[] };
+
+export interface OpenQuestion {
+  code: string;
+  session: string;
+  text: string;
+}
+
+/** What people's answers go to. */
+export interface QuestionDesk {
+  /** All of what a person answers for, in words. */
+  text(question: Question): string;
+  /** How it ended, in words; undefined while it is open. */
+  outcome(id: string): Promise<string | undefined>;
+  /** Resolves with what to tell whoever answered. */
+  answer(idOrCode: string, answer: Answer, answerer: { person: string; isAdmin: boolean; from: string }): Promise<string>;
+  open(parts: readonly string[]): Promise<OpenQuestion[]>;
+  /** Whether this run has a question that is open, or answered and not yet acted on. */
+  isWaiting(parts: readonly string[], run: string): Promise<boolean>;
+  withdraw(parts: readonly string[], why: string): Promise<void>;
+  isYolo(parts: readonly string[]): Promise<boolean>;
+  setYolo(parts: readonly string[], by: string, on: boolean): Promise<void>;
+  /** Ends grants and whatever else was good for this conversation only. */
+  endSession(parts: readonly string[], by: string): Promise<void>;
+}
+
+/** What goes with a text. */
+export interface SayMore {
+  replyTo?: string | undefined;
+  file?: OutgoingFile | undefined;
+  /** On the last message of a text that needs several. */
+  buttons?: readonly (readonly Button[])[] | undefined;
+}
+
+/** Says something; once, however often it is said under one key. */
+export type Say = (place: Place, key: string, text: string, more?: SayMore) => Promise<void>;
+
+/** A text that grows while people read it. */
+export interface LiveText {
+  push(text: string): void;
+  /** What was shown so far is void. */
+  restart(): void;
+  /** Leaves exactly this text, once under this key, whatever happens next. */
+  finish(key: string, text: string): Promise<void>;
+  /** Nothing is left of it. */
+  discard(): Promise<void>;
+}
+
+/** How the gateway speaks. What is said is said once, in order, and survives the program. */
+export interface Speech {
+  say: Say;
+  live(place: Place): LiveText;
+}
