@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission, Policy } from '../core/approval.ts';
+import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission, Policy, Verdict } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';
@@ -7,7 +7,7 @@ import { uncovered } from './grants.ts';
 import { type ApprovalMode, type CronMode, isLowRisk, type Reviewer } from './modes.ts';
 import type { Questions } from './questions.ts';
 import { actionDetails, findingDetails } from './records.ts';
-import { forbidden, nobodyThere, notAllowed, undecided, usedUp } from './refusals.ts';
+import { forbidden, meaningChanged, nobodyThere, notAllowed, undecided, usedUp } from './refusals.ts';
 
 /** Where the actions of one call would happen. */
 interface Situation {
@@ -53,6 +53,8 @@ interface Judged extends Pick<Situation, 'sandbox' | 'backend'> {
 
 /** One call on its way through the guard. */
 interface Call extends Judged, Situation {
+  /** All that was found, also what is granted already. */
+  judged: readonly Finding[];
   desk: Desk;
   signal: AbortSignal;
 }
@@ -88,17 +90,24 @@ export function guardOf(options: GuardOptions): Guard {
 
   async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
     const [situation, desk] = await Promise.all([options.situation(origin), options.desk()]);
-    const verdicts = actions.map((action) => options.policy.judge(action, situation.circumstances));
-    const findings = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
-    const call: Call = { ...situation, actions, findings, origin, desk, signal };
-    if (verdicts.some(({ kind }) => kind !== 'allow' && kind !== 'ask')) {
+    const { kind, found: findings } = verdictOn(actions, situation.circumstances);
+    const call: Call = { ...situation, actions, findings, judged: findings, origin, desk, signal };
+    if (kind === 'deny') {
       await record(call, 'denied', 'hard list');
       return forbidden(findings);
     }
-    if (verdicts.every(({ kind }) => kind === 'allow')) return await allow(call, 'nothing found');
+    if (kind === 'allow') return await allow(call, 'nothing found');
     // Security: a yes is for findings; where there are none to say what it is about, there is nothing to agree to.
     if (findings.length === 0) throw new Error('a judgement without a reason.');
     return await remember(call);
+  }
+
+  /** Of all actions together. Security: what is neither allowed nor to be asked about is refused. */
+  function verdictOn(actions: readonly Action[], circumstances: Circumstances): { kind: Verdict['kind']; found: Finding[] } {
+    const verdicts = actions.map((action) => options.policy.judge(action, circumstances));
+    const found = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
+    if (verdicts.every(({ kind }) => kind === 'allow')) return { kind: 'allow', found };
+    return { kind: verdicts.every(({ kind }) => kind === 'allow' || kind === 'ask') ? 'ask' : 'deny', found };
   }
 
   async function remember(call: Call): Promise<Permission> {
@@ -141,8 +150,20 @@ export function guardOf(options: GuardOptions): Guard {
       await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);
       return notAllowed(question, options.timeoutMs);
     }
+    if (await meansMore(call)) {
+      await record(call, 'denied', 'changed meanwhile', question.id);
+      return meaningChanged();
+    }
     const claimed = await desk.questions.claim(question, [event(call, 'allowed', `answer ${question.answer?.kind}`, question.id)]);
     return claimed ? { allowed: true } : usedUp();
+  }
+
+  /** Security: the session may have given a program another meaning while somebody thought about it. */
+  async function meansMore({ actions, origin, judged, sandbox, backend }: Call): Promise<boolean> {
+    const now = await options.situation(origin);
+    const { kind, found } = verdictOn(actions, now.circumstances);
+    const known = new Set(judged.map(keyOf));
+    return kind === 'deny' || now.sandbox !== sandbox || now.backend !== backend || found.some((finding) => !known.has(keyOf(finding)));
   }
 
   async function allow(call: Call, why: string): Promise<Permission> {
@@ -170,5 +191,9 @@ function answererOf({ source, role, person }: CallOrigin): Answerer {
 }
 
 function distinct(findings: readonly Finding[]): Finding[] {
-  return [...new Map(findings.map((finding) => [`${finding.rule} ${finding.program ?? ''}`, finding])).values()];
+  return [...new Map(findings.map((finding) => [keyOf(finding), finding])).values()];
+}
+
+function keyOf({ rule, program }: Finding): string {
+  return `${rule} ${program ?? ''}`;
 }

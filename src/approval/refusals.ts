@@ -40,3 +40,8 @@ export function notAllowed({ state, answer, findings }: QuestionEntry, timeoutMs
 export function usedUp(): Permission {
   return refusal('The permission was good for one time and has been used or taken back.');
 }
+
+/** Allowed, but the session has meanwhile made something else of it. */
+export function meaningChanged(): Permission {
+  return refusal('While it was being allowed, the session changed what it would do.');
+}

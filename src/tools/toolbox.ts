@@ -38,6 +38,9 @@ export interface CallOptions {
 
 const nobody: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
+/** Another command of the session may change its directory between a call and the permission for it. */
+const mostAttempts = 5;
+
 /** Some tools put a frame around what they print; nothing they return is longer than this many times the limit. */
 const leeway = 2;
 
@@ -79,8 +82,16 @@ export class Toolbox {
     } catch (error) {
       return failed('bad-input', messageOf(error));
     }
-    const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
-    if (refusal !== undefined) return failed('denied', refusal);
+    for (let attempt = 1; ; attempt++) {
+      const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
+      if (refusal !== undefined) return failed('denied', refusal);
+      // Security: a person may take minutes to answer, and what they said yes to must still be what happens.
+      const now = tool.prepare(input, this.#options.sandbox);
+      if (isSame(prepared.actions, now.actions)) break;
+      if (attempt === mostAttempts)
+        return failed('denied', 'It was not run: the directory of the session kept changing while it was being allowed.');
+      prepared = now;
+    }
     if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
     const startedAt = performance.now();
     const result = await this.#run(prepared, { ...options, signal });
@@ -135,6 +146,10 @@ export class Toolbox {
     if (text.length <= most) return text;
     return `${text.slice(0, most / 2)}\n[${text.length - most} characters left out]\n${text.slice(-most / 2)}`;
   }
+}
+
+function isSame(one: readonly Action[], other: readonly Action[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function failed(failure: ToolFailure, text: string): ToolResult {
