@@ -38,14 +38,10 @@ for (const kind of kinds) {
 
     it.each(cases)('%s %j does not believe a sandbox that answers with %s', async (name, input, command) => {
       // Only what runs inside is another: whatever it prints comes by the same way.
-      const sandbox: Sandbox = {
-        name: bench.sandbox.name,
-        cwd: bench.sandbox.cwd,
-        exec: (request) => bench.sandbox.exec({ ...request, command }),
-        shell: () => bench.sandbox.shell(),
-        readFile: (path) => bench.sandbox.readFile(path),
-        writeFile: (path, data) => bench.sandbox.writeFile(path, data),
-      };
+      const exec: Sandbox['exec'] = (request) => bench.sandbox.exec({ ...request, command });
+      const sandbox: Sandbox = new Proxy(bench.sandbox, {
+        get: (target, key) => (key === 'exec' ? exec : Reflect.get(target, key, target)),
+      });
       const tools = [readFile, writeFile, editFile, searchFiles];
       const guard = async () => ({ allowed: true }) as const;
       const before = process.memoryUsage.rss();
