@@ -1,4 +1,5 @@
 import type { Action, Finding, Question } from '../core/approval.ts';
+import type { QuestionEntry } from '../core/store.ts';
 import { visible } from '../lib/visible.ts';
 
 /** How parts of it stand out where there is a way. */
@@ -23,6 +24,16 @@ export function questionText({ actions, findings, backend, session, code }: Ques
     ...actions.flatMap((action) => actionLines(action, emphasis)),
     '',
   ].join('\n');
+}
+
+/** What became of it, in a sentence. */
+export function standingText({ state, answer, answeredFrom, settledAt, claimedAt, expiresAt }: QuestionEntry): string {
+  const when = settledAt?.toISOString() ?? '';
+  if (state === 'open') return `It waits for an answer until ${expiresAt.toISOString()}.`;
+  if (state !== 'answered' || !answer) return `It ${state === 'expired' ? 'was not answered in time' : 'was withdrawn'} (${when}).`;
+  const said = answer.kind === 'deny' ? 'denied' : answer.kind === 'once' ? 'allowed once' : `allowed (${answer.kind})`;
+  const used = answer.kind === 'deny' ? '' : claimedAt ? ` It began at ${claimedAt.toISOString()}.` : ' It has not begun yet.';
+  return `It was ${said} by ${visible(answer.by)} from ${visible(answeredFrom ?? '?')} at ${when}.${used}`;
 }
 
 function reasonText({ title, why, program }: Finding, { unseen }: Emphasis): string {

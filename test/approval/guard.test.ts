@@ -68,6 +68,27 @@ describe('the guard', () => {
   });
 });
 
+describe('tools other than commands', () => {
+  it.each(['~/.hermetic/config.yaml', '/home/ada/.hermetic/state.db', '../home/ada/.hermetic/.env'])('may not write %s', async (path) => {
+    const person = says('always');
+    expect(await rig.ask([{ kind: 'write', path, cwd: '/work' }], { approver: person }, { mode: 'off' })).toEqual(
+      refused(/Nobody can allow/),
+    );
+    expect(person.asked).toEqual([]);
+  });
+
+  it.each(['read', 'send'] as const)('ask before they %s what governs Hermetic', async (kind) => {
+    const person = says('deny');
+    await rig.ask([{ kind, path: '/home/ada/.hermetic/state.db', cwd: '/work' }], { approver: person });
+    expect(person.asked).toHaveLength(1);
+  });
+
+  it('may not type at a shell what they may not run', async () => {
+    const input = { kind: 'input', process: 'p1', text: 'hermetic approvals approve BCD234\n' } as const;
+    expect(await rig.ask([input], { approver: says('always') })).toEqual(refused(/Nobody can allow/));
+  });
+});
+
 describe('whatever fails', () => {
   const dangerous = [command('rm -rf build')];
   const broken = async () => {

@@ -65,6 +65,17 @@ describe('run --ask without a terminal', () => {
     expect(existsSync(build)).toBe(true);
   });
 
+  it("tells a session's own files from those of Hermetic, though they lie side by side", async () => {
+    const own = await hermetic.run(['run', '--ask', '--', 'mkdir -p a; chmod 755 a; echo hi > a/b; cat a/b']);
+    expect(own).toMatchObject({ code: 0, stdout: 'hi\n' });
+    expect((await hermetic.run(['run', '--ask', '--', 'rm -rf a'])).stderr).not.toContain('Nobody can allow');
+    for (const path of ['../../../../config.yaml', '../state.json', `${hermetic.home}/.hermetic/.env`, '.*/x']) {
+      const outcome = await hermetic.run(['run', '--ask', '--', `echo x > ${path}`]);
+      expect([path, outcome.code]).toEqual([path, 4]);
+      expect(outcome.stderr).toContain('Nobody can allow');
+    }
+  });
+
   it('and without --ask nothing is judged', async () => {
     expect(await hermetic.run(['run', '--', remove])).toMatchObject({ code: 0 });
     expect(existsSync(build)).toBe(false);

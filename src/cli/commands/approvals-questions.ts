@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { questionText } from '../../approval/question-text.ts';
+import { questionText, standingText } from '../../approval/question-text.ts';
 import type { Attempt } from '../../approval/questions.ts';
 import type { Answer } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -43,7 +43,7 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
     .action(async (name: string, { json }: { json?: boolean }) => {
       const question = await withApp(io, async (app) => await (await app.store()).approvals.find(name));
       if (!question) throw notFound(name);
-      io.stdout.write(json ? jsonText(plain(question)) : `${questionText(question)}${standing(question)}\n`);
+      io.stdout.write(json ? jsonText(plain(question)) : `${questionText(question)}${standingText(question)}\n`);
     });
 
   approvals
@@ -81,22 +81,12 @@ async function settle(io: CliIo, name: string, answer: Answer): Promise<void> {
 function told(name: string, attempt: Attempt): string {
   if (attempt.kind === 'unknown') throw notFound(name);
   const { question } = attempt;
-  if (attempt.kind === 'settled') return `${question.code}: ${standing(question)}\n`;
-  throw new HermeticError('approval/settled', `Nothing was changed. ${question.code}: ${standing(question)}`);
+  if (attempt.kind === 'settled') return `${question.code}: ${standingText(question)}\n`;
+  throw new HermeticError('approval/settled', `Nothing was changed. ${question.code}: ${standingText(question)}`);
 }
 
 function notFound(name: string): HermeticError {
   return new HermeticError('approval/not-found', `There is no question ${visible(name)}.`, { hint: 'hermetic approvals list --all' });
-}
-
-/** What became of it, in a sentence. */
-function standing({ state, answer, answeredFrom, settledAt, claimedAt, expiresAt }: QuestionEntry): string {
-  const when = settledAt?.toISOString() ?? '';
-  if (state === 'open') return `It waits for an answer until ${expiresAt.toISOString()}.`;
-  if (state !== 'answered' || !answer) return `It ${state === 'expired' ? 'was not answered in time' : 'was withdrawn'} (${when}).`;
-  const said = answer.kind === 'deny' ? 'denied' : answer.kind === 'once' ? 'allowed once' : `allowed (${answer.kind})`;
-  const used = answer.kind === 'deny' ? '' : claimedAt ? ` It began at ${claimedAt.toISOString()}.` : ' It has not begun yet.';
-  return `It was ${said} by ${visible(answer.by)} from ${visible(answeredFrom ?? '?')} at ${when}.${used}`;
 }
 
 function row(question: QuestionEntry): string[] {
