@@ -122,6 +122,6 @@ export interface WebChats {
   receive(chat: string, message: { id: string; text: string; files: readonly string[]; replyTo: string | undefined }): Promise<boolean>;
   /** The same for a button; `data` must be on that message now. */
   press(chat: string, press: { id: string; message: string; data: string }): Promise<boolean>;
-  upload(chat: string, file: { name: string; mimeType: string; data: Uint8Array }): Promise<WebFile | undefined>;
+  upload(chat: string, file: { name: string; data: Uint8Array }): Promise<WebFile | undefined>;
   download(chat: string, file: string): Promise<(WebFile & { data: Uint8Array }) | undefined>;
 }

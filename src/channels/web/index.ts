@@ -13,6 +13,7 @@ import type {
 } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { WebChat, WebChats, WebEvent, WebFile, WebLog, WebMessage } from '../../core/web-log.ts';
+import { guessType } from '../../lib/file-type.ts';
 import { LiveChat } from './live-chat.ts';
 import { chatsOf } from './person-chats.ts';
 
@@ -71,7 +72,7 @@ export class WebChannel implements Channel {
   }
 
   async send({ chat }: Place, { text, buttons = [], replyTo, file }: Outgoing): Promise<string> {
-    const files = file ? [await this.keepFile(chat, { ...file, mimeType: 'application/octet-stream' })] : [];
+    const files = file ? [await this.keepFile(chat, file)] : [];
     const message = await this.#log.append(chat, { id: randomUUID(), author: 'us', text, buttons, replyTo, files }, new Date());
     if (!message) throw new HermeticError('channel/refused', 'There is no such chat on the web page.');
     this.#liveChat(chat).changed(message.position);
@@ -132,9 +133,9 @@ export class WebChannel implements Channel {
     return true;
   }
 
-  async keepFile(chat: string, { name, mimeType, data }: { name: string; mimeType: string; data: Uint8Array }): Promise<WebFile> {
+  async keepFile(chat: string, { name, data }: { name: string; data: Uint8Array }): Promise<WebFile> {
     if (data.byteLength > this.traits.mostFileBytes) throw new HermeticError('channel/refused', 'The file is too large for the web page.');
-    const file = { id: randomUUID(), name: fileNameOf(name), mimeType, bytes: data.byteLength };
+    const file = { id: randomUUID(), name: fileNameOf(name), mimeType: mimeTypeOf(data), bytes: data.byteLength };
     await this.#log.addFile(chat, file, data, new Date());
     return file;
   }
@@ -210,6 +211,11 @@ function fileNameOf(name: string): string {
   // Security: a name from outside, shown and offered as the name to save under: no directories and nothing that cannot be seen.
   const base = oneLine(name.replaceAll('\\', '/').split('/').at(-1) ?? '');
   return [...base].slice(0, 200).join('').replace(/^\.+$/, '') || 'file';
+}
+
+/** By what is in it: nobody is believed. */
+function mimeTypeOf(data: Uint8Array): string {
+  return guessType(data.subarray(0, 512)).replace(/;.*/, '');
 }
 
 function oneLine(text: string): string {

@@ -45,5 +45,7 @@ export const web = z
     token_env: variableName()
       .default('HERMETIC_TOKEN')
       .describe('Variable that holds the bearer token; when it is empty one is created on first start.'),
+    behind_tls: flag().default(false).describe('A server with TLS is in front of it. Without that it listens nowhere but on this machine.'),
+    public_url: url().optional().describe('Address people open, when that is not `web.host` and `web.port`.'),
   })
   .describe('The web page.');

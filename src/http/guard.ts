@@ -1,0 +1,125 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie } from 'hono/cookie';
+import type { Gatekeeper } from './auth.ts';
+import type { Rate } from './rate.ts';
+import type { Site } from './site.ts';
+
+export type Web = { Bindings: HttpBindings };
+
+export interface GuardParts {
+  site: () => Site;
+  keeper: Gatekeeper;
+  requests: Rate;
+  failures: Rate;
+  /** The last address in X-Forwarded-For is the one that whoever is in front of us has seen. */
+  trustForwarded: boolean;
+}
+
+const contentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const headers: Readonly<Record<string, string>> = {
+  'content-security-policy': contentPolicy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+};
+
+/** Headers of every answer, also of refusals. */
+export const secureHeaders: MiddlewareHandler<Web> = async (context, next) => {
+  await next();
+  for (const [name, value] of Object.entries(headers)) if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+  if (!context.res.headers.has('cache-control')) context.res.headers.set('cache-control', 'no-store');
+};
+
+/** For everything: not too often, by a name of ours, and by no page of another site. */
+export function guardAll({ site, requests, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
+  return async (context, next) => {
+    const wait = requests.take(addressOf(context, trustForwarded));
+    if (wait > 0) return tooMany(context, wait);
+    const host = context.req.header('host') ?? '';
+    // Security: a page whose name was made to lead here must not pass for ours.
+    if (!site().isOurs(host)) return refusal(context, 421, 'This server has another name. If it is behind one, set web.public_url.');
+    const origin = context.req.header('origin');
+    if (origin !== undefined && !site().isOwnPage(origin, host)) return refusal(context, 403, 'Pages of other sites may not use this.');
+    return await next();
+  };
+}
+
+/** For what is not for everybody. */
+export function guardOwn({ site, keeper, failures, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
+  return async (context, next) => {
+    const address = addressOf(context, trustForwarded);
+    const wait = failures.waitFor(address);
+    if (wait > 0) return tooMany(context, wait);
+    const bearer = bearerOf(context);
+    const isIn = bearer === undefined ? cookiesOf(context).some((cookie) => keeper.isCookie(cookie)) : keeper.isToken(bearer);
+    if (!isIn) {
+      // A page that was never let in asks before it knows; that is no attempt.
+      if (bearer !== undefined || cookiesOf(context).length > 0) failures.take(address);
+      context.header('www-authenticate', 'Bearer');
+      return refusal(context, 401, 'A bearer token, or the cookie of this page, is needed.');
+    }
+    if (bearer === undefined && !isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may use its cookie.');
+    return await next();
+  };
+}
+
+/**
+ * Security: a browser adds cookies to what other pages ask of us; pages on other ports of this machine count as the same site. What changes
+ * something needs an origin, which no page can forge, and a header that no form can send.
+ */
+export function isFromOwnPage(context: Context<Web>, site: Site): boolean {
+  const fetchSite = context.req.header('sec-fetch-site');
+  if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') return false;
+  if (context.req.method === 'GET' || context.req.method === 'HEAD') return true;
+  const origin = context.req.header('origin');
+  if (origin === undefined || !site.isOwnPage(origin, context.req.header('host') ?? '')) return false;
+  return context.req.header('x-hermetic') === '1';
+}
+
+export function refusal(
+  context: Context<Web>,
+  status: 400 | 401 | 403 | 404 | 409 | 413 | 421 | 429 | 500 | 503,
+  message: string,
+): Response {
+  return context.json({ error: message }, status);
+}
+
+export function tooMany(context: Context<Web>, seconds: number): Response {
+  context.header('retry-after', String(seconds));
+  return refusal(context, 429, `Too many requests. Try again in ${seconds} s.`);
+}
+
+export function addressOf(context: Context<Web>, trustForwarded: boolean): string {
+  const forwarded = trustForwarded ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
+  return forwarded || context.env.incoming.socket.remoteAddress || 'unknown';
+}
+
+/** The names under which the cookie may be: a browser keeps the one with the prefix only when it came encrypted. */
+export const cookieNames = { plain: 'hermetic', encrypted: '__Host-hermetic' } as const;
+
+function cookiesOf(context: Context<Web>): string[] {
+  const port = context.env.incoming.socket.localPort;
+  const names = [`${cookieNames.plain}-${port}`, cookieNames.encrypted];
+  return names.map((name) => getCookie(context, name)).filter((value) => value !== undefined);
+}
+
+function bearerOf(context: Context<Web>): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '')?.[1];
+}

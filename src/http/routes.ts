@@ -1,0 +1,108 @@
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import * as z from 'zod';
+import type { Followers } from './events.ts';
+import { disposition, isShownInline } from './files.ts';
+import { refusal, type Web } from './guard.ts';
+import type { HttpLimits, HttpParts } from './parts.ts';
+
+const id = z.string().regex(/^[\w-]{8,64}$/);
+const message = z
+  .strictObject({ id, text: z.string().max(60_000), files: z.array(id).max(10).default([]), replyTo: id.optional() })
+  .refine(({ text, files }) => text.trim() !== '' || files.length > 0, 'It says nothing.');
+const press = z.strictObject({ id, message: id, data: z.string().min(1).max(64) });
+const noChat = 'There is no such chat.';
+const mostPage = 200;
+
+export interface RouteParts {
+  parts: HttpParts;
+  limits: HttpLimits;
+  followers: Followers;
+  newLink: () => string;
+}
+
+/** Everything under /api that needs to be let in. */
+export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Hono<Web> {
+  const { chats } = parts;
+  const routes = new Hono<Web>();
+  const small = bodyLimit({ maxSize: limits.mostJsonBytes, onError: tooLarge });
+
+  routes.get('/status', async (context) => context.json(await parts.status()));
+  routes.post('/links', (context) => context.json({ url: newLink() }, 201));
+  routes.get('/chats', async (context) => context.json({ chats: await chats.list() }));
+  routes.post('/chats', small, async (context) => context.json(await chats.create(), 201));
+
+  routes.get('/chats/:chat/messages', async (context) => {
+    const before = z.coerce.number().int().positive().optional().safeParse(context.req.query('before'));
+    const limit = z.coerce.number().int().min(1).max(mostPage).default(100).safeParse(context.req.query('limit'));
+    if (!before.success || !limit.success) return refusal(context, 400, 'before and limit are numbers.');
+    const page = await chats.page(context.req.param('chat'), before.data, limit.data);
+    return page ? context.json({ ...page, limits: { fileBytes: limits.mostFileBytes } }) : refusal(context, 404, noChat);
+  });
+
+  routes.post('/chats/:chat/messages', small, async (context) => {
+    const body = await bodyOf(context, message);
+    if (body instanceof Response) return body;
+    const isThere = await chats.receive(context.req.param('chat'), { ...body, replyTo: body.replyTo });
+    return isThere ? context.json({ ok: true }, 202) : refusal(context, 404, noChat);
+  });
+
+  routes.post('/chats/:chat/press', small, async (context) => {
+    const body = await bodyOf(context, press);
+    if (body instanceof Response) return body;
+    const isThere = await chats.press(context.req.param('chat'), body);
+    return isThere ? context.json({ ok: true }, 202) : refusal(context, 409, 'This button is no longer there.');
+  });
+
+  routes.post('/chats/:chat/stop', small, async (context) => {
+    const chat = context.req.param('chat');
+    // Security: one's own chats only, which `page` knows.
+    if (!(await chats.page(chat, undefined, 1))) return refusal(context, 404, noChat);
+    await parts.stop(chat);
+    return context.json({ ok: true }, 202);
+  });
+
+  routes.post('/chats/:chat/files', bodyLimit({ maxSize: limits.mostFileBytes, onError: tooLarge }), async (context) => {
+    const name = decoded(context.req.header('x-file-name') ?? '');
+    if (!name) return refusal(context, 400, 'The header x-file-name is missing or not percent-encoded.');
+    const data = new Uint8Array(await context.req.arrayBuffer());
+    const file = await chats.upload(context.req.param('chat'), { name, data });
+    return file ? context.json(file, 201) : refusal(context, 404, noChat);
+  });
+
+  routes.get('/chats/:chat/files/:file', async (context) => {
+    const file = await chats.download(context.req.param('chat'), context.req.param('file'));
+    if (!file) return refusal(context, 404, 'There is no such file.');
+    const isInline = isShownInline(file.mimeType);
+    return new Response(Buffer.from(file.data), {
+      headers: {
+        'content-type': isInline ? file.mimeType : 'application/octet-stream',
+        'content-disposition': disposition(isInline ? 'inline' : 'attachment', file.name),
+        // Security: whatever is in there runs nothing and loads nothing, should a browser show it as a page.
+        'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
+        'cache-control': 'private, max-age=31536000, immutable',
+      },
+    });
+  });
+
+  routes.get('/chats/:chat/events', (context) => followers.follow(context, context.req.param('chat')));
+  return routes;
+}
+
+export function tooLarge(context: Context): Response {
+  return refusal(context, 413, 'That is too large.');
+}
+
+export async function bodyOf<T>(context: Context<Web>, schema: z.ZodType<T>): Promise<T | Response> {
+  const body: unknown = await context.req.json().catch(() => undefined);
+  const parsed = schema.safeParse(body);
+  return parsed.success ? parsed.data : refusal(context, 400, z.prettifyError(parsed.error));
+}
+
+function decoded(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}

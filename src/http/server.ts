@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { deleteCookie, setCookie } from 'hono/cookie';
+import * as z from 'zod';
+import { HermeticError } from '../core/errors.ts';
+import { Gatekeeper } from './auth.ts';
+import { Followers } from './events.ts';
+import {
+  addressOf,
+  cookieNames,
+  type GuardParts,
+  guardAll,
+  guardOwn,
+  isFromOwnPage,
+  refusal,
+  secureHeaders,
+  tooMany,
+  type Web,
+} from './guard.ts';
+import { Pages } from './pages.ts';
+import type { HttpLimits, HttpParts } from './parts.ts';
+import { Rate } from './rate.ts';
+import { bodyOf, ownRoutes, tooLarge } from './routes.ts';
+import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
+
+export interface WebServerOptions extends SiteOptions {
+  /** 0 is a free one. */
+  port: number;
+  /** Whoever has it may do everything the page can. */
+  token: string;
+  /** Where the built page is. */
+  pages: string;
+  parts: HttpParts;
+  /** One sentence for whoever runs this. */
+  log: (sentence: string) => void;
+  limits?: Partial<HttpLimits>;
+}
+
+export interface WebServer {
+  url: string;
+  port: number;
+  /** An address that lets one browser in, once, within a day. */
+  newLink(): string;
+  close(): Promise<void>;
+}
+
+const usualLimits: HttpLimits = {
+  requestsPerMinute: 1200,
+  failuresPerMinute: 10,
+  mostFollowers: 64,
+  mostJsonBytes: 256 * 1024,
+  mostFileBytes: 20 * 1024 * 1024,
+  pingEveryMs: 15_000,
+};
+
+const login = z.union([z.strictObject({ code: z.string().max(100) }), z.strictObject({ token: z.string().max(500) })]);
+
+/** Serves the page and the interface. Rejects when it may not or cannot listen there. */
+export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
+  refuseInTheClear(options);
+  const limits = { ...usualLimits, ...options.limits };
+  const keeper = new Gatekeeper(options.token);
+  const followers = new Followers(options.parts, limits);
+  let site: Site | undefined;
+  const siteNow = (): Site => site ?? new Site(options, options.port);
+  const guard: GuardParts = {
+    site: siteNow,
+    keeper,
+    requests: new Rate(limits.requestsPerMinute),
+    failures: new Rate(limits.failuresPerMinute),
+    trustForwarded: options.behindTls,
+  };
+  // Security: what comes after # is sent to no server and stands in no log; the page trades it for a cookie and removes it.
+  const newLink = (): string => `${siteNow().url}#code=${keeper.newCode()}`;
+  const app = appOf({ options, limits, guard, followers, newLink });
+  const listener = getRequestListener(app.fetch);
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 120_000 }, (request, response) => void listener(request, response));
+  server.listen(options.port, options.host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const hint = 'Set web.port to another one, or to 0 for one that is free.';
+    throw new HermeticError(
+      'config/bad-value',
+      `The web page cannot listen on ${options.host} port ${options.port}: ${(error as Error).message}`,
+      {
+        hint,
+        cause: error,
+      },
+    );
+  }
+  const { port } = server.address() as AddressInfo;
+  site = new Site(options, port);
+  return {
+    url: site.url,
+    port,
+    newLink,
+    close: async () => {
+      followers.close();
+      server.closeIdleConnections();
+      const closed = once(server, 'close');
+      server.close();
+      // What is under way may end; a connection that nobody uses must not hold us.
+      const end = setTimeout(() => server.closeAllConnections(), 1000);
+      await closed;
+      clearTimeout(end);
+    },
+  };
+}
+
+interface AppParts {
+  options: WebServerOptions;
+  limits: HttpLimits;
+  guard: GuardParts;
+  followers: Followers;
+  newLink: () => string;
+}
+
+function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<Web> {
+  const { parts } = options;
+  const pages = new Pages(options.pages);
+  const app = new Hono<Web>();
+  app.onError((error, context) => failure(error, context, options.log));
+  app.use(secureHeaders);
+  app.get('/healthz', (context) => context.text('ok\n'));
+  app.use(guardAll(guard));
+  app.get('/metrics', guardOwn(guard), async (context) => {
+    context.header('content-type', 'text/plain; version=0.0.4; charset=utf-8');
+    return context.body(await parts.metrics());
+  });
+  app.post('/api/login', bodyLimit({ maxSize: 4096, onError: tooLarge }), (context) => logIn(context, guard));
+  app.use('/api/*', guardOwn(guard));
+  app.post('/api/logout', (context) => {
+    deleteCookie(context, plainName(context), { path: '/' });
+    deleteCookie(context, cookieNames.encrypted, { path: '/', secure: true });
+    return context.json({ ok: true });
+  });
+  app.route('/api', ownRoutes({ parts, limits, followers, newLink }));
+  app.get('*', (context) => pages.answer(context) ?? refusal(context, 404, 'There is nothing here.'));
+  app.notFound((context) => refusal(context, 404, 'There is nothing here.'));
+  return app;
+}
+
+async function logIn(context: Context<Web>, { site, keeper, failures, trustForwarded }: GuardParts): Promise<Response> {
+  const address = addressOf(context, trustForwarded);
+  const wait = failures.waitFor(address);
+  if (wait > 0) return tooMany(context, wait);
+  // Security: another page must not let a browser in, not even with a code it has.
+  if (!isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may log in.');
+  const body = await bodyOf(context, login);
+  if (body instanceof Response) return body;
+  const isIn = 'code' in body ? keeper.redeem(body.code) : keeper.isToken(body.token);
+  if (!isIn) {
+    failures.take(address);
+    return refusal(context, 401, 'code' in body ? 'This link was used already, or is too old.' : 'This is not the token.');
+  }
+  const isEncrypted = context.req.header('origin')?.startsWith('https:') ?? false;
+  const { value, seconds } = keeper.newCookie();
+  const common = { path: '/', httpOnly: true, sameSite: 'Strict', maxAge: seconds } as const;
+  if (isEncrypted) setCookie(context, cookieNames.encrypted, value, { ...common, secure: true });
+  else setCookie(context, plainName(context), value, common);
+  return context.json({ ok: true });
+}
+
+/** Cookies know no ports: another gateway on this machine must not take its place. */
+function plainName(context: Context<Web>): string {
+  return `${cookieNames.plain}-${context.env.incoming.socket.localPort}`;
+}
+
+function failure(error: Error, context: Context<Web>, log: (sentence: string) => void): Response {
+  if (error instanceof HermeticError && error.code === 'channel/busy') {
+    context.header('retry-after', String(Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
+    return refusal(context, 503, error.message);
+  }
+  if (error instanceof HermeticError && error.code === 'channel/refused') return refusal(context, 409, error.message);
+  log(`The web page could not be answered: ${error.message}`);
+  return refusal(context, 500, 'Something went wrong. The log of the gateway says what.');
+}

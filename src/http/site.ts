@@ -1,0 +1,60 @@
+import { isIPv6 } from 'node:net';
+import { HermeticError } from '../core/errors.ts';
+
+export interface SiteOptions {
+  host: string;
+  /** Something in front of us encrypts. */
+  behindTls: boolean;
+  /** Where people find it, when that is not where it listens. */
+  publicUrl: string | undefined;
+}
+
+/** Under which names this server is meant, and which pages are its own. */
+export class Site {
+  readonly #options: SiteOptions;
+  readonly #origins = new Set<string>();
+  readonly #hosts = new Set<string>();
+  readonly url: string;
+
+  constructor(options: SiteOptions, port: number) {
+    this.#options = options;
+    const own = `http://${isIPv6(options.host) ? `[${options.host}]` : options.host}:${port}`;
+    for (const name of ['127.0.0.1', 'localhost', '[::1]']) this.#add(`http://${name}:${port}`);
+    if (isLoopback(options.host)) this.#add(own);
+    if (options.publicUrl !== undefined) this.#add(new URL(options.publicUrl).origin);
+    this.url = options.publicUrl === undefined ? `${own}/` : `${new URL(options.publicUrl).origin}/`;
+  }
+
+  isOurs(host: string): boolean {
+    return this.#hosts.has(host) || this.#takesAnyName;
+  }
+
+  /** `host` is what the request was sent to. */
+  isOwnPage(origin: string, host: string): boolean {
+    // Security: where the name is not known the page must have come encrypted, and from the name it talks to.
+    return this.#origins.has(origin) || (this.#takesAnyName && origin === `https://${host}`);
+  }
+
+  get #takesAnyName(): boolean {
+    return this.#options.behindTls && this.#options.publicUrl === undefined;
+  }
+
+  #add(origin: string): void {
+    this.#origins.add(origin);
+    this.#hosts.add(new URL(origin).host);
+    // A browser leaves out the port that goes without saying; others may not.
+    if (new URL(origin).port === '') this.#hosts.add(`${new URL(origin).host}:${origin.startsWith('https:') ? 443 : 80}`);
+  }
+}
+
+/** Throws unless tokens and what is said stay on this machine, or somebody has vouched for what is in front. */
+export function refuseInTheClear({ host, behindTls }: SiteOptions): void {
+  if (isLoopback(host) || behindTls) return;
+  throw new HermeticError('config/bad-value', `web.host is ${host}: everybody on the network could read along.`, {
+    hint: 'Set web.host to 127.0.0.1, or put a server with TLS in front and set web.behind_tls to true.',
+  });
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
