@@ -1,0 +1,181 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AssistantModelMessage, ModelMessage, SystemModelMessage, TextStreamPart, ToolSet } from 'ai';
+import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
+import type { Usage } from '../core/conversation.ts';
+import { withoutImages } from './messages.ts';
+
+/** How long a model is waited for, and how often it is asked again. */
+export interface Patience {
+  /** How often the same is asked again after a failure that may pass. */
+  mostRetries: number;
+  /** Before the second attempt; doubles each time, up to `longestWaitMs`. A provider that says how long is believed up to `longestRetryAfterMs`. */
+  firstWaitMs: number;
+  longestWaitMs: number;
+  longestRetryAfterMs: number;
+  /** An answer of which nothing comes for so long has broken off. */
+  stallMs: number;
+}
+
+export interface Question {
+  model: Model;
+  system: string;
+  messages: readonly ModelMessage[];
+  tools: ToolSet;
+  mostOutputTokens?: number | undefined;
+  signal: AbortSignal;
+  listener(event: AgentEvent): void;
+}
+
+export interface MadeCall {
+  toolCallId: string;
+  toolName: string;
+  /** As the model wrote it: text when it is not JSON. */
+  input: unknown;
+}
+
+export type Answer =
+  | { kind: 'answer'; text: string; message: AssistantModelMessage; calls: readonly MadeCall[]; usage: Usage }
+  /** With what had come until then. */
+  | { kind: 'interrupted'; text: string }
+  | { kind: 'failed'; failure: ModelFailure };
+
+/** One answer of the model. Nothing that it asks for is done here, so an answer that breaks off can be asked for again. Never rejects. */
+export async function ask(question: Question, patience: Patience): Promise<Answer> {
+  let current = question;
+  for (let attempt = 1; ; attempt++) {
+    const told = new Told(question.listener);
+    const answer = await attemptOnce(current, told, patience.stallMs);
+    if (question.signal.aborted && answer.kind !== 'answer') return { kind: 'interrupted', text: told.text };
+    if (answer.kind !== 'failed') return answer;
+    told.discard();
+    const { failure } = answer;
+    if (failure.about === 'images' && current === question && hasImages(question.messages)) {
+      current = { ...question, messages: withoutImages(question.messages) };
+      continue;
+    }
+    const ms = failure.retryAfterMs ?? backoff(attempt, patience);
+    if (!failure.isPassing || attempt > patience.mostRetries || ms > patience.longestRetryAfterMs) return answer;
+    question.listener({ type: 'waiting', reason: failure.message, ms, attempt });
+    await delay(ms, undefined, { signal: question.signal }).catch(() => undefined);
+    if (question.signal.aborted) return { kind: 'interrupted', text: '' };
+  }
+}
+
+/** Half of it is chance, so that many sessions that failed together do not come back together. */
+function backoff(attempt: number, { firstWaitMs, longestWaitMs }: Patience): number {
+  const ms = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
+  return Math.round(ms / 2 + (Math.random() * ms) / 2);
+}
+
+/** What was told of an answer that is still coming. */
+class Told {
+  text = '';
+  readonly #listener: Question['listener'];
+
+  constructor(listener: Question['listener']) {
+    this.#listener = listener;
+  }
+
+  say(text: string): void {
+    if (text === '') return;
+    this.text += text;
+    this.#listener({ type: 'text', text });
+  }
+
+  think(text: string): void {
+    if (text !== '') this.#listener({ type: 'thinking', text });
+  }
+
+  discard(): void {
+    if (this.text !== '') this.#listener({ type: 'text-discarded' });
+  }
+}
+
+async function attemptOnce(question: Question, told: Told, stallMs: number): Promise<Answer> {
+  const { model } = question;
+  const stall = new AbortController();
+  const timer = setTimeout(() => stall.abort(), stallMs);
+  try {
+    const { streamText } = await import('ai');
+    const result = streamText({
+      model: model.language,
+      instructions: marked({ role: 'system', content: question.system }, model),
+      messages: withMarks(question.messages, model),
+      tools: question.tools,
+      // Asking again is done here, where the turn can be told about it and be interrupted.
+      maxRetries: 0,
+      abortSignal: AbortSignal.any([question.signal, stall.signal]),
+      providerOptions: model.settings,
+      onError: () => undefined,
+      ...(question.mostOutputTokens === undefined ? {} : { maxOutputTokens: question.mostOutputTokens }),
+    });
+    const calls: MadeCall[] = [];
+    let end: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }> | undefined;
+    for await (const part of result.stream) {
+      timer.refresh();
+      if (part.type === 'text-delta') told.say(part.text);
+      else if (part.type === 'reasoning-delta') told.think(part.text);
+      else if (part.type === 'tool-call' && !part.providerExecuted) calls.push(part);
+      else if (part.type === 'finish-step') end = part;
+      else if (part.type === 'error') throw part.error;
+      else if (part.type === 'abort') break;
+    }
+    if (stall.signal.aborted) throw new Error(`nothing came for ${Math.round(stallMs / 1000)} seconds, so it timed out`);
+    // The end of the stream is not the end of the answer when the provider did not say so.
+    if (!end || end.finishReason === 'error' || (end.finishReason === 'other' && end.rawFinishReason === undefined)) {
+      throw new Error('the answer broke off before its end');
+    }
+    if (calls.length === 0 && told.text.trim() === '') return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
+    const message = (await result.responseMessages).find((each) => each.role === 'assistant');
+    if (!message) return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
+    return { kind: 'answer', text: told.text, message, calls, usage: usageOf(end, model) };
+  } catch (error) {
+    return { kind: 'failed', failure: model.explain(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function usageOf({ usage, providerMetadata }: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>, model: Model): Usage {
+  const counted = {
+    inputTokens: usage.inputTokens ?? 0,
+    outputTokens: usage.outputTokens ?? 0,
+    cachedTokens: usage.inputTokenDetails.cacheReadTokens ?? 0,
+  };
+  return { ...counted, cost: model.cost(counted, providerMetadata) };
+}
+
+function emptyAnswer(reason: string, model: Model): ModelFailure {
+  const why =
+    reason === 'content-filter'
+      ? 'its provider withheld the answer'
+      : reason === 'length'
+        ? 'it reached the limit of its output before it said anything'
+        : 'it said nothing';
+  return {
+    code: 'model/failed',
+    message: `${model.id} gave no answer: ${why}.`,
+    hint: undefined,
+    isPassing: reason === 'stop' || reason === 'other',
+    retryAfterMs: undefined,
+    about: undefined,
+  };
+}
+
+function hasImages(messages: readonly ModelMessage[]): boolean {
+  return messages.some(
+    (message) => message.role === 'user' && typeof message.content !== 'string' && message.content.some((part) => part.type !== 'text'),
+  );
+}
+
+function marked<M extends ModelMessage | SystemModelMessage>(message: M, { cacheMark }: Model): M {
+  return cacheMark ? { ...message, providerOptions: { ...message.providerOptions, ...cacheMark } } : message;
+}
+
+/** The end of this call's input is where the next call's begins to be new; the one before it is where this call's did. */
+function withMarks(messages: readonly ModelMessage[], model: Model): ModelMessage[] {
+  if (!model.cacheMark) return [...messages];
+  const last = messages.length - 1;
+  const before = messages.findLastIndex((message, index) => index < last && message.role !== 'assistant');
+  return messages.map((message, index) => (index === last || index === before ? marked(message, model) : message));
+}

@@ -1,0 +1,223 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ToolSet } from 'ai';
+import { toJSONSchema } from 'zod';
+import type { Agent, Turn, TurnResult } from '../core/agent.ts';
+import type { Usage } from '../core/conversation.ts';
+import { HermeticError } from '../core/errors.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
+import { type Answer, ask, type MadeCall, type Patience } from './ask.ts';
+import { Context } from './compact.ts';
+import {
+  asJson,
+  callsOf,
+  interruptedText,
+  type Message,
+  readTranscript,
+  settled,
+  textOf,
+  toolMessage,
+  userMessage,
+  withOwnIds,
+} from './messages.ts';
+import { systemPrompt } from './prompt.ts';
+import { tokensOfText } from './size.ts';
+import { summaryInstructions } from './summary.ts';
+
+const usual: Patience = { mostRetries: 5, firstWaitMs: 1000, longestWaitMs: 30_000, longestRetryAfterMs: 120_000, stallMs: 180_000 };
+/** A tool that was told to end may take so long before it is left alone. */
+const graceMs = 2000;
+const mostSummaryTokens = 2000;
+/** How often a conversation is shortened because the provider says that it is too long. */
+const mostShrinks = 4;
+
+/** The agent: asks a model, does what it asks for, and goes on until it has an answer. */
+export function createAgent(patience: Partial<Patience> = {}): Agent {
+  return {
+    async run(turn) {
+      try {
+        return await new Run(turn, { ...usual, ...patience }).run();
+      } catch (error) {
+        if (error instanceof HermeticError) return { kind: 'failed', code: error.code, reason: error.message, hint: error.hint };
+        return { kind: 'failed', code: 'model/failed', reason: error instanceof Error ? error.message : String(error), hint: undefined };
+      }
+    },
+  };
+}
+
+class Run {
+  readonly #turn: Turn;
+  readonly #patience: Patience;
+  readonly #system: string;
+  readonly #context: Context;
+  #tools: ToolSet = {};
+
+  constructor(turn: Turn, patience: Patience) {
+    this.#turn = turn;
+    this.#patience = patience;
+    this.#system = systemPrompt(turn.facts);
+    const overhead =
+      tokensOfText(this.#system) +
+      turn.tools.reduce((sum, tool) => sum + tokensOfText(tool.description + JSON.stringify(schemaOf(tool))), 0);
+    this.#context = new Context(readTranscript(turn.history), turn.model.contextTokens, overhead);
+  }
+
+  async run(): Promise<TurnResult> {
+    const { input, mostSteps, signal } = this.#turn;
+    if (input.length > 0) await this.#record(userMessage(input));
+    else {
+      const last = this.#context.messages.at(-1);
+      // Recorded, but the program died before anybody was told.
+      if (last?.role === 'assistant' && callsOf(last).length === 0) return { kind: 'answered', text: textOf(last) };
+    }
+    this.#tools = await toolSet(this.#turn.tools);
+    for (let step = 1; step <= mostSteps; step++) {
+      if (step > 1) await this.#takeSteering();
+      const answer = await this.#nextAnswer();
+      if (answer.kind === 'failed') {
+        const { code, message, hint } = answer.failure;
+        return { kind: 'failed', code, reason: message, hint };
+      }
+      if (answer.kind === 'interrupted') {
+        if (answer.text.trim() !== '') await this.#record({ role: 'assistant', content: [{ type: 'text', text: answer.text }] });
+        return { kind: 'interrupted' };
+      }
+      const message = withOwnIds(answer.message, this.#context.messages);
+      const calls = callsOf(message).map((call, index) => ({ ...call, input: answer.calls[index]?.input ?? call.input }));
+      await this.#record(message, answer.usage);
+      this.#turn.listener({ type: 'step-finished', text: answer.text, usage: answer.usage, goesOn: calls.length > 0 });
+      if (calls.length === 0) return { kind: 'answered', text: answer.text };
+      await this.#runTools(calls);
+      if (signal.aborted) return { kind: 'interrupted' };
+    }
+    return { kind: 'limit', steps: mostSteps };
+  }
+
+  async #takeSteering(): Promise<void> {
+    const more = (await this.#turn.steer?.()) ?? [];
+    if (more.length > 0) await this.#record(userMessage(more));
+  }
+
+  async #nextAnswer(): Promise<Answer> {
+    for (let shrinks = 0; ; shrinks++) {
+      await this.#fit();
+      const guess = this.#context.guess;
+      const { model, signal, listener } = this.#turn;
+      const question = { model, system: this.#system, messages: settled(this.#context.messages), tools: this.#tools, signal, listener };
+      const answer: Answer = signal.aborted ? { kind: 'interrupted', text: '' } : await ask(question, this.#patience);
+      if (answer.kind === 'answer') this.#context.counted(answer.usage.inputTokens, guess);
+      if (answer.kind !== 'failed' || answer.failure.about !== 'too-long' || shrinks >= mostShrinks) return answer;
+      this.#context.shrink();
+    }
+  }
+
+  /** Makes the conversation short enough for the model. */
+  async #fit(): Promise<void> {
+    if (!this.#context.isFull) return;
+    this.#turn.listener({ type: 'compacting' });
+    if (this.#context.trim()) return;
+    await this.#context.summarise(
+      (text) => this.#write(text),
+      async (count, summary, usage) => {
+        try {
+          await this.#turn.summarise(count, asJson(summary), usage);
+          return true;
+        } catch {
+          // The transcript is still whole, and the next turn tries again.
+          return false;
+        }
+      },
+    );
+  }
+
+  async #write(text: string): Promise<{ text: string; usage: Usage } | undefined> {
+    const { model, signal, listener } = this.#turn;
+    const answer = await ask(
+      {
+        model,
+        system: summaryInstructions,
+        messages: [{ role: 'user', content: text }],
+        tools: {},
+        mostOutputTokens: Math.min(mostSummaryTokens, Math.floor(model.contextTokens / 8)),
+        signal,
+        // What is written here is not part of the answer; that it takes long is.
+        listener: (event) => (event.type === 'waiting' ? listener(event) : undefined),
+      },
+      { ...this.#patience, mostRetries: Math.min(2, this.#patience.mostRetries) },
+    );
+    return answer.kind === 'answer' ? { text: answer.text, usage: answer.usage } : undefined;
+  }
+
+  /** All at once. Each result is recorded as soon as it is there, so that what was done is known even when the program dies. */
+  async #runTools(calls: readonly MadeCall[]): Promise<void> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([this.#turn.signal, failed.signal]);
+    let recorded = Promise.resolve();
+    const runs = calls.map(async (call) => {
+      const result = await this.#runTool(call, signal);
+      recorded = recorded.then(() => this.#record(toolMessage(call.toolCallId, call.toolName, result)));
+      await recorded.catch((error: unknown) => {
+        failed.abort();
+        throw error;
+      });
+    });
+    const outcomes = await Promise.allSettled(runs);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  async #runTool({ toolCallId: callId, toolName: name, input }: MadeCall, signal: AbortSignal): Promise<ToolResult> {
+    const { call, listener } = this.#turn;
+    const unknown: ToolResult = { ok: false, failure: 'interrupted', text: interruptedText };
+    if (signal.aborted) return { ok: false, failure: 'interrupted', text: 'Interrupted before it began. Nothing was run.' };
+    listener({ type: 'tool-started', callId, name, input });
+    const running = call(name, input, { callId, signal, progress: (text) => listener({ type: 'tool-progress', callId, text }) }).catch(
+      (error: unknown): ToolResult => ({ ok: false, failure: 'failed', text: error instanceof Error ? error.message : String(error) }),
+    );
+    const done = new AbortController();
+    const givenUp = aborted(signal, done.signal).then(async () => {
+      await delay(graceMs, undefined, { signal: done.signal }).catch(() => undefined);
+      return unknown;
+    });
+    const result = await Promise.race([running, givenUp]);
+    done.abort();
+    listener({ type: 'tool-ended', callId, name, result });
+    return result;
+  }
+
+  async #record(message: Message, usage?: Usage): Promise<void> {
+    const stored = asJson(message);
+    try {
+      await this.#turn.record([stored], usage);
+    } catch (error) {
+      if (error instanceof HermeticError) throw error;
+      throw new HermeticError(
+        'store/failed',
+        `The conversation could not be recorded: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+    this.#context.add(stored);
+  }
+}
+
+/** Resolves when the first is aborted, unless the second one is before. */
+function aborted(signal: AbortSignal, unless: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true, signal: unless });
+  });
+}
+
+function schemaOf(tool: Tool): Record<string, unknown> {
+  const { $schema: _dialect, ...schema } = toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' });
+  return schema;
+}
+
+/** Security: without anything to execute and without a check of the input: whoever calls a tool goes through the door that the turn gives. */
+async function toolSet(tools: readonly Tool[]): Promise<ToolSet> {
+  const { jsonSchema, tool } = await import('ai');
+  return Object.fromEntries(
+    tools.map((each) => [
+      each.name,
+      tool({ description: each.description, inputSchema: jsonSchema(schemaOf(each) as Parameters<typeof jsonSchema>[0]) }),
+    ]),
+  );
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import type { AssistantModelMessage, ModelMessage, ToolCallPart, ToolModelMessage, ToolResultPart, UserModelMessage } from 'ai';
+import type { TurnInput } from '../core/agent.ts';
+import type { ToolResult } from '../core/tool.ts';
+import { inputText } from './prompt.ts';
+
+/** A message of a transcript: without the system prompt, which is made anew each time. */
+export type Message = UserModelMessage | AssistantModelMessage | ToolModelMessage;
+
+export const interruptedText = 'Interrupted. It is not known whether it ran, or how much of it.';
+
+/** What was recorded, message by message: as many come out as go in. */
+export function readTranscript(history: readonly unknown[]): Message[] {
+  return history.map((message) => (isMessage(message) ? message : { role: 'user', content: '[A message that cannot be read any more.]' }));
+}
+
+function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null) return false;
+  const { role, content } = value as { role?: unknown; content?: unknown };
+  if (role === 'tool') return Array.isArray(content) && content.every(isPart);
+  return (role === 'user' || role === 'assistant') && (typeof content === 'string' || (Array.isArray(content) && content.every(isPart)));
+}
+
+function isPart(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+}
+
+/** Plain data, which is the same after it was stored. */
+export function asJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+export function userMessage(inputs: readonly TurnInput[]): UserModelMessage {
+  return {
+    role: 'user',
+    content: inputs.flatMap((input) => [
+      { type: 'text' as const, text: inputText(input) },
+      ...(input.images ?? []).map(({ data, mediaType }) => ({
+        type: 'file' as const,
+        mediaType,
+        data: { type: 'data' as const, data: Buffer.from(data).toString('base64') },
+      })),
+    ]),
+  };
+}
+
+export function toolMessage(callId: string, name: string, result: ToolResult): ToolModelMessage {
+  // Some providers refuse a result without any text.
+  const value = result.text === '' ? '(no output)' : result.text;
+  return {
+    role: 'tool',
+    content: [{ type: 'tool-result', toolCallId: callId, toolName: name, output: { type: result.ok ? 'text' : 'error-text', value } }],
+  };
+}
+
+/** The calls of an answer that somebody here has to make. */
+export function callsOf(message: Message): ToolCallPart[] {
+  if (message.role !== 'assistant' || typeof message.content === 'string') return [];
+  return message.content.filter((part) => part.type === 'tool-call').filter((part) => !part.providerExecuted);
+}
+
+export function textOf(message: Message): string {
+  if (typeof message.content === 'string') return message.content;
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/**
+ * The transcript in the form that every provider accepts: right after an answer that calls tools comes one message with the result of each call, in
+ * the order of the calls, whatever was recorded before the program died; and no result without its call.
+ */
+export function settled(messages: readonly Message[]): ModelMessage[] {
+  const whole: ModelMessage[] = [];
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index] as Message;
+    if (message.role === 'tool' || message.content.length === 0) continue;
+    whole.push(message);
+    const calls = callsOf(message);
+    if (calls.length === 0) continue;
+    const results = new Map<string, ToolResultPart>();
+    for (let next = messages[index + 1]; next?.role === 'tool'; next = messages[++index + 1]) {
+      for (const part of next.content) if (part.type === 'tool-result') results.set(part.toolCallId, part);
+    }
+    whole.push({ role: 'tool', content: calls.map((call) => results.get(call.toolCallId) ?? interruptedResult(call)) });
+  }
+  return whole;
+}
+
+function interruptedResult({ toolCallId, toolName }: ToolCallPart): ToolResultPart {
+  return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value: interruptedText } };
+}
+
+/** The calls of an answer that have no result yet. */
+export function openCalls(messages: readonly Message[]): ToolCallPart[] {
+  const last = messages.findLastIndex((message) => message.role === 'assistant');
+  if (last < 0) return [];
+  const answered = new Set(
+    messages
+      .slice(last + 1)
+      .flatMap((message) => (message.role === 'tool' ? message.content : []))
+      .map((part) => (part.type === 'tool-result' ? part.toolCallId : '')),
+  );
+  return callsOf(messages[last] as Message).filter((call) => !answered.has(call.toolCallId));
+}
+
+/** Some providers count their calls from 0 in every answer, and others refuse a number they have seen or a sign they do not like. */
+export function withOwnIds(message: AssistantModelMessage, earlier: readonly Message[]): AssistantModelMessage {
+  if (typeof message.content === 'string') return message;
+  const taken = new Set(earlier.flatMap((each) => callsOf(each).map((call) => call.toolCallId)));
+  const content = message.content.map((part) => {
+    if (part.type !== 'tool-call' || part.providerExecuted) return part;
+    const isFine = /^[A-Za-z0-9_-]{1,64}$/.test(part.toolCallId) && !taken.has(part.toolCallId);
+    const toolCallId = isFine ? part.toolCallId : `call_${randomBytes(8).toString('hex')}`;
+    taken.add(toolCallId);
+    return { ...part, toolCallId };
+  });
+  return { ...message, content };
+}
+
+/** The same without images, for a model that takes none. */
+export function withoutImages(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message) =>
+    message.role === 'user' && typeof message.content !== 'string' ? { ...message, content: message.content.map(imageAsText) } : message,
+  );
+}
+
+export function imageAsText<Part extends { type: string }>(
+  part: Part,
+): Exclude<Part, { type: 'file' | 'image' }> | { type: 'text'; text: string } {
+  if (part.type === 'file' || part.type === 'image') return { type: 'text', text: '[An image, which is not shown to you.]' };
+  return part as Exclude<Part, { type: 'file' | 'image' }>;
+}

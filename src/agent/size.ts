@@ -1,0 +1,36 @@
+import type { Message } from './messages.ts';
+
+const bytesPerToken = 3.5;
+const tokensPerImage = 1500;
+const sizes = new WeakMap<object, number>();
+
+/** About how many tokens a text takes. Bytes tell more than characters: scripts with many signs take more of both. */
+export function tokensOfText(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+}
+
+/** About how many tokens it takes. Messages are never changed, so each is counted once. */
+export function tokensOf(message: Message): number {
+  const known = sizes.get(message);
+  if (known !== undefined) return known;
+  let images = 0;
+  const text = JSON.stringify(message, (_key, value) => {
+    if (typeof value !== 'object' || value === null || (value.type !== 'file' && value.type !== 'image')) return value;
+    images++;
+    return undefined;
+  });
+  const size = tokensOfText(text) + images * tokensPerImage;
+  sizes.set(message, size);
+  return size;
+}
+
+export function tokensOfAll(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + tokensOf(message), 0);
+}
+
+/** The beginning and the end of a long text. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2);
+  return `${text.slice(0, half)}\n[${text.length - 2 * half} characters left out]\n${text.slice(text.length - half)}`;
+}

@@ -1,0 +1,144 @@
+import type { JSONValue, LanguageModel } from 'ai';
+import type { Usage } from './conversation.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Isolation, Network } from './sandbox.ts';
+import type { Tool, ToolResult } from './tool.ts';
+
+/** What the providers of models call their own settings: JSON by the provider's name. */
+export type ProviderSettings = Record<string, Record<string, JSONValue>>;
+
+/** What went wrong with a call to a model, and what can be done about it. */
+export interface ModelFailure {
+  code: Extract<ErrorCode, 'model/unusable' | 'model/failed'>;
+  /** One sentence. */
+  message: string;
+  hint: string | undefined;
+  /** The same call may succeed later; after this many milliseconds when the provider said so. */
+  isPassing: boolean;
+  retryAfterMs: number | undefined;
+  /** `too-long`: shorter input may pass. `images`: the same without images may. */
+  about: 'too-long' | 'images' | undefined;
+}
+
+/** A model that can be talked to. Nothing was sent to anybody to make it. */
+export interface Model {
+  /** Provider and name, as people write it: `anthropic/claude-sonnet`. */
+  readonly id: string;
+  readonly language: LanguageModel;
+  /** How much it can take in, as far as anybody knows. */
+  readonly contextTokens: number;
+  /** Goes along with every call. */
+  readonly settings: ProviderSettings;
+  /** Marks a place up to which the provider keeps the input for the next call, where it has to be told. */
+  readonly cacheMark: ProviderSettings | undefined;
+  /** In US dollars, when it is known. */
+  cost(usage: Omit<Usage, 'cost'>, metadata: Readonly<Record<string, unknown>> | undefined): number | undefined;
+  /** Never throws. */
+  explain(error: unknown): ModelFailure;
+}
+
+/** Something a person said. Names, texts and quotes are whatever people wrote: data, never trusted. */
+export interface TurnInput {
+  text: string;
+  /** As the person is called; undefined where there is nobody to name. */
+  from: string | undefined;
+  quoted?: { from: string; text: string } | undefined;
+  images?: readonly { data: Uint8Array; mediaType: string }[] | undefined;
+  /** Files the person sent, where they are in the sandbox. */
+  files?: readonly { path: string; bytes: number | undefined }[] | undefined;
+}
+
+/** What the model is told about where it is. */
+export interface TurnFacts {
+  /** What the agent is called. */
+  name: string;
+  /** Of whoever runs it. Trusted. */
+  instructions?: string | undefined;
+  sandbox:
+    | {
+        backend: string;
+        isolation: Isolation;
+        network: Network;
+        /** Workspace and home return with the session. */
+        persistent: boolean;
+        image: string | undefined;
+        workdir: string | undefined;
+      }
+    | undefined;
+  chat: {
+    platform: string;
+    isDirect: boolean;
+    /** Whatever people called it. */
+    title?: string | undefined;
+    topic?: string | undefined;
+    /** False where only plain text shows. */
+    markdown: boolean;
+    /** Whether files can be sent to it. */
+    files: boolean;
+  };
+  /** Today, in this time zone; undefined is the time zone of the machine. */
+  now: Date;
+  timeZone?: string | undefined;
+}
+
+export type AgentEvent =
+  | { type: 'text'; text: string }
+  /** The answer broke off and is asked for again: what was told of this step's text is void. */
+  | { type: 'text-discarded' }
+  | { type: 'thinking'; text: string }
+  | { type: 'tool-started'; callId: string; name: string; input: unknown }
+  | { type: 'tool-progress'; callId: string; text: string }
+  | { type: 'tool-ended'; callId: string; name: string; result: ToolResult }
+  /** All text of one answer of the model, and whether it goes on because tools were called. */
+  | { type: 'step-finished'; text: string; usage: Usage; goesOn: boolean }
+  /** The provider cannot answer now; it is asked again after this time. */
+  | { type: 'waiting'; reason: string; ms: number; attempt: number }
+  /** What was said long ago is being shortened. */
+  | { type: 'compacting' };
+
+/** One turn: somebody said something, and the agent works until it has an answer. */
+export interface Turn {
+  model: Model;
+  /** The transcript so far, as it was recorded. */
+  history: readonly unknown[];
+  /** Empty to go on with a transcript that has it already. */
+  input: readonly TurnInput[];
+  facts: TurnFacts;
+  tools: readonly Tool[];
+  /** Never rejects. */
+  call(
+    name: string,
+    input: unknown,
+    options: { callId: string; signal: AbortSignal; progress: (text: string) => void },
+  ): Promise<ToolResult>;
+  /**
+   * Adds to the transcript. Awaited before anything that the messages ask for is done, so what is not recorded never happens. When it rejects the
+   * turn ends.
+   */
+  record(messages: readonly unknown[], usage?: Usage): Promise<void>;
+  /**
+   * From now on the transcript begins with `summary` instead of its first `count` messages: of `history`, with what was recorded since. When it
+   * rejects, the turn goes on and the transcript is as it was.
+   */
+  summarise(count: number, summary: unknown, usage: Usage): Promise<void>;
+  /** What came meanwhile and is meant for this turn. Asked between two steps; each input is given once. */
+  steer?(): Promise<readonly TurnInput[]>;
+  /** Must not throw. */
+  listener(event: AgentEvent): void;
+  signal: AbortSignal;
+  /** How many answers of the model the turn may take. */
+  mostSteps: number;
+}
+
+export type TurnResult =
+  | { kind: 'answered'; text: string }
+  /** What was said until then is recorded. */
+  | { kind: 'interrupted' }
+  /** The last answer called tools, which were run. */
+  | { kind: 'limit'; steps: number }
+  | { kind: 'failed'; code: ErrorCode; reason: string; hint: string | undefined };
+
+export interface Agent {
+  /** Never rejects. */
+  run(turn: Turn): Promise<TurnResult>;
+}

@@ -1,0 +1,60 @@
+import type { Model } from '../core/agent.ts';
+import { HermeticError } from '../core/errors.ts';
+import { contextTokensOf } from './context-tokens.ts';
+import { explain } from './explain.ts';
+import { type Provider, type ProviderName, providers } from './providers.ts';
+
+/** The section `model` of the configuration. */
+export interface ModelSettings {
+  provider?: ProviderName | undefined;
+  model?: string | undefined;
+  base_url?: string | undefined;
+  api_key_env?: string | undefined;
+  context_tokens?: number | undefined;
+}
+
+/**
+ * A model, as it is configured. Sends nothing: whether it answers is for `checkModel`. Throws `model/unusable` when something is missing, with
+ * what to do about it.
+ */
+export async function openModel(settings: ModelSettings, variables: Readonly<Record<string, string | undefined>>): Promise<Model> {
+  const { provider: name, model } = settings;
+  if (!name) throw unusable('No model is configured.', 'Run `hermetic setup`, or set model.provider and model.model.');
+  const provider = providers[name];
+  if (!model)
+    throw unusable(`model.model is not set, so nobody knows which model of ${name} to use.`, 'Run `hermetic setup`, or set model.model.');
+  const baseUrl = (settings.base_url ?? provider.baseUrl)?.replace(/\/+$/, '');
+  if (!baseUrl)
+    throw unusable(`model.base_url is not set, and ${name} has no address of its own.`, 'Run `hermetic setup`, or set model.base_url.');
+  const { keyVariable, apiKey } = keyFor(provider, settings, variables);
+  if (!apiKey && (provider.needsKey || settings.api_key_env !== undefined)) {
+    throw unusable(`There is no key for ${name}: ${keyVariable} is not set.`, `Set ${keyVariable} in .env, or run \`hermetic setup\`.`);
+  }
+  // It would print what a provider does not support on the standard error of whoever uses the model.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  return {
+    id: `${name}/${model}`,
+    language: await provider.load({ model, baseUrl, apiKey }),
+    contextTokens: settings.context_tokens ?? contextTokensOf(model),
+    settings: provider.settings,
+    cacheMark: provider.cacheMark?.(model),
+    cost: (_usage, metadata) => costOf(metadata),
+    explain: (error) => explain(error, { title: provider.title, model, baseUrl, keyVariable, apiKey }),
+  };
+}
+
+function keyFor(provider: Provider, settings: ModelSettings, variables: Readonly<Record<string, string | undefined>>) {
+  const names = settings.api_key_env === undefined ? provider.keyVariables : ([settings.api_key_env] as const);
+  const keyVariable = names.find((name) => variables[name]) ?? names[0];
+  return { keyVariable, apiKey: variables[keyVariable] || undefined };
+}
+
+/** Only what the provider itself says that it took: a table of prices would be wrong soon. */
+function costOf(metadata: Readonly<Record<string, unknown>> | undefined): number | undefined {
+  const { openrouter } = (metadata ?? {}) as { openrouter?: { usage?: { cost?: unknown } } };
+  return typeof openrouter?.usage?.cost === 'number' ? openrouter.usage.cost : undefined;
+}
+
+function unusable(message: string, hint: string): HermeticError {
+  return new HermeticError('model/unusable', message, { hint });
+}
