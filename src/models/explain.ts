@@ -15,73 +15,67 @@ const tooLong =
   /context.{0,20}(length|window|size)|(prompt|input|request|messages?).{0,20}too (long|large)|maximum.{0,30}tokens|exceed.{0,60}tokens|request_too_large/i;
 const noCredit = /insufficient_quota|insufficient (credits|balance|funds)|credit balance|billing|exceeded your current quota/i;
 const noImages = /image|vision|multimodal|multi-modal/i;
-/** Of errors that tell of a connection or of an answer that ended too early. */
-const brokenOff = /terminated|socket|network|fetch failed|premature|aborted|unexpected end|broke off|timed? ?out|ECONN|EPIPE|UND_ERR/i;
+const unreachable = /cannot connect|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed/i;
+/** Of errors that tell of an answer that ended too early. */
+const brokenOff = /terminated|socket|network|premature|aborted|unexpected end|ended without|broke off|timed? ?out|ECONN|EPIPE|UND_ERR/i;
 const brokenNames = /JSONParseError|TypeValidationError|NoOutputGenerated|EmptyResponseBody|NoContentGenerated/;
 const overloaded = /overloaded|unavailable|server_error|rate.?limit|try again/i;
 
 /** What a call to a model failed of, in one sentence. Never throws. */
 export function explain(error: unknown, asked: Asked): ModelFailure {
   const failure = fieldsOf(error);
+  const { status } = failure;
   const said = cut(failure.message, asked.apiKey);
   const words = `${failure.message} ${failure.body}`;
-  const status = failure.status;
-  if (status !== undefined && status !== 429 && status < 500 && status !== 408 && status !== 409) {
-    return { ...final(status, words, said, asked), ...later(false, undefined) };
+  const isRefusal = status !== undefined && status >= 400 && status < 500 && ![408, 409, 429].includes(status);
+  if (isRefusal) return refusal(status, words, said, asked);
+  if (status === 429) {
+    if (noCredit.test(words)) return lasting('model/unusable', `The account at ${asked.title} has no credit left: ${said}`);
+    return passing(`${asked.title} takes no more requests at this moment: ${said}`, failure);
   }
-  if (status === 429 && noCredit.test(words))
-    return { ...unusable(`The account at ${asked.title} has no credit left: ${said}`, undefined) };
-  const about = status !== undefined && status !== 429 && tooLong.test(words) ? 'too-long' : undefined;
-  if (about)
-    return { ...passing(`${asked.title} says that the conversation is too long for ${asked.model}.`, failure), isPassing: false, about };
-  if (status === 429) return passing(`${asked.title} takes no more requests at this moment: ${said}`, failure);
-  if (status !== undefined) return passing(`${asked.title} failed with status ${status}: ${said}`, failure);
-  if (/cannot connect|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed/i.test(words)) {
+  // Some servers that run on the user's own machine say so with a status of their own fault.
+  if (tooLong.test(words)) return conversationTooLong(said, asked);
+  if (status !== undefined && status >= 400) return passing(`${asked.title} failed with status ${status}: ${said}`, failure);
+  if (unreachable.test(words)) {
     return {
       ...passing(`${asked.title} cannot be reached at ${asked.baseUrl}: ${said}`, failure),
       hint: 'Check model.base_url and the network.',
     };
   }
-  if (tooLong.test(words))
-    return {
-      ...passing(`${asked.title} says that the conversation is too long for ${asked.model}.`, failure),
-      isPassing: false,
-      about: 'too-long',
-    };
+  if (status !== undefined || brokenNames.test(failure.name) || brokenOff.test(words)) {
+    return passing(`The answer of ${asked.title} broke off: ${said}`, failure);
+  }
   if (failure.isRetryable || overloaded.test(words)) return passing(`${asked.title} failed: ${said}`, failure);
-  if (brokenNames.test(failure.name) || brokenOff.test(words)) return passing(`The answer of ${asked.title} broke off: ${said}`, failure);
-  return { ...passing(`${asked.title} failed: ${said}`, failure), isPassing: false };
+  return lasting('model/failed', `${asked.title} failed: ${said}`);
 }
 
 /** For a status that says that the same request will never do. */
-function final(status: number, words: string, said: string, asked: Asked): Omit<ModelFailure, 'isPassing' | 'retryAfterMs'> {
+function refusal(status: number, words: string, said: string, asked: Asked): ModelFailure {
   if (status === 401 || (status === 403 && /key|token|auth/i.test(words))) {
     const what = asked.apiKey === undefined ? 'wants a key' : `refuses the key in ${asked.keyVariable}`;
-    return unusable(`${asked.title} ${what}: ${said}`, `Set ${asked.keyVariable} in .env to a valid key, or run \`hermetic setup\`.`);
+    const hint = `Set ${asked.keyVariable} in .env to a valid key, or run \`hermetic setup\`.`;
+    return lasting('model/unusable', `${asked.title} ${what}: ${said}`, hint);
   }
-  if (status === 402 || noCredit.test(words)) return unusable(`The account at ${asked.title} has no credit left: ${said}`, undefined);
+  if (status === 402 || noCredit.test(words)) return lasting('model/unusable', `The account at ${asked.title} has no credit left: ${said}`);
   if (status === 404) {
-    return unusable(
-      `${asked.title} has no model called ${JSON.stringify(asked.model)} at ${asked.baseUrl}: ${said}`,
-      'Check model.model and model.base_url, or run `hermetic setup`.',
-    );
+    const what = `${asked.title} has no model called ${JSON.stringify(asked.model)} at ${asked.baseUrl}: ${said}`;
+    return lasting('model/unusable', what, 'Check model.model and model.base_url, or run `hermetic setup`.');
   }
-  const about = status === 413 || tooLong.test(words) ? 'too-long' : noImages.test(words) ? 'images' : undefined;
-  const message =
-    about === 'too-long' ? `The conversation is too long for ${asked.model}` : `${asked.title} refused the request with status ${status}`;
-  return { code: 'model/failed', message: `${message}: ${said}`, hint: undefined, about };
+  if (status === 413 || tooLong.test(words)) return conversationTooLong(said, asked);
+  const failure = lasting('model/failed', `${asked.title} refused the request with status ${status}: ${said}`);
+  return noImages.test(words) ? { ...failure, about: 'images' } : failure;
 }
 
-function unusable(message: string, hint: string | undefined): ModelFailure {
-  return { code: 'model/unusable', message, hint, about: undefined, ...later(false, undefined) };
+function conversationTooLong(said: string, { model }: Asked): ModelFailure {
+  return { ...lasting('model/failed', `The conversation is too long for ${model}: ${said}`), about: 'too-long' };
+}
+
+function lasting(code: ModelFailure['code'], message: string, hint?: string): ModelFailure {
+  return { code, message, hint, isPassing: false, retryAfterMs: undefined, about: undefined };
 }
 
 function passing(message: string, { retryAfterMs }: Fields): ModelFailure {
-  return { code: 'model/failed', message, hint: undefined, about: undefined, ...later(true, retryAfterMs) };
-}
-
-function later(isPassing: boolean, retryAfterMs: number | undefined) {
-  return { isPassing, retryAfterMs };
+  return { ...lasting('model/failed', message), isPassing: true, retryAfterMs };
 }
 
 interface Fields {
