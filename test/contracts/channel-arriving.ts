@@ -1,0 +1,245 @@
+import { expect, it } from 'vitest';
+import { until } from '../until.ts';
+import { Accepted, type ChannelBench } from './channel-harness.ts';
+
+const never = () => new Promise<void>(() => undefined);
+
+export function arrivingContract(bench: ChannelBench): void {
+  it('says who said what where, and to whom', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    const before = Date.now();
+    const id = harness.userSays(harness.direct, { text: 'Hello there', name: 'Grace' });
+    const message = await accepted.message();
+    expect(message).toMatchObject({
+      kind: 'message',
+      id,
+      place: harness.direct,
+      text: 'Hello there',
+      isDirect: true,
+      isAddressed: true,
+      files: [],
+    });
+    expect(message.from).toMatchObject({ id: expect.stringMatching(/./), name: expect.stringContaining('Grace') });
+    expect(message.quoted).toBeUndefined();
+    expect(Math.abs(message.at.getTime() - before)).toBeLessThan(3_600_000);
+  });
+
+  it('confirms nothing before it is accepted', async () => {
+    const { harness, accepted } = bench;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let asked = 0;
+    accepted.hold = async () => {
+      asked += 1;
+      await promise;
+    };
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'keep me' });
+    await until('it is offered', () => asked > 0);
+    // Whatever else happens meanwhile must not confirm it by the way.
+    accepted.hold = undefined;
+    harness.userSays(harness.otherDirect, { text: 'from somebody else' });
+    await accepted.message(({ text }) => text === 'from somebody else');
+    expect(harness.unconfirmed()).toBeGreaterThan(0);
+    resolve();
+    await until('everything is confirmed', () => harness.unconfirmed() === 0);
+    expect(accepted.texts.toSorted()).toEqual(['from somebody else', 'keep me']);
+  });
+
+  it('delivers again, under the same id, what a program that died had not accepted', async () => {
+    const { harness, accepted } = bench;
+    let offered = 0;
+    accepted.hold = () => {
+      offered += 1;
+      return never();
+    };
+    await bench.start();
+    const id = harness.userSays(harness.direct, { text: 'survive' });
+    await until('it is offered', () => offered > 0);
+    await bench.channel.stop();
+    const second = new Accepted();
+    await bench.create().start(second.accept);
+    expect(await second.message()).toMatchObject({ id, text: 'survive' });
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+  });
+
+  it('delivers what was said while nobody listened', async () => {
+    const { harness, accepted } = bench;
+    harness.userSays(harness.direct, { text: 'one' });
+    harness.userSays(harness.direct, { text: 'two' });
+    await bench.start();
+    await until('both are accepted', () => accepted.all.length === 2);
+    expect(accepted.texts).toEqual(['one', 'two']);
+  });
+
+  it('does not deliver again what it confirmed', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'once' });
+    await accepted.message();
+    await bench.channel.stop();
+    expect(harness.unconfirmed()).toBe(0);
+    const second = new Accepted();
+    await bench.create().start(second.accept);
+    harness.userSays(harness.direct, { text: 'later' });
+    await second.message();
+    expect(second.texts).toEqual(['later']);
+  });
+
+  it('passes on what the platform delivers twice, under the same id', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'again' });
+    await accepted.message();
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+    harness.deliverAgain();
+    const [first, second] = await until('it is accepted twice', () => (accepted.all.length === 2 ? accepted.all : undefined));
+    expect(second?.id).toBe(first?.id);
+    expect(second?.place).toEqual(first?.place);
+  });
+
+  it('gives different messages different ids', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    for (let number = 0; number < 10; number += 1) harness.userSays(harness.group, { text: `message ${number}`, mentionsUs: true });
+    await until('all are accepted', () => accepted.all.length === 10);
+    expect(new Set(accepted.all.map(({ id }) => id)).size).toBe(10);
+  });
+
+  it('keeps the order of a chat, also when accepting takes different times', async () => {
+    const { harness, accepted } = bench;
+    let count = 0;
+    accepted.hold = async () => {
+      count += 1;
+      for (let turns = (count * 7) % 5; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+    };
+    await bench.start();
+    const words = Array.from({ length: 40 }, (_, number) => `word ${number}`);
+    for (const text of words) harness.userSays(harness.direct, { text });
+    await until('all are accepted', () => accepted.all.length === words.length);
+    expect(accepted.texts).toEqual(words);
+  });
+
+  it('lets no chat wait for another', async () => {
+    const { harness, accepted } = bench;
+    accepted.hold = ({ place }) => (place.chat === harness.direct.chat ? never() : Promise.resolve());
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'stuck' });
+    for (const text of ['one', 'two', 'three']) {
+      harness.userSays(harness.otherDirect, { text });
+      await accepted.message((message) => message.text === text);
+    }
+    expect(accepted.texts).toEqual(['one', 'two', 'three']);
+  });
+
+  it('tries again what could not be accepted, before what was said after it', async () => {
+    const { harness, accepted } = bench;
+    let failures = 2;
+    accepted.hold = async () => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('the disk is full');
+    };
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'first' });
+    harness.userSays(harness.direct, { text: 'second' });
+    await until('both are accepted', () => accepted.all.length === 2);
+    expect(accepted.texts).toEqual(['first', 'second']);
+    await until('it is up', () => bench.channel.state.kind === 'up');
+  });
+
+  it('tells what is said to us in a group from what is not', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    harness.userSays(harness.group, { text: 'to everybody' });
+    expect(await accepted.message()).toMatchObject({ isDirect: false, isAddressed: false, text: 'to everybody', place: harness.group });
+    harness.userSays(harness.group, { text: 'to you', mentionsUs: true });
+    expect(await accepted.message(({ text }) => text.includes('to you'))).toMatchObject({ isDirect: false, isAddressed: true });
+    const ours = await bench.channel.send(harness.group, { text: 'our words' });
+    harness.userSays(harness.group, { text: 'and then', repliesTo: ours });
+    const reply = await accepted.message(({ text }) => text === 'and then');
+    expect(reply).toMatchObject({ isAddressed: true, quoted: { text: 'our words' } });
+  });
+
+  it('says what a reply to somebody else quotes', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    const first = harness.userSays(harness.group, { text: 'the sky is green', name: 'Grace' });
+    harness.userSays(harness.group, { text: 'no', repliesTo: first });
+    const reply = await accepted.message(({ text }) => text === 'no');
+    expect(reply).toMatchObject({ isAddressed: false, quoted: { from: expect.stringContaining('Grace'), text: 'the sky is green' } });
+  });
+
+  it('keeps threads apart', async (context) => {
+    const { harness, accepted } = bench;
+    if (!harness.thread) return context.skip('the platform has no threads');
+    await bench.start();
+    harness.userSays(harness.thread, { text: 'in the thread', mentionsUs: true });
+    expect((await accepted.message()).place).toEqual(harness.thread);
+    await bench.channel.send(harness.thread, { text: 'answer' });
+    expect(harness.shown(harness.thread)).toMatchObject([{ text: 'answer' }]);
+  });
+
+  it('does not listen to bots', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    harness.botSays(harness.group, 'I am a bot');
+    harness.userSays(harness.group, { text: 'I am not' });
+    await accepted.message();
+    await until('everything is confirmed', () => harness.unconfirmed() === 0);
+    expect(accepted.texts).toEqual(['I am not']);
+  });
+
+  it('gives the bytes of a file somebody sent, and no more than it may', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    const data = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 256));
+    harness.userSays(harness.direct, { text: 'look', file: { name: 'näme.bin', data } });
+    const { files, text } = await accepted.message();
+    expect(text).toBe('look');
+    const [file] = files;
+    if (!file) throw new Error('no file');
+    expect(file.name).toBe('näme.bin');
+    expect((await bench.channel.fetchFile(file, 5000)).equals(data)).toBe(true);
+    await expect(bench.channel.fetchFile(file, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
+    await expect(bench.channel.fetchFile({ ...file, bytes: undefined }, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
+  });
+
+  it('accepts nothing after it was stopped, and can be started again', async () => {
+    const { harness, accepted } = bench;
+    await bench.start();
+    expect(bench.channel.state.kind).toBe('up');
+    await bench.channel.stop();
+    expect(bench.channel.state.kind).toBe('stopped');
+    harness.userSays(harness.direct, { text: 'too late' });
+    const second = new Accepted();
+    const other = bench.create();
+    await other.start(second.accept);
+    await second.message();
+    expect(accepted.all).toEqual([]);
+    await other.stop();
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'in time' });
+    expect(await accepted.message()).toMatchObject({ text: 'in time' });
+  });
+
+  it('stops although something can never be accepted', async () => {
+    const { harness, accepted } = bench;
+    let offered = 0;
+    accepted.hold = () => {
+      offered += 1;
+      return never();
+    };
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'stuck' });
+    harness.userSays(harness.direct, { text: 'behind it' });
+    await until('it is offered', () => offered > 0);
+    await bench.channel.stop();
+    expect(offered).toBe(1);
+    expect(harness.unconfirmed()).toBe(2);
+  });
+
+  it('is stopped before it was started without harm', async () => {
+    await bench.channel.stop();
+    expect(bench.channel.state.kind).toBe('stopped');
+  });
+}

@@ -1,0 +1,196 @@
+import { expect, it } from 'vitest';
+import { until } from '../until.ts';
+import type { ChannelBench } from './channel-harness.ts';
+
+export function sendingContract(bench: ChannelBench): void {
+  it('sends a message and knows it again', async () => {
+    const { harness, channel } = bench;
+    await bench.start();
+    const first = await channel.send(harness.direct, { text: 'one' });
+    const second = await channel.send(harness.direct, { text: 'two' });
+    expect(harness.shown(harness.direct)).toMatchObject([
+      { id: first, text: 'one' },
+      { id: second, text: 'two' },
+    ]);
+    expect(harness.shown(harness.otherDirect)).toEqual([]);
+  });
+
+  it('sends without listening', async () => {
+    const { harness, channel } = bench;
+    await channel.send(harness.direct, { text: 'only this' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: 'only this' }]);
+  });
+
+  it('replies to a message, and says it all the same when that is gone', async () => {
+    const { harness, channel, accepted } = bench;
+    await bench.start();
+    const id = harness.userSays(harness.direct, { text: 'question' });
+    await accepted.message();
+    await channel.send(harness.direct, { text: 'answer', replyTo: id });
+    await channel.send(harness.direct, { text: 'to nothing', replyTo: '987654' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: 'answer', replyTo: id }, { text: 'to nothing' }]);
+  });
+
+  it('edits a message in place, and minds no edit that changes nothing', async (context) => {
+    const { harness, channel } = bench;
+    if (!channel.edit) return context.skip('the platform cannot edit');
+    await bench.start();
+    const id = await channel.send(harness.direct, { text: 'one' });
+    await channel.edit(harness.direct, id, { text: 'one two' });
+    await channel.edit(harness.direct, id, { text: 'one two' });
+    await channel.edit(harness.direct, id, { text: 'one two three' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ id, text: 'one two three', versions: ['one', 'one two', 'one two three'] }]);
+  });
+
+  it('shows buttons, hears who presses them, and can take them away', async (context) => {
+    const { harness, channel, accepted } = bench;
+    if (!channel.traits.buttons) return context.skip('the platform has no buttons');
+    await bench.start();
+    const data = `a:${'0'.repeat(62)}`;
+    const buttons = [
+      [
+        { label: 'Allow', data },
+        { label: 'Deny', data: 'd' },
+      ],
+      [{ label: 'Always', data: 'e' }],
+    ];
+    const id = await channel.send(harness.direct, { text: 'May I?', buttons });
+    expect(harness.shown(harness.direct)[0]?.buttons).toEqual(buttons.flat());
+    harness.userPresses(harness.direct, id, data);
+    const press = await until('the press is accepted', () => accepted.all.find((one) => one.kind === 'press'));
+    expect(press).toMatchObject({ kind: 'press', place: harness.direct, data, message: id, from: { id: expect.stringMatching(/./) } });
+    await channel.noticed?.(press, 'Allowed.');
+    expect(harness.noticesShown()).toEqual(['Allowed.']);
+    await channel.noticed?.(press, 'Once more');
+    await channel.edit?.(harness.direct, id, { text: 'Allowed.' });
+    if (channel.edit) expect(harness.shown(harness.direct)).toMatchObject([{ text: 'Allowed.', buttons: [] }]);
+  });
+
+  it('gives each press an id of its own, which is no id of a message', async (context) => {
+    const { harness, channel, accepted } = bench;
+    if (!channel.traits.buttons) return context.skip('the platform has no buttons');
+    await bench.start();
+    const id = await channel.send(harness.direct, { text: 'May I?', buttons: [[{ label: 'Yes', data: 'y' }]] });
+    harness.userPresses(harness.direct, id, 'y');
+    harness.userPresses(harness.direct, id, 'y');
+    harness.userSays(harness.direct, { text: 'yes' });
+    await until('all are accepted', () => accepted.all.length === 3);
+    expect(new Set(accepted.all.map((one) => one.id)).size).toBe(3);
+  });
+
+  it('shows that somebody is at work', async (context) => {
+    const { harness, channel } = bench;
+    if (!channel.typing) return context.skip('the platform cannot show it');
+    await bench.start();
+    await channel.typing(harness.direct);
+    expect(harness.typingShown(harness.direct)).toBe(1);
+  });
+
+  it('sends a file with a text beside it', async (context) => {
+    const { harness, channel } = bench;
+    if (channel.traits.mostFileBytes === 0) return context.skip('the platform takes no files');
+    await bench.start();
+    const data = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * 7) % 256));
+    const id = await channel.send(harness.direct, { text: 'The **result**', file: { name: 'result.bin', data } });
+    const [shown] = harness.shown(harness.direct);
+    expect(shown).toMatchObject({ id, text: expect.stringContaining('result'), file: { name: 'result.bin' } });
+    expect(Buffer.from(shown?.file?.data ?? []).equals(data)).toBe(true);
+    await channel.send(harness.direct, { text: '', file: { name: 'silent.txt', data: Buffer.from('x') } });
+    expect(harness.shown(harness.direct)[1]).toMatchObject({ text: '', file: { name: 'silent.txt' } });
+  });
+
+  it('refuses a file that is too large without sending it', async (context) => {
+    const { harness, channel } = bench;
+    const { mostFileBytes } = channel.traits;
+    if (mostFileBytes === 0 || mostFileBytes > 200_000_000) return context.skip('it takes none, or very large ones');
+    await bench.start();
+    const file = { name: 'large.bin', data: new Uint8Array(mostFileBytes + 1) };
+    await expect(channel.send(harness.direct, { text: 'large', file })).rejects.toMatchObject({ code: 'channel/refused' });
+    expect(harness.shown(harness.direct)).toEqual([]);
+  });
+
+  it('takes every text as long as it says it does', async () => {
+    const { harness, channel } = bench;
+    await bench.start();
+    const { mostText, mostCaption = mostText } = channel.traits;
+    const fill = (unit: string) => unit.repeat(Math.floor(mostText / unit.length)).padEnd(mostText, 'x');
+    const units = [
+      'a',
+      '<',
+      '&',
+      '&amp;',
+      '*a* ',
+      '- x\n',
+      '> y\n',
+      '😀',
+      '`c` ',
+      '[a](https://x.y) ',
+      '# h\n',
+      '|a|b|\n',
+      '```\nc\n```\n',
+    ];
+    for (const unit of units) await channel.send(harness.direct, { text: fill(unit) });
+    expect(harness.shown(harness.direct)).toHaveLength(units.length);
+    if (channel.traits.mostFileBytes === 0) return;
+    for (const unit of ['a', '&', '*a* ', '😀']) {
+      await channel.send(harness.direct, { text: fill(unit).slice(0, mostCaption), file: { name: 'a.txt', data: Buffer.from('a') } });
+    }
+    expect(harness.shown(harness.direct)).toHaveLength(units.length + 4);
+  });
+
+  it.each(['busy', 'cut'] as const)('calls a failure that passes busy: %s', async (failure) => {
+    const { harness, channel } = bench;
+    await bench.start();
+    harness.failSend(failure);
+    await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/busy' });
+    await channel.send(harness.direct, { text: 'two' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: 'two' }]);
+  });
+
+  it('says how long to wait when the platform does', async () => {
+    const { harness, channel } = bench;
+    await bench.start();
+    harness.failSend({ retryAfterSeconds: 7 });
+    await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/busy', retryAfterMs: 7000 });
+    if (!channel.edit) return;
+    const id = await channel.send(harness.direct, { text: 'one' });
+    harness.failEdit({ retryAfterSeconds: 3 });
+    await expect(channel.edit(harness.direct, id, { text: 'two' })).rejects.toMatchObject({ code: 'channel/busy', retryAfterMs: 3000 });
+  });
+
+  it('calls what will never be taken refused', async () => {
+    const { harness, channel } = bench;
+    await bench.start();
+    harness.failSend('refused');
+    await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/refused' });
+    await expect(
+      channel.edit?.(harness.direct, '424242', { text: 'x' }) ?? Promise.reject({ code: 'channel/refused' }),
+    ).rejects.toMatchObject({
+      code: 'channel/refused',
+    });
+  });
+
+  it('fails to fetch a file for the same reasons', async () => {
+    const { harness, channel, accepted } = bench;
+    await bench.start();
+    harness.userSays(harness.direct, { text: 'a file', file: { name: 'a', data: Buffer.from('content') } });
+    const [file] = (await accepted.message()).files;
+    if (!file) throw new Error('no file');
+    for (const failure of ['busy', 'cut'] as const) {
+      harness.failFetch(failure);
+      await expect(channel.fetchFile(file, 100)).rejects.toMatchObject({ code: 'channel/busy' });
+    }
+    harness.failFetch('refused');
+    await expect(channel.fetchFile(file, 100)).rejects.toMatchObject({ code: 'channel/refused' });
+    expect(String(await channel.fetchFile(file, 100))).toBe('content');
+  });
+
+  it('gives up sending when it is told to', async () => {
+    const { harness, channel } = bench;
+    await bench.start();
+    const given = new AbortController();
+    given.abort(new Error('no longer wanted'));
+    await expect(channel.send(harness.direct, { text: 'one' }, given.signal)).rejects.toThrow('no longer wanted');
+    expect(harness.shown(harness.direct)).toEqual([]);
+  });
+}

@@ -1,0 +1,14 @@
+import { describe } from 'vitest';
+import { arrivingContract } from './channel-arriving.ts';
+import { type ChannelHarness, channelBench } from './channel-harness.ts';
+import { hostileContract } from './channel-hostile.ts';
+import { outageContract } from './channel-outage.ts';
+import { sendingContract } from './channel-sending.ts';
+
+/** Every promise of `src/core/channel.ts`, for any platform. */
+export function channelContract(newHarness: () => Promise<ChannelHarness>): void {
+  describe('what arrives', () => arrivingContract(channelBench(newHarness)));
+  describe('what is sent', () => sendingContract(channelBench(newHarness)));
+  describe('outages', () => outageContract(channelBench(newHarness)));
+  describe('hostile words', () => hostileContract(channelBench(newHarness)));
+}
