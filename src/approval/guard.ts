@@ -64,8 +64,7 @@ interface Call extends Judged, Situation {
  * a no.
  */
 export function guardOf(options: GuardOptions): Guard {
-  const run = options.run ?? randomUUID();
-  const resume = options.run !== undefined;
+  const ownRun = randomUUID();
 
   return async (actions, origin, signal) => {
     try {
@@ -116,6 +115,7 @@ export function guardOf(options: GuardOptions): Guard {
     const grants = await desk.grants.inForce({ parts, person: origin.person, backend }, new Date());
     const left = uncovered(findings, actions, grants);
     if (left.length === 0) return await allow(call, 'grant');
+    if (left.some(({ rule }) => unreadable.has(rule))) return await onlyByPeople({ ...call, findings: left });
     if (options.mode === 'off') return await allow(call, 'mode off');
     if (origin.source === 'cron') return await withoutPeople({ ...call, findings: left });
     const yolo = await desk.modes.yolo(parts);
@@ -124,6 +124,13 @@ export function guardOf(options: GuardOptions): Guard {
       return await allow(call, 'reviewer');
     }
     return await ask({ ...call, findings: left });
+  }
+
+  /** Security: in what nobody could read may stand what nobody may do, so no setting lets it pass unseen. */
+  async function onlyByPeople(call: Call): Promise<Permission> {
+    if (options.mode !== 'off' && call.origin.source !== 'cron') return await ask(call);
+    await record(call, 'denied', 'unreadable');
+    return nobodyThere(call.findings, 'it cannot be read, and nobody is asked here.');
   }
 
   /** Security: decided by what the call carries, so that no other call can be mistaken for a scheduled one. */
@@ -144,8 +151,10 @@ export function guardOf(options: GuardOptions): Guard {
       await record(call, 'denied', 'nobody to ask');
       return nobodyThere(findings, 'there is no way to ask anybody here.');
     }
+    const run = runOf(origin);
     const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
-    const question = await desk.questions.ask(request, { approver, answerer, timeoutMs: options.timeoutMs, resume }, signal);
+    const asking = { approver, answerer, timeoutMs: options.timeoutMs, resume: run !== ownRun };
+    const question = await desk.questions.ask(request, asking, signal);
     if (question.state !== 'answered' || !yes.has(question.answer?.kind)) {
       await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);
       return notAllowed(question, options.timeoutMs);
@@ -175,15 +184,22 @@ export function guardOf(options: GuardOptions): Guard {
     await call.desk.record(event(call, outcome, why, question));
   }
 
+  function runOf({ run }: CallOrigin): string {
+    return run ?? options.run ?? ownRun;
+  }
+
   function event({ actions, findings, origin, sandbox, backend }: Judged, outcome: string, why: string, question?: string): AuditEvent {
     const what = {
-      ...{ run, sandbox, backend, source: origin.source, person: origin.person ?? null, why, question: question ?? null },
+      ...{ run: runOf(origin), sandbox, backend, source: origin.source, person: origin.person ?? null, why, question: question ?? null },
       findings: findingDetails(findings),
       actions: actionDetails(actions, options.redact),
     };
     return { at: new Date(), actor: 'agent', session: options.session.parts, kind: 'judgement', what, outcome };
   }
 }
+
+/** Rules that say that a command could not be judged to its end. */
+const unreadable: ReadonlySet<string> = new Set(['shell/too-complex', 'shell/unparseable']);
 
 /** Whoever the approver of this call reaches. */
 function answererOf({ source, role, person }: CallOrigin): Answerer {

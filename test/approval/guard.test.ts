@@ -259,6 +259,18 @@ describe('scheduled jobs', () => {
 describe('modes', () => {
   const dangerous = [command('rm -rf build')];
 
+  it('lets nothing pass unseen that nobody could read, in any mode', async () => {
+    const padded = [command(`${': '.repeat(40_000)}; rm -rf /`)];
+    const person = says('once');
+    expect(await rig.ask(padded, { approver: person }, { mode: 'off' })).toEqual(refused(/cannot be read/));
+    expect(await rig.ask(padded, { source: 'cron' }, { cronMode: 'approve' })).toEqual(refused(/cannot be read/));
+    expect(person.asked).toEqual([]);
+    await rig.store.modes.setYolo(session.parts, { by: 'ada', since: new Date() }, []);
+    expect(await rig.ask(padded, { approver: says('deny') })).toMatchObject({ allowed: false });
+    expect(await rig.ask(padded, { approver: person })).toEqual(allowed);
+    expect(person.asked).toHaveLength(1);
+  });
+
   it('off asks nobody', async () => {
     expect(await rig.ask(dangerous, {}, { mode: 'off' })).toEqual(allowed);
     expect(await rig.records()).toMatchObject([{ outcome: 'allowed', what: { why: 'mode off' } }]);
