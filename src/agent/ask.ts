@@ -4,7 +4,7 @@ import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { withoutImages } from './messages.ts';
 
-/** How long a model is waited for, and how often it is asked again. */
+/** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
   /** How often the same is asked again after a failure that may pass. */
   mostRetries: number;
@@ -14,6 +14,8 @@ export interface Patience {
   longestRetryAfterMs: number;
   /** An answer of which nothing comes for so long has broken off. */
   stallMs: number;
+  /** A tool that was told to end may take so long before it is left alone. */
+  graceMs: number;
 }
 
 export interface Question {
@@ -25,6 +27,8 @@ export interface Question {
   signal: AbortSignal;
   listener(event: AgentEvent): void;
 }
+
+type StepEnd = Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>;
 
 export interface MadeCall {
   toolCallId: string;
@@ -110,7 +114,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
       ...(question.mostOutputTokens === undefined ? {} : { maxOutputTokens: question.mostOutputTokens }),
     });
     const calls: MadeCall[] = [];
-    let end: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }> | undefined;
+    let end: StepEnd | undefined;
     for await (const part of result.stream) {
       timer.refresh();
       if (part.type === 'text-delta') told.say(part.text);
@@ -121,10 +125,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
       else if (part.type === 'abort') break;
     }
     if (stall.signal.aborted) throw new Error(`nothing came for ${Math.round(stallMs / 1000)} seconds, so it timed out`);
-    // The end of the stream is not the end of the answer when the provider did not say so.
-    if (!end || end.finishReason === 'error' || (end.finishReason === 'other' && end.rawFinishReason === undefined)) {
-      throw new Error('the answer broke off before its end');
-    }
+    if (!end || !isWhole(end)) throw new Error('the answer broke off before its end');
     if (calls.length === 0 && told.text.trim() === '') return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
     const message = (await result.responseMessages).find((each) => each.role === 'assistant');
     if (!message) return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
@@ -136,7 +137,13 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
   }
 }
 
-function usageOf({ usage, providerMetadata }: Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>, model: Model): Usage {
+/** The end of the stream is not the end of the answer when the provider did not say so. */
+function isWhole({ finishReason, rawFinishReason }: StepEnd): boolean {
+  if (finishReason === 'other') return rawFinishReason !== undefined;
+  return finishReason === 'stop' || finishReason === 'tool-calls' || finishReason === 'length' || finishReason === 'content-filter';
+}
+
+function usageOf({ usage, providerMetadata }: StepEnd, model: Model): Usage {
   const counted = {
     inputTokens: usage.inputTokens ?? 0,
     outputTokens: usage.outputTokens ?? 0,

@@ -2,7 +2,7 @@ import type { Usage } from '../core/conversation.ts';
 import type { Message } from './messages.ts';
 import { tailStart, withLongTextsCut, withOldResultsCut } from './shorten.ts';
 import { tokensOfAll } from './size.ts';
-import { asText, summaryMessage } from './summary.ts';
+import { asText, isSummary, summaryMessage } from './summary.ts';
 
 /** Shares of what the model takes in. */
 const full = 0.75;
@@ -81,7 +81,7 @@ export class Context {
     const start = tailStart(this.#messages, this.#tailTokens);
     const replaced = this.#messages.slice(0, start);
     const kept = this.#messages.slice(start);
-    if (replaced.length > 1 || (replaced.length === 1 && this.#lead === 1)) {
+    if (!replaced.every(isSummary)) {
       const written = await write(asText(replaced, Math.floor(this.#window * summaryCharacters)));
       const summary = summaryMessage(written?.text, replaced, kept);
       const count = this.#lead + replaced.length - 1;

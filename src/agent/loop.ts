@@ -23,9 +23,14 @@ import { systemPrompt } from './prompt.ts';
 import { tokensOfText } from './size.ts';
 import { summaryInstructions } from './summary.ts';
 
-const usual: Patience = { mostRetries: 5, firstWaitMs: 1000, longestWaitMs: 30_000, longestRetryAfterMs: 120_000, stallMs: 180_000 };
-/** A tool that was told to end may take so long before it is left alone. */
-const graceMs = 2000;
+const usual: Patience = {
+  mostRetries: 5,
+  firstWaitMs: 1000,
+  longestWaitMs: 30_000,
+  longestRetryAfterMs: 120_000,
+  stallMs: 180_000,
+  graceMs: 1500,
+};
 const mostSummaryTokens = 2000;
 /** How often a conversation is shortened because the provider says that it is too long. */
 const mostShrinks = 4;
@@ -174,7 +179,7 @@ class Run {
     );
     const done = new AbortController();
     const givenUp = aborted(signal, done.signal).then(async () => {
-      await delay(graceMs, undefined, { signal: done.signal }).catch(() => undefined);
+      await delay(this.#patience.graceMs, undefined, { signal: done.signal }).catch(() => undefined);
       return unknown;
     });
     const result = await Promise.race([running, givenUp]);

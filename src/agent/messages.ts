@@ -89,19 +89,6 @@ function interruptedResult({ toolCallId, toolName }: ToolCallPart): ToolResultPa
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value: interruptedText } };
 }
 
-/** The calls of an answer that have no result yet. */
-export function openCalls(messages: readonly Message[]): ToolCallPart[] {
-  const last = messages.findLastIndex((message) => message.role === 'assistant');
-  if (last < 0) return [];
-  const answered = new Set(
-    messages
-      .slice(last + 1)
-      .flatMap((message) => (message.role === 'tool' ? message.content : []))
-      .map((part) => (part.type === 'tool-result' ? part.toolCallId : '')),
-  );
-  return callsOf(messages[last] as Message).filter((call) => !answered.has(call.toolCallId));
-}
-
 /** Some providers count their calls from 0 in every answer, and others refuse a number they have seen or a sign they do not like. */
 export function withOwnIds(message: AssistantModelMessage, earlier: readonly Message[]): AssistantModelMessage {
   if (typeof message.content === 'string') return message;

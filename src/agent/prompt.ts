@@ -77,9 +77,10 @@ function chatPart({ chat }: TurnFacts): string {
 }
 
 function dateOf({ now, timeZone }: TurnFacts): string {
-  const format = { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric', timeZone } as const;
   const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return `${new Intl.DateTimeFormat('en-GB', format).format(now)} (${zone})`;
+  const weekday = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: zone }).format(now);
+  // The Swedish form is that of ISO 8601.
+  return `${weekday}, ${new Intl.DateTimeFormat('sv', { timeZone: zone }).format(now)} (${zone})`;
 }
 
 /** One message of a person, as the model reads it. */

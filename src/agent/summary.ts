@@ -52,6 +52,7 @@ function latestWords(messages: readonly Message[]): Parts {
   return isSummary(latest) ? parts.slice(1) : parts;
 }
 
-function isSummary(message: Message): boolean {
+/** Also of the note that stands for what nobody could sum up. */
+export function isSummary(message: Message): boolean {
   return message.providerOptions?.hermetic?.summary === true;
 }

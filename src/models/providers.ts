@@ -3,7 +3,7 @@ import type { ProviderSettings } from '../core/agent.ts';
 
 export type ProviderName = 'openai-compatible' | 'anthropic' | 'openai' | 'google' | 'openrouter' | 'ollama';
 
-export interface Access {
+interface Access {
   model: string;
   baseUrl: string;
   apiKey: string | undefined;

@@ -53,7 +53,7 @@ export async function startBench(script: Script, settings: ModelSettings = {}): 
       GEMINI_API_KEY: 'key-5',
     },
   );
-  const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2 });
+  const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2, graceMs: 50 });
   const bench: Bench = {
     server,
     model,

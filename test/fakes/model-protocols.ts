@@ -10,7 +10,7 @@ export interface ScriptedUsage {
 export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter';
 
 /** One answer on its way. Each method gives the events to send, in order. */
-export interface Encoder {
+interface Encoder {
   begin(): string[];
   text(text: string): string[];
   /** The events can be cut anywhere: the arguments come in two parts. */

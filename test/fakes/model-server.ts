@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Body, type Finish, type Protocol, protocols, type ScriptedUsage, type SeenMessage } from './model-protocols.ts';
 
 /** What an answer is made of, in order. */
-export type Piece =
+type Piece =
   | { text: string }
   /** A text is sent as it is, JSON or not. `half` stops in the middle of the arguments. */
   | { call: string; input: unknown; id?: string; half?: boolean }

@@ -32,6 +32,11 @@ export const model = z
       .describe('Whose interface to speak. `openai-compatible` works with any base URL.'),
     model: text('the name of a model').optional().describe("The model's name, as the provider spells it."),
     base_url: url().optional().describe("Where the provider answers; unset is the provider's own address."),
+    context_tokens: wholeNumber('a whole number of tokens', 1000)
+      .optional()
+      .describe(
+        'How much the model takes in; unset is what is known of it, or 32,000. For `ollama`, what the server was given as context length.',
+      ),
     api_key_env: variableName().optional().describe("Variable that holds the API key; unset is the provider's usual name."),
   })
   .describe('The language model.');

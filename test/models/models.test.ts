@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import type { HermeticError } from '../../src/core/errors.ts';
+import { checkModel } from '../../src/models/check.ts';
+import { type ModelSettings, openModel } from '../../src/models/index.ts';
+import { startBench } from '../agent/turn-bench.ts';
+import { calls, inTurn, refuses, says, startModelServer } from '../fakes/model-server.ts';
+
+const refusalOf = (settings: ModelSettings, variables = {}): Promise<HermeticError> =>
+  openModel(settings, variables).then(
+    () => expect.unreachable(),
+    (error) => error,
+  );
+
+describe('a model that is not configured', () => {
+  it.each<[ModelSettings, string, string]>([
+    [{}, 'No model is configured.', 'Run `hermetic setup`, or set model.provider and model.model.'],
+    [
+      { provider: 'anthropic' },
+      'model.model is not set, so nobody knows which model of anthropic to use.',
+      'Run `hermetic setup`, or set model.model.',
+    ],
+    [
+      { provider: 'openai-compatible', model: 'm' },
+      'model.base_url is not set, and openai-compatible has no address of its own.',
+      'Run `hermetic setup`, or set model.base_url.',
+    ],
+    [
+      { provider: 'anthropic', model: 'm' },
+      'There is no key for anthropic: ANTHROPIC_API_KEY is not set.',
+      'Set ANTHROPIC_API_KEY in .env, or run `hermetic setup`.',
+    ],
+    [
+      { provider: 'google', model: 'm' },
+      'There is no key for google: GEMINI_API_KEY is not set.',
+      'Set GEMINI_API_KEY in .env, or run `hermetic setup`.',
+    ],
+    [
+      { provider: 'ollama', model: 'm', api_key_env: 'MY_KEY' },
+      'There is no key for ollama: MY_KEY is not set.',
+      'Set MY_KEY in .env, or run `hermetic setup`.',
+    ],
+  ])('%j says what is missing', async (settings, message, hint) => {
+    expect(await refusalOf(settings, { OTHER_KEY: 'x' })).toMatchObject({ code: 'model/unusable', message, hint });
+  });
+
+  it('needs no key where none is usual', async () => {
+    expect((await openModel({ provider: 'ollama', model: 'llama' }, {})).id).toBe('ollama/llama');
+    expect((await openModel({ provider: 'openai-compatible', model: 'm', base_url: 'http://127.0.0.1:1/v1' }, {})).id).toBe(
+      'openai-compatible/m',
+    );
+  });
+
+  it('does not give the key for OpenAI to whoever else speaks its language', async () => {
+    await using server = await startModelServer(() => says('ok'));
+    const model = await openModel({ provider: 'openai-compatible', model: 'm', base_url: server.url }, { OPENAI_API_KEY: 'secret' });
+    expect(await checkModel(model)).toEqual({ usable: true });
+    expect(JSON.stringify(server.requests[0]?.headers)).not.toContain('secret');
+  });
+});
+
+describe('every provider', () => {
+  const rows: [NonNullable<ModelSettings['provider']>, string, string, [string, string]][] = [
+    ['openai-compatible', 'm', '/v1/chat/completions', ['authorization', 'Bearer key-1']],
+    ['ollama', 'm', '/v1/chat/completions', ['authorization', '']],
+    ['openrouter', 'anthropic/claude', '/v1/chat/completions', ['authorization', 'Bearer key-3']],
+    ['anthropic', 'claude', '/v1/messages', ['x-api-key', 'key-2']],
+    ['openai', 'gpt-5', '/v1/responses', ['authorization', 'Bearer key-4']],
+    ['google', 'gemini-pro', '/v1/models/gemini-pro:streamGenerateContent?alt=sse', ['x-goog-api-key', 'key-5']],
+  ];
+
+  it.each(rows)('%s works a whole turn with tools', async (provider, model, path, [header, value]) => {
+    await using bench = await startBench(
+      inTurn(calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), {
+        pieces: [{ text: 'do' }, { text: 'ne' }],
+        usage: { input: 500, output: 5, cached: 400 },
+      }),
+      { provider, model },
+    );
+    expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'done' });
+    const [first, second] = bench.server.requests;
+    expect(first?.path).toBe(path);
+    expect(first?.headers[header] ?? '').toBe(value);
+    expect(first?.tools).toEqual(['echo']);
+    expect(first?.messages.map(({ role }) => role.replace('developer', 'system'))).toEqual(['system', 'user']);
+    const after = second?.messages.slice(2) ?? [];
+    expect(after.flatMap((message) => message.calls)).toEqual(['echo', 'echo']);
+    expect(
+      after
+        .filter(({ role }) => role === 'tool')
+        .map(({ text }) => text)
+        .join('\n'),
+    ).toBe('a\nb');
+    expect(bench.usages.at(-1)).toMatchObject({ inputTokens: 500, outputTokens: 5, cachedTokens: 400 });
+  });
+
+  it.each(rows)('%s is asked again when its answer breaks off', async (provider, model) => {
+    for (const cut of ['socket', 'end'] as const) {
+      await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')), { provider, model });
+      expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
+      expect(bench.events.map(({ type }) => type)).toEqual(['text', 'text-discarded', 'waiting', 'text', 'step-finished']);
+    }
+  });
+
+  it.each(rows)('%s is asked again when it fails in the middle of an answer', async (provider, model) => {
+    await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { error: 'Overloaded' }] }, says('Hello')), {
+      provider,
+      model,
+    });
+    expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
+  });
+});
+
+describe('the cache of a provider', () => {
+  it('is told up to where to keep the input by Anthropic’s marks', async () => {
+    await using bench = await startBench(inTurn(calls(['echo', { text: 'a' }]), says('done')), { provider: 'anthropic', model: 'claude' });
+    await bench.run('go');
+    const [first, second] = bench.server.requests;
+    const marks = (body: { system: unknown[]; messages: { content: { cache_control?: unknown }[] }[] }) => [
+      body.system,
+      ...body.messages.map((message) => message.content.some((part) => part.cache_control !== undefined)),
+    ];
+    expect(first?.body.system.at(-1).cache_control).toEqual({ type: 'ephemeral' });
+    expect(marks(first?.body).slice(1)).toEqual([true]);
+    // Question, answer with the call, result: what was marked before and the end of what is new.
+    expect(marks(second?.body).slice(1)).toEqual([true, false, true]);
+    expect(JSON.stringify(second?.body.messages[0])).toBe(JSON.stringify(first?.body.messages[0]));
+  });
+
+  it('is marked for models of Anthropic behind OpenRouter as well', async () => {
+    await using bench = await startBench(() => says('done'), { provider: 'openrouter', model: 'anthropic/claude' });
+    await bench.run('go');
+    expect(JSON.stringify(bench.server.requests[0]?.body)).toContain('"cache_control":{"type":"ephemeral"}');
+  });
+
+  it('of OpenAI holds nothing that a later turn would depend on', async () => {
+    await using bench = await startBench(() => says('done'), { provider: 'openai', model: 'gpt-5' });
+    await bench.run('go');
+    await bench.run('again');
+    expect(bench.server.requests.map(({ body }) => body.store)).toEqual([false, false]);
+    expect(JSON.stringify(bench.server.requests[1]?.body)).not.toContain('item_reference');
+  });
+});
+
+describe('checking a model', () => {
+  const settings = (url: string): ModelSettings => ({ provider: 'anthropic', model: 'claude-x', base_url: url });
+  const variables = { ANTHROPIC_API_KEY: 'sk-secret' };
+
+  it('makes one small call that offers a tool', async () => {
+    await using server = await startModelServer(() => says('ready'));
+    expect(await checkModel(await openModel(settings(server.url), variables))).toEqual({ usable: true });
+    expect(server.requests.length).toBe(1);
+    expect(server.requests[0]).toMatchObject({ body: { max_tokens: 16 }, tools: ['noop'] });
+  });
+
+  it.each([
+    [401, 'invalid x-api-key sk-secret', 'model/unusable', 'Anthropic refuses the key in ANTHROPIC_API_KEY: invalid x-api-key ***'],
+    [404, 'model: claude-x', 'model/unusable', /^Anthropic has no model called "claude-x" at http:.*: model: claude-x$/],
+    [402, 'pay first', 'model/unusable', 'The account at Anthropic has no credit left: pay first'],
+    [
+      400,
+      'Your credit balance is too low',
+      'model/unusable',
+      'The account at Anthropic has no credit left: Your credit balance is too low',
+    ],
+    [
+      400,
+      'claude-x does not support tools',
+      'model/failed',
+      'Anthropic refused the request with status 400: claude-x does not support tools',
+    ],
+    [529, 'Overloaded', 'model/failed', 'Anthropic failed with status 529: Overloaded'],
+  ])('says in one sentence what is wrong: %i %s', async (status, said, code, message) => {
+    await using server = await startModelServer(() => refuses(status, said));
+    const check = await checkModel(await openModel(settings(server.url), variables));
+    expect(check).toMatchObject({
+      usable: false,
+      failure: { code, message: typeof message === 'string' ? message : expect.stringMatching(message) },
+    });
+    expect(server.requests.length).toBe(1);
+  });
+
+  it('says when nobody answers at all', async () => {
+    const server = await startModelServer(() => says('ready'));
+    const model = await openModel(settings(server.url), variables);
+    await server.close();
+    expect(await checkModel(model)).toMatchObject({
+      usable: false,
+      failure: { code: 'model/failed', message: expect.stringMatching(/^Anthropic cannot be reached at http:/), hint: expect.any(String) },
+    });
+  });
+});
