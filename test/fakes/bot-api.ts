@@ -90,6 +90,11 @@ export class FakeBotApi {
     return this.#lastUpdate;
   }
 
+  /** An update as it is, whatever its number. */
+  deliver(update: Update): void {
+    this.#enqueue(update);
+  }
+
   /** Delivers one that was confirmed once more. */
   deliverAgain(updateId: number): void {
     const update = this.#delivered.get(updateId);

@@ -57,7 +57,7 @@ function blocks(tokens: readonly Token[], style: Style): string {
       const text = block(token, style);
       if (text === '') continue;
       result += gap + text;
-      gap = token.raw.endsWith('\n\n') || token.type === 'heading' ? '\n\n' : '\n';
+      gap = token.type === 'checkbox' ? '' : token.raw.endsWith('\n\n') || token.type === 'heading' ? '\n\n' : '\n';
     }
   }
   return result;

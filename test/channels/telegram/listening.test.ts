@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Channel } from '../../../src/core/channel.ts';
+import { Accepted } from '../../contracts/channel-harness.ts';
+import { ada, bob } from '../../fakes/bot-api.ts';
+import { until } from '../../until.ts';
+import { type TelegramHarness, telegramChannel, telegramHarness } from './harness.ts';
+
+let harness: TelegramHarness;
+let channel: Channel;
+let accepted: Accepted;
+
+beforeEach(async () => {
+  harness = await telegramHarness();
+  channel = harness.create();
+  accepted = new Accepted();
+});
+afterEach(async () => {
+  await channel.stop();
+  await harness.close();
+});
+
+async function downReason(): Promise<string> {
+  return await until('it is down', () => (channel.state.kind === 'down' ? channel.state.reason : undefined));
+}
+
+describe('another reader of the same bot', () => {
+  it('is named as the reason, and waited for', async () => {
+    await channel.start(accepted.accept);
+    harness.api.fail('getUpdates', { status: 409 }, 2);
+    harness.api.cutAll();
+    await until('it is in conflict', async () => (await downReason()).includes('Something else reads'));
+    harness.api.world.says({ text: 'still here' });
+    expect(await accepted.message()).toMatchObject({ text: 'still here' });
+    await until('it is up', () => channel.state.kind === 'up');
+  });
+
+  it('is noticed when it is a second channel with the same token', async () => {
+    await channel.start(accepted.accept);
+    await until('it waits for messages', () => harness.api.callsOf('getUpdates').length > 0);
+    const second = harness.create();
+    const other = new Accepted();
+    await second.start(other.accept);
+    expect(await downReason()).toMatch(/Something else|no connection/);
+    await second.stop();
+    harness.api.world.says({ text: 'to whoever is left' });
+    await until('it arrives', () => accepted.all.length + other.all.length > 0);
+  });
+
+  it('may be a webhook, which is removed without losing what waits', async () => {
+    harness.api.world.says({ text: 'waiting' });
+    harness.api.webhook = 'https://elsewhere.example';
+    await channel.start(accepted.accept);
+    expect(await accepted.message()).toMatchObject({ text: 'waiting' });
+    expect(harness.api.callsOf('deleteWebhook')).toMatchObject([{ parameters: { drop_pending_updates: false } }]);
+  });
+
+  it('may set its webhook later, which is said and not fought over', async () => {
+    await channel.start(accepted.accept);
+    await until('it waits for messages', () => harness.api.callsOf('getUpdates').length > 0);
+    harness.api.webhook = 'https://elsewhere.example';
+    harness.api.cutAll();
+    await until('it says so', async () => (await downReason()).includes('webhook'));
+    expect(harness.api.callsOf('deleteWebhook')).toHaveLength(1);
+    harness.api.webhook = '';
+    await until('it is up', () => channel.state.kind === 'up');
+  });
+});
+
+describe('trouble while listening', () => {
+  it.each([
+    ['too many requests', { status: 429, retryAfter: 0 }],
+    ['a bad gateway', { status: 502 }],
+    ['a page of a proxy', { status: 200, body: '<html>log in first</html>' }],
+    ['a connection that is cut', { cut: 'before' }],
+    ['an answer that is lost', { cut: 'after' }],
+  ] as const)('passes: %s', async (_, failure) => {
+    await channel.start(accepted.accept);
+    harness.api.fail('getUpdates', failure, 2);
+    harness.api.cutAll();
+    harness.api.world.says({ text: 'through it all' });
+    expect(await accepted.message()).toMatchObject({ text: 'through it all' });
+    await until('it is up', () => channel.state.kind === 'up');
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+    expect(accepted.all).toHaveLength(1);
+  });
+
+  it('may be a token that was revoked, which is said until it is right again', async () => {
+    await channel.start(accepted.accept);
+    harness.api.fail('getUpdates', { status: 401 }, 2);
+    harness.api.cutAll();
+    await until('it says so', async () => (await downReason()).includes('refuses the token'));
+    await until('it is up', () => channel.state.kind === 'up');
+  });
+
+  it('may be our own: it is down while it cannot store what arrives', async () => {
+    let isBroken = true;
+    accepted.hold = async () => {
+      if (isBroken) throw new Error('no space left');
+    };
+    await channel.start(accepted.accept);
+    harness.api.world.says({ text: 'keep' });
+    expect(await downReason()).toContain('no space left');
+    expect(harness.unconfirmed()).toBe(1);
+    isBroken = false;
+    expect(await accepted.message()).toMatchObject({ text: 'keep' });
+    await until('it is up', () => channel.state.kind === 'up');
+    expect(harness.log.join('\n')).toContain('Telegram is up again.');
+  });
+});
+
+describe('what waits', () => {
+  it('is more than Telegram gives at once, and all of it arrives in order', async () => {
+    const words = Array.from({ length: 250 }, (_, number) => `word ${number}`);
+    for (const text of words) harness.api.world.says({ text });
+    await channel.start(accepted.accept);
+    await until('all are accepted', () => accepted.all.length === words.length);
+    expect(accepted.texts).toEqual(words);
+    await until('all are confirmed', () => harness.unconfirmed() === 0);
+  });
+
+  it('is found below the numbers there were before, as after a week of silence', async () => {
+    await channel.start(accepted.accept);
+    const message = harness.api.world.says({ text: 'the last for a week' });
+    await accepted.message();
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+    // The first number there is.
+    harness.api.deliver({ update_id: 5, message: { ...message, message_id: 900, text: 'a week later' } as never });
+    expect(await accepted.message(({ text }) => text === 'a week later')).toMatchObject({ id: '900' });
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+  });
+
+  it('is skipped when it is nothing for us, and confirmed', async () => {
+    harness.api.push({ edited_message: { message_id: 1, date: 1, chat: { id: ada.id, type: 'private', first_name: 'Ada' } } as never });
+    harness.api.push({ poll: { id: '1' } as never });
+    await channel.start(accepted.accept);
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+    expect(accepted.all).toEqual([]);
+  });
+
+  it('does not hold up what others say, for as far as Telegram lets us see', async () => {
+    accepted.hold = ({ place }) => (place.chat === String(ada.id) ? new Promise(() => undefined) : Promise.resolve());
+    await channel.start(accepted.accept);
+    harness.api.world.says({ text: 'stuck' });
+    const words = Array.from({ length: 98 }, (_, number) => `word ${number}`);
+    for (const text of words) harness.api.world.says({ text, from: bob });
+    await until('all are accepted', () => accepted.all.length === words.length);
+    expect(accepted.texts).toEqual(words);
+    expect(harness.unconfirmed()).toBe(99);
+  });
+});
+
+describe('a token', () => {
+  it.each(['', 'not a token', '123', '123:abc/../getMe', '123:abc\n'])('that cannot be one is not tried: %j', async (token) => {
+    const wrong = telegramChannel(harness.api, () => undefined, token);
+    await expect(wrong.start(accepted.accept)).rejects.toMatchObject({ code: 'channel/unusable' });
+    await expect(wrong.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code: 'channel/unusable' });
+    await wrong.typing?.(harness.direct);
+    expect(harness.api.calls).toEqual([]);
+  });
+});
