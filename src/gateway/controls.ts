@@ -6,6 +6,9 @@ import type { SessionControls } from './command.ts';
 import { commandIn } from './commands.ts';
 import type { Conversation, Heard } from './conversation.ts';
 
+/** Names the one call that a typed command makes in its turn. */
+export const commandCall = 'command';
+
 /** What a command typed in this conversation can do with it. */
 export class Controls implements SessionControls {
   readonly #conversation: Conversation;
@@ -64,7 +67,7 @@ export class Controls implements SessionControls {
     const { work, running, channel, place } = this.#conversation;
     if (!running) return 'Nothing can be run now.';
     const { id: turn, signal } = running;
-    const call = 'command';
+    const call = commandCall;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
     const result = await work.call(name, input, { run: `${turn}/${call}`, origin: this.#origin, signal, progress });

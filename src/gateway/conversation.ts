@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Agent, TurnInput } from '../core/agent.ts';
-import type { CallOrigin } from '../core/approval.ts';
+import type { Agent } from '../core/agent.ts';
 import type { Channel, IncomingMessage, IncomingPress, Place } from '../core/channel.ts';
 import type { ConversationLedger, InboxEntry, InboxLedger, PairingLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { Access, Role } from './access.ts';
 import { commandIn } from './commands.ts';
-import { Controls } from './controls.ts';
-import { incomingFiles } from './incoming-files.ts';
 import { Lanes } from './lanes.ts';
-import { chatApprover, pressedAnswer } from './question-card.ts';
-import { type ResetSettings, resetIsDue } from './reset.ts';
-import { AgentTurn } from './turn.ts';
-import type { Speech, Surroundings, Work } from './work.ts';
+import type { Outbox } from './outbox.ts';
+import { pressedAnswer } from './question-card.ts';
+import { Replies } from './replies.ts';
+import type { ResetSettings } from './reset.ts';
+import type { StandingOf, Surroundings, Work } from './work.ts';
 
 export type BusyMode = 'interrupt' | 'queue' | 'steer';
 
@@ -25,7 +23,9 @@ export interface ConversationParts {
   access: Access;
   agent: Agent;
   agentName: string;
-  speech: Speech;
+  outbox: Outbox;
+  /** Where a turn stands, from what was recorded of it. */
+  standingOf: StandingOf;
   surroundings: Surroundings;
   busyMode: BusyMode;
   reset: ResetSettings;
@@ -39,7 +39,7 @@ export interface Heard {
   role: Role;
 }
 
-interface RunningTurn {
+export interface RunningTurn {
   id: string;
   controller: AbortController;
   /** Messages that came meanwhile and are meant for it. */
@@ -55,6 +55,7 @@ export class Conversation {
   readonly channel: Channel;
   readonly shared: ConversationParts;
   readonly #lane = new Lanes();
+  readonly #replies = new Replies(this);
   #turn: RunningTurn | undefined;
   #work: Work | undefined;
   #stopping = false;
@@ -76,7 +77,7 @@ export class Conversation {
 
   get work(): Work {
     this.#work ??= this.shared.surroundings.work(this.key, { parts: this.parts, title: this.title }, async (file, caption) => {
-      await this.shared.speech.say(this.place, `file/${randomUUID()}`, caption ?? file.name, { file });
+      await this.shared.outbox.deliver(this.place, `file/${randomUUID()}`, caption ?? file.name, { file });
     });
     return this.#work;
   }
@@ -101,21 +102,21 @@ export class Conversation {
   }
 
   async #sort(heard: Heard, together: Heard[]): Promise<void> {
-    const { inbox, speech } = this.shared;
+    const { inbox, outbox } = this.shared;
     const { entry, message, role } = heard;
     const found = commandIn(message.text, role);
     if (found.kind === 'text') {
       if (this.#turn) await this.#interject(entry);
       else together.push(heard);
     } else if (found.kind === 'unknown') {
-      await speech.say(this.place, `reply/${entry.seq}`, found.say, { replyTo: message.id });
+      await outbox.deliver(this.place, `reply/${entry.seq}`, found.say, { replyTo: message.id });
       await inbox.done([entry.seq]);
     } else if (!found.command.takesTurn) {
-      await this.#obey(heard);
+      await this.#replies.obey(heard);
       await inbox.done([entry.seq]);
     } else {
       this.#beginTogether(together);
-      if (!this.#turn) this.#begin([entry], (turn) => this.#runCommand(turn, heard));
+      if (!this.#turn) this.#begin([entry], (turn) => this.#replies.runCommand(turn, heard));
     }
   }
 
@@ -124,7 +125,7 @@ export class Conversation {
     if (batch.length > 0 && !this.#turn)
       this.#begin(
         batch.map(({ entry }) => entry),
-        (turn) => this.#answer(turn, batch),
+        (turn) => this.#replies.answer(turn, batch),
       );
   }
 
@@ -161,7 +162,7 @@ export class Conversation {
     void this.#carryOut(turn, entries, run).finally(() => {
       this.#turn = undefined;
       over.resolve();
-      void this.wake().catch((error: unknown) => this.#complain(error));
+      void this.wake().catch((error: unknown) => this.complain(error));
     });
   }
 
@@ -183,105 +184,31 @@ export class Conversation {
 
   /** What failed is said, and not tried again for ever. */
   async #apologise(turn: RunningTurn, seqs: readonly number[], error: unknown): Promise<void> {
-    const { inbox, speech } = this.shared;
+    const { inbox, outbox } = this.shared;
     const text =
       error instanceof HermeticError
         ? `${error.message}${error.hint ? ` ${error.hint}` : ''}`
         : 'Something went wrong here. The log says more.';
-    if (!(error instanceof HermeticError)) this.#complain(error);
+    if (!(error instanceof HermeticError)) this.complain(error);
     try {
-      await speech.say(this.place, `turn/${turn.id}/end`, text);
+      await outbox.deliver(this.place, `turn/${turn.id}/end`, text);
       await inbox.done(seqs);
     } catch (failure) {
       // The store is gone: what was not answered is still in it as running, for the next start.
-      this.#complain(failure);
+      this.complain(failure);
     }
   }
 
-  #complain(error: unknown): void {
+  complain(error: unknown): void {
     this.shared.surroundings.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
-  async #answer(turn: RunningTurn, heard: readonly Heard[]): Promise<void> {
-    const { conversations, surroundings, speech, reset } = this.shared;
-    const now = new Date();
-    const session = await conversations.session(this.parts, { title: this.title, place: this.place }, now);
-    if (resetIsDue(session, reset, now)) await this.resetConversation('hermetic');
-    await conversations.active(this.parts, now);
-    if (await surroundings.questions.isYolo(this.parts)) {
-      await speech.say(this.place, `yolo/${turn.id}`, 'Nobody is asked in this session. /yolo off ends that.');
-    }
-    const input = await Promise.all(heard.map(({ message }) => this.#inputOf(message)));
-    await this.#turnFor(turn, heard).run(input);
-  }
-
-  /** Goes on with a turn that an earlier program began, in the same words. */
+  /** Goes on with a turn that an earlier program began, under its name. */
   resume(turnId: string, heard: readonly Heard[]): void {
     const entries = heard.map(({ entry }) => entry);
-    this.#begin(entries, async (turn) => void (await this.#turnFor(turn, heard).run([])), turnId);
-  }
-
-  #turnFor(turn: RunningTurn, heard: readonly Heard[]): AgentTurn {
-    const { agent, agentName, conversations, speech, surroundings, mostSteps } = this.shared;
-    return new AgentTurn({
-      id: turn.id,
-      parts: this.parts,
-      place: this.place,
-      channel: this.channel,
-      isDirect: heard.every(({ message }) => message.isDirect),
-      title: this.title,
-      agent,
-      agentName,
-      conversations,
-      speech,
-      surroundings,
-      work: this.work,
-      origin: this.#originOf(heard),
-      mostSteps,
-      signal: turn.controller.signal,
-      steer: async () => {
-        const came = turn.steering.splice(0);
-        const inputs = await Promise.all(came.map(({ incoming }) => this.#inputOf(incoming as IncomingMessage)));
-        await this.shared.inbox.done(came.map(({ seq }) => seq));
-        return inputs;
-      },
-    });
-  }
-
-  /** Security: of several who spoke, nobody gets more rights than the one with the fewest. */
-  #originOf(heard: readonly Heard[]): CallOrigin {
-    const { speech, surroundings } = this.shared;
-    const approver = chatApprover(this.place, this.channel, speech, surroundings.questions);
-    const last = heard.at(-1);
-    const role = heard.every((one) => one.role === 'admin') ? 'admin' : 'user';
-    return { source: 'chat', role, approver, person: `${this.place.platform}:${last?.message.from.id}` };
-  }
-
-  async #inputOf({ text, from, quoted, files }: IncomingMessage): Promise<TurnInput> {
-    return { text, from: from.name, quoted, ...(await incomingFiles(files, this.channel, this.work)) };
-  }
-
-  async #obey(heard: Heard): Promise<void> {
-    const { entry, message, role } = heard;
-    const found = commandIn(message.text, role);
-    if (found.kind !== 'command') return;
-    const controls = new Controls(this, heard, this.#originOf([heard]));
-    const said = await found.command
-      .run({ controls, from: message.from, place: this.place, role, rest: found.rest })
-      .catch((error: unknown) => {
-        if (!(error instanceof HermeticError)) this.#complain(error);
-        return error instanceof HermeticError ? `${error.message} ${error.hint ?? ''}`.trim() : 'That did not work. The log says more.';
-      });
-    if (said !== undefined) await this.shared.speech.say(this.place, `reply/${entry.seq}`, said, { replyTo: message.id });
-  }
-
-  async #runCommand(turn: RunningTurn, heard: Heard): Promise<void> {
-    this.channel.activity?.(this.place, { kind: 'turn-started', turn: turn.id });
-    try {
-      await this.#obey(heard);
-    } finally {
-      this.channel.activity?.(this.place, { kind: 'turn-ended', turn: turn.id });
-    }
+    const [only] = heard;
+    const isCommand = only !== undefined && commandIn(only.message.text, only.role).kind === 'command';
+    this.#begin(entries, (turn) => (isCommand ? this.#replies.runCommand(turn, only) : this.#replies.goOn(turn, heard)), turnId);
   }
 
   /** The turn that runs, for whoever runs a tool in it. */
@@ -310,8 +237,13 @@ export class Conversation {
     this.#stopping = true;
     const turn = this.#turn;
     if (!turn) return;
-    const timer = setTimeout(() => turn.controller.abort(), patienceMs);
-    await turn.over;
+    const patience = Promise.withResolvers<'impatient'>();
+    const timer = setTimeout(() => patience.resolve('impatient'), patienceMs);
+    const outcome = await Promise.race([turn.over, patience.promise]);
     clearTimeout(timer);
+    // A question stays open for whoever asks it next; ending the turn would take it back.
+    if (outcome !== 'impatient' || (await this.shared.surroundings.questions.open(this.parts)).length > 0) return;
+    turn.controller.abort();
+    await turn.over;
   }
 }

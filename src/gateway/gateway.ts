@@ -1,15 +1,14 @@
 import type { Channel, Incoming } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
+import { commandIn } from './commands.ts';
+import { commandCall } from './controls.ts';
 import { Conversation, type ConversationParts, type Heard } from './conversation.ts';
 import { type SharingSettings, sessionKeyOf, sessionParts } from './session-key.ts';
 import { answerKey } from './turn.ts';
-import type { Standing } from './work.ts';
 
 export interface GatewayOptions extends ConversationParts {
   channels: ReadonlyMap<string, Channel>;
   sharing: SharingSettings;
-  /** Where a turn stands, from what was recorded of it. */
-  standingOf(messages: readonly unknown[]): Standing;
 }
 
 /** How long a turn may go on after the program was asked to end. */
@@ -42,11 +41,11 @@ export class Gateway {
 
   /** Durable when it resolves. */
   async accept(incoming: Incoming): Promise<void> {
-    const { access, inbox, speech, sharing } = this.#options;
+    const { access, inbox, outbox, sharing } = this.#options;
     const admission = await access.admit(incoming);
     if (admission.kind === 'ignored') return;
     if (admission.kind === 'stranger') {
-      if (admission.code !== undefined) await speech.say(incoming.place, `pairing/${incoming.id}`, pairingText(admission.code));
+      if (admission.code !== undefined) await outbox.deliver(incoming.place, `pairing/${incoming.id}`, pairingText(admission.code));
       return;
     }
     const parts = sessionParts(sessionKeyOf(incoming, sharing));
@@ -89,28 +88,27 @@ export class Gateway {
   }
 
   async #takeUpTurn(conversation: Conversation, turn: string, entries: readonly InboxEntry[]): Promise<void> {
-    const { inbox, conversations, speech, standingOf, surroundings } = this.#options;
+    const { inbox, conversations, outbox, standingOf, surroundings } = this.#options;
     const { parts, place } = conversation;
     const messages = (await conversations.read(parts)).filter((entry) => entry.turn === turn).map(({ message }) => message);
     const standing = standingOf(messages);
     const seqs = entries.map(({ seq }) => seq);
-    if (messages.length === 0) return await inbox.release(turn);
     if (standing.kind === 'answered') {
-      if (standing.text.trim() !== '') await speech.say(place, answerKey(turn), standing.text);
+      if (standing.text.trim() !== '') await outbox.deliver(place, answerKey(turn, standing.answers - 1), standing.text);
       return await inbox.done(seqs);
     }
-    if (standing.kind === 'calling') {
-      const waits = await Promise.all(standing.calls.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
-      // Only what had not begun can be taken up: whatever ran may have done its work.
-      if (!waits.includes(true)) {
-        const names = [...new Set(standing.calls.map(({ name }) => name))].join(', ');
-        await speech.say(
-          place,
-          `turn/${turn}/end`,
-          `I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`,
-        );
-        return await inbox.done(seqs);
-      }
+    const running = standing.kind === 'calling' ? standing.calls : commandsIn(entries);
+    if (messages.length === 0 && running.length === 0) return await inbox.release(turn);
+    const waits = await Promise.all(running.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
+    // Only what had not begun is taken up: whatever ran may have done its work.
+    if (running.length > 0 && !waits.includes(true)) {
+      const names = [...new Set(running.map(({ name }) => name))].join(', ');
+      await outbox.deliver(
+        place,
+        `turn/${turn}/end`,
+        `I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`,
+      );
+      return await inbox.done(seqs);
     }
     const heard = await this.#heard(entries);
     if (heard.length > 0) conversation.resume(turn, heard);
@@ -130,6 +128,14 @@ export class Gateway {
   #log(line: string): void {
     this.#options.surroundings.log(line);
   }
+}
+
+/** What somebody had asked to run without the agent. */
+function commandsIn(entries: readonly InboxEntry[]): { callId: string; name: string }[] {
+  return entries.flatMap(({ incoming }) => {
+    const found = incoming.kind === 'message' ? commandIn(incoming.text, 'admin') : undefined;
+    return found?.kind === 'command' ? [{ callId: commandCall, name: `/${found.command.name}` }] : [];
+  });
 }
 
 function pairingText(code: string): string {

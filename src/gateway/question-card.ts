@@ -1,6 +1,7 @@
 import type { Answer, Approver, Question } from '../core/approval.ts';
 import type { Button, Channel, Place } from '../core/channel.ts';
-import type { QuestionDesk, Speech } from './work.ts';
+import type { Delivery, Outbox } from './outbox.ts';
+import type { QuestionDesk } from './work.ts';
 
 const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
 const labels: Readonly<Record<keyof typeof choices, string>> = { o: 'Once', s: 'This session', a: 'Always', d: 'Deny' };
@@ -20,23 +21,23 @@ export function pressedAnswer(data: string, by: string): { code: string; answer:
 }
 
 /** A person in a chat, asked by a message with buttons. The answer comes as a press or a command, from whoever may give it. */
-export function chatApprover(place: Place, channel: Channel, speech: Speech, desk: QuestionDesk): Approver {
+export function chatApprover(place: Place, channel: Channel, outbox: Outbox, desk: QuestionDesk): Approver {
   return {
     ask: async (question, signal) => {
-      await speech.say(place, `question/${question.id}`, ...cardFor(question, channel, desk));
+      await outbox.deliver(place, `question/${question.id}`, ...cardFor(question, channel, desk));
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
       const outcome = await desk.outcome(question.id);
-      if (outcome) await speech.say(place, `question/${question.id}/end`, outcome);
+      if (outcome) await outbox.deliver(place, `question/${question.id}/end`, outcome);
       return undefined;
     },
   };
 }
 
 /** Security: nobody can say yes to what they cannot see all of. */
-function cardFor(question: Question, { traits }: Channel, desk: QuestionDesk): [text: string, more: Parameters<Speech['say']>[3]] {
+function cardFor(question: Question, { traits }: Channel, desk: QuestionDesk): [text: string, more: Delivery] {
   const whole = desk.text(question);
   const row: Button[] = (Object.keys(choices) as Choice[]).map((choice) => ({
     label: labels[choice],

@@ -2,7 +2,9 @@ import type { Agent, AgentEvent, TurnInput, TurnResult } from '../core/agent.ts'
 import type { CallOrigin } from '../core/approval.ts';
 import type { Channel, Place } from '../core/channel.ts';
 import type { ConversationLedger } from '../core/conversation.ts';
-import type { LiveText, Speech, Surroundings, Work } from './work.ts';
+import { LiveMessage } from './live-message.ts';
+import type { Outbox } from './outbox.ts';
+import type { StandingOf, Surroundings, Work } from './work.ts';
 
 export interface TurnOptions {
   id: string;
@@ -14,7 +16,8 @@ export interface TurnOptions {
   agent: Agent;
   agentName: string;
   conversations: ConversationLedger;
-  speech: Speech;
+  outbox: Outbox;
+  standingOf: StandingOf;
   surroundings: Surroundings;
   work: Work;
   origin: CallOrigin;
@@ -26,15 +29,15 @@ export interface TurnOptions {
 
 const typingEveryMs = 4_000;
 
-/** Under which the answer of a turn is said, whichever program says it. */
-export function answerKey(turn: string): string {
-  return `turn/${turn}/answer`;
+/** Under which an answer of the model in a turn is said, whichever program says it. The first is 0. */
+export function answerKey(turn: string, answer: number): string {
+  return `turn/${turn}/${answer}`;
 }
 
 /** One run of the agent for what somebody said, with everything people see of it. */
 export class AgentTurn {
   readonly #options: TurnOptions;
-  #live: LiveText | undefined;
+  #live: LiveMessage | undefined;
   /** Answers of the model so far; each is a message of its own. */
   #answers = 0;
   #delivering: Promise<void> = Promise.resolve();
@@ -63,11 +66,11 @@ export class AgentTurn {
   }
 
   async #think(input: readonly TurnInput[]): Promise<TurnResult> {
-    const { id, parts, agent, conversations, surroundings, work, origin, mostSteps, signal } = this.#options;
+    const { id, parts, agent, conversations, surroundings, standingOf, work, origin, mostSteps, signal } = this.#options;
     const session = await conversations.find(parts);
     const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
     const entries = await conversations.read(parts);
-    this.#answers = entries.filter(({ turn }) => turn === id).length;
+    this.#answers = standingOf(entries.filter(({ turn }) => turn === id).map(({ message }) => message)).answers;
     const seqs = entries.map(({ seq }) => seq);
     return await agent.run({
       model,
@@ -109,14 +112,14 @@ export class AgentTurn {
     const { id: turn, place, channel } = this.#options;
     switch (event.type) {
       case 'text':
-        this.#live ??= this.#options.speech.live(place);
+        this.#live ??= this.#liveMessage();
         this.#live.push(event.text);
         break;
       case 'text-discarded':
         this.#live?.restart();
         break;
       case 'step-finished':
-        this.#say(event.text, event.goesOn);
+        this.#say(event.text);
         break;
       case 'tool-started':
         channel.activity?.(place, { kind: 'tool-started', turn, call: event.callId, tool: event.name, input: event.input });
@@ -130,26 +133,25 @@ export class AgentTurn {
     }
   }
 
+  #liveMessage(): LiveMessage {
+    const { id, place, outbox } = this.#options;
+    return new LiveMessage(outbox, place, answerKey(id, this.#answers));
+  }
+
   /** What the model has said before it goes on, or at the end. */
-  #say(text: string, goesOn: boolean): void {
-    const { id, place, speech } = this.#options;
-    const live = this.#live;
+  #say(text: string): void {
+    const live = this.#live ?? this.#liveMessage();
     this.#live = undefined;
     this.#answers += 1;
-    const key = goesOn ? `turn/${id}/${this.#answers}` : answerKey(id);
-    const deliver = async (): Promise<void> => {
-      if (text.trim() === '') await live?.discard();
-      else await (live ? live.finish(key, text) : speech.say(place, key, text));
-    };
-    this.#delivering = this.#delivering.then(deliver);
+    this.#delivering = this.#delivering.then(() => live.finish(text));
     // Told to whoever awaits it at the end of the turn.
     this.#delivering.catch(() => undefined);
   }
 
   async #conclude(result: TurnResult): Promise<void> {
-    const { id, place, speech } = this.#options;
-    const say = (text: string): Promise<void> => speech.say(place, `turn/${id}/end`, text);
-    await this.#live?.discard();
+    const { id, place, outbox } = this.#options;
+    const say = (text: string): Promise<void> => outbox.deliver(place, `turn/${id}/end`, text);
+    await this.#live?.finish('');
     if (result.kind === 'limit') await say(`I have taken ${result.steps} steps and stopped. Write something to let me go on.`);
     if (result.kind === 'failed') await say(`I could not answer. ${result.reason}${result.hint ? ` ${result.hint}` : ''}`);
   }

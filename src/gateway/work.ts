@@ -1,6 +1,6 @@
 import type { Model, TurnFacts } from '../core/agent.ts';
 import type { Answer, CallOrigin, Question } from '../core/approval.ts';
-import type { Button, OutgoingFile, Place } from '../core/channel.ts';
+import type { OutgoingFile } from '../core/channel.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 
@@ -34,12 +34,15 @@ export interface Surroundings {
   log(line: string): void;
 }
 
-/** Where a turn stands whose messages these are. */
-export type Standing =
+/** Where a turn stands whose messages these are, and how many answers of the model are among them. */
+export type Standing = { answers: number } & (
   | { kind: 'unanswered' }
   | { kind: 'answered'; text: string }
   /** Tools were called, and nobody knows what came of these. */
-  | { kind: 'calling'; calls: readonly { callId: string; name: string }[] };
+  | { kind: 'calling'; calls: readonly { callId: string; name: string }[] }
+);
+
+export type StandingOf = (messages: readonly unknown[]) => Standing;
 
 export interface OpenQuestion {
   code: string;
@@ -63,32 +66,4 @@ export interface QuestionDesk {
   setYolo(parts: readonly string[], by: string, on: boolean): Promise<void>;
   /** Ends grants and whatever else was good for this conversation only. */
   endSession(parts: readonly string[], by: string): Promise<void>;
-}
-
-/** What goes with a text. */
-export interface SayMore {
-  replyTo?: string | undefined;
-  file?: OutgoingFile | undefined;
-  /** On the last message of a text that needs several. */
-  buttons?: readonly (readonly Button[])[] | undefined;
-}
-
-/** Says something; once, however often it is said under one key. */
-export type Say = (place: Place, key: string, text: string, more?: SayMore) => Promise<void>;
-
-/** A text that grows while people read it. */
-export interface LiveText {
-  push(text: string): void;
-  /** What was shown so far is void. */
-  restart(): void;
-  /** Leaves exactly this text, once under this key, whatever happens next. */
-  finish(key: string, text: string): Promise<void>;
-  /** Nothing is left of it. */
-  discard(): Promise<void>;
-}
-
-/** How the gateway speaks. What is said is said once, in order, and survives the program. */
-export interface Speech {
-  say: Say;
-  live(place: Place): LiveText;
 }

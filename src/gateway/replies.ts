@@ -1,0 +1,109 @@
+import type { TurnInput } from '../core/agent.ts';
+import type { CallOrigin } from '../core/approval.ts';
+import type { IncomingMessage } from '../core/channel.ts';
+import { HermeticError } from '../core/errors.ts';
+import { commandIn } from './commands.ts';
+import { Controls } from './controls.ts';
+import type { Conversation, Heard, RunningTurn } from './conversation.ts';
+import { incomingFiles } from './incoming-files.ts';
+import { chatApprover } from './question-card.ts';
+import { resetIsDue } from './reset.ts';
+import { AgentTurn } from './turn.ts';
+
+/** What is done about what was said in a conversation. */
+export class Replies {
+  readonly #conversation: Conversation;
+
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+  }
+
+  /** By the agent. */
+  async answer(turn: RunningTurn, heard: readonly Heard[]): Promise<void> {
+    const { parts, title, place, shared } = this.#conversation;
+    const { conversations, surroundings, outbox, reset } = shared;
+    const now = new Date();
+    const session = await conversations.session(parts, { title, place }, now);
+    if (resetIsDue(session, reset, now)) await this.#conversation.resetConversation('hermetic');
+    await conversations.active(parts, now);
+    if (await surroundings.questions.isYolo(parts)) {
+      await outbox.deliver(place, `yolo/${turn.id}`, 'Nobody is asked in this session. /yolo off ends that.');
+    }
+    const input = await Promise.all(heard.map(({ message }) => this.#inputOf(message)));
+    await this.#turnFor(turn, heard).run(input);
+  }
+
+  /** With what the transcript has already. */
+  async goOn(turn: RunningTurn, heard: readonly Heard[]): Promise<void> {
+    await this.#turnFor(turn, heard).run([]);
+  }
+
+  #turnFor(turn: RunningTurn, heard: readonly Heard[]): AgentTurn {
+    const { parts, place, channel, title, work, shared } = this.#conversation;
+    const { agent, agentName, conversations, outbox, standingOf, surroundings, mostSteps, inbox } = shared;
+    return new AgentTurn({
+      id: turn.id,
+      parts,
+      place,
+      channel,
+      isDirect: heard.every(({ message }) => message.isDirect),
+      title,
+      agent,
+      agentName,
+      conversations,
+      outbox,
+      standingOf,
+      surroundings,
+      work,
+      origin: this.#originOf(heard),
+      mostSteps,
+      signal: turn.controller.signal,
+      steer: async () => {
+        const came = turn.steering.splice(0);
+        const inputs = await Promise.all(came.map(({ incoming }) => this.#inputOf(incoming as IncomingMessage)));
+        await inbox.done(came.map(({ seq }) => seq));
+        return inputs;
+      },
+    });
+  }
+
+  /** Security: of several who spoke, nobody gets more rights than the one with the fewest. */
+  #originOf(heard: readonly Heard[]): CallOrigin {
+    const { place, channel, shared } = this.#conversation;
+    const approver = chatApprover(place, channel, shared.outbox, shared.surroundings.questions);
+    const last = heard.at(-1);
+    const role = heard.every((one) => one.role === 'admin') ? 'admin' : 'user';
+    return { source: 'chat', role, approver, person: `${place.platform}:${last?.message.from.id}` };
+  }
+
+  async #inputOf({ text, from, quoted, files }: IncomingMessage): Promise<TurnInput> {
+    const { channel, work } = this.#conversation;
+    return { text, from: from.name, quoted, ...(await incomingFiles(files, channel, work)) };
+  }
+
+  /** Does what a command says. */
+  async obey(heard: Heard): Promise<void> {
+    const { entry, message, role } = heard;
+    const { place, shared } = this.#conversation;
+    const found = commandIn(message.text, role);
+    if (found.kind !== 'command') return;
+    const controls = new Controls(this.#conversation, heard, this.#originOf([heard]));
+    const said = await found.command.run({ controls, from: message.from, place, role, rest: found.rest }).catch((error: unknown) => {
+      if (error instanceof HermeticError) return `${error.message} ${error.hint ?? ''}`.trim();
+      this.#conversation.complain(error);
+      return 'That did not work. The log says more.';
+    });
+    if (said !== undefined) await shared.outbox.deliver(place, `reply/${entry.seq}`, said, { replyTo: message.id });
+  }
+
+  /** The same for one that takes a turn. */
+  async runCommand(turn: RunningTurn, heard: Heard): Promise<void> {
+    const { channel, place } = this.#conversation;
+    channel.activity?.(place, { kind: 'turn-started', turn: turn.id });
+    try {
+      await this.obey(heard);
+    } finally {
+      channel.activity?.(place, { kind: 'turn-ended', turn: turn.id });
+    }
+  }
+}
