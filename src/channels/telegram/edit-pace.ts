@@ -21,8 +21,9 @@ export class EditPace {
     return turn - now;
   }
 
+  /** Rejects with the reason of the signal. */
   async wait(chat: string, signal: AbortSignal | undefined): Promise<void> {
     const ms = this.reserve(chat);
-    if (ms > 0) await delay(ms, undefined, signal && { signal });
+    if (ms > 0) await delay(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
   }
 }
