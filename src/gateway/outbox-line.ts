@@ -1,0 +1,210 @@
+import type { Channel, Outgoing, Place } from '../core/channel.ts';
+import type { OutboxEntry, OutboxLedger } from '../core/conversation.ts';
+import { HermeticError } from '../core/errors.ts';
+import { textAfter } from '../lib/split-text.ts';
+import { answered } from './answered.ts';
+import { Drafts } from './drafts.ts';
+
+export interface OutboxPatience {
+  /** Before the second attempt, when the platform does not say; before every further one twice as long. */
+  firstRetryMs: number;
+  mostRetryMs: number;
+  /** A platform that has not answered by then is not waited for. */
+  answerMs: number;
+  /** What fails so long after it was added is dropped. */
+  keepTryingMs: number;
+}
+
+export interface LineOptions {
+  place: Place;
+  ledger: OutboxLedger;
+  /** undefined when this platform is not connected: what is to be said there waits. */
+  channel(): Channel | undefined;
+  patience: OutboxPatience;
+  /** Ends everything at once. */
+  stop: AbortSignal;
+  onDropped(entry: OutboxEntry, failure: string): void;
+  onTrouble(error: unknown): void;
+  /** There is nothing left to do, and nothing to remember. */
+  onIdle(): void;
+}
+
+/** What became of one attempt. `retryAfterMs`: as the platform said. */
+type Outcome =
+  | { kind: 'sent'; id: string }
+  | { kind: 'failed'; failure: string; retryAfterMs: number | undefined; inDoubt: boolean }
+  | { kind: 'dropped'; failure: string };
+
+/** Whoever is told twice, because nobody knows about the first time, is not told a third time. */
+const mostDoubts = 1;
+const mostWaitMs = 60 * 60 * 1000;
+
+/** Everything that is said at one place: one thing after the other, and drafts are shown while nothing else is to be said. */
+export class OutboxLine {
+  readonly #options: LineOptions;
+  readonly #drafts: Drafts;
+  #isRunning = false;
+  #isStale = false;
+  #drainUntil: number | undefined;
+  #endPause: (() => void) | undefined;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+    this.#drafts = new Drafts(options);
+  }
+
+  /** Looks whether there is something to do. */
+  wake(): void {
+    this.#isStale = true;
+    this.#endPause?.();
+    if (this.#isRunning || this.#drainUntil !== undefined) return;
+    this.#isRunning = true;
+    this.#ended = this.#run();
+  }
+
+  show(key: string, text: string, isLast: boolean): void {
+    this.#drafts.show(key, text, isLast);
+    this.wake();
+  }
+
+  forget(key: string): void {
+    this.#drafts.forget(key);
+    this.wake();
+  }
+
+  /** Sends what can be sent until then, and starts nothing more. Resolves when nothing is under way. */
+  async drain(until: number): Promise<void> {
+    this.#drainUntil = until;
+    this.#endPause?.();
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      this.#isStale = false;
+      const waitMs = await this.#step().catch((error: unknown) => {
+        this.#options.onTrouble(error);
+        return this.#options.patience.firstRetryMs;
+      });
+      if (this.#options.stop.aborted) break;
+      if (this.#isStale || waitMs === 0) continue;
+      if (waitMs === undefined || Date.now() + waitMs > (this.#drainUntil ?? Number.POSITIVE_INFINITY)) break;
+      await this.#pause(waitMs);
+    }
+    this.#isRunning = false;
+    if (this.#drafts.isEmpty) this.#options.onIdle();
+  }
+
+  /** Does one thing. Resolves with how long to wait for the next, or undefined when there is none. */
+  async #step(): Promise<number | undefined> {
+    const { place, ledger } = this.#options;
+    const channel = this.#options.channel();
+    if (!channel) return undefined;
+    const entry = await ledger.head(place);
+    if (!entry) return this.#drainUntil === undefined ? await this.#drafts.refresh(channel) : undefined;
+    // Another process has it. Whatever comes after it waits until somebody looks again.
+    if (entry.state === 'sending') return undefined;
+    const dueInMs = entry.dueAt.getTime() - Date.now();
+    const waitMs = Math.max(dueInMs, this.#drafts.editableInMs(entry.replaces, channel));
+    if (waitMs > 0) return Math.min(waitMs, mostWaitMs);
+    const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
+    // From here on to the end of `#settle` nothing may throw: an entry that stays in this state holds up its place.
+    if (!(await ledger.begin(entry.seq))) return 0;
+    const message = { ...entry.message, text: this.#drafts.textOf(entry) };
+    await this.#settle(entry, message.text, await this.#hand(channel, entry, message, replaced));
+    return 0;
+  }
+
+  async #hand(channel: Channel, entry: OutboxEntry, message: Outgoing, replaced: OutboxEntry | undefined): Promise<Outcome> {
+    if (replaced?.sentId === undefined) return await this.#send(channel, entry, message);
+    const edited = await this.#edit(channel, replaced, message);
+    if (edited.kind !== 'dropped') return edited;
+    const shown = this.#drafts.shown(replaced.key);
+    if (shown === undefined || !message.text.startsWith(shown)) return await this.#send(channel, entry, message);
+    // The platform changes its message no more: what it shows is the beginning.
+    const rest = textAfter(message.text, shown.length);
+    if (rest.trim() === '' && !message.buttons) return { kind: 'sent', id: replaced.sentId };
+    return await this.#send(channel, entry, rest.trim() === '' ? message : { ...message, text: rest });
+  }
+
+  /** Changing a message twice to the same text does no harm, so there is never a doubt. */
+  async #edit(channel: Channel, { key, sentId = '' }: OutboxEntry, message: Outgoing): Promise<Outcome> {
+    if (!channel.edit) return { kind: 'dropped', failure: 'it cannot be edited' };
+    if (this.#drafts.shown(key) === message.text && !message.buttons) return { kind: 'sent', id: sentId };
+    const outcome = await this.#attempt(async (signal) => {
+      await channel.edit?.(this.#options.place, sentId, message, signal);
+      return sentId;
+    });
+    return outcome.kind === 'failed' ? { ...outcome, inDoubt: false } : outcome;
+  }
+
+  async #send(channel: Channel, entry: OutboxEntry, message: Outgoing): Promise<Outcome> {
+    if (entry.doubts > mostDoubts) return { kind: 'dropped', failure: 'Nobody knows whether it arrived.' };
+    return await this.#attempt((signal) => channel.send(this.#options.place, message, signal));
+  }
+
+  async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {
+    const answer = await answered(work, this.#options.stop, this.#options.patience.answerMs);
+    if (answer.kind === 'done') return { kind: 'sent', id: answer.value };
+    const { error } = answer;
+    const failure = error instanceof Error ? error.message : String(error);
+    const code = error instanceof HermeticError && answer.kind === 'failed' ? error.code : undefined;
+    if (code === 'channel/refused') return { kind: 'dropped', failure };
+    const retryAfterMs = code === 'channel/busy' ? (error as HermeticError).retryAfterMs : undefined;
+    return { kind: 'failed', failure, retryAfterMs, inDoubt: code !== 'channel/busy' };
+  }
+
+  async #settle(entry: OutboxEntry, text: string, outcome: Outcome): Promise<void> {
+    const { ledger, patience, onDropped } = this.#options;
+    const now = new Date();
+    if (outcome.kind === 'sent') {
+      await this.#recorded(() => ledger.sent(entry.seq, outcome.id, now));
+      this.#drafts.sent(entry, outcome.id, text);
+      return;
+    }
+    const isOld = now.getTime() - entry.addedAt.getTime() > patience.keepTryingMs;
+    // A draft that may be there is not worth being there twice.
+    if (outcome.kind === 'dropped' || isOld || (entry.isDraft && outcome.inDoubt)) {
+      await this.#recorded(() => ledger.drop(entry.seq, outcome.failure, now));
+      this.#drafts.dropped(entry);
+      if (!entry.isDraft) onDropped(entry, outcome.failure);
+      return;
+    }
+    const dueAt = new Date(now.getTime() + (outcome.retryAfterMs ?? retryMs(entry.attempts, patience)));
+    await this.#recorded(() => ledger.retry(entry.seq, dueAt, outcome.failure, outcome.inDoubt));
+  }
+
+  /** What has happened is written down, however long that takes: until then nothing else is sent here. */
+  async #recorded(write: () => Promise<void>): Promise<void> {
+    for (let attempt = 0; !this.#options.stop.aborted || attempt === 0; attempt++) {
+      try {
+        return await write();
+      } catch (error) {
+        this.#options.onTrouble(error);
+        await this.#pause(retryMs(attempt, this.#options.patience));
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { stop } = this.#options;
+    if (stop.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        stop.removeEventListener('abort', end);
+        this.#endPause = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, Math.min(ms, mostWaitMs));
+      stop.addEventListener('abort', end);
+      this.#endPause = end;
+    });
+  }
+}
+
+/** Not the same for all who wait, so that they do not come back together. */
+function retryMs(attempts: number, { firstRetryMs, mostRetryMs }: OutboxPatience): number {
+  return Math.min(mostRetryMs, firstRetryMs * 2 ** Math.min(attempts, 30)) * (0.5 + Math.random() / 2);
+}

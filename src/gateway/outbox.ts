@@ -1,0 +1,154 @@
+import type { Button, Channel, Outgoing, OutgoingFile, Place } from '../core/channel.ts';
+import type { OutboxEntry, OutboxItem, OutboxLedger } from '../core/conversation.ts';
+import { splitText } from '../lib/split-text.ts';
+import { OutboxLine, type OutboxPatience } from './outbox-line.ts';
+
+export interface OutboxOptions {
+  ledger: OutboxLedger;
+  /** By platform. May change at any time. */
+  channels: ReadonlyMap<string, Channel>;
+  patience?: Partial<OutboxPatience & { lookEveryMs: number }>;
+  /** Told what will never arrive. */
+  onDropped?: (entry: OutboxEntry, failure: string) => void;
+  /** Told what kept it from its work, such as a store that cannot be written. It goes on by itself. */
+  onTrouble?: (error: unknown) => void;
+}
+
+export interface Delivery {
+  /** On the first message. */
+  replyTo?: string | undefined;
+  /** On the last message. */
+  buttons?: readonly (readonly Button[])[] | undefined;
+  file?: OutgoingFile | undefined;
+  /** Keys of drafts that the messages take the place of, one after the other. */
+  drafts?: readonly string[] | undefined;
+}
+
+/** What every platform takes, for one that is not connected at the moment. */
+const leastMostText = 2000;
+const defaultPatience = {
+  firstRetryMs: 1000,
+  mostRetryMs: 5 * 60 * 1000,
+  answerMs: 5 * 60 * 1000,
+  keepTryingMs: 3 * 24 * 60 * 60 * 1000,
+  lookEveryMs: 5000,
+};
+
+/**
+ * Says what is in the ledger: in order at one place, all places at once. What was added is said even if the process dies right after; what was
+ * sent is not sent again.
+ *
+ * A message that was being sent when the process died, or about which a channel failed with neither `channel/busy` nor `channel/refused`, may
+ * or may not be there, and few platforms can tell. It is sent once more, so people may see it twice; when that ends in doubt too it is
+ * dropped. This never happens to a message that takes the place of a draft, because changing it again does no harm.
+ *
+ * One process sends from a ledger; others may add, which is noticed after `lookEveryMs`.
+ */
+export class Outbox {
+  readonly #ledger: OutboxLedger;
+  readonly #options: OutboxOptions;
+  readonly #patience: OutboxPatience & { lookEveryMs: number };
+  readonly #lines = new Map<string, OutboxLine>();
+  readonly #stopped = new AbortController();
+  #isOpen = false;
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#ledger = options.ledger;
+    this.#patience = { ...defaultPatience, ...options.patience };
+  }
+
+  /** Begins with what an earlier process left. What is added before waits until now. */
+  async start(): Promise<void> {
+    await this.#ledger.recover(new Date());
+    this.#isOpen = true;
+    await this.look();
+    this.#looking = setInterval(() => this.look().catch((error) => this.#options.onTrouble?.(error)), this.#patience.lookEveryMs);
+  }
+
+  /** All of them in this order, or none when there is one under any of these keys. */
+  async add(place: Place, items: readonly OutboxItem[]): Promise<boolean> {
+    const isNew = await this.#ledger.add(place, items, new Date());
+    this.#line(place)?.wake();
+    return isNew;
+  }
+
+  /**
+   * Says a text in as many messages as it takes, under `key/1` and so on, once however often this is called. Is settled when it is stored;
+   * there is nothing to wait for.
+   */
+  async deliver(place: Place, key: string, text: string, more: Delivery = {}): Promise<void> {
+    const messages = this.#messages(place, text, more);
+    const items = messages.map((message, index) => ({ key: `${key}/${index + 1}`, message, replaces: more.drafts?.[index] }));
+    if (items.length > 0) await this.add(place, items);
+  }
+
+  find(key: string): Promise<OutboxEntry | undefined> {
+    return this.#ledger.find(key);
+  }
+
+  /** What the draft under this key should show, as soon as its platform lets it. `isLast`: nothing will take its place. */
+  show(place: Place, key: string, text: string, isLast = false): void {
+    this.#line(place)?.show(key, text, isLast);
+  }
+
+  /** Leaves these drafts as they are; one that was not sent never will be. */
+  async abandon(place: Place, keys: readonly string[]): Promise<void> {
+    await this.#ledger.withdraw(keys, 'it was abandoned', new Date());
+    for (const key of keys) this.#line(place)?.forget(key);
+  }
+
+  traits(place: Place): Channel['traits'] | undefined {
+    return this.#options.channels.get(place.platform)?.traits;
+  }
+
+  /** Looks for what other processes have added, and for channels that have come. */
+  async look(): Promise<void> {
+    for (const place of await this.#ledger.places()) this.#line(place)?.wake();
+  }
+
+  /** Sends what can be sent in that time. What is not sent, and what is added from now on, stays for the next start. */
+  async stop(graceMs = 5000): Promise<void> {
+    this.#isOpen = false;
+    clearInterval(this.#looking);
+    const timer = setTimeout(() => this.#stopped.abort(), graceMs);
+    await Promise.all([...this.#lines.values()].map((line) => line.drain(Date.now() + graceMs)));
+    clearTimeout(timer);
+    this.#stopped.abort();
+  }
+
+  #messages(place: Place, text: string, { replyTo, buttons, file, drafts = [] }: Delivery): Outgoing[] {
+    const { mostText = leastMostText, mostCaption = mostText } = this.traits(place) ?? {};
+    const messages: Outgoing[] = splitText(text, mostText).map((piece) => ({ text: piece }));
+    const [first] = messages;
+    // A message that exists gets no file.
+    const takesFile = first && messages.length === 1 && first.text.length <= mostCaption && drafts.length === 0;
+    if (file && takesFile) first.file = file;
+    else if (file) messages.push({ text: '', file });
+    if (messages[0] && replyTo !== undefined) messages[0].replyTo = replyTo;
+    const last = messages.at(-1);
+    if (last && buttons) last.buttons = buttons;
+    return messages;
+  }
+
+  #line(place: Place): OutboxLine | undefined {
+    if (!this.#isOpen) return undefined;
+    const { platform, workspace, chat, thread } = place;
+    const key = JSON.stringify([platform, workspace ?? null, chat, thread ?? null]);
+    const line =
+      this.#lines.get(key) ??
+      new OutboxLine({
+        place,
+        ledger: this.#ledger,
+        channel: () => this.#options.channels.get(platform),
+        patience: this.#patience,
+        stop: this.#stopped.signal,
+        onDropped: (entry, failure) => this.#options.onDropped?.(entry, failure),
+        onTrouble: (error) => this.#options.onTrouble?.(error),
+        onIdle: () => this.#lines.delete(key),
+      });
+    this.#lines.set(key, line);
+    return line;
+  }
+}

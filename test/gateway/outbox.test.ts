@@ -1,0 +1,319 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Channel } from '../../src/core/channel.ts';
+import type { Store } from '../../src/core/store.ts';
+import { Outbox, type OutboxOptions } from '../../src/gateway/outbox.ts';
+import { openStore } from '../../src/stores/index.ts';
+import { scratchPaths } from '../stores/scratch.ts';
+import { until } from '../until.ts';
+import { chat, FakePlatform, fakeChannel, type PlatformRequest, type Whim } from './fake-channel.ts';
+
+const newPath = scratchPaths();
+const patience = { firstRetryMs: 2, mostRetryMs: 20, lookEveryMs: 10 };
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => `${index}`);
+
+describe('the outbox', () => {
+  let path: string;
+  let store: Store;
+  let platform: FakePlatform;
+  let channels: Map<string, Channel>;
+  let dropped: string[];
+  const running: Outbox[] = [];
+
+  beforeEach(async () => {
+    path = newPath();
+    store = await openStore(path);
+    platform = new FakePlatform();
+    channels = new Map([['fake', fakeChannel(platform)]]);
+    dropped = [];
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((outbox) => outbox.stop(0)));
+    await store.close();
+  });
+
+  function make(more: Partial<OutboxOptions> = {}): Outbox {
+    const onDropped: OutboxOptions['onDropped'] = (entry, failure) => dropped.push(`${entry.key}: ${failure}`);
+    const outbox = new Outbox({ ledger: store.outbox, channels, onDropped, ...more, patience: { ...patience, ...more.patience } });
+    running.push(outbox);
+    return outbox;
+  }
+  async function started(more?: Partial<OutboxOptions>): Promise<Outbox> {
+    const outbox = make(more);
+    await outbox.start();
+    return outbox;
+  }
+  const isEmpty = async () => (await store.outbox.places()).length === 0;
+  const allSaid = () => until('everything is said', isEmpty);
+
+  describe('order', () => {
+    it('is kept at each place, however the platform behaves', async () => {
+      let count = 0;
+      platform.whim = () => (++count % 3 === 0 ? { busy: 3 } : 'fine');
+      const outbox = await started();
+      await Promise.all(
+        ['a', 'b', 'c'].map(async (name) => {
+          for (const text of numbers(12)) await outbox.deliver(chat(name), `${name}-${text}`, text);
+        }),
+      );
+      await allSaid();
+      for (const name of ['a', 'b', 'c']) expect(platform.texts(name)).toEqual(numbers(12));
+    });
+
+    it('of one place holds up no other', async () => {
+      const gate = Promise.withResolvers<void>();
+      platform.whim = ({ chat: name }) => (name === 'slow' ? { until: gate.promise } : 'fine');
+      const outbox = await started();
+      await outbox.deliver(chat('slow'), 'a', 'late');
+      for (const text of numbers(5)) await outbox.deliver(chat('fast'), `b${text}`, text);
+      await until('the fast one is done', () => platform.texts('fast').length === 5);
+      expect(platform.texts('slow')).toEqual([]);
+      gate.resolve();
+      await allSaid();
+    });
+
+    it('tells threads and workspaces of one chat apart', async () => {
+      platform.whim = ({ text }) => (text === 'thread' ? { busy: 60_000 } : 'fine');
+      const outbox = await started();
+      await outbox.deliver({ ...chat('a'), thread: '1' }, 'a', 'thread');
+      await outbox.deliver({ ...chat('a'), workspace: '1' }, 'b', 'workspace');
+      await outbox.deliver(chat('a'), 'c', 'chat');
+      await until('two are said', () => platform.messages.length === 2);
+    });
+  });
+
+  describe('failures', () => {
+    it('make it wait as long as the platform asks', async () => {
+      let first = true;
+      platform.whim = () => {
+        const whim: Whim = first ? { busy: 150 } : 'fine';
+        first = false;
+        return whim;
+      };
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await allSaid();
+      const [one, two] = platform.requests as [PlatformRequest, PlatformRequest];
+      expect(two.at - one.at).toBeGreaterThanOrEqual(145);
+      expect(await store.outbox.find('k/1')).toMatchObject({ state: 'sent', attempts: 2, sentId: 'm1', failure: undefined });
+    });
+
+    it('that are refusals are final, and what comes after is said', async () => {
+      platform.whim = ({ text }) => (text === 'bad' ? 'refused' : 'fine');
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', 'bad');
+      await outbox.deliver(chat('a'), 'l', 'good');
+      await allSaid();
+      expect(platform.texts('a')).toEqual(['good']);
+      expect(platform.requests).toHaveLength(2);
+      expect(dropped).toEqual(['k/1: The bot was removed from the chat.']);
+      expect(await store.outbox.find('k/1')).toMatchObject({ state: 'dropped', failure: 'The bot was removed from the chat.' });
+    });
+
+    it('that leave a doubt are followed by one more attempt, and by no third', async () => {
+      platform.whim = ({ text }) => (text === 'cursed' ? 'cut-after' : 'fine');
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', 'cursed');
+      await outbox.deliver(chat('a'), 'l', 'next');
+      await allSaid();
+      expect(platform.texts('a')).toEqual(['cursed', 'cursed', 'next']);
+      expect(dropped).toEqual(['k/1: Nobody knows whether it arrived.']);
+    });
+
+    it('of a cut connection lose nothing when it comes back', async () => {
+      let cuts = 1;
+      platform.whim = () => (cuts-- > 0 ? 'cut' : 'fine');
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await allSaid();
+      expect(platform.texts('a')).toEqual(['text']);
+    });
+
+    it('of a platform that never answers hold nothing up for ever', async () => {
+      platform.whim = ({ text }) => (text === 'lost' ? { until: new Promise(() => undefined) } : 'fine');
+      const outbox = await started({ patience: { answerMs: 20 } });
+      await outbox.deliver(chat('a'), 'k', 'lost');
+      await outbox.deliver(chat('a'), 'l', 'next');
+      await allSaid();
+      expect(platform.requests.map(({ text }) => text)).toEqual(['lost', 'lost', 'next']);
+    });
+
+    it('that go on for too long are given up', async () => {
+      platform.whim = () => ({ busy: 1 });
+      const outbox = await started({ patience: { keepTryingMs: 30 } });
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await allSaid();
+      expect(dropped).toEqual(['k/1: Too Many Requests']);
+    });
+
+    it('to write down that something was sent do not send it again', async () => {
+      let failures = 3;
+      const ledger = new Proxy(store.outbox, {
+        get(target, name: keyof typeof store.outbox) {
+          const method = target[name].bind(target) as (...args: unknown[]) => unknown;
+          return (...args: unknown[]) =>
+            name === 'sent' && failures-- > 0 ? Promise.reject(new Error('the disk is full')) : method(...args);
+        },
+      });
+      const troubles: unknown[] = [];
+      const outbox = await started({ ledger, onTrouble: (error) => troubles.push(error) });
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await until('it is sent', async () => (await store.outbox.find('k/1'))?.state === 'sent');
+      expect(platform.texts('a')).toEqual(['text']);
+      expect(troubles).toHaveLength(3);
+    });
+  });
+
+  describe('a text', () => {
+    it('is said once however often it is delivered under one key, also at once', async () => {
+      const outbox = await started();
+      await Promise.all(numbers(5).map(() => outbox.deliver(chat('a'), 'k', 'text')));
+      await allSaid();
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await allSaid();
+      expect(platform.texts('a')).toEqual(['text']);
+    });
+
+    it('that is too long comes in pieces, a reply first and the buttons last', async () => {
+      const outbox = await started();
+      const text = `\`\`\`sh\n${'echo some words\n'.repeat(20)}\`\`\``;
+      const buttons = [[{ label: 'Yes', data: 'y' }]];
+      await outbox.deliver(chat('a'), 'k', text, { replyTo: 'm0', buttons });
+      await allSaid();
+      const said = platform.messages;
+      expect(said.length).toBeGreaterThan(3);
+      expect(said.every((message) => message.text.startsWith('```sh\n') && message.text.endsWith('\n```'))).toBe(true);
+      expect(said.map((message) => message.replyTo)).toEqual(['m0', ...said.slice(1).map(() => undefined)]);
+      expect(said.map((message) => message.buttons)).toEqual([...said.slice(1).map(() => undefined), buttons]);
+      expect(await store.outbox.find(`k/${said.length}`)).toMatchObject({ sentId: said.at(-1)?.id });
+    });
+
+    it('goes with its file where the platform takes so much beside one', async () => {
+      channels.set('fake', fakeChannel(platform, { mostCaption: 10 }));
+      const outbox = await started();
+      const file = { name: 'a.bin', data: new Uint8Array([0, 255, 10]) };
+      await outbox.deliver(chat('a'), 'k', 'short', { file });
+      await outbox.deliver(chat('a'), 'l', 'not that short', { file });
+      await outbox.deliver(chat('a'), 'm', '', { file });
+      await allSaid();
+      expect(platform.messages.map(({ text, file: sent }) => [text, sent])).toEqual([
+        ['short', file],
+        ['not that short', undefined],
+        ['', file],
+        ['', file],
+      ]);
+    });
+
+    it('that is blank is not said', async () => {
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', ' \n ');
+      expect(await isEmpty()).toBe(true);
+    });
+
+    it('waits for a platform that is not connected, and comes when it is', async () => {
+      const [channel] = channels.values();
+      channels.clear();
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await outbox.look();
+      expect(await store.outbox.find('k/1')).toMatchObject({ state: 'waiting', attempts: 0 });
+      channels.set('fake', channel as Channel);
+      await allSaid();
+      expect(platform.texts('a')).toEqual(['text']);
+    });
+
+    it('that another process added is noticed', async () => {
+      await started();
+      const other = await openStore(path);
+      await other.outbox.add(chat('a'), [{ key: 'k', message: { text: 'from elsewhere' } }], new Date());
+      await other.close();
+      await allSaid();
+      expect(platform.texts('a')).toEqual(['from elsewhere']);
+    });
+  });
+
+  describe('stopping', () => {
+    it('sends what can be sent in that time', async () => {
+      const outbox = await started();
+      for (const text of numbers(20)) await outbox.deliver(chat('a'), text, text);
+      await outbox.stop(10_000);
+      expect(platform.texts('a')).toEqual(numbers(20));
+    });
+
+    it('does not wait for what takes longer, and the next start says it', async () => {
+      platform.whim = ({ text }) => (text === 'stuck' ? { until: new Promise(() => undefined) } : { busy: 60_000 });
+      const outbox = await started();
+      await outbox.deliver(chat('a'), 'k', 'stuck');
+      await outbox.deliver(chat('b'), 'l', 'busy');
+      await until('both were tried', () => platform.requests.length === 2);
+      await outbox.stop(30);
+      expect(await store.outbox.find('k/1')).toMatchObject({ state: 'waiting', doubts: 1 });
+      expect(await store.outbox.find('l/1')).toMatchObject({ state: 'waiting', doubts: 0 });
+      platform.whim = () => 'fine';
+      await outbox.deliver(chat('c'), 'm', 'after the stop');
+      await started();
+      await until('two are said', () => platform.messages.length === 2);
+      expect(platform.texts('a')).toEqual(['stuck']);
+      expect(platform.texts('c')).toEqual(['after the stop']);
+    });
+  });
+
+  describe('a process that is killed', () => {
+    /** Says numbers to a platform that is a file, and dies while sending the one it was told to; 0: never. */
+    async function run(dieAt: number, when: 'before' | 'after'): Promise<void> {
+      const root = join(import.meta.dirname, '../../src');
+      const body = `
+        const { appendFileSync } = await import('node:fs');
+        const { openStore } = await import(${JSON.stringify(join(root, 'stores/index.ts'))});
+        const { Outbox } = await import(${JSON.stringify(join(root, 'gateway/outbox.ts'))});
+        const [path, log, dieAt, when] = process.argv.slice(1);
+        const die = () => process.kill(process.pid, 'SIGKILL');
+        let sends = 0;
+        const channel = {
+          kind: 'fake', traits: { mostText: 100, buttons: false, editEveryMs: undefined, mostFileBytes: 0, typing: false },
+          async send(place, message) {
+            const last = ++sends === Number(dieAt);
+            if (last && when === 'before') die();
+            appendFileSync(log, message.text + '\\n');
+            if (last) die();
+            return String(sends);
+          },
+        };
+        const store = await openStore(path);
+        const outbox = new Outbox({ ledger: store.outbox, channels: new Map([['fake', channel]]), patience: { firstRetryMs: 1 } });
+        const place = { platform: 'fake', workspace: undefined, chat: 'a', thread: undefined };
+        for (let i = 0; i < 10; i++) await outbox.deliver(place, 'n' + i, String(i));
+        await outbox.start();
+        while ((await store.outbox.places()).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        await outbox.stop(0);
+        await store.close();`;
+      const log = join(dirname(path), 'said');
+      const child = spawn(process.execPath, ['--input-type=module', '-e', body, path, log, String(dieAt), when], { stdio: 'inherit' });
+      const [code, signal] = await once(child, 'close');
+      expect(dieAt === 0 ? code : signal).toBe(dieAt === 0 ? 0 : 'SIGKILL');
+    }
+    const said = () =>
+      readFileSync(join(dirname(path), 'said'), 'utf8')
+        .split('\n')
+        .filter(Boolean);
+
+    it('loses nothing, repeats nothing that was answered, and at most once what was in flight', async () => {
+      await run(3, 'before');
+      await run(3, 'after');
+      await run(0, 'after');
+      expect([...new Set(said())]).toEqual(numbers(10));
+      expect(said().filter((text) => text === '4')).toHaveLength(2);
+      expect(said()).toHaveLength(11);
+    });
+
+    it('again and again at the same message does not repeat it again and again', async () => {
+      await run(1, 'after');
+      await run(1, 'after');
+      await run(0, 'after');
+      expect(said()).toEqual(['0', '0', ...numbers(10).slice(1)]);
+    });
+  });
+});
