@@ -130,6 +130,13 @@ describe('a provider that fails', () => {
     expect(shownText(bench.events)).toBe('Hello');
   });
 
+  it('is asked again when nothing comes for too long, and is told that nobody waits any more', async () => {
+    await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { until: never }] }, says('Hello')), {}, { stallMs: 300 });
+    expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
+    await bench.server.requests[0]?.disconnected;
+    expect(shownText(bench.events)).toBe('Hello');
+  });
+
   it('is asked again when it says nothing at all', async () => {
     await using bench = await startBench(inTurn(says(''), says('here')));
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'here' });

@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { interruptedText, readTranscript, settled } from '../../src/agent/messages.ts';
-import { inTurn, says } from '../fakes/model-server.ts';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { startBench } from './turn-bench.ts';
 
 const call = (toolCallId: string) => ({ type: 'tool-call', toolCallId, toolName: 'echo', input: {} });
@@ -80,5 +81,47 @@ describe('a transcript', () => {
     expect(await bench.run([])).toEqual({ kind: 'answered', text: 'Yes.' });
     expect(bench.log).toEqual(['record assistant']);
     expect(bench.server.requests[0]?.last).toMatchObject({ role: 'user', text: 'are you there?' });
+  });
+
+  it.each([
+    ['openai-compatible', 'm'],
+    ['anthropic', 'claude'],
+  ] as const)('is accepted by %s wherever the program died while it was written', async (provider, model) => {
+    const steps = [
+      { pieces: [{ text: 'Let me see.' }, { call: 'echo', input: { text: 'a' } }, { call: 'echo', input: { text: 'b' } }] },
+      calls(['echo', { text: 'c' }], ['echo', { text: 'd' }], ['echo', { text: 'e' }]),
+    ];
+    await using bench = await startBench(inTurn(...steps, says('Done.')), { provider, model });
+    await bench.run('go');
+    const whole = [...bench.transcript];
+    expect(whole.length).toBe(9);
+    for (let length = 0; length <= whole.length; length++) {
+      bench.transcript = whole.slice(0, length);
+      expect(await bench.run('what happened?')).toEqual({ kind: 'answered', text: 'Done.' });
+      if (length === 0) continue;
+      bench.transcript = whole.slice(0, length);
+      expect(await bench.run([])).toEqual({ kind: 'answered', text: 'Done.' });
+    }
+  });
+
+  it('has each call followed by its result alone, whatever was recorded in whatever order', () => {
+    const id = fc.constantFrom('a', 'b', 'c', 'd');
+    const message = fc.oneof(
+      fc.constant({ role: 'user', content: 'x' }),
+      fc.uniqueArray(id).map((ids) => ({ role: 'assistant', content: ids.map(call) })),
+      fc.array(id).map((ids) => ({ role: 'tool', content: ids.map((each) => result(each, 'done')) })),
+    );
+    fc.assert(
+      fc.property(fc.array(message), (history) => {
+        const sent = settled(readTranscript(history));
+        const idsOf = (content: unknown) => (Array.isArray(content) ? content.flatMap((part) => part.toolCallId ?? []) : []);
+        sent.forEach(({ role, content }, index) => {
+          const next = sent[index + 1];
+          if (role === 'assistant') expect([next?.role, idsOf(next?.content)]).toEqual(['tool', idsOf(content)]);
+          if (role === 'tool') expect(sent[index - 1]?.role).toBe('assistant');
+        });
+        expect(sent.filter(({ role }) => role === 'user').length).toBe(history.filter(({ role }) => role === 'user').length);
+      }),
+    );
   });
 });

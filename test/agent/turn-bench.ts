@@ -41,7 +41,11 @@ export const facts: Turn['facts'] = {
 export const said = (text: string, from = 'Ada'): TurnInput => ({ text, from });
 
 /** An agent, a scripted provider, and a transcript in memory. */
-export async function startBench(script: Script, settings: ModelSettings = {}): Promise<Bench> {
+export async function startBench(
+  script: Script,
+  settings: ModelSettings = {},
+  patience: Parameters<typeof createAgent>[0] = {},
+): Promise<Bench> {
   const server = await startModelServer(script);
   const model = await openModel(
     { provider: 'openai-compatible', model: 'scripted', base_url: server.url, ...settings },
@@ -53,7 +57,7 @@ export async function startBench(script: Script, settings: ModelSettings = {}): 
       GEMINI_API_KEY: 'key-5',
     },
   );
-  const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2, graceMs: 50 });
+  const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2, graceMs: 50, ...patience });
   const bench: Bench = {
     server,
     model,

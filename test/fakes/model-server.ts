@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Body, type Finish, type Protocol, protocols, type ScriptedUsage, type SeenMessage } from './model-protocols.ts';
+import { rules } from './model-rules.ts';
 
 /** What an answer is made of, in order. */
 type Piece =
@@ -70,7 +71,10 @@ export const inTurn = (...replies: Reply[]): Script => {
   return () => replies[Math.min(next++, replies.length - 1)] as Reply;
 };
 
-/** A provider of models on a port of this machine, which answers as the script says. It speaks whatever protocol it is asked in. */
+/**
+ * A provider of models on a port of this machine, which answers as the script says. It speaks whatever protocol it is asked in, and refuses what a
+ * strict provider would refuse before the script hears of it.
+ */
 export async function startModelServer(script: Script): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const server = createServer((request, response) => {
@@ -106,7 +110,8 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
       disconnected,
     };
     requests.push(seen);
-    const reply = await Promise.race([modelServer.script(seen), disconnected.then(() => undefined)]);
+    const flaw = rules[protocol.name]?.(body);
+    const reply = flaw ? refuses(400, flaw) : await Promise.race([modelServer.script(seen), disconnected.then(() => undefined)]);
     if (!reply) return;
     if ('status' in reply) {
       response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });

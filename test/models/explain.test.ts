@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/models/explain.ts';
+
+const asked = { title: 'Acme', model: 'm', baseUrl: 'http://acme.example/v1', keyVariable: 'ACME_KEY', apiKey: 'sk-acme' };
+const failure = (fields: object) => explain(Object.assign(new Error('no luck'), fields), asked);
+
+describe('what a provider says about when to come back', () => {
+  it.each([
+    [{ 'retry-after': '7' }, '', 7000],
+    [{ 'retry-after-ms': '250', 'retry-after': '1' }, '', 250],
+    [{}, '{"error":{"details":[{"retryDelay": "34s"}]}}', 34_000],
+    [{ 'retry-after': 'soon' }, '', undefined],
+    [{}, '', undefined],
+  ])('is understood: %j %s', (responseHeaders, responseBody, retryAfterMs) => {
+    expect(failure({ statusCode: 429, responseHeaders, responseBody })).toMatchObject({ isPassing: true, retryAfterMs });
+  });
+
+  it('is understood as a date', () => {
+    const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
+    const { retryAfterMs = 0 } = failure({ statusCode: 503, responseHeaders: { 'retry-after': inAnHour } });
+    expect(Math.round(retryAfterMs / 60_000)).toBeGreaterThanOrEqual(59);
+  });
+});
+
+describe('what a provider refuses', () => {
+  it.each([
+    [400, "This model's maximum context length is 8192 tokens"],
+    [400, 'prompt is too long: 210000 tokens > 200000 maximum'],
+    [413, 'Request Entity Too Large'],
+    [400, 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'],
+    [500, 'the request exceeds the available context size, try increasing it'],
+  ])('because it is too long is known to be that: %i %s', (statusCode, message) => {
+    expect(failure({ statusCode, message })).toMatchObject({ about: 'too-long', isPassing: false });
+  });
+
+  it('for want of money is not tried again', () => {
+    expect(
+      failure({ statusCode: 429, message: 'You exceeded your current quota', data: { error: { code: 'insufficient_quota' } } }),
+    ).toMatchObject({
+      code: 'model/unusable',
+      isPassing: false,
+    });
+  });
+
+  it('is told on one line, cut, and without the key', () => {
+    const { message } = failure({ statusCode: 401, message: `bad key sk-acme\n\u001b[31m${'x'.repeat(1000)}` });
+    expect(message).not.toMatch(/sk-acme|\p{Cc}/u);
+    expect(message.length).toBeLessThan(400);
+  });
+
+  it.each([undefined, null, 'text', 7, {}, new Error(''), Object.create(null)])('is explained whatever it is: %s', (error) => {
+    expect(explain(error, asked)).toMatchObject({ code: 'model/failed', message: expect.stringMatching(/^\S.*Acme|^Acme/) });
+  });
+});
