@@ -1,4 +1,5 @@
 import type { App, OpenedSandbox } from './app.ts';
+import { HermeticError } from './core/errors.ts';
 import type { ExecRequest, OpenListener, Sandbox, Trouble } from './core/sandbox.ts';
 import type { SessionKey } from './core/session.ts';
 import type { SandboxEntry } from './core/store.ts';
@@ -59,6 +60,8 @@ export class SessionSandboxes {
   readonly #app: App;
   readonly #pool: SandboxPool<SandboxRequest>;
   readonly #spares: Spares<Spare>;
+  /** By the name of the sandbox. */
+  readonly #opened = new Map<string, OpenedSandbox>();
 
   constructor(app: App) {
     const { gateway, terminal } = app.loaded.config;
@@ -92,6 +95,15 @@ export class SessionSandboxes {
     const { sandbox_scope: scope } = this.#app.loaded.config.gateway;
     const request = typeof session === 'string' ? namedSession(session) : messagingSession(session, scope);
     return this.#pool.sandboxOf(request, listener);
+  }
+
+  /** What the sandbox of this session is, opened when it is not. */
+  async opened(session: SessionName): Promise<OpenedSandbox> {
+    const sandbox = this.of(session);
+    await sandbox.open();
+    const opened = this.#opened.get(sandbox.name);
+    if (!opened) throw new HermeticError('sandbox/lost', 'The sandbox was lost right after it was opened.');
+    return opened;
   }
 
   /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */
@@ -145,6 +157,8 @@ export class SessionSandboxes {
 
   async #open(request: SandboxRequest, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
     const opened = (await this.#claim(request, listener)) ?? (await this.#app.openSandbox(request, listener, signal));
+    this.#opened.set(opened.sandbox.name, opened);
+    void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
     void this.#spares.fill();
     let checkedAt = Date.now();
     const isCurrent = async (): Promise<boolean> => {

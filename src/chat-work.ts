@@ -1,0 +1,72 @@
+import type { App, OpenedSandbox } from './app.ts';
+import type { TurnFacts } from './core/agent.ts';
+import type { CallOrigin } from './core/approval.ts';
+import type { SessionKey } from './core/session.ts';
+import type { Tool, ToolResult } from './core/tool.ts';
+import type { SendFile, Work } from './gateway/work.ts';
+import { postureOf } from './posture.ts';
+import type { SessionSandbox } from './session-sandboxes.ts';
+import { sessionTools } from './session-tools.ts';
+import { putFile } from './tools/put-file.ts';
+import type { Toolbox } from './tools/toolbox.ts';
+
+export interface ChatWorkOptions {
+  key: SessionKey;
+  session: { parts: readonly string[]; title: string };
+  send: SendFile;
+  /** Told what happens to the sandbox that people should know. */
+  notice(text: string): void;
+}
+
+/** What a conversation can do, at the sandbox that `gateway.sandbox_scope` gives it. */
+export class ChatWork implements Work {
+  readonly #app: App;
+  readonly #sandbox: SessionSandbox;
+  readonly #toolbox: Toolbox;
+  readonly #opened: () => Promise<OpenedSandbox>;
+
+  constructor(app: App, { key, session, send, notice }: ChatWorkOptions) {
+    this.#app = app;
+    this.#sandbox = app.sandboxes.of(key, { notice, progress: () => undefined });
+    this.#opened = () => app.sandboxes.opened(key);
+    const { toolbox } = sessionTools(app.loaded, {
+      sandbox: this.#sandbox,
+      ready: (signal) => this.#sandbox.open(signal),
+      guard: app.approvals.guard({ session, opened: this.#opened }),
+      deliver: async ({ name, data, caption }) => await send({ name, data }, caption),
+      finished: (call) => app.approvals.noteCall(session.parts, call),
+    });
+    this.#toolbox = toolbox;
+  }
+
+  get tools(): readonly Tool[] {
+    return [...this.#toolbox.tools.values()];
+  }
+
+  call(
+    name: string,
+    input: unknown,
+    { run, origin, signal, progress }: { run: string; origin: CallOrigin; signal: AbortSignal; progress: (text: string) => void },
+  ): Promise<ToolResult> {
+    return this.#toolbox.call(name, input, { signal, progress, origin: { ...origin, run } });
+  }
+
+  async put(name: string, data: Uint8Array): Promise<string> {
+    return await putFile(this.#sandbox, name, data);
+  }
+
+  async facts(): Promise<TurnFacts['sandbox']> {
+    const { backend, image, network } = await postureOf(this.#app, 'messaging');
+    if (!backend) return undefined;
+    const { container_persistent: persistent } = this.#app.loaded.config.terminal;
+    const workdir = this.#sandbox.isOpen ? this.#sandbox.cwd : undefined;
+    return { backend: backend.kind, isolation: backend.traits.isolation, network: network as 'open' | 'none', persistent, image, workdir };
+  }
+
+  async status(): Promise<string[]> {
+    if (!this.#sandbox.isOpen) return ['No sandbox is open for this session; the first command opens one.'];
+    const { backend, spec } = await this.#opened();
+    const { sandbox_lifetime: lifetime } = this.#app.loaded.config.gateway;
+    return [`Sandbox \`${spec.name}\` on ${backend.kind}${spec.image ? ` (${spec.image})` : ''}, closed after ${lifetime} s without use.`];
+  }
+}
