@@ -1,10 +1,12 @@
-// Makes a clone ready: npm dependencies, the pinned Node, and a sandbox engine. Plain JavaScript, because it runs on any Node from 20 on.
+// Makes a clone ready: npm dependencies, the pinned Node, the web page, and a sandbox engine.
+// Plain JavaScript, because it runs on any Node from 20 on.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { buildWeb, isWebBuilt } from './build-web.mjs';
 
 const ownRoot = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -13,10 +15,11 @@ export class SetUpError extends Error {}
 
 /** Brings the clone in order; quick when there is nothing to do. `say` gets one line per thing done. */
 export async function setUp(root = ownRoot, say = sayOnStderr) {
-  if (!isInstalled(root) || !pinnedNodeWorks(root)) {
+  if (!isInstalled(root) || !pinnedNodeWorks(root) || !isWebBuilt(root)) {
     await withLock(join(root, '.setup-lock'), say, () => {
       if (!isInstalled(root)) install(root, say);
       if (!pinnedNodeWorks(root)) repairNode(root, say);
+      if (!isWebBuilt(root)) build(root, say);
     });
   }
   if (process.platform === 'linux' && !findOnPath('bwrap') && !(await engineAnswers())) installBubblewrap(say);
@@ -61,6 +64,12 @@ function repairNode(root, say) {
   // ignore-scripts is overruled for this one package: fetching the binary is its install script.
   npm(root, ['rebuild', 'node', '--ignore-scripts=false', '--loglevel=error']);
   if (!pinnedNodeWorks(root)) throw new SetUpError('The pinned Node in node_modules/node does not run on this machine.');
+}
+
+function build(root, say) {
+  say('Building the web page (npm run build:web)');
+  const failure = buildWeb(root);
+  if (failure) throw new SetUpError(`The web page could not be built: ${failure}`);
 }
 
 function npm(root, args) {

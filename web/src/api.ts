@@ -1,0 +1,46 @@
+import type { Chat, FileInfo, Page, Status } from './wire.ts';
+
+/** What the gateway answered when it did not do it. `status` 0: no answer at all. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+
+  /** The same may work later. */
+  get isTemporary(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+async function ask<T>(method: string, path: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(`/api${path}`, { method, headers: { 'x-hermetic': '1', ...headers }, ...(body === undefined ? {} : { body }) });
+  } catch {
+    throw new ApiError(0, 'The gateway does not answer.');
+  }
+  const answer = (await response.json().catch(() => ({}))) as T & { error?: string };
+  if (!response.ok) throw new ApiError(response.status, answer.error ?? `The gateway answered ${response.status}.`);
+  return answer;
+}
+
+const json = { 'content-type': 'application/json' };
+const post = <T>(path: string, body: unknown = {}): Promise<T> => ask('POST', path, JSON.stringify(body), json);
+
+export const api = {
+  login: (secret: { code: string } | { token: string }) => post('/login', secret),
+  logout: () => post('/logout'),
+  status: () => ask<Status>('GET', '/status'),
+  chats: async () => (await ask<{ chats: Chat[] }>('GET', '/chats')).chats,
+  createChat: () => post<Chat>('/chats'),
+  page: (chat: string, before?: number) => ask<Page>('GET', `/chats/${chat}/messages${before === undefined ? '' : `?before=${before}`}`),
+  send: (chat: string, message: { id: string; text: string; files: readonly string[] }) => post(`/chats/${chat}/messages`, message),
+  press: (chat: string, message: string, data: string) => post(`/chats/${chat}/press`, { id: crypto.randomUUID(), message, data }),
+  stop: (chat: string) => post(`/chats/${chat}/stop`),
+  upload: (chat: string, file: File) =>
+    ask<FileInfo>('POST', `/chats/${chat}/files`, file, { 'x-file-name': encodeURIComponent(file.name || 'file') }),
+  fileUrl: (chat: string, file: string) => `/api/chats/${chat}/files/${file}`,
+};

@@ -1,0 +1,143 @@
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { ApiError, api } from './api.ts';
+import { ChatView } from './chat-view.tsx';
+import { Composer } from './composer.tsx';
+import { Icon } from './icons.tsx';
+import { Outbox, type Unsent } from './outbox.ts';
+import { Sidebar } from './sidebar.tsx';
+import { StatusPanel } from './status-panel.tsx';
+import type { Connection } from './stream.ts';
+import { useChat } from './use-chat.ts';
+import type { Chat, FileInfo, Status } from './wire.ts';
+
+const statusEveryMs = 15_000;
+
+/** The page of somebody who is signed in. */
+export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
+  const [chats, setChats] = useState<readonly Chat[]>([]);
+  const [chat, setChat] = useState(chatInAddress);
+  const [unsent, setUnsent] = useState<readonly Unsent[]>([]);
+  const [status, setStatus] = useState<Status>();
+  const [isSidebarOpen, setSidebarOpen] = useState(false);
+  const [isStatusOpen, setStatusOpen] = useState(false);
+  const outbox = useMemo(() => new Outbox(setUnsent), []);
+
+  const refresh = useCallback(async () => {
+    setChats(await api.chats());
+    void outbox.send();
+  }, [outbox]);
+  const state = useChat(chat, refresh, signedOut);
+  const isRunning = state.timeline.turn !== undefined;
+
+  useEffect(() => {
+    setUnsent(outbox.unsent);
+    const toAddress = (): void => setChat(chatInAddress());
+    addEventListener('hashchange', toAddress);
+    return () => removeEventListener('hashchange', toAddress);
+  }, [outbox]);
+  // The list changes with what is said, and with turns that end.
+  useEffect(() => {
+    refresh().catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 401) signedOut();
+    });
+  }, [chat, isRunning, unsent.length, refresh]);
+  useEffect(() => {
+    const look = (): void => {
+      if (!document.hidden) void api.status().then(setStatus, () => undefined);
+    };
+    look();
+    const timer = setInterval(look, statusEveryMs);
+    return () => clearInterval(timer);
+  }, [isStatusOpen, isRunning]);
+
+  const open = (id: string | undefined): void => {
+    location.hash = id === undefined ? '' : `/chats/${id}`;
+    setChat(id);
+    setSidebarOpen(false);
+  };
+  const openChat = async (): Promise<string> => {
+    if (chat !== undefined) return chat;
+    const { id } = await api.createChat();
+    open(id);
+    return id;
+  };
+  const send = async (text: string, files: readonly FileInfo[] = []): Promise<void> => {
+    outbox.add({ id: crypto.randomUUID(), chat: await openChat(), text, files });
+  };
+  const title = chats.find(({ id }) => id === chat)?.title || 'New session';
+  useEffect(() => {
+    document.title = chat === undefined ? 'Hermetic' : `${title} · Hermetic`;
+  }, [title, chat]);
+
+  return (
+    <div class="app">
+      <Sidebar
+        chats={chats}
+        current={chat}
+        isOpen={isSidebarOpen}
+        open={open}
+        close={() => setSidebarOpen(false)}
+        signOut={() => void api.logout().finally(signedOut)}
+      />
+      <main class="main">
+        <header class="top">
+          <button
+            type="button"
+            class="quiet round menu"
+            aria-label="Sessions"
+            aria-expanded={isSidebarOpen}
+            onClick={() => setSidebarOpen(!isSidebarOpen)}
+          >
+            <Icon name="menu" />
+          </button>
+          <h1>{title}</h1>
+          <ConnectionState connection={state.connection} />
+          <button type="button" class="quiet status-button" aria-haspopup="dialog" onClick={() => setStatusOpen(true)}>
+            <span class={`dot ${status?.summary.tone ?? ''}`} />
+            <span>{status?.summary.value ?? 'Status'}</span>
+          </button>
+        </header>
+        {state.connection.kind === 'waiting' && (
+          <div class="offline" role="status">
+            <span>The gateway does not answer. Nothing is lost; what you send goes out when it is back.</span>
+            <button type="button" class="quiet" onClick={state.retryNow}>
+              Try now
+            </button>
+          </div>
+        )}
+        <ChatView chat={chat} state={state} unsent={unsent} remove={(id) => outbox.remove(id)} say={(text) => void send(text)} />
+        <Composer
+          chat={chat}
+          openChat={openChat}
+          isRunning={isRunning}
+          mostFileBytes={state.mostFileBytes}
+          send={send}
+          stop={async () => {
+            if (chat !== undefined) await api.stop(chat);
+          }}
+        />
+      </main>
+      {state.notice !== '' && (
+        <div class="notice" role="status">
+          {state.notice}
+        </div>
+      )}
+      {isStatusOpen && <StatusPanel status={status} close={() => setStatusOpen(false)} />}
+    </div>
+  );
+}
+
+function ConnectionState({ connection: { kind } }: { connection: Connection }): JSX.Element {
+  const words = { open: 'Connected', connecting: 'Connecting…', waiting: 'Offline' }[kind];
+  return (
+    <span class={`connection ${kind}`} role="status" title={words}>
+      <span class="dot" />
+      <span class="connection-words">{words}</span>
+    </span>
+  );
+}
+
+function chatInAddress(): string | undefined {
+  return /^#\/chats\/([\w-]+)$/.exec(location.hash)?.[1];
+}

@@ -1,0 +1,61 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from './icons.tsx';
+import type { ShownCall } from './timeline.ts';
+
+const stateWords = { running: 'running', ok: 'done', failed: 'failed', gone: 'interrupted' } as const;
+
+/** One thing the agent does: open while it runs, closed when it is done, unless somebody wants it otherwise. */
+export const ToolCard = memo(({ call }: { call: ShownCall }) => {
+  const [choice, setChoice] = useState<boolean>();
+  const isOpen = choice ?? call.state === 'running';
+  const body = `call-${call.call}`;
+  const main = mainInput(call.input);
+  return (
+    <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${stateWords[call.state]}`}>
+      <button type="button" class="tool-head" aria-expanded={isOpen} aria-controls={body} onClick={() => setChoice(!isOpen)}>
+        <span class="tool-state">
+          {call.state === 'running' ? <span class="spinner" /> : <Icon name={call.state === 'ok' ? 'check' : 'cross'} />}
+        </span>
+        <span class="tool-name">{call.tool}</span>
+        <span class="tool-summary">{main.split('\n')[0]}</span>
+        <Icon name="chevron" />
+      </button>
+      {isOpen && (
+        <div id={body} class="tool-body">
+          <pre class="tool-input">{main}</pre>
+          <Output text={call.output} isRunning={call.state === 'running'} />
+        </div>
+      )}
+    </section>
+  );
+});
+
+function Output({ text, isRunning }: { text: string; isRunning: boolean }): JSX.Element | null {
+  const element = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    if (element.current) element.current.scrollTop = element.current.scrollHeight;
+  }, [text]);
+  if (text === '' && !isRunning) return null;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <pre class="tool-output" ref={element} tabIndex={0}>
+      {text}
+      {isRunning && <span class="cursor" />}
+    </pre>
+  );
+}
+
+/** What a person wants to see of the input: the command, the code, the path. */
+function mainInput(input: unknown): string {
+  if (typeof input === 'string') return input;
+  if (typeof input !== 'object' || input === null) return '';
+  const fields = input as Readonly<Record<string, unknown>>;
+  for (const name of ['command', 'code', 'path', 'file', 'pattern', 'query']) {
+    const value = fields[name];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  const text = JSON.stringify(input, undefined, 2);
+  return text === '{}' ? '' : text;
+}

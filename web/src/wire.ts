@@ -1,0 +1,30 @@
+import type { WebCall, WebChat, WebEvent, WebFile, WebMessage } from '../../src/core/web-log.ts';
+import type { StatusView } from '../../src/http/parts.ts';
+
+/** As JSON carries it: times are text, and what is undefined is left out. */
+type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? readonly Wire<Item>[]
+    : T extends object
+      ? { [Key in keyof T as undefined extends T[Key] ? never : Key]: Wire<T[Key]> } & {
+          [Key in keyof T as undefined extends T[Key] ? Key : never]?: Wire<Exclude<T[Key], undefined>> | undefined;
+        }
+      : T;
+
+export type Chat = Wire<WebChat>;
+export type Message = Wire<WebMessage>;
+export type FileInfo = Wire<WebFile>;
+export type Call = Wire<Omit<WebCall, 'input'>> & { input: unknown };
+export type Status = Wire<StatusView>;
+/** Everything but messages. */
+export type LiveEvent =
+  | { kind: 'now'; turn?: string; calls: readonly Call[] }
+  | Extract<WebEvent, { kind: 'activity' | 'typing' | 'noticed' }>;
+
+export interface Page {
+  messages: readonly Message[];
+  seq: number;
+  hasMore: boolean;
+  limits: { fileBytes: number };
+}
