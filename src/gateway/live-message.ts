@@ -2,10 +2,14 @@ import type { Place } from '../core/channel.ts';
 import { splitText } from '../lib/split-text.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 
-/** A text is not looked at more often than anybody could see. */
-const lookEveryMs = 200;
-/** A text that is finished by then is sent once, as it is. */
-const firstAfterMs = 700;
+interface LivePace {
+  /** A text is not looked at more often than anybody could see. */
+  lookEveryMs: number;
+  /** A text that is finished by then is sent once, as it is. */
+  firstAfterMs: number;
+}
+
+const humanPace: LivePace = { lookEveryMs: 200, firstAfterMs: 700 };
 /** Left of a message that turned out not to be needed, where none can be taken back. */
 const nothing = '…';
 
@@ -22,16 +26,18 @@ export class LiveMessage {
   readonly #outbox: Outbox;
   readonly #place: Place;
   readonly #key: string;
+  readonly #pace: LivePace;
   #text = '';
   #drafts = 0;
   #timer: NodeJS.Timeout | undefined;
   #drafting: Promise<void> = Promise.resolve();
   #isFinished = false;
 
-  constructor(outbox: Outbox, place: Place, key: string) {
+  constructor(outbox: Outbox, place: Place, key: string, pace = humanPace) {
     this.#outbox = outbox;
     this.#place = place;
     this.#key = key;
+    this.#pace = pace;
   }
 
   push(text: string): void {
@@ -41,7 +47,7 @@ export class LiveMessage {
       this.#timer = undefined;
       // A draft that cannot be shown is no reason to fail: the text comes in the end.
       this.#drafting = this.#drafting.then(() => this.#draft()).catch(() => undefined);
-    }, lookEveryMs);
+    }, this.#pace.lookEveryMs);
   }
 
   /** What was shown so far is void. */
@@ -73,7 +79,7 @@ export class LiveMessage {
   }
 
   async #addDraft(key: string, text: string, isFirst: boolean): Promise<boolean> {
-    const dueAt = isFirst ? new Date(Date.now() + firstAfterMs) : undefined;
+    const dueAt = isFirst ? new Date(Date.now() + this.#pace.firstAfterMs) : undefined;
     const isNew = await this.#outbox.add(this.#place, [{ key, message: { text }, isDraft: true, dueAt }]);
     this.#drafts += 1;
     // An earlier process had the same key: what is there may be the final text, and is not changed to an unfinished one.
