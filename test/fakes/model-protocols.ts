@@ -13,6 +13,8 @@ export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter';
 interface Encoder {
   begin(): string[];
   text(text: string): string[];
+  /** Where the protocol has it; otherwise nothing. */
+  think(text: string): string[];
   /** The events can be cut anywhere: the arguments come in two parts. */
   call(id: string, name: string, input: string): string[];
   end(finish: Finish, usage: Required<ScriptedUsage>): string[];
@@ -58,6 +60,7 @@ const chat: Protocol = {
     return {
       begin: () => [chunk({ role: 'assistant', content: '' })],
       text: (text) => [chunk({ content: text })],
+      think: (text) => [chunk({ reasoning_content: text })],
       call(id, name, input) {
         const index = calls++;
         const parts = halves(input).map((text) => chunk({ tool_calls: [{ index, function: { arguments: text } }] }));
@@ -114,6 +117,16 @@ const anthropic: Protocol = {
         const opening = isText ? [] : [open({ type: 'text', text: '' })];
         isText = true;
         return [...opening, delta({ type: 'text_delta', text })];
+      },
+      think(thinking) {
+        const closing = close();
+        isText = false;
+        const opening = open({ type: 'thinking', thinking: '' });
+        const parts = [
+          { type: 'thinking_delta', thinking },
+          { type: 'signature_delta', signature: 'signed' },
+        ];
+        return [...closing, opening, ...parts.map(delta), event({ type: 'content_block_stop', index } as { type: string })];
       },
       call(id, name, input) {
         const closing = close();
@@ -175,6 +188,7 @@ const responses: Protocol = {
         isText = true;
         return [...opening, send({ type: 'response.output_text.delta', item_id: item(), output_index: index, delta: text })];
       },
+      think: () => [],
       call(id, name, input) {
         const closing = close();
         isText = false;
@@ -223,6 +237,7 @@ const gemini: Protocol = {
     return {
       begin: () => [],
       text: (text) => [chunk([{ text }])],
+      think: (text) => [chunk([{ text, thought: true }])],
       call: (_id, name, input) => [chunk([{ functionCall: { name, args: JSON.parse(input) } }])],
       end: (finish, usage) => [
         data({

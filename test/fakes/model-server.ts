@@ -7,6 +7,7 @@ import { rules } from './model-rules.ts';
 /** What an answer is made of, in order. */
 type Piece =
   | { text: string }
+  | { think: string }
   /** A text is sent as it is, JSON or not. `half` stops in the middle of the arguments. */
   | { call: string; input: unknown; id?: string; half?: boolean }
   /** Sends nothing until this is settled, or the other side is gone. */
@@ -153,6 +154,7 @@ async function stream(
   let callCount = 0;
   for (const piece of reply.pieces) {
     if ('text' in piece) send(encoder.text(piece.text));
+    else if ('think' in piece) send(encoder.think(piece.think));
     else if ('call' in piece) {
       const input = typeof piece.input === 'string' ? piece.input : JSON.stringify(piece.input);
       const events = encoder.call(piece.id ?? `call_${request.index}_${callCount++}`, piece.call, input);

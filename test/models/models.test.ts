@@ -110,6 +110,46 @@ describe('every provider', () => {
   });
 });
 
+describe('a conversation', () => {
+  const providers = ['openai-compatible', 'anthropic', 'openai', 'google', 'openrouter'] as const;
+  const script = () =>
+    inTurn(
+      {
+        pieces: [{ think: 'Hm.' }, { text: 'Let me see.' }, { call: 'echo', input: { text: 'a' } }, { call: 'echo', input: { text: 'b' } }],
+      },
+      says('Done.'),
+    );
+
+  it.each(providers.flatMap((first) => providers.filter((each) => each !== first).map((second) => [first, second] as const)))(
+    'that began with %s goes on with %s',
+    async (first, second) => {
+      await using before = await startBench(script(), { provider: first, model: 'anthropic/one' });
+      await before.run('go');
+      await using after = await startBench(() => says('I know.'), { provider: second, model: 'anthropic/two' });
+      after.transcript = before.transcript;
+      expect(await after.run('do you know what was done?')).toEqual({ kind: 'answered', text: 'I know.' });
+      const seen = after.server.requests[0]?.messages ?? [];
+      expect(seen.flatMap((message) => message.calls)).toEqual(['echo', 'echo']);
+      expect(seen.filter(({ role }) => role === 'tool').flatMap(({ text }) => text.split('\n'))).toEqual(['a', 'b']);
+    },
+  );
+
+  it.each(['openai-compatible', 'anthropic', 'google'] as const)('shows what %s thinks apart from what it says', async (provider) => {
+    await using bench = await startBench(inTurn({ pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] }), { provider, model: 'm' });
+    expect(await bench.run('sure?')).toEqual({ kind: 'answered', text: 'Yes.' });
+    expect(bench.events.slice(0, 2)).toEqual([
+      { type: 'thinking', text: 'Hm.' },
+      { type: 'text', text: 'Yes.' },
+    ]);
+  });
+
+  it('gives Anthropic its own thoughts back as they were, which it insists on', async () => {
+    await using bench = await startBench(script(), { provider: 'anthropic', model: 'claude' });
+    await bench.run('go');
+    expect(bench.server.requests[1]?.body.messages[1].content[0]).toEqual({ type: 'thinking', thinking: 'Hm.', signature: 'signed' });
+  });
+});
+
 describe('the cache of a provider', () => {
   it('is told up to where to keep the input by Anthropic’s marks', async () => {
     await using bench = await startBench(inTurn(calls(['echo', { text: 'a' }]), says('done')), { provider: 'anthropic', model: 'claude' });
