@@ -9,6 +9,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { shellCommand } from './commands/shell.ts';
+import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
 import { exitCodeFor } from './exit-codes.ts';
 import { type CliIo, commandOn } from './io.ts';
@@ -48,6 +49,7 @@ function program(io: CliIo): Command {
     .addHelpText('after', examples)
     .showHelpAfterError('(hermetic --help lists the commands)');
   for (const make of [
+    startCommand,
     runCommand,
     codeCommand,
     shellCommand,

@@ -1,5 +1,6 @@
 import type { Channel, Incoming } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
+import type { SessionKey } from '../core/session.ts';
 import { commandIn } from './commands.ts';
 import { commandCall } from './controls.ts';
 import { Conversation, type ConversationParts, type Heard } from './conversation.ts';
@@ -51,6 +52,11 @@ export class Gateway {
     const parts = sessionParts(sessionKeyOf(incoming, sharing));
     const seq = await inbox.accept(parts, incoming, new Date());
     if (seq !== undefined) this.#wake(this.#conversationOf(incoming));
+  }
+
+  /** Ends what runs in this session. False when nothing does. */
+  async stopTurn(key: SessionKey): Promise<boolean> {
+    return (await this.#conversations.get(JSON.stringify(sessionParts(key)))?.stopTurn('stopped')) ?? false;
   }
 
   get busy(): number {

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { HermeticError } from '../../core/errors.ts';
+import { type GatewayStatus, gatewayStatus } from '../../gateway-status.ts';
+import { claimInstance } from '../../lib/instance.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { appOf } from '../session-options.ts';
+import { interruptSignal } from '../streams.ts';
+
+const explanation = `
+Runs in the foreground until Ctrl-C: connects to the platforms that are enabled, serves the web page, and answers. Messages that came meanwhile
+are answered at the next start; what was running is taken up, or reported as interrupted.
+
+The link it prints lets one browser in, once. Without a model, /run COMMAND and /python CODE work; \`hermetic setup\` adds one.`;
+
+export function startCommand(io: CliIo): Command {
+  return commandOn(io, 'start')
+    .description('run the gateway: an agent in your chats and on a web page')
+    .addHelpText('after', explanation)
+    .action(async () => await start(io));
+}
+
+async function start(io: CliIo): Promise<void> {
+  const { GatewayProgram } = await import('../../gateway-program.ts');
+  const app = appOf(io);
+  const say = (line: string): void => void io.stderr.write(`hermetic: ${line}\n`);
+  const interrupt = interruptSignal(io);
+  let status = async (): Promise<unknown> => ({ state: 'starting' });
+  const instance = await claimInstance(join(app.loaded.home, 'gateway.sock'), () => status());
+  if (!instance)
+    throw new HermeticError('gateway/running', 'A gateway is running for this home already.', { hint: 'hermetic status shows it.' });
+  try {
+    const program = await GatewayProgram.create({ app, isPublic: true, log: say });
+    const link = await begin(program, say);
+    status = () => gatewayStatus(program);
+    if (link) io.stdout.write(`Open ${link}\n`);
+    await ended(interrupt.signal);
+    say('ending; what runs has a moment to finish');
+    await program.stop();
+  } finally {
+    await instance.close();
+    interrupt.stop();
+  }
+}
+
+/** Security: without anything to contain commands, nothing starts. */
+async function begin(program: import('../../gateway-program.ts').GatewayProgram, say: (line: string) => void): Promise<string | undefined> {
+  const status = await gatewayStatus(program);
+  for (const line of status.posture) say(line);
+  if (status.backend === undefined) {
+    throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
+      hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
+    });
+  }
+  if (status.warning) say(`\n${status.warning}\n`);
+  tellOf(status, say);
+  return await program.start();
+}
+
+function tellOf({ approvals, model, channels }: GatewayStatus, say: (line: string) => void): void {
+  say(`approvals: ${approvals.mode}, ${approvals.waiting} questions open`);
+  say(`model: ${model ?? 'none yet; hermetic setup adds one'}`);
+  say(`channels: ${channels.map(({ kind }) => kind).join(', ') || 'none'}`);
+}
+
+async function ended(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createAgent } from './agent/loop.ts';
+import { standingOf } from './agent/standing.ts';
+import type { App } from './app.ts';
+import { channelDrivers } from './channels/index.ts';
+import { WebChannel } from './channels/web/index.ts';
+import { chatsOf } from './channels/web/person-chats.ts';
+import { ChatWork } from './chat-work.ts';
+import type { Channel, Person } from './core/channel.ts';
+import { HermeticError } from './core/errors.ts';
+import type { Store } from './core/store.ts';
+import { Access, type PlatformRules } from './gateway/access.ts';
+import { Gateway } from './gateway/gateway.ts';
+import { Outbox } from './gateway/outbox.ts';
+import type { Surroundings } from './gateway/work.ts';
+import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
+import { serveWeb, type WebServer } from './http/server.ts';
+import { tokenIn } from './http/token.ts';
+import { openModel } from './models/index.ts';
+import { questionDesk } from './question-desk.ts';
+
+/** Whoever has the token of the page, or sits at the terminal. */
+export const owner: Person = { id: 'owner', name: 'Owner' };
+
+const agentName = 'Hermetic';
+const mostSteps = 60;
+const pages = fileURLToPath(new URL('../dist-web/', import.meta.url));
+
+const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [], allowAll: false, requireMention: false };
+
+export interface ProgramOptions {
+  app: App;
+  /** Besides those that are configured. */
+  channels?: readonly Channel[];
+  /** Whether to serve the page and connect to platforms. */
+  isPublic: boolean;
+  log(line: string): void;
+}
+
+/** Everything that runs while the gateway does. */
+export class GatewayProgram {
+  readonly app: App;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly gateway: Gateway;
+  readonly #outbox: Outbox;
+  readonly #options: ProgramOptions;
+  #web: WebServer | undefined;
+
+  static async create(options: ProgramOptions): Promise<GatewayProgram> {
+    return new GatewayProgram(options, await options.app.store());
+  }
+
+  private constructor(options: ProgramOptions, store: Store) {
+    const { app, log } = options;
+    this.app = app;
+    this.#options = options;
+    this.channels = new Map(channelsFor(options, store).map((channel) => [channel.kind, channel]));
+    this.#outbox = new Outbox({
+      ledger: store.outbox,
+      channels: this.channels,
+      onDropped: ({ place }, failure) => log(`a message to ${place.platform} was given up: ${failure}`),
+      onTrouble: (error) => log(`messages wait: ${error instanceof Error ? error.message : String(error)}`),
+    });
+    const { gateway } = app.loaded.config;
+    this.gateway = new Gateway({
+      channels: this.channels,
+      inbox: store.inbox,
+      conversations: store.conversations,
+      pairing: store.pairing,
+      access: new Access((platform) => rulesFor(options, platform), store.pairing),
+      agent: createAgent(),
+      agentName,
+      outbox: this.#outbox,
+      standingOf,
+      surroundings: this.#surroundings(store),
+      busyMode: gateway.busy_mode,
+      reset: { when: gateway.session_reset, idleMs: gateway.session_idle_minutes * 60_000 },
+      sharing: { groups: gateway.group_sessions, threads: gateway.thread_sessions },
+      mostSteps,
+    });
+  }
+
+  #surroundings(store: Store): Surroundings {
+    const { app, log } = this.#options;
+    return {
+      work: (key, session, send) => new ChatWork(app, { key, session, send, notice: (text) => log(`${session.title}: ${text}`) }),
+      model: async (choice) => {
+        const { model } = app.loaded.config;
+        return await openModel({ ...model, ...(choice !== undefined && { model: choice }) }, app.loaded.environment);
+      },
+      questions: questionDesk(app, store),
+      status: async () => statusLines(await gatewayStatus(this)),
+      log,
+    };
+  }
+
+  /** Sweeps, takes up what was left, then listens. Resolves with the link that lets a browser in, when there is a page. */
+  async start(): Promise<string | undefined> {
+    const { app, isPublic, log } = this.#options;
+    await app.sandboxes
+      .start()
+      .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
+    await this.#outbox.start();
+    await this.gateway.start();
+    const { web } = app.loaded.config;
+    const channel = this.channels.get('web');
+    if (!isPublic || !(channel instanceof WebChannel)) return undefined;
+    const token = app.loaded.environment[web.token_env] ?? tokenIn(join(app.loaded.home, 'web-token'));
+    this.#web = await serveWeb({
+      host: web.host,
+      port: web.port,
+      behindTls: web.behind_tls,
+      publicUrl: web.public_url,
+      token,
+      pages,
+      log,
+      parts: {
+        chats: chatsOf(channel, (await app.store()).webLog, owner),
+        status: async () => statusView(await gatewayStatus(this)),
+        stop: async (chat) =>
+          void (await this.gateway.stopTurn({ platform: 'web', workspace: undefined, chat, thread: undefined, user: owner.id })),
+        metrics: async () => await this.#metrics(),
+      },
+    });
+    return this.#web.newLink();
+  }
+
+  get url(): string | undefined {
+    return this.#web?.url;
+  }
+
+  async #metrics(): Promise<string> {
+    const up = [...this.channels.values()].map(
+      ({ kind, state }) => `hermetic_channel_up{channel="${kind}"} ${state.kind === 'up' ? 1 : 0}`,
+    );
+    return [
+      '# TYPE hermetic_turns_running gauge',
+      `hermetic_turns_running ${this.gateway.busy}`,
+      '# TYPE hermetic_channel_up gauge',
+      ...up,
+      '',
+    ].join('\n');
+  }
+
+  async stop(): Promise<void> {
+    await this.#web?.close();
+    await this.gateway.stop();
+    await this.#outbox.stop();
+    await this.app.close();
+  }
+}
+
+function channelsFor({ app, channels = [], isPublic, log }: ProgramOptions, store: Store): Channel[] {
+  if (!isPublic) return [...channels];
+  const { config, environment } = app.loaded;
+  const made: Channel[] = [...channels];
+  if (config.web.enabled) made.push(new WebChannel(store.webLog));
+  for (const driver of channelDrivers) {
+    const section = platformSection(app, driver.kind);
+    if (!section?.enabled) continue;
+    const token = environment[section.token_env];
+    if (!token) {
+      throw new HermeticError('channel/unusable', `${driver.kind} is enabled, but ${section.token_env} is not set.`, {
+        hint: `Put it into .env, or set ${driver.kind}.enabled to false.`,
+      });
+    }
+    made.push(driver.create({ token, apiRoot: section.api_root, log }));
+  }
+  return made;
+}
+
+function platformSection(app: App, kind: string) {
+  const { telegram, discord, slack, whatsapp, signal } = app.loaded.config;
+  return { telegram, discord, slack, whatsapp, signal }[kind];
+}
+
+function rulesFor({ app, channels = [] }: ProgramOptions, platform: string): PlatformRules | undefined {
+  if (platform === 'web' || channels.some(({ kind }) => kind === platform)) return ownRules;
+  const section = platformSection(app, platform);
+  if (!section) return undefined;
+  const { allowed_users: allowedUsers, admins, allow_all: allowAll, require_mention: requireMention } = section;
+  return { isOwn: false, allowedUsers, admins, allowAll, requireMention };
+}

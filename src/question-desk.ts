@@ -1,0 +1,57 @@
+import type { App } from './app.ts';
+import { questionText, standingText } from './approval/question-text.ts';
+import type { Attempt } from './approval/questions.ts';
+import type { QuestionEntry, Store } from './core/store.ts';
+import type { QuestionDesk } from './gateway/work.ts';
+
+/** What a chat has to do with questions, by the rules of approvals. */
+export function questionDesk(app: App, { approvals, modes }: Store): QuestionDesk {
+  const { approvals: desk } = app;
+  return {
+    text: (question) => questionText(question),
+    outcome: async (id) => {
+      const question = await approvals.find(id);
+      return question && question.state !== 'open' ? standingText(question) : undefined;
+    },
+    answer: async (idOrCode, answer, { person, isAdmin, from }) => {
+      const answerer = { by: person, from, role: isAdmin ? ('admin' as const) : ('user' as const), person };
+      return wordsFor(await (await desk.questions()).answer(idOrCode, answer, answerer));
+    },
+    open: async (parts) => {
+      const open = await (await desk.questions()).open();
+      return open
+        .filter((one) => isSame(one.parts, parts))
+        .map((one) => ({ code: one.code, session: one.session, text: questionText(one) }));
+    },
+    isWaiting: async (parts, run) => {
+      const found = await approvals.list({ session: parts, run });
+      return found.some(isWaiting);
+    },
+    withdraw: async (parts, why) => void (await (await desk.questions()).withdraw(parts, why)),
+    isYolo: async (parts) => (await modes.yolo(parts)) !== undefined,
+    setYolo: (parts, by, on) => desk.setYolo(parts, by, on),
+    endSession: (parts, by) => desk.endSession(parts, by),
+  };
+}
+
+/** Open, or answered and not acted on. */
+function isWaiting({ state, claimedAt }: QuestionEntry): boolean {
+  return state === 'open' || (state === 'answered' && claimedAt === undefined);
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function wordsFor(attempt: Attempt): string {
+  switch (attempt.kind) {
+    case 'settled':
+      return 'Thank you.';
+    case 'foreign':
+      return 'This is not for you to answer.';
+    case 'stale':
+      return standingText(attempt.question);
+    case 'unknown':
+      return 'There is no such question.';
+  }
+}
