@@ -83,8 +83,7 @@ function nameOf(user: User | undefined, chat: Chat | undefined): string {
 
 /** Everything in a topic is a reply to what opened the topic, which nobody meant. */
 function repliedTo({ reply_to_message: replied, message_thread_id, is_topic_message }: Message): Message | undefined {
-  if (!replied || replied.forum_topic_created) return undefined;
-  return is_topic_message && replied.message_id === message_thread_id ? undefined : replied;
+  return is_topic_message && replied?.message_id === message_thread_id ? undefined : replied;
 }
 
 function quotedIn({ quote, external_reply }: Message, replied: Message | undefined): IncomingMessage['quoted'] {

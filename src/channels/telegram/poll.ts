@@ -75,7 +75,10 @@ export class Poll {
         await this.#window.settled(fresh.length > 0 ? settleMs : heldPollMs, this.#signal);
       } catch (error) {
         if (this.#signal.aborted) break;
-        const known = error instanceof CallError ? error : new CallError('something unexpected');
+        const known =
+          error instanceof CallError
+            ? error
+            : new CallError(`something unexpected (${error instanceof Error ? error.name : typeof error})`);
         this.#parts.health.report('connection', reasonOf(known));
         failures += 1;
         if (known.retryAfterMs !== undefined) await this.#pause(known.retryAfterMs);

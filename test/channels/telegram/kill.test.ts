@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ada, bob, FakeBotApi } from '../../fakes/bot-api.ts';
 import { until } from '../../until.ts';
 
+const listener = fileURLToPath(new URL('./kill-listener.ts', import.meta.url));
 let api: FakeBotApi;
 let directory: string;
 
@@ -37,7 +39,7 @@ it('loses nothing and keeps the order when it is killed again and again', async 
   for (let life = 0; life < 5; life += 1) {
     for (let count = 0; count < 10; count += 1) say();
     const before = lines().length;
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-listener.ts'), api.root, api.token, path], { stdio: 'inherit' });
+    const child = spawn(process.execPath, [listener, api.root, api.token, path], { stdio: 'inherit' });
     try {
       const isLast = life === 4;
       await until('it has accepted something', () => (isLast ? api.unconfirmed.length === 0 : lines().length > before + 3));
