@@ -4,17 +4,17 @@ const paths = {
   menu: 'M4 7h16M4 12h16M4 17h16',
   plus: 'M12 5v14M5 12h14',
   send: 'M12 19V5M6 11l6-6 6 6',
-  stop: 'M8 8h8v8H8z',
-  attach: 'M20 11.5 12.3 19a5 5 0 0 1-7-7l8-8a3.3 3.3 0 0 1 4.7 4.700l-8 8a1.700 1.700 0 0 1-2.400-2.400l7.300-7.300',
+  stop: 'M7.5 7.5h9v9h-9z',
+  attach: 'M20 11.5 12.3 19a5 5 0 0 1-7-7l8-8a3.3 3.3 0 0 1 4.7 4.7l-8 8a1.7 1.7 0 0 1-2.4-2.4l7.3-7.3',
   copy: 'M9 9h10v11H9zM5 15V4h10',
-  check: 'M5 12.500 10 17.500 19 7',
+  check: 'M5 12.5 10 17.5 19 7',
   cross: 'M6 6l12 12M18 6 6 18',
   file: 'M7 3h7l4 4v14H7zM14 3v4h4',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   chevron: 'M9 6l6 6-6 6',
   down: 'M12 5v14M6 13l6 6 6-6',
   terminal: 'M5 7l5 5-5 5M12 17h7',
-  shield: 'M12 3l7 3v6c0 4.500-3 7.500-7 9-4-1.500-7-4.500-7-9V6z',
+  shield: 'M12 3l7 3v6c0 4.5-3 7.5-7 9-4-1.5-7-4.5-7-9V6z',
 } as const;
 
 export type IconName = keyof typeof paths;

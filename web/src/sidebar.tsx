@@ -59,6 +59,6 @@ function ago(time: string): string {
   const date = new Date(time);
   const isToday = date.toDateString() === new Date().toDateString();
   return isToday
-    ? date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+    ? date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
     : date.toLocaleDateString([], { day: 'numeric', month: 'short' });
 }
