@@ -4,6 +4,8 @@ export interface ChannelContext {
   token: string;
   /** A server to talk to instead of the platform's own. */
   apiRoot: string | undefined;
+  /** What can be asked of us, for a platform that has a menu of commands. */
+  commands?: readonly { name: string; help: string }[] | undefined;
   /** One sentence for whoever runs this. */
   log: (sentence: string) => void;
 }

@@ -25,6 +25,11 @@ export class Health {
     this.#state = { kind: 'stopped' };
   }
 
+  /** It cannot work, and does not try to. */
+  failed(reason: string): void {
+    this.#state = { kind: 'down', since: new Date(), reason };
+  }
+
   /** A trouble of one kind begins, changes, or with undefined ends. A channel that was stopped has no troubles. */
   report(kind: string, reason: string | undefined): void {
     if (this.#state.kind === 'stopped') return;

@@ -106,7 +106,7 @@ export interface Channel {
   readonly traits: ChannelTraits;
   /** What it is at this moment. A channel that went down comes up again by itself. */
   readonly state: ChannelState;
-  /** Begins to listen. Rejects when it can never work, such as with a wrong token; an outage is no reason. */
+  /** Begins to listen. Rejects when it can never work, such as with a wrong token, which its state says too; an outage is no reason. */
   start(accept: Accept): Promise<void>;
   /** Nothing is accepted any more when it resolves. */
   stop(): Promise<void>;

@@ -59,6 +59,8 @@ export function outageContract(bench: ChannelBench): void {
       code: 'channel/unusable',
       hint: expect.stringMatching(/\w/),
     });
+    expect(channel.state).toMatchObject({ kind: 'down', reason: expect.stringMatching(/\w/) });
+    await channel.stop();
     expect(channel.state.kind).toBe('stopped');
   });
 

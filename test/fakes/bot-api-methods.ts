@@ -22,7 +22,16 @@ const mostDownloadBytes = 20 * 1024 * 1024;
 /** What every method but `getUpdates` does, with the limits of Telegram. Lower case, as Telegram does not care. */
 export const methods: Record<string, (world: BotWorld, form: Form) => unknown> = {
   getme: () => ({ ...bot, can_join_groups: true, can_read_all_group_messages: false, supports_inline_queries: false }),
-  setmycommands: () => true,
+  setmycommands(world, { parameters }) {
+    const commands = parameters.commands as BotWorld['commands'];
+    if (commands.length > 100) throw bad('BOT_COMMANDS_TOO_MUCH');
+    for (const { command, description } of commands) {
+      if (!/^[a-z0-9_]{1,32}$/.test(command)) throw bad('BOT_COMMAND_INVALID');
+      if (description.length < 1 || description.length > 256) throw bad('BOT_COMMAND_DESCRIPTION_INVALID');
+    }
+    world.commands = commands;
+    return true;
+  },
   sendmessage: (world, { parameters }) => send(world, parameters, 'text', undefined),
   senddocument: (world, form) => send(world, form.parameters, 'document', upload(form, 'document')),
   sendphoto(world, form) {

@@ -73,6 +73,7 @@ export class BotWorld {
   readonly openPresses = new Set<string>();
   readonly noticed: { id: string; text: string | undefined }[] = [];
   readonly typing: { chat: number; thread: number | undefined }[] = [];
+  commands: { command: string; description: string }[] = [];
   readonly #deliver: (update: Omit<Update, 'update_id'>) => void;
   readonly #lastIds = new Map<number, number>();
   #last = 0;

@@ -28,15 +28,7 @@ export class BotClient {
     make: (api: RawApi, signal: Signal) => Promise<Result>,
     { timeoutMs = 30_000, signal }: CallOptions = {},
   ): Promise<Result> {
-    signal?.throwIfAborted();
-    const timeout = AbortSignal.timeout(timeoutMs);
-    try {
-      const either: unknown = signal ? AbortSignal.any([signal, timeout]) : timeout;
-      return await make(this.#api.raw, either as Signal);
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw callErrorOf(error, this.#token);
-    }
+    return await this.#within({ timeoutMs, signal }, (cancel: unknown) => make(this.#api.raw, cancel as Signal));
   }
 
   /** Downloads what `getFile` found, and no more than this many bytes of it. */
@@ -46,21 +38,34 @@ export class BotClient {
     if (steps.some((step) => step === '' || step === '.' || step === '..')) {
       throw new CallError('a path that only a server with --local can mean; run it without that option', 400);
     }
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-    try {
-      const answer = await fetch(`${this.#root}/file/bot${this.#token}/${steps.map(encodeURIComponent).join('/')}`, {
-        signal: either,
-        redirect: 'error',
-      });
+    const address = `${this.#root}/file/bot${this.#token}/${steps.map(encodeURIComponent).join('/')}`;
+    return await this.#within({ timeoutMs, signal }, async (cancel) => {
+      const answer = await fetch(address, { signal: cancel, redirect: 'error' });
       if (!answer.ok || !answer.body) {
         await answer.body?.cancel();
         throw new CallError('the file cannot be had', answer.status);
       }
       return await atMost(answer.body, mostBytes);
+    });
+  }
+
+  async #within<Result>(
+    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
+    work: (cancel: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const cancel = (): void => controller.abort();
+    const timer = setTimeout(cancel, timeoutMs);
+    signal?.addEventListener('abort', cancel);
+    try {
+      return await work(controller.signal);
     } catch (error) {
       signal?.throwIfAborted();
       throw callErrorOf(error, this.#token);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
     }
   }
 }

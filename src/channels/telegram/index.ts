@@ -43,7 +43,7 @@ class TelegramChannel implements Channel {
       await begun;
     } catch (error) {
       this.#listening = undefined;
-      this.#health.stopped();
+      this.#health.failed(error instanceof Error ? error.message : String(error));
       throw error;
     }
   }
@@ -87,10 +87,11 @@ class TelegramChannel implements Channel {
   }
 
   async #begin(accept: Accept, signal: AbortSignal): Promise<{ ended: Promise<void> }> {
+    const { log, commands = [] } = this.#context;
     this.#health.starting();
     const { client, introduce, Poll } = await this.#connect();
     const self = await introduce(client, this.#health, signal);
-    const poll = new Poll({ client, accept, health: this.#health, log: this.#context.log }, self, signal);
+    const poll = new Poll({ client, accept, health: this.#health, log, commands }, self, signal);
     return { ended: poll.run() };
   }
 }

@@ -12,6 +12,7 @@ const introductionMs = 10_000;
 const longPollSeconds = 30;
 /** What Telegram gives at once, and how far can be seen beyond an update that is not accepted. */
 const mostUpdates = 100;
+const mostCommands = 100;
 const shortestPauseMs = 250;
 const longestPauseMs = 30_000;
 /** How long to wait for what is being accepted before asking for more, and when there was nothing new. */
@@ -25,6 +26,7 @@ export interface PollParts {
   accept: Accept;
   health: Health;
   log: (sentence: string) => void;
+  commands: readonly { name: string; help: string }[];
 }
 
 /** Who we are; undefined when Telegram cannot be asked now. Rejects when it knows no such bot. */
@@ -53,7 +55,7 @@ export class Poll {
   readonly #tails = new Map<string, Promise<void>>();
   readonly #failing = new Set<number>();
   #self: Self | undefined;
-  #hasNoWebhook = false;
+  #isIntroduced = false;
 
   constructor(parts: PollParts, self: Self | undefined, signal: AbortSignal) {
     this.#parts = parts;
@@ -91,10 +93,26 @@ export class Poll {
   async #introduction(): Promise<Self> {
     const { client } = this.#parts;
     this.#self ??= await client.call((api, cancel) => api.getMe(cancel), { signal: this.#signal });
-    if (!this.#hasNoWebhook)
-      await client.call((api, cancel) => api.deleteWebhook({ drop_pending_updates: false }, cancel), { signal: this.#signal });
-    this.#hasNoWebhook = true;
+    if (this.#isIntroduced) return this.#self;
+    await client.call((api, cancel) => api.deleteWebhook({ drop_pending_updates: false }, cancel), { signal: this.#signal });
+    this.#isIntroduced = true;
+    await this.#showCommands();
     return this.#self;
+  }
+
+  /** The menu beside the field where people write; nothing depends on it. */
+  async #showCommands(): Promise<void> {
+    const { client, log } = this.#parts;
+    const commands = this.#parts.commands
+      .filter(({ name }) => /^[a-z0-9_]{1,32}$/.test(name))
+      .slice(0, mostCommands)
+      .map(({ name, help }) => ({ command: name, description: help.slice(0, 256) || name }));
+    if (commands.length === 0) return;
+    try {
+      await client.call((api, cancel) => api.setMyCommands({ commands }, cancel), { signal: this.#signal });
+    } catch (error) {
+      if (error instanceof CallError) log(`Telegram does not show the commands: ${error.message}.`);
+    }
   }
 
   async #receive(timeout: number): Promise<Update[]> {

@@ -11,10 +11,15 @@ export function placeOf(chat: number, thread?: number): Place {
   return { platform: 'telegram', workspace: undefined, chat: String(chat), thread: thread === undefined ? undefined : String(thread) };
 }
 
-export function telegramChannel(api: FakeBotApi, log: (sentence: string) => void, token = api.token): Channel {
+export function telegramChannel(
+  api: FakeBotApi,
+  log: (sentence: string) => void,
+  token = api.token,
+  commands: readonly { name: string; help: string }[] = [],
+): Channel {
   const driver = channelDrivers.find(({ kind }) => kind === 'telegram');
   if (!driver) throw new Error('no telegram');
-  return driver.create({ token, apiRoot: api.root, log });
+  return driver.create({ token, apiRoot: api.root, log, commands });
 }
 
 export interface TelegramHarness extends ChannelHarness {

@@ -149,6 +149,35 @@ describe('what waits', () => {
   });
 });
 
+describe('the menu', () => {
+  const commands = [
+    { name: 'run', help: 'runs a command' },
+    { name: 'Not-A-Name', help: 'x' },
+    { name: 'long', help: 'x'.repeat(1000) },
+  ];
+
+  it('shows what can be asked', async () => {
+    const withMenu = telegramChannel(harness.api, () => undefined, harness.api.token, commands);
+    await withMenu.start(accepted.accept);
+    await until('it is set', () => harness.api.world.commands.length > 0);
+    await withMenu.stop();
+    expect(harness.api.world.commands).toEqual([
+      { command: 'run', description: 'runs a command' },
+      { command: 'long', description: 'x'.repeat(256) },
+    ]);
+  });
+
+  it('is not needed to listen', async () => {
+    harness.api.fail('setMyCommands', { status: 400 });
+    const withMenu = telegramChannel(harness.api, () => undefined, harness.api.token, commands);
+    await withMenu.start(accepted.accept);
+    harness.api.world.says({ text: 'hello' });
+    await accepted.message();
+    await withMenu.stop();
+    expect(harness.api.world.commands).toEqual([]);
+  });
+});
+
 describe('a token', () => {
   it.each(['', 'not a token', '123', '123:abc/../getMe', '123:abc\n'])('that cannot be one is not tried: %j', async (token) => {
     const wrong = telegramChannel(harness.api, () => undefined, token);

@@ -2,8 +2,8 @@ import type { Message, Update } from 'grammy/types';
 import { describe, expect, it } from 'vitest';
 import { parseUpdate } from '../../../src/channels/telegram/parse.ts';
 import type { IncomingMessage } from '../../../src/core/channel.ts';
-import { ada, bob, bot, FakeBotApi } from '../../fakes/bot-api.ts';
-import { BotWorld, type Said } from '../../fakes/bot-api-world.ts';
+import { ada, bob, bot, FakeBotApi, type Said } from '../../fakes/bot-api.ts';
+import { BotWorld } from '../../fakes/bot-api-world.ts';
 
 const group = -1_001_000_000_001;
 
