@@ -15,6 +15,8 @@ export interface Failure {
   retryAfter?: number;
   /** The connection ends: before anything happened, or after it and before the answer. */
   cut?: 'before' | 'after';
+  /** Sends whoever asks elsewhere. */
+  location?: string;
   /** An answer that is none of Telegram's, such as the page of a proxy. */
   body?: string;
   /** Nothing happens before this is resolved. Alone it is only slow. */
@@ -153,6 +155,7 @@ export class FakeBotApi {
     const failure = this.#failureFor({ method, parameters });
     await failure?.after;
     if (failure?.cut === 'before') return void response.destroy();
+    if (failure?.location !== undefined) return void response.writeHead(307, { location: failure.location }).end();
     if (failure?.body !== undefined)
       return void response.writeHead(failure.status ?? 502, { 'content-type': 'text/html' }).end(failure.body);
     try {

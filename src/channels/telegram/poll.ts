@@ -10,6 +10,7 @@ import { UpdateWindow } from './update-window.ts';
 
 const introductionMs = 10_000;
 const longPollSeconds = 30;
+const conflictPollSeconds = 3;
 /** What Telegram gives at once, and how far can be seen beyond an update that is not accepted. */
 const mostUpdates = 100;
 const mostCommands = 100;
@@ -54,6 +55,10 @@ export class Poll {
   /** The last thing to be accepted in each chat. */
   readonly #tails = new Map<string, Promise<void>>();
   readonly #failing = new Set<number>();
+  /** In a row. */
+  #failures = 0;
+  /** How often something else took our place since we last listened undisturbed. */
+  #conflicts = 0;
   #self: Self | undefined;
   #isIntroduced = false;
 
@@ -64,29 +69,44 @@ export class Poll {
   }
 
   async run(): Promise<void> {
-    let failures = this.#self ? 0 : 1;
+    if (!this.#self) this.#failures = 1;
     while (!this.#signal.aborted) {
       try {
-        if (failures > 0) await this.#pause(pauseAfter(failures));
-        const self = await this.#introduction();
-        // After a failure an answer at once, so that the state does not wait for somebody to write.
-        const fresh = await this.#receive(failures > 0 || this.#window.isHeld ? 0 : longPollSeconds);
-        failures = 0;
-        this.#parts.health.report('connection', undefined);
-        for (const update of fresh) this.#handle(update, self);
-        await this.#window.settled(fresh.length > 0 ? settleMs : heldPollMs, this.#signal);
+        if (this.#failures > 0) await this.#pause(pauseAfter(Math.max(this.#failures, this.#conflicts)));
+        await this.#listen(await this.#introduction());
       } catch (error) {
-        if (this.#signal.aborted) break;
-        const known =
-          error instanceof CallError
-            ? error
-            : new CallError(`something unexpected (${error instanceof Error ? error.name : typeof error})`);
-        this.#parts.health.report('connection', reasonOf(known));
-        failures += 1;
-        if (known.retryAfterMs !== undefined) await this.#pause(known.retryAfterMs);
+        if (!this.#signal.aborted) await this.#failed(error);
       }
     }
     await this.#farewell();
+  }
+
+  async #listen(self: Self): Promise<void> {
+    const seconds = this.#patienceSeconds();
+    const fresh = await this.#receive(seconds);
+    this.#failures = 0;
+    // Whoever reads beside us lets an answer at once pass, and takes the next one away.
+    if (seconds > 0) this.#conflicts = 0;
+    if (this.#conflicts === 0) this.#parts.health.report('connection', undefined);
+    for (const update of fresh) this.#handle(update, self);
+    await this.#window.settled(fresh.length > 0 ? settleMs : heldPollMs, this.#signal);
+  }
+
+  #patienceSeconds(): number {
+    if (this.#window.isHeld) return 0;
+    if (this.#conflicts > 0) return conflictPollSeconds;
+    // After a failure an answer at once, so that the state does not wait for somebody to write.
+    return this.#failures > 0 ? 0 : longPollSeconds;
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const name = error instanceof Error ? error.name : typeof error;
+    const known = error instanceof CallError ? error : new CallError(`something unexpected (${name})`);
+    this.#failures += 1;
+    if (known.status === 409) this.#conflicts += 1;
+    // A connection that nobody used for a while may be gone without anything being wrong.
+    if (known.status !== undefined || this.#failures > 1) this.#parts.health.report('connection', reasonOf(known));
+    if (known.retryAfterMs !== undefined) await this.#pause(known.retryAfterMs);
   }
 
   /** Makes sure of who we are, and of no webhook that takes our updates. Those that wait are kept. */

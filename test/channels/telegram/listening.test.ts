@@ -34,16 +34,33 @@ describe('another reader of the same bot', () => {
     await until('it is up', () => channel.state.kind === 'up');
   });
 
-  it('is noticed when it is a second channel with the same token', async () => {
+  it('is noticed when it is a second channel with the same token, and waited for until it is gone', async () => {
     await channel.start(accepted.accept);
     await until('it waits for messages', () => harness.api.callsOf('getUpdates').length > 0);
     const second = harness.create();
     const other = new Accepted();
     await second.start(other.accept);
-    expect(await downReason()).toMatch(/Something else|no connection/);
-    await second.stop();
-    harness.api.world.says({ text: 'to whoever is left' });
+    expect(await downReason()).toContain('Something else reads');
+    harness.api.world.says({ text: 'to whoever hears it' });
     await until('it arrives', () => accepted.all.length + other.all.length > 0);
+    await second.stop();
+    await until('it is up', () => channel.state.kind === 'up');
+    harness.api.world.says({ text: 'to whoever is left' });
+    await accepted.message(({ text }) => text === 'to whoever is left');
+  });
+
+  it('is told of once, however often it comes between', async () => {
+    await channel.start(accepted.accept);
+    harness.api.trouble = ({ method, parameters }) =>
+      method === 'getupdates' && Number(parameters.timeout) > 0 ? { status: 409 } : undefined;
+    harness.api.cutAll();
+    await until(
+      'it was disturbed three times',
+      () => harness.api.callsOf('getUpdates').filter(({ parameters }) => Number(parameters.timeout) > 0).length > 3,
+    );
+    expect(channel.state).toMatchObject({ kind: 'down', reason: expect.stringContaining('Something else reads') });
+    expect(harness.log.filter((sentence) => sentence.includes('Something else reads'))).toHaveLength(1);
+    harness.api.trouble = undefined;
   });
 
   it('may be a webhook, which is removed without losing what waits', async () => {
@@ -90,6 +107,15 @@ describe('trouble while listening', () => {
     harness.api.cutAll();
     await until('it says so', async () => (await downReason()).includes('refuses the token'));
     await until('it is up', () => channel.state.kind === 'up');
+  });
+
+  it('is not worth a word when a connection ends once, as they do', async () => {
+    await channel.start(accepted.accept);
+    await until('it waits for messages', () => harness.api.callsOf('getUpdates').length === 1);
+    harness.api.cutAll();
+    await until('it waits again', () => harness.api.callsOf('getUpdates').length > 2);
+    expect(channel.state.kind).toBe('up');
+    expect(harness.log).toEqual([]);
   });
 
   it('may be our own: it is down while it cannot store what arrives', async () => {

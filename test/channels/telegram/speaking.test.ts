@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EditPace } from '../../../src/channels/telegram/edit-pace.ts';
 import type { Channel, IncomingFile } from '../../../src/core/channel.ts';
-import { ada } from '../../fakes/bot-api.ts';
+import { ada, FakeBotApi } from '../../fakes/bot-api.ts';
 import { forumId, groupId, placeOf, type TelegramHarness, telegramHarness, topic } from './harness.ts';
 
 const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
@@ -161,6 +161,24 @@ describe('a file somebody sent', () => {
     harness.api.fail('download', { cut: 'after' });
     await expect(channel.fetchFile(file, 1e6)).rejects.toMatchObject({ code: 'channel/busy' });
     expect(await channel.fetchFile(file, 1e6)).toHaveLength(200_000);
+  });
+});
+
+describe('an answer that leads elsewhere', () => {
+  it('is not followed, because the token is in every address', async () => {
+    const elsewhere = await FakeBotApi.start();
+    try {
+      harness.api.world.files.set('file-9', { path: 'a/b', data: Buffer.from('x'), bytes: 1 });
+      harness.api.fail('sendMessage', { location: `${elsewhere.root}/bot${elsewhere.token}/sendMessage` });
+      harness.api.fail('download', { location: `${elsewhere.root}/file/bot${elsewhere.token}/a/b` });
+      await expect(channel.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code: 'channel/busy' });
+      await expect(channel.fetchFile({ id: 'file-9', name: 'a', mimeType: undefined, bytes: 1 }, 10)).rejects.toMatchObject({
+        code: 'channel/busy',
+      });
+      expect(elsewhere.calls).toEqual([]);
+    } finally {
+      await elsewhere.close();
+    }
   });
 });
 
