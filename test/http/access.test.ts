@@ -1,0 +1,263 @@
+import { chmodSync, rmSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { tokenIn } from '../../src/http/token.ts';
+import { type GatewayOptions, newHome, TestGateway, token } from './gateway.ts';
+
+let gateway: TestGateway;
+afterEach(() => gateway?.remove());
+
+async function start(options: GatewayOptions = {}): Promise<TestGateway> {
+  gateway = await TestGateway.start(options);
+  return gateway;
+}
+
+/** Unlike fetch, says whatever it is told to say in any header. */
+async function ask(
+  path: string,
+  headers: Record<string, string> = {},
+  { method = 'GET', body = '' } = {},
+): Promise<{ status: number; headers: Record<string, string | string[] | undefined>; text: string }> {
+  return await new Promise((resolve, reject) => {
+    const sent = request(
+      { agent: false, host: '127.0.0.1', port: gateway.server.port, path, method, headers: { ...headers } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+const origin = () => new URL(gateway.url).origin;
+const asPage = (more: Record<string, string> = {}) => ({
+  origin: origin(),
+  'x-hermetic': '1',
+  'sec-fetch-site': 'same-origin',
+  'content-type': 'application/json',
+  ...more,
+});
+
+async function logIn(body: unknown): Promise<{ status: number; cookie: string; setCookie: string }> {
+  const { status, headers } = await ask('/api/login', asPage(), { method: 'POST', body: JSON.stringify(body) });
+  const setCookie = String(headers['set-cookie'] ?? '');
+  return { status, setCookie, cookie: setCookie.split(';')[0] ?? '' };
+}
+
+const codeIn = (link: string) => ({ code: link.split('#code=')[1] ?? '' });
+
+describe('who is let in', () => {
+  const closed: readonly (readonly [method: string, path: string])[] = [
+    ['GET', '/metrics'],
+    ['GET', '/api/status'],
+    ['GET', '/api/chats'],
+    ['POST', '/api/chats'],
+    ['POST', '/api/links'],
+    ['POST', '/api/logout'],
+    ['GET', '/api/chats/x/messages'],
+    ['POST', '/api/chats/x/messages'],
+    ['GET', '/api/chats/x/events'],
+    ['POST', '/api/chats/x/press'],
+    ['POST', '/api/chats/x/stop'],
+    ['POST', '/api/chats/x/files'],
+    ['GET', '/api/chats/x/files/y'],
+    ['GET', '/api/nothing'],
+  ];
+
+  it('is nobody without a token or cookie, wherever they go, but for the page and its health', async () => {
+    await start({ limits: { failuresPerMinute: 1000 } });
+    for (const [method, path] of closed) {
+      for (const headers of [
+        {},
+        { authorization: 'Bearer wrong' },
+        { authorization: `Basic ${token}` },
+        { cookie: `hermetic-${gateway.server.port}=1.9.x.y` },
+      ]) {
+        expect([method, path, (await ask(path, { ...asPage(), ...headers }, { method })).status]).toEqual([method, path, 401]);
+      }
+    }
+    expect((await ask('/healthz')).text).toBe('ok\n');
+    expect((await ask('/')).status).toBe(200);
+  });
+
+  it('is whoever has the token', async () => {
+    await start();
+    expect((await gateway.call('/api/chats')).status).toBe(200);
+    expect(await (await gateway.call('/metrics')).text()).toBe('hermetic_up 1\n');
+    expect(await (await gateway.call('/api/status')).json()).toMatchObject({ summary: { value: 'bubblewrap · proven' } });
+  });
+
+  it('is a browser with a link, once, and from then on by a cookie no script can read and no other site can use', async () => {
+    await start();
+    const link = gateway.server.newLink();
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[\w-]{32}$/);
+    const first = await logIn(codeIn(link));
+    expect(first).toMatchObject({ status: 200, setCookie: expect.stringMatching(/HttpOnly; SameSite=Strict$/) });
+    expect(first.setCookie).toMatch(/Max-Age=\d+; Path=\/;/);
+    expect((await ask('/api/chats', { cookie: first.cookie })).status).toBe(200);
+    expect(await logIn(codeIn(link))).toMatchObject({ status: 401, setCookie: '' });
+  });
+
+  it('gets another link with the token, and none with a guess', async () => {
+    await start();
+    const { url } = (await (await gateway.post('/api/links')).json()) as { url: string };
+    expect((await logIn({ code: 'a'.repeat(32) })).status).toBe(401);
+    expect((await logIn(codeIn(url))).status).toBe(200);
+  });
+
+  it('can type the token in', async () => {
+    await start();
+    const { status, cookie } = await logIn({ token });
+    expect(status).toBe(200);
+    expect(cookie).not.toContain(token);
+    expect((await logIn({ token: `${token}x` })).status).toBe(401);
+  });
+
+  it('stays in over a restart, and is out when the token changes', async () => {
+    await start();
+    const { cookie } = await logIn({ token });
+    const { port } = gateway.server;
+    await gateway.close();
+    gateway = await TestGateway.start({ home: gateway.home, port });
+    expect((await ask('/api/chats', { cookie })).status).toBe(200);
+    await gateway.close();
+    gateway = await TestGateway.start({ home: gateway.home, port, server: { token: 'another-token-of-thirty-two-characters' } });
+    expect((await ask('/api/chats', { cookie })).status).toBe(401);
+  });
+
+  it('is not whoever changed the cookie', async () => {
+    await start({ limits: { failuresPerMinute: 1000 } });
+    const { cookie } = await logIn({ token });
+    const [name = '', value = ''] = cookie.split('=');
+    const [version, endsAt, nonce, signature] = value.split('.');
+    const forged = [
+      [version, Number(endsAt) + 1, nonce, signature],
+      [version, endsAt, nonce, signature, 'more'],
+      ['2', endsAt, nonce, signature],
+      [version, endsAt, nonce],
+      [version, endsAt, `${nonce}x`, signature],
+    ];
+    for (const parts of forged) expect((await ask('/api/chats', { cookie: `${name}=${parts.join('.')}` })).status).toBe(401);
+    expect((await ask('/api/chats', { cookie })).status).toBe(200);
+  });
+
+  it('is told to wait after too many wrong guesses, with the right one too, and nobody else is', async () => {
+    await start({ limits: { failuresPerMinute: 3 } });
+    for (let count = 0; count < 3; count++) expect((await logIn({ token: 'wrong' })).status).toBe(401);
+    expect((await logIn({ token })).status).toBe(429);
+    const refused = await ask('/api/chats', { authorization: `Bearer ${token}` });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await ask('/healthz')).status).toBe(200);
+  });
+});
+
+describe('a page of another site', () => {
+  const foreign: Record<string, Record<string, string>> = {
+    'with its own origin': { origin: 'https://evil.example' },
+    'without an origin': { origin: '' },
+    'with the origin of a sandboxed frame': { origin: 'null' },
+    'on another port of this machine': { origin: 'http://127.0.0.1:1' },
+    'by another scheme': { origin: 'https://127.0.0.1:1' },
+    'that a browser says is of this site only': { 'sec-fetch-site': 'same-site' },
+    'that a browser says is of another site': { 'sec-fetch-site': 'cross-site' },
+    'that sends a form, which cannot carry our header': { 'x-hermetic': '' },
+  };
+
+  it.each(Object.entries(foreign))('changes nothing with the cookie: %s', async (_case, headers) => {
+    await start();
+    const { cookie } = await logIn({ token });
+    const sent = Object.fromEntries(Object.entries({ ...asPage({ cookie }), ...headers }).filter(([, value]) => value !== ''));
+    expect((await ask('/api/chats', sent, { method: 'POST', body: '{}' })).status).toBe(403);
+    expect(await (await gateway.call('/api/chats')).json()).toEqual({ chats: [] });
+  });
+
+  it('reads nothing with the cookie', async () => {
+    await start();
+    const { cookie } = await logIn({ token });
+    for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }]) {
+      expect((await ask('/api/chats', { cookie, ...headers })).status).toBe(403);
+    }
+    expect((await ask('/api/chats', { cookie, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
+  });
+
+  it('cannot log a browser in', async () => {
+    await start();
+    const code = codeIn(gateway.server.newLink());
+    const headers = { 'content-type': 'text/plain', origin: 'https://evil.example', 'x-hermetic': '1' };
+    expect((await ask('/api/login', headers, { method: 'POST', body: JSON.stringify(code) })).status).toBe(403);
+    expect((await ask('/api/login', { origin: origin() }, { method: 'POST', body: JSON.stringify(code) })).status).toBe(403);
+    expect((await logIn(code)).status).toBe(200);
+  });
+
+  it('does not get through under a name that was made to lead here', async () => {
+    await start();
+    const headers = { authorization: `Bearer ${token}` };
+    for (const host of ['evil.example', `evil.example:${gateway.server.port}`, '127.0.0.1:1', '127.0.0.1']) {
+      expect([host, (await ask('/api/chats', { ...headers, host })).status]).toEqual([host, 421]);
+      expect([host, (await ask('/', { host })).status]).toEqual([host, 421]);
+    }
+    expect((await ask('/api/chats', { ...headers, host: `localhost:${gateway.server.port}` })).status).toBe(200);
+  });
+});
+
+describe('where it listens', () => {
+  it('is on this machine only, unless somebody has vouched for TLS in front', async () => {
+    await expect(start({ server: { host: '0.0.0.0' } })).rejects.toMatchObject({
+      code: 'config/bad-value',
+      hint: expect.stringContaining('behind_tls'),
+    });
+    await start({ server: { host: '0.0.0.0', behindTls: true } });
+    expect((await fetch(`http://127.0.0.1:${gateway.server.port}/healthz`)).status).toBe(200);
+  });
+
+  it('behind TLS trusts only pages that came encrypted, under the name they talk to', async () => {
+    await start({ server: { host: '0.0.0.0', behindTls: true } });
+    const page = { host: 'chat.example', origin: 'https://chat.example', 'x-hermetic': '1', 'content-type': 'application/json' };
+    const post = (headers: Record<string, string>) => ask('/api/login', headers, { method: 'POST', body: JSON.stringify({ token }) });
+    const { status, headers } = await post(page);
+    expect(status).toBe(200);
+    expect(String(headers['set-cookie'])).toMatch(/^__Host-hermetic=.*; HttpOnly; Secure; SameSite=Strict$/);
+    expect((await post({ ...page, origin: 'http://chat.example' })).status).toBe(403);
+    expect((await post({ ...page, origin: 'https://other.example' })).status).toBe(403);
+  });
+
+  it('with a public address answers to that name, and prints links to it', async () => {
+    await start({ server: { behindTls: true, publicUrl: 'https://chat.example/' } });
+    expect(gateway.server.newLink()).toMatch(/^https:\/\/chat\.example\/#code=/);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await ask('/api/chats', { ...headers, host: 'chat.example' })).status).toBe(200);
+    expect((await ask('/api/chats', { ...headers, host: 'other.example' })).status).toBe(421);
+  });
+
+  it('says so when the port is taken', async () => {
+    await start();
+    const taken = gateway;
+    await expect(TestGateway.start({ port: taken.server.port })).rejects.toMatchObject({ code: 'config/bad-value' });
+  });
+});
+
+describe('the token', () => {
+  const home = newHome();
+  const path = join(home, 'web-token');
+  afterAll(() => rmSync(home, { recursive: true }));
+
+  it('is made once, for its owner alone', () => {
+    const made = tokenIn(path);
+    expect(made).toMatch(/^[\w-]{43}$/);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(tokenIn(path)).toBe(made);
+  });
+
+  it('is not taken from a file that others can read', () => {
+    tokenIn(path);
+    chmodSync(path, 0o640);
+    expect(() => tokenIn(path)).toThrow(/only you can read/);
+  });
+});

@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { WebChat, WebFile, WebMessage } from '../../src/core/web-log.ts';
+import { until } from '../until.ts';
+import { type GatewayOptions, placeOf, TestGateway } from './gateway.ts';
+import { Line } from './sse.ts';
+
+let gateway: TestGateway;
+const lines: Line[] = [];
+afterEach(async () => {
+  for (const line of lines.splice(0)) line.close();
+  await gateway?.remove();
+});
+
+async function start(options: GatewayOptions = {}): Promise<string> {
+  gateway = await TestGateway.start(options);
+  return await gateway.newChat();
+}
+
+async function follow(chat: string, headers: Record<string, string> = {}, query = ''): Promise<Line> {
+  const line = await Line.open(gateway, chat, headers, query);
+  lines.push(line);
+  return line;
+}
+
+const texts = (messages: readonly WebMessage[]) => messages.map(({ text }) => text);
+const page = async (chat: string, query = '') =>
+  (await (await gateway.call(`/api/chats/${chat}/messages${query}`)).json()) as { messages: WebMessage[]; seq: number; hasMore: boolean };
+
+describe('chats', () => {
+  it('are listed with what was said first as their title, the latest first', async () => {
+    const first = await start();
+    const second = await gateway.newChat();
+    await gateway.say(first, 'Look at the logs of yesterday\nand tell me more');
+    const { chats } = (await (await gateway.call('/api/chats')).json()) as { chats: WebChat[] };
+    expect(chats.map(({ id, title }) => ({ id, title }))).toEqual([
+      { id: first, title: 'Look at the logs of yesterday' },
+      { id: second, title: '' },
+    ]);
+  });
+
+  it('hand on what is said, once, however often it is sent', async () => {
+    const chat = await start();
+    const id = randomUUID();
+    const answers = await Promise.all([1, 2, 3].map(() => gateway.say(chat, 'hello', id)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    expect((await gateway.say(chat, 'hello', id)).status).toBe(202);
+    expect(texts((await page(chat)).messages)).toEqual(['hello']);
+    expect(new Set(gateway.accepted.map((incoming) => incoming.id))).toEqual(new Set([id]));
+    expect(gateway.accepted[0]).toMatchObject({
+      kind: 'message',
+      place: placeOf(chat),
+      from: { id: 'owner' },
+      text: 'hello',
+      isDirect: true,
+      isAddressed: true,
+    });
+  });
+
+  it('hand on at the next start what a crash kept from being handed on', async () => {
+    const chat = await start();
+    const content = { id: randomUUID(), author: 'person', text: 'before the crash', buttons: [], replyTo: undefined, files: [] } as const;
+    await gateway.store.webLog.append(chat, content, new Date());
+    await gateway.close();
+    gateway = await TestGateway.start({ home: gateway.home });
+    expect(gateway.accepted).toMatchObject([{ id: content.id, text: 'before the crash', from: { id: 'owner' } }]);
+    await gateway.close();
+    gateway = await TestGateway.start({ home: gateway.home });
+    expect(gateway.accepted).toEqual([]);
+  });
+
+  it('that do not exist, or are somebody else’s, are not there', async () => {
+    await start();
+    const at = new Date();
+    await gateway.store.webLog.createChat({ id: 'somebody-elses', person: 'other', title: 'secret', startedAt: at, lastActiveAt: at });
+    for (const chat of ['nowhere', 'somebody-elses']) {
+      expect((await gateway.call(`/api/chats/${chat}/messages`)).status).toBe(404);
+      expect((await gateway.call(`/api/chats/${chat}/events`)).status).toBe(404);
+      expect((await gateway.say(chat, 'hello')).status).toBe(404);
+      expect((await gateway.post(`/api/chats/${chat}/stop`)).status).toBe(404);
+      expect((await gateway.post(`/api/chats/${chat}/press`, { id: randomUUID(), message: 'x'.repeat(8), data: 'x' })).status).toBe(409);
+      expect((await gateway.call(`/api/chats/${chat}/files`, { method: 'POST', body: 'x', headers: { 'x-file-name': 'x' } })).status).toBe(
+        404,
+      );
+    }
+    expect(gateway.accepted).toEqual([]);
+    expect(gateway.stopped).toEqual([]);
+  });
+
+  it('pass on the wish to stop', async () => {
+    const chat = await start();
+    expect((await gateway.post(`/api/chats/${chat}/stop`)).status).toBe(202);
+    expect(gateway.stopped).toEqual([chat]);
+  });
+
+  it('pass on a press of a button that is there, and of no other', async () => {
+    const chat = await start();
+    const message = await gateway.channel.send(placeOf(chat), { text: 'Sure?', buttons: [[{ label: 'Yes', data: 'q1:yes' }]] });
+    const press = async (data: string) => (await gateway.post(`/api/chats/${chat}/press`, { id: randomUUID(), message, data })).status;
+    expect(await press('q1:no')).toBe(409);
+    expect(await press('q1:yes')).toBe(202);
+    await gateway.channel.edit(placeOf(chat), message, { text: 'Done.' });
+    expect(await press('q1:yes')).toBe(409);
+    expect(gateway.accepted).toMatchObject([{ kind: 'press', data: 'q1:yes', message, from: { id: 'owner' } }]);
+  });
+});
+
+describe('a line to a chat', () => {
+  it('begins with everything, and goes on with what happens', async () => {
+    const chat = await start();
+    await gateway.say(chat, 'one');
+    const line = await follow(chat);
+    const id = await gateway.channel.send(placeOf(chat), { text: 'two' });
+    await gateway.channel.edit(placeOf(chat), id, { text: 'two, and more' });
+    await line.until('the edit is there', () => texts(line.messages).includes('two, and more'));
+    expect(line.messages[0]).toMatchObject({ text: 'one', author: 'person', seq: 1 });
+    expect(line.messages.at(-1)).toMatchObject({ id, author: 'us', seq: 3, position: 2 });
+  });
+
+  it('that was cut goes on where it was, with nothing missing and nothing twice', async () => {
+    const chat = await start();
+    const line = await follow(chat);
+    const kept = await gateway.channel.send(placeOf(chat), { text: 'zero' });
+    for (let count = 1; count <= 5; count++) await gateway.channel.send(placeOf(chat), { text: `before ${count}` });
+    await line.until('all is there', () => line.messages.length === 6);
+    line.close();
+    for (let count = 1; count <= 120; count++) await gateway.channel.send(placeOf(chat), { text: `meanwhile ${count}` });
+    await gateway.channel.edit(placeOf(chat), kept, { text: 'zero, edited' });
+    const next = await follow(chat, { 'last-event-id': line.lastId });
+    await next.until('all is there', () => texts(next.messages).includes('zero, edited'));
+    await gateway.channel.send(placeOf(chat), { text: 'after' });
+    await next.until('it goes on', () => texts(next.messages).includes('after'));
+    expect(texts(next.messages)).toEqual([...Array.from({ length: 120 }, (_, index) => `meanwhile ${index + 1}`), 'zero, edited', 'after']);
+    const third = await follow(chat, {}, `?after=${next.lastId}`);
+    await third.until('it is told how things are', () => third.frames.some(({ event }) => event === 'now'));
+    expect(third.messages).toEqual([]);
+  });
+
+  it('goes on over a restart of the gateway', async () => {
+    const chat = await start();
+    await gateway.channel.send(placeOf(chat), { text: 'one' });
+    const line = await follow(chat);
+    await line.until('the first is there', () => line.messages.length === 1);
+    await gateway.close();
+    await line.until('the line is cut', () => line.isEnded);
+    gateway = await TestGateway.start({ home: gateway.home });
+    await gateway.channel.send(placeOf(chat), { text: 'two' });
+    const next = await follow(chat, { 'last-event-id': line.lastId });
+    await next.until('the second is there', () => next.messages.length > 0);
+    expect(texts(next.messages)).toEqual(['two']);
+  });
+
+  it('shows what runs, also to whoever comes later', async () => {
+    const chat = await start();
+    const first = await follow(chat);
+    await gateway.say(chat, 'go');
+    const place = placeOf(chat);
+    gateway.channel.activity(place, { kind: 'turn-started', turn: 't1' });
+    gateway.channel.activity(place, { kind: 'tool-started', turn: 't1', call: 'c1', tool: 'terminal', input: { command: 'ls' } });
+    gateway.channel.activity(place, { kind: 'tool-output', turn: 't1', call: 'c1', text: 'a\n' });
+    gateway.channel.activity(place, { kind: 'tool-output', turn: 't1', call: 'c1', text: 'b\n' });
+    const late = await follow(chat);
+    await late.until('it is told how things are', () => late.frames.some(({ event }) => event === 'now'));
+    expect(late.frames.find(({ event }) => event === 'now')?.data).toEqual({
+      kind: 'now',
+      turn: 't1',
+      calls: [{ call: 'c1', turn: 't1', tool: 'terminal', input: { command: 'ls' }, output: 'a\nb\n', state: 'running', after: 1 }],
+    });
+    gateway.channel.activity(place, { kind: 'turn-ended', turn: 't1' });
+    await first.until('the turn ends', () => JSON.stringify(first.frames).includes('turn-ended'));
+    const output = first.frames.flatMap(({ data }) => (data as { activity?: { text?: string } } | undefined)?.activity?.text ?? []);
+    expect(output.join('')).toBe('a\nb\n');
+    expect(first.frames.filter(({ event }) => event === 'activity').every(({ id }) => id === undefined)).toBe(true);
+  });
+
+  it('shows from time to time that it is there, and is one of so many', async () => {
+    const chat = await start({ limits: { pingEveryMs: 20, mostFollowers: 2 } });
+    const first = await follow(chat);
+    await first.until('there were pings', () => first.frames.filter(({ event }) => event === 'ping').length > 3);
+    const second = await follow(chat);
+    expect(second.status).toBe(200);
+    expect((await follow(chat)).status).toBe(503);
+    second.close();
+    await until('there is room again', async () => (await follow(chat)).status === 200);
+  });
+
+  it('refuses a number that is none', async () => {
+    const chat = await start();
+    for (const id of ['x', '-1', '1.5', '99999999999999999999']) expect((await follow(chat, { 'last-event-id': id })).status).toBe(400);
+  });
+});
+
+describe('pages of earlier messages', () => {
+  it('lead back to the first', async () => {
+    const chat = await start();
+    for (let count = 1; count <= 7; count++) await gateway.channel.send(placeOf(chat), { text: `${count}` });
+    const last = await page(chat, '?limit=3');
+    expect([texts(last.messages), last.seq, last.hasMore]).toEqual([['5', '6', '7'], 7, true]);
+    const rest = await page(chat, `?limit=4&before=${last.messages[0]?.position}`);
+    expect([texts(rest.messages), rest.hasMore]).toEqual([['1', '2', '3', '4'], false]);
+    expect((await gateway.call(`/api/chats/${chat}/messages?limit=0`)).status).toBe(400);
+  });
+});
+
+describe('files', () => {
+  const upload = async (chat: string, name: string, body: string | Uint8Array<ArrayBuffer>) =>
+    await gateway.call(`/api/chats/${chat}/files`, { method: 'POST', body, headers: { 'x-file-name': encodeURIComponent(name) } });
+
+  it('go up, come with the message, and can be fetched', async () => {
+    const chat = await start();
+    const data = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
+    const file = (await (await upload(chat, '../../etc/päss\nwd "x".bin', data)).json()) as WebFile;
+    expect(file).toMatchObject({ name: 'päss wd "x".bin', bytes: 1000 });
+    await gateway.post(`/api/chats/${chat}/messages`, { id: randomUUID(), text: '', files: [file.id] });
+    const [incoming] = gateway.accepted;
+    expect(incoming).toMatchObject({ kind: 'message', text: '', files: [file] });
+    expect(await gateway.channel.fetchFile(file, 1000)).toEqual(Buffer.from(data));
+    await expect(gateway.channel.fetchFile(file, 999)).rejects.toMatchObject({ code: 'channel/refused' });
+    const answer = await gateway.call(`/api/chats/${chat}/files/${file.id}`);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from(data));
+    expect(answer.headers.get('content-disposition')).toBe(
+      `attachment; filename="p_ss wd _x_.bin"; filename*=UTF-8''p%C3%A4ss%20wd%20%22x%22.bin`,
+    );
+  });
+
+  it('are never shown as a page, whatever they are called', async () => {
+    const chat = await start();
+    const message = await gateway.channel.send(placeOf(chat), {
+      text: '',
+      file: { name: 'a.html', data: Buffer.from('<script>alert(1)</script>') },
+    });
+    const file = (await gateway.store.webLog.find(chat, message))?.files[0];
+    const answer = await gateway.call(`/api/chats/${chat}/files/${file?.id}`);
+    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
+    expect(answer.headers.get('content-disposition')).toMatch(/^attachment;/);
+    expect(answer.headers.get('content-security-policy')).toContain('sandbox');
+    const png = Buffer.from('89504e470d0a1a0a0000', 'hex');
+    const picture = await gateway.channel.send(placeOf(chat), { text: '', file: { name: 'a.png', data: png } });
+    const shown = (await gateway.store.webLog.find(chat, picture))?.files[0];
+    expect((await gateway.call(`/api/chats/${chat}/files/${shown?.id}`)).headers.get('content-type')).toBe('image/png');
+  });
+
+  it('are of one chat, and of no other', async () => {
+    const chat = await start();
+    const other = await gateway.newChat();
+    const { id } = (await (await upload(chat, 'a.txt', 'secret')).json()) as WebFile;
+    expect((await gateway.call(`/api/chats/${other}/files/${id}`)).status).toBe(404);
+    expect((await gateway.post(`/api/chats/${other}/messages`, { id: randomUUID(), text: '', files: [id] })).status).toBe(409);
+    expect(gateway.accepted).toEqual([]);
+  });
+
+  it('are refused when they are too large', async () => {
+    const chat = await start({ limits: { mostFileBytes: 1000 } });
+    expect((await upload(chat, 'a', 'x'.repeat(1001))).status).toBe(413);
+    expect((await upload(chat, 'a', 'x'.repeat(1000))).status).toBe(201);
+  });
+});
+
+describe('what does not fit', () => {
+  it.each([
+    ['no JSON', '{'],
+    ['nothing said', JSON.stringify({ id: randomUUID(), text: ' \n' })],
+    ['a bad id', JSON.stringify({ id: '../x', text: 'hello' })],
+    ['something unknown', JSON.stringify({ id: randomUUID(), text: 'hello', author: 'us' })],
+    ['too many files', JSON.stringify({ id: randomUUID(), text: 'x', files: Array.from({ length: 11 }, () => randomUUID()) })],
+  ])('is refused: %s', async (_case, body) => {
+    const chat = await start();
+    const headers = { 'content-type': 'application/json' };
+    expect((await gateway.call(`/api/chats/${chat}/messages`, { method: 'POST', body, headers })).status).toBe(400);
+    expect(gateway.accepted).toEqual([]);
+  });
+
+  it('is refused when it is too large, also when nobody says how large it is', async () => {
+    const chat = await start({ limits: { mostJsonBytes: 2000 } });
+    expect((await gateway.say(chat, 'x'.repeat(3000))).status).toBe(413);
+    const stream = new Blob(['x'.repeat(3000)]).stream();
+    const answer = await gateway.call(`/api/chats/${chat}/messages`, { method: 'POST', body: stream, duplex: 'half' } as RequestInit);
+    expect(answer.status).toBe(413);
+  });
+
+  it('is refused when it comes too often', async () => {
+    await start({ limits: { requestsPerMinute: 5 } });
+    const answers = [];
+    for (let count = 0; count < 6; count++) answers.push((await gateway.call('/api/chats')).status);
+    expect(answers.at(-1)).toBe(429);
+    expect((await gateway.call('/healthz')).status).toBe(200);
+  });
+
+  it('is refused while the gateway stops, to be tried again', async () => {
+    const chat = await start();
+    await gateway.channel.stop();
+    const answer = await gateway.say(chat, 'hello');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await page(chat)).messages).toEqual([]);
+  });
+
+  it('tells nothing about a fault inside', async () => {
+    await start();
+    await gateway.store.close();
+    const answer = await gateway.call('/api/chats');
+    expect([answer.status, await answer.json()]).toEqual([500, { error: 'Something went wrong. The log of the gateway says what.' }]);
+    expect(gateway.sentences.join()).toContain('closed');
+  });
+});

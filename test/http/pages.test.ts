@@ -1,0 +1,73 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newHome, TestGateway } from './gateway.ts';
+
+const pages = newHome();
+let gateway: TestGateway;
+
+beforeAll(() => {
+  mkdirSync(join(pages, 'assets'));
+  writeFileSync(join(pages, 'index.html'), '<!doctype html><title>page</title>');
+  writeFileSync(join(pages, 'assets', 'main-4f2a.js'), `console.log(${JSON.stringify('x'.repeat(5000))})`);
+});
+afterEach(() => gateway.remove());
+afterAll(() => rmSync(pages, { recursive: true }));
+
+const get = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, gateway.url), { headers });
+
+describe('the built page', () => {
+  it('is checked for news each time, and what has a digest in its name is kept for good', async () => {
+    gateway = await TestGateway.start({ pages });
+    const index = await get('/');
+    expect([index.status, index.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(index.headers.get('cache-control')).toBe('no-cache');
+    const etag = index.headers.get('etag') ?? '';
+    expect((await get('/', { 'if-none-match': etag })).status).toBe(304);
+    expect((await get('/', { 'if-none-match': `"other", W/${etag}` })).status).toBe(304);
+    expect((await get('/', { 'if-none-match': '"other"' })).status).toBe(200);
+    const script = await get('/assets/main-4f2a.js');
+    expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect([script.headers.get('content-encoding'), (await script.text()).length]).toEqual(['gzip', 5015]);
+  });
+
+  it('comes with headers that allow it nothing it does not need', async () => {
+    gateway = await TestGateway.start({ pages });
+    for (const path of ['/', '/api/chats', '/healthz', '/nothing']) {
+      const { headers } = await get(path);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('unsafe');
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      expect(headers.has('access-control-allow-origin')).toBe(false);
+    }
+    expect((await get('/api/chats')).headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('leads to no file outside', async () => {
+    gateway = await TestGateway.start({ pages });
+    for (const path of [
+      '/../package.json',
+      '/%2e%2e/package.json',
+      '/assets/..%2f..%2fpackage.json',
+      '/assets',
+      '/.made-of',
+      '/index.html%00',
+    ]) {
+      expect([path, (await get(path)).status]).toEqual([path, 404]);
+    }
+  });
+
+  it('that is missing says how to make it', async () => {
+    gateway = await TestGateway.start({ pages: join(pages, 'nowhere') });
+    const answer = await get('/');
+    expect([answer.status, await answer.text()]).toEqual([503, 'The web page is not built. Run: npm run build:web\n']);
+  });
+});
