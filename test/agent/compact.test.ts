@@ -124,6 +124,19 @@ describe('a conversation that goes on for weeks', () => {
     expect(roles.at(-1)).toBe('assistant');
   });
 
+  it('has replaced in the transcript what the model no longer sees, also after a summary that failed', async () => {
+    let asked = 0;
+    await using bench = await startBench((request) => {
+      if (isSummaryRequest(request)) return ++asked === 2 ? says('Short.') : refuses(400, 'not now');
+      return counted(request, asked < 2 ? calls(['print', { text: String(request.index) }]) : says('Done.'));
+    }, settings);
+    bench.tools = { print: ({ text }) => `result ${text} ${'x '.repeat(1000)}` };
+    await bench.run('go', { mostSteps: 100 });
+    const numbers = (value: unknown) => JSON.stringify(value).match(/result \d+/g);
+    expect(bench.summaries.length).toBe(1);
+    expect(numbers(bench.transcript)).toEqual(numbers(bench.server.requests.at(-1)?.messages));
+  });
+
   it('takes a message that is longer than the model takes in, without its middle', async () => {
     await using bench = await startBench((request) => counted(request, says('That is long.')), settings);
     expect(await bench.run([said(`BEGIN ${'word '.repeat(40_000)} END`)])).toEqual({ kind: 'answered', text: 'That is long.' });

@@ -103,6 +103,30 @@ describe('a turn', () => {
     },
   );
 
+  it('ends the other tools when the result of one cannot be recorded', async () => {
+    await using bench = await startBench(inTurn(calls(['quick', { text: 'a' }], ['long', { text: 'b' }])));
+    const ended: string[] = [];
+    bench.tools = {
+      quick: () => 'done',
+      long: (_input, { signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            ended.push('long');
+            resolve('interrupted');
+          });
+        }),
+    };
+    const record = async ([message]: readonly unknown[]) => {
+      if ((message as { role: string }).role === 'tool') throw new Error('the disk is full');
+    };
+    expect(await bench.run('go', { record })).toMatchObject({
+      kind: 'failed',
+      code: 'store/failed',
+      reason: expect.stringContaining('the disk is full'),
+    });
+    expect(ended).toEqual(['long']);
+  });
+
   it('ends at the limit of steps, with the last tools run and recorded', async () => {
     await using bench = await startBench(() => calls(['echo', { text: 'again' }]));
     expect(await bench.run('go', { mostSteps: 3 })).toEqual({ kind: 'limit', steps: 3 });

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { HermeticError } from '../../src/core/errors.ts';
 import { checkModel } from '../../src/models/check.ts';
@@ -178,6 +180,31 @@ describe('the cache of a provider', () => {
     await bench.run('again');
     expect(bench.server.requests.map(({ body }) => body.store)).toEqual([false, false]);
     expect(JSON.stringify(bench.server.requests[1]?.body)).not.toContain('item_reference');
+  });
+});
+
+describe('the packages of the providers', () => {
+  it('are not loaded before a model is used, and then only the one that is needed', () => {
+    const source = join(import.meta.dirname, '../../src');
+    const script = `
+      import { registerHooks } from 'node:module';
+      const loaded = new Set();
+      registerHooks({ load: (url, context, next) => {
+        const name = /node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(url)?.[1];
+        if (name) loaded.add(name);
+        return next(url, context);
+      } });
+      const { openModel } = await import(${JSON.stringify(join(source, 'models/index.ts'))});
+      await import(${JSON.stringify(join(source, 'models/check.ts'))});
+      await import(${JSON.stringify(join(source, 'agent/loop.ts'))});
+      const before = [...loaded];
+      await openModel({ provider: 'anthropic', model: 'm' }, { ANTHROPIC_API_KEY: 'k' });
+      console.log(JSON.stringify([before, [...loaded]]));`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    const [before, after] = JSON.parse(stdout || `["${stderr}"]`);
+    expect(before).toEqual(['zod']);
+    expect(after).toContain('@ai-sdk/anthropic');
+    expect(after).not.toContain('@ai-sdk/openai');
   });
 });
 
