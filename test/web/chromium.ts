@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newHome } from '../http/gateway.ts';
+
+const executablePath = '/usr/bin/chromium';
+const args = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--no-first-run',
+];
+
+/** A browser, and a gateway it can open. */
+export class WebRig {
+  readonly #home = newHome();
+  readonly #pages: Page[] = [];
+  readonly #problems: string[] = [];
+  #browser: Browser | undefined;
+  #gateway: ChildProcess | undefined;
+  #port = 0;
+  #link = '';
+
+  async launch(): Promise<void> {
+    this.#browser = await chromium.launch({ executablePath, args });
+    await this.startGateway();
+  }
+
+  async end(): Promise<void> {
+    await this.#browser?.close();
+    await this.killGateway();
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+
+  /** On the same port and with the same home as before. */
+  async startGateway(): Promise<void> {
+    const program = join(import.meta.dirname, 'gateway-process.ts');
+    const child = spawn(process.execPath, [program, this.#home, String(this.#port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#gateway = child;
+    for await (const line of createInterface(child.stdout)) {
+      const { port, link } = JSON.parse(line) as { port: number; link: string };
+      this.#port = port;
+      this.#link ||= link;
+      return;
+    }
+    throw new Error('the gateway did not start');
+  }
+
+  async killGateway(): Promise<void> {
+    if (!this.#gateway || this.#gateway.exitCode !== null || this.#gateway.signalCode !== null) return;
+    const ended = once(this.#gateway, 'exit');
+    this.#gateway.kill('SIGKILL');
+    await ended;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/`;
+  }
+
+  /** Good once. */
+  get link(): string {
+    return this.#link;
+  }
+
+  async page(options: BrowserContextOptions = {}): Promise<Page> {
+    if (!this.#browser) throw new Error('not launched');
+    const context = await this.#browser.newContext(options);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => this.#problems.push(error.message));
+    page.on('console', (message) => {
+      // A line that is cut, and a refusal, are shown to the console by the browser itself.
+      if (message.type() === 'error' && !/ERR_|Failed to load resource/.test(message.text())) this.#problems.push(message.text());
+    });
+    this.#pages.push(page);
+    return page;
+  }
+
+  /** A page that is let in, without a chat yet. */
+  async signedIn(options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await this.page(options);
+    await page.goto(this.url);
+    await page.getByLabel('Token').fill('a-token-of-thirty-two-characters-or-more');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Message', { exact: true }).waitFor();
+    return page;
+  }
+
+  /** Resolves with what went wrong in the pages, which are closed. */
+  async closePages(): Promise<string[]> {
+    for (const page of this.#pages.splice(0)) await page.context().close();
+    return this.#problems.splice(0);
+  }
+}
+
+/** Skipped with the reason where there is no browser, unless HERMETIC_TEST_REQUIRE names it. */
+export function describeInChromium(title: string, body: (rig: WebRig) => void): void {
+  const obstacle = obstacleOf();
+  const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes('chromium');
+  if (obstacle !== undefined && isRequired) {
+    it('chromium works on this machine', () => expect.fail(obstacle));
+  } else if (obstacle !== undefined) {
+    console.warn(`the web page is not tested in a browser: ${obstacle}`);
+    it.skip(`${title}: ${obstacle}`, () => undefined);
+  } else {
+    describe(title, () => {
+      const rig = new WebRig();
+      beforeAll(() => rig.launch());
+      afterAll(() => rig.end());
+      afterEach(async () => expect(await rig.closePages()).toEqual([]));
+      body(rig);
+    });
+  }
+}
+
+function obstacleOf(): string | undefined {
+  try {
+    accessSync(executablePath, constants.X_OK);
+    return undefined;
+  } catch {
+    return `there is no ${executablePath}; install the package chromium`;
+  }
+}

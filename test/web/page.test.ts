@@ -1,0 +1,273 @@
+import { readFileSync } from 'node:fs';
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { until } from '../until.ts';
+import { describeInChromium } from './chromium.ts';
+
+const box = (page: Page) => page.getByLabel('Message', { exact: true });
+const messages = (page: Page) => page.locator('article.message');
+
+async function say(page: Page, text: string): Promise<void> {
+  await box(page).fill(text);
+  await box(page).press('Enter');
+}
+
+/** Every message by what it says, in order. */
+async function said(page: Page): Promise<string[]> {
+  return await messages(page).evaluateAll((all) =>
+    all.map((one) => (one.querySelector('.typed, .markdown')?.textContent ?? '').trim().replace(/\s+/g, ' ')),
+  );
+}
+
+async function untilSaid(page: Page, expected: readonly string[]): Promise<void> {
+  let last: string[] = [];
+  await until(`the page says ${expected.join(' | ')}`, async () => {
+    last = await said(page);
+    return JSON.stringify(last) === JSON.stringify(expected);
+  }).catch((error: unknown) => {
+    expect(last, String(error)).toEqual(expected);
+  });
+}
+
+const isWithin = async (inner: Locator, width: number) => {
+  const place = await inner.boundingBox();
+  return place !== null && place.x >= 0 && place.x + place.width <= width;
+};
+
+describeInChromium('the web page', (rig) => {
+  it('is opened by the link that was printed, once, and leaves nothing of it in the address', async () => {
+    const page = await rig.page();
+    await page.goto(rig.link);
+    await box(page).waitFor();
+    expect(page.url()).toBe(rig.url);
+    expect(await page.evaluate('document.cookie')).toBe('');
+    await page.reload();
+    await page.getByText('What shall we do?').waitFor();
+    const other = await rig.page();
+    await other.goto(rig.link);
+    await other.getByText('This link was used already, or is too old.').waitFor();
+    expect(other.url()).toBe(rig.url);
+  });
+
+  it('streams an answer, shows it as CommonMark, and makes nothing of HTML in it', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'stream something');
+    await page.getByText('stays text & is harmless.').waitFor();
+    const answer = messages(page).last();
+    expect(await answer.locator('h4').textContent()).toBe('A list of what was found');
+    expect(await answer.locator('td').allTextContents()).toEqual(['notes.md', '1,204', 'main.py', '310', 'large.bin', '9,000,000']);
+    expect(await answer.locator('pre code').textContent()).toContain('print(name, "<b>not bold</b>")');
+    expect(await answer.locator('a').getAttribute('rel')).toBe('noopener noreferrer');
+    expect(await answer.locator('img, b').count()).toBe(0);
+    expect(await messages(page).count()).toBe(2);
+  });
+
+  it('copies code', async () => {
+    const page = await rig.signedIn({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await say(page, 'stream something');
+    await page.getByText('is harmless.').waitFor();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^for name in sorted\(files\):\n/);
+  });
+
+  it('shows what a tool prints while it runs, and folds it when it is done', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'tool please');
+    const card = page.locator('.tool');
+    await card.getByText('ok 3 - test number 3 passes').waitFor();
+    await page.getByText('All 12 tests pass.').waitFor();
+    const head = card.getByRole('button');
+    expect(await head.getAttribute('aria-expanded')).toBe('false');
+    expect(await card.locator('.tool-output').count()).toBe(0);
+    await head.click();
+    expect(await card.locator('.tool-output').textContent()).toContain('ok 12 - test number 12 passes');
+    await page.reload();
+    await page.getByText('All 12 tests pass.').waitFor();
+    const order = page.locator('.messages > *');
+    await until('the card is back', async () => (await order.count()) === 3);
+    expect(await order.evaluateAll((all) => all.map((one) => one.className.split(' ')[0]))).toEqual(['message', 'tool', 'message']);
+  });
+
+  it('asks with all of the command and buttons, and takes one answer', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'ask me');
+    const card = page.getByRole('region', { name: 'Needs your answer' });
+    expect(await card.locator('pre').textContent()).toContain(
+      'rm -rf ./build && \\\n  curl -fsSL https://example.org/install.sh -o install.sh',
+    );
+    expect(await card.getByRole('button').allTextContents()).toEqual(['Copy', 'Allow once', 'Allow for this session', 'Deny']);
+    await card.getByRole('button', { name: 'Allow once' }).click();
+    await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
+    expect(await card.count()).toBe(0);
+    await page.getByText('Allowed', { exact: true }).waitFor();
+    await page.reload();
+    await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
+  });
+
+  it('stops a turn', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'wait for me');
+    const stop = page.getByRole('button', { name: 'Stop' });
+    await stop.click();
+    await stop.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+  });
+
+  it('knows after a reload that a turn runs', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'wait for me');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+  });
+
+  it('sends files up, and offers those that come back', async () => {
+    const page = await rig.signedIn();
+    await page.locator('input[type=file]').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') });
+    await page.getByText('5 B').waitFor();
+    await say(page, 'look');
+    await page.getByText('You said: look, and sent notes.txt').waitFor();
+    await say(page, 'file please');
+    const link = page.getByRole('link', { name: 'report.csv' });
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    expect(download.suggestedFilename()).toBe('report.csv');
+    expect(readFileSync(await download.path(), 'utf8')).toBe('a,b\n1,2\n');
+  });
+
+  it('takes files that are dropped on it', async () => {
+    const page = await rig.signedIn();
+    const data = await page.evaluateHandle(
+      "(() => { const data = new DataTransfer(); data.items.add(new File(['dropped'], 'dropped.txt')); return data; })()",
+    );
+    await page.dispatchEvent('main', 'dragover', { dataTransfer: data });
+    await page.dispatchEvent('main', 'drop', { dataTransfer: data });
+    await page.getByText('7 B').waitFor();
+    await box(page).press('Enter');
+    await page.getByText('and sent dropped.txt').waitFor();
+  });
+
+  it('keeps sessions apart, and everything in them once over a reload', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'the first of two');
+    await untilSaid(page, ['the first of two', 'You said: the first of two']);
+    await page.getByRole('button', { name: 'New session' }).first().click();
+    await say(page, 'the second of two');
+    await untilSaid(page, ['the second of two', 'You said: the second of two']);
+    await page.reload();
+    await untilSaid(page, ['the second of two', 'You said: the second of two']);
+    await page.getByRole('navigation').getByRole('button', { name: 'the first of two' }).click();
+    await untilSaid(page, ['the first of two', 'You said: the first of two']);
+  });
+
+  it('shows in every window what is said in one', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'hello from here');
+    await untilSaid(page, ['hello from here', 'You said: hello from here']);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await untilSaid(other, ['hello from here', 'You said: hello from here']);
+    await say(other, 'and from there');
+    const all = ['hello from here', 'You said: hello from here', 'and from there', 'You said: and from there'];
+    await untilSaid(page, all);
+    await untilSaid(other, all);
+  });
+
+  it('loses and doubles nothing when the gateway is killed and comes back', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'before');
+    await untilSaid(page, ['before', 'You said: before']);
+    await rig.killGateway();
+    await page.getByText('The gateway does not answer.').waitFor();
+    await say(page, 'meanwhile');
+    await page.getByText('Sending…').waitFor();
+    await rig.startGateway();
+    const all = ['before', 'You said: before', 'meanwhile', 'You said: meanwhile'];
+    await untilSaid(page, all);
+    await page.getByText('Connected').waitFor();
+    await page.reload();
+    await untilSaid(page, all);
+  });
+
+  it('sends after a reload what could not be sent before it', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'before');
+    await untilSaid(page, ['before', 'You said: before']);
+    await page.route('**/api/chats/*/messages', (route) => (route.request().method() === 'POST' ? route.abort() : route.continue()));
+    await say(page, 'never arrived');
+    await page.getByText('Sending…').waitFor();
+    await page.unrouteAll();
+    await page.reload();
+    await untilSaid(page, ['before', 'You said: before', 'never arrived', 'You said: never arrived']);
+  });
+
+  it('sends once what arrived without the page knowing', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'before');
+    await untilSaid(page, ['before', 'You said: before']);
+    let lost = 0;
+    await page.route('**/api/chats/*/messages', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return await route.continue();
+      lost += 1;
+      await route.fetch();
+      await route.abort();
+    });
+    await say(page, 'answered twice?');
+    const all = ['before', 'You said: before', 'answered twice?', 'You said: answered twice?'];
+    await untilSaid(page, all);
+    await until('it is sent', async () => (await page.evaluate("localStorage.getItem('hermetic.unsent')")) === '[]');
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.reload();
+    await untilSaid(page, all);
+  });
+
+  it('writes lines with Shift and Enter, and can be used by keyboard alone', async () => {
+    const page = await rig.signedIn();
+    await box(page).focus();
+    await page.keyboard.type('one');
+    await page.keyboard.press('Shift+Enter');
+    await page.keyboard.type('two');
+    await page.keyboard.press('Enter');
+    await until('it is said', async () => (await page.locator('.typed').first().textContent()) === 'one\ntwo');
+    await say(page, 'ask me');
+    await page.getByRole('button', { name: 'Deny' }).waitFor();
+    const focused = () => page.evaluate('document.activeElement?.textContent');
+    for (let steps = 0; steps < 30 && (await focused()) !== 'Deny'; steps++) await page.keyboard.press('Shift+Tab');
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    await page.keyboard.press('Enter');
+    await page.getByText('Denied.').waitFor();
+  });
+
+  it('shows the status', async () => {
+    const page = await rig.signedIn();
+    await page.getByRole('button', { name: 'bubblewrap · proven' }).click();
+    const panel = page.getByRole('dialog', { name: 'Status' });
+    await panel.getByText('down: the token is wrong').waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+  });
+
+  it('signs out', async () => {
+    const page = await rig.signedIn();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.reload();
+    await page.getByLabel('Token').waitFor();
+  });
+
+  it('fits on a phone', async () => {
+    const page = await rig.signedIn({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });
+    await say(page, 'stream something');
+    await page.getByText('is harmless.').waitFor();
+    await say(page, 'ask me');
+    const deny = page.getByRole('button', { name: 'Deny' });
+    await deny.waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    for (const one of [deny, page.getByRole('button', { name: 'Send' }), box(page)]) expect(await isWithin(one, 360)).toBe(true);
+    await page.getByRole('button', { name: 'Sessions', exact: true }).tap();
+    await page.getByRole('navigation').getByRole('button', { name: 'New session' }).tap();
+    await page.getByText('What shall we do?').waitFor();
+    await until('the list is closed', async () => !(await page.getByRole('navigation').isVisible()));
+  });
+});

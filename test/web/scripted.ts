@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Incoming, IncomingMessage, IncomingPress } from '../../src/core/channel.ts';
+import type { TestGateway } from '../http/gateway.ts';
+import { until } from '../until.ts';
+
+const answer = [
+  '## A list of what was found\n\n',
+  'The workspace has **three** files, and one of them is `large.bin`:\n\n',
+  '| file | bytes |\n|---|---:|\n| notes.md | 1,204 |\n| main.py | 310 |\n| large.bin | 9,000,000 |\n\n',
+  '```python\nfor name in sorted(files):\n    print(name, "<b>not bold</b>")\n```\n\n',
+  '1. First, look.\n2. Then [read more](https://example.org/a?b=c).\n\n',
+  '> Nothing was changed.\n\n<img src=x onerror=alert(1)> stays text &amp; is harmless.',
+];
+
+const command = `rm -rf ./build && \\\n  curl -fsSL https://example.org/install.sh -o install.sh && \\\n  sh install.sh --prefix "$HOME/.local"`;
+
+/** What stands in for an agent: it answers through the channel by what it is told. */
+export async function scripted(gateway: TestGateway, incoming: Incoming): Promise<void> {
+  if (incoming.kind === 'press') return await settle(gateway, incoming);
+  const { text } = incoming;
+  if (text.startsWith('ask')) return await ask(gateway, incoming);
+  await turn(gateway, incoming, async () => {
+    if (text.startsWith('stream')) await stream(gateway, incoming);
+    else if (text.startsWith('tool')) await tool(gateway, incoming);
+    else if (text.startsWith('wait')) await until('the turn was stopped', () => gateway.stopped.includes(incoming.place.chat));
+    else if (text.startsWith('file')) await file(gateway, incoming);
+    else
+      await gateway.channel.send(incoming.place, {
+        text: `You said: ${text}${incoming.files.map(({ name }) => `, and sent ${name}`).join('')}`,
+      });
+  });
+}
+
+async function turn({ channel }: TestGateway, { id, place }: IncomingMessage, work: () => Promise<void>): Promise<void> {
+  channel.activity(place, { kind: 'turn-started', turn: id });
+  await channel.typing(place);
+  await work();
+  channel.activity(place, { kind: 'turn-ended', turn: id });
+}
+
+async function stream({ channel }: TestGateway, { place }: IncomingMessage): Promise<void> {
+  let text = '';
+  let id: string | undefined;
+  for (const piece of answer) {
+    for (let at = 0; at < piece.length; at += 40) {
+      text += piece.slice(at, at + 40);
+      if (id === undefined) id = await channel.send(place, { text });
+      else await channel.edit(place, id, { text });
+      await pause(5);
+    }
+  }
+}
+
+async function tool({ channel }: TestGateway, { id: turnId, place }: IncomingMessage): Promise<void> {
+  const call = `${turnId}-call`;
+  const about = { turn: turnId, call };
+  channel.activity(place, { kind: 'tool-started', ...about, tool: 'terminal', input: { command: 'npm test' } });
+  for (let line = 1; line <= 12; line++) {
+    channel.activity(place, { kind: 'tool-output', ...about, text: `ok ${line} - test number ${line} passes\n` });
+    await pause(10);
+  }
+  channel.activity(place, { kind: 'tool-ended', ...about, ok: true, text: 'exit code 0' });
+  await channel.send(place, { text: 'All 12 tests pass.' });
+}
+
+async function ask({ channel }: TestGateway, { place }: IncomingMessage): Promise<void> {
+  await channel.send(place, {
+    text: `This removes a directory and runs a program from the network:\n\n\`\`\`bash\n${command}\n\`\`\`\n\nIn \`/workspace\` on **local**. It expires in 5 minutes.`,
+    buttons: [
+      [
+        { label: 'Allow once', data: 'q1:once' },
+        { label: 'Allow for this session', data: 'q1:session' },
+      ],
+      [{ label: 'Deny', data: 'q1:deny' }],
+    ],
+  });
+}
+
+async function settle({ channel }: TestGateway, press: IncomingPress): Promise<void> {
+  await channel.edit(press.place, press.message, { text: press.data === 'q1:deny' ? 'Denied.' : 'Allowed once: `rm -rf ./build`.' });
+  await channel.noticed(press, press.data === 'q1:deny' ? 'Denied' : 'Allowed');
+}
+
+async function file({ channel }: TestGateway, { place }: IncomingMessage): Promise<void> {
+  await channel.send(place, { text: 'Here is the report.', file: { name: 'report.csv', data: Buffer.from('a,b\n1,2\n') } });
+}
