@@ -13,6 +13,8 @@ const mostMisses = 5;
 const mostOpen = 1000;
 const saltId = 1;
 
+type Reading = Pick<Transaction<Tables>, 'selectFrom'>;
+
 const derive = promisify<string, string, number, Buffer>(scrypt);
 
 export class SqlPairingLedger implements PairingLedger {
@@ -26,16 +28,17 @@ export class SqlPairingLedger implements PairingLedger {
     const [platform, person] = [JSON.stringify(asked.platform), JSON.stringify(asked.person)];
     const at = asked.requestedAt.getTime();
     const expiresAt = Math.min(asked.expiresAt.getTime(), at + hourMs);
+    const isTooSoon = async (db: Reading): Promise<boolean> => {
+      const of = db.selectFrom('pairing_requests').select('requested_at').where('platform', '=', platform).where('person', '=', person);
+      const open = await of.where('expires_at', '>', at).executeTakeFirst();
+      return open !== undefined && at - Number(open.requested_at) < renewAfterMs;
+    };
+    // Security: a stranger who goes on asking does not make the host compute slow hashes.
+    if (await this.#access.run(isTooSoon)) return undefined;
     const slow = await this.#slowly(code);
     return await this.#access.transaction(async (db) => {
+      if (await isTooSoon(db)) return undefined;
       await db.deleteFrom('pairing_requests').where('expires_at', '<=', at).execute();
-      const earlier = await db
-        .selectFrom('pairing_requests')
-        .select('requested_at')
-        .where('platform', '=', platform)
-        .where('person', '=', person)
-        .executeTakeFirst();
-      if (earlier && at - Number(earlier.requested_at) < renewAfterMs) return undefined;
       const salt = randomBytes(16).toString('hex');
       const row = { name: JSON.stringify(asked.name), salt, hash: fastly(salt, slow), requested_at: at, expires_at: expiresAt };
       await db
@@ -50,16 +53,27 @@ export class SqlPairingLedger implements PairingLedger {
 
   async approve(code: string, by: string, role: PairedPerson['role'], at: Date): Promise<PairingOutcome> {
     const [approver, time] = [JSON.stringify(by), at.getTime()];
+    const missed = async (db: Reading): Promise<number[]> => {
+      const of = db.selectFrom('pairing_misses').select('at').where('approver', '=', approver);
+      const rows = await of
+        .where('at', '>', time - hourMs)
+        .orderBy('at', 'desc')
+        .limit(mostMisses)
+        .execute();
+      return rows.map((row) => Number(row.at));
+    };
+    // Security: also the right code is not looked at then, so that guessing on tells nothing.
+    const before = lockOf(await this.#access.run(missed));
+    if (before) return before;
     const slow = await this.#slowly(code);
     return await this.#access.transaction(async (db) => {
+      const misses = await missed(db);
+      const locked = lockOf(misses);
+      if (locked) return locked;
       await db
         .deleteFrom('pairing_misses')
         .where('at', '<=', time - hourMs)
         .execute();
-      const misses = await db.selectFrom('pairing_misses').select('at').where('approver', '=', approver).orderBy('at', 'desc').execute();
-      const decisive = misses[mostMisses - 1];
-      // Security: also the right code is not looked at, so that guessing on tells nothing.
-      if (decisive) return { kind: 'locked', until: new Date(Number(decisive.at) + hourMs) };
       const open = await db.selectFrom('pairing_requests').selectAll().where('expires_at', '>', time).execute();
       // Security: all of them are compared, and each in constant time.
       const [fitting, ...others] = open.filter((row) => isEqual(row.hash, fastly(row.salt, slow)));
@@ -148,6 +162,12 @@ export class SqlPairingLedger implements PairingLedger {
     });
     return await derive(code, salt, 32);
   }
+}
+
+/** Of the times of the last wrong codes, the latest first. */
+function lockOf(misses: readonly number[]): PairingOutcome | undefined {
+  const decisive = misses[mostMisses - 1];
+  return decisive === undefined ? undefined : { kind: 'locked', until: new Date(decisive + hourMs) };
 }
 
 function fastly(salt: string, slow: Buffer): string {

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import type { Incoming } from '../../src/core/channel.ts';
+import type { StorePlace } from './store.ts';
+import { at, chat, hostileTexts, message, storeRig } from './store-rig.ts';
+
+/** Every promise of `InboxLedger`, for any database. */
+export function inboxContract(newPlace: () => StorePlace): void {
+  const rig = storeRig(newPlace);
+  const accept = async (id: string, session = ['s']): Promise<number> =>
+    (await rig.store.inbox.accept(session, message({ id }), at(1))) as number;
+  const ids = async (...filter: Parameters<typeof rig.store.inbox.list>) =>
+    (await rig.store.inbox.list(...filter)).map(({ incoming }) => incoming.id);
+
+  describe('the inbox', () => {
+    it('gives back what arrived as it arrived, also when it is opened again', async () => {
+      const whole = message({
+        text: 'é\u0000\ud800',
+        place: { platform: 'slack', workspace: 'w', chat: 'c', thread: 't' },
+        quoted: { from: 'Bob', text: 'what?' },
+        files: [{ id: 'f', name: '../a', mimeType: undefined, bytes: undefined }],
+      });
+      const press: Incoming = { kind: 'press', id: '2', place: chat, from: { id: '7', name: '' }, at: at(3), data: 'x', message: 'm1' };
+      const bare = message({ id: '3' });
+      for (const incoming of [whole, press, bare]) await rig.store.inbox.accept(['telegram', '42', ''], incoming, at(5));
+      const entries = await (await rig.open()).inbox.list('waiting');
+      expect(entries.map(({ incoming }) => incoming)).toStrictEqual([whole, press, bare]);
+      const first = {
+        seq: entries[0]?.seq,
+        session: ['telegram', '42', ''],
+        incoming: whole,
+        state: 'waiting',
+        receivedAt: at(5),
+        turn: undefined,
+      };
+      expect(entries[0]).toStrictEqual(first);
+    });
+
+    it('stores once what is delivered twice, whatever became of it', async () => {
+      const seq = await accept('1');
+      expect(await rig.store.inbox.accept(['other'], message({ text: 'changed' }), at(9))).toBeUndefined();
+      await rig.store.inbox.begin([seq], 't');
+      expect(await rig.store.inbox.accept(['s'], message(), at(9))).toBeUndefined();
+      await rig.store.inbox.done([seq]);
+      expect(await rig.store.inbox.accept(['s'], message(), at(9))).toBeUndefined();
+      expect(await rig.store.inbox.list('done')).toMatchObject([{ session: ['s'], incoming: { text: 'Hello' } }]);
+    });
+
+    it('tells the same id of two places apart', async () => {
+      const places = [chat, { ...chat, thread: '1' }, { ...chat, workspace: '1' }, { ...chat, chat: '43' }, { ...chat, platform: 'web' }];
+      for (const place of places) expect(await rig.store.inbox.accept(['s'], message({ place }), at(1))).toBeDefined();
+      expect((await rig.store.inbox.list('waiting')).map(({ incoming }) => incoming.place)).toStrictEqual(places);
+    });
+
+    it('keeps the order of arrival, of all and of each session', async () => {
+      for (const id of ['c', 'a', 'b', 'd']) await accept(id, id === 'a' ? ['x', 'y'] : ['x']);
+      expect(await ids('waiting')).toEqual(['c', 'a', 'b', 'd']);
+      expect(await ids('waiting', ['x'])).toEqual(['c', 'b', 'd']);
+      expect(await ids('waiting', ['x', 'y'])).toEqual(['a']);
+      expect(await ids('waiting', ['x,y'])).toEqual([]);
+    });
+
+    it('gives each entry to one turn, and back in line in its old place', async () => {
+      const seqs = [await accept('1'), await accept('2'), await accept('3')];
+      const [one = 0, two = 0, three = 0] = seqs;
+      expect(await rig.store.inbox.begin([three, one], 'first')).toEqual([one, three]);
+      expect(await rig.store.inbox.begin(seqs, 'second')).toEqual([two]);
+      expect(await rig.store.inbox.list('running')).toMatchObject([{ turn: 'first' }, { turn: 'second' }, { turn: 'first' }]);
+      await rig.store.inbox.release('first');
+      expect(await ids('waiting')).toEqual(['1', '3']);
+      expect((await rig.store.inbox.list('waiting'))[0]?.turn).toBeUndefined();
+      expect(await rig.store.inbox.begin([], 'third')).toEqual([]);
+    });
+
+    it('does not take back what is done', async () => {
+      const [one, two] = [await accept('1'), await accept('2')];
+      await rig.store.inbox.begin([one], 't');
+      await rig.store.inbox.done([one, two, 999]);
+      await rig.store.inbox.release('t');
+      expect(await rig.store.inbox.begin([one, two], 'again')).toEqual([]);
+      expect((await rig.store.inbox.list('done')).map(({ turn }) => turn)).toEqual(['t', undefined]);
+    });
+
+    it('takes thousands at once', async () => {
+      for (let id = 0; id < 1200; id++) await accept(String(id));
+      const seqs = (await rig.store.inbox.list('waiting')).map(({ seq }) => seq);
+      expect(await rig.store.inbox.begin([...seqs].reverse(), 't')).toEqual(seqs);
+      await rig.store.inbox.done(seqs);
+      expect(await rig.store.inbox.list('done')).toHaveLength(1200);
+    });
+
+    it('forgets what is done and old, and nothing else, and gives no number twice', async () => {
+      const old = await accept('old');
+      await accept('waiting');
+      const running = await accept('running');
+      await rig.store.inbox.begin([running], 't');
+      const recent = (await rig.store.inbox.accept(['s'], message({ id: 'recent' }), at(100))) as number;
+      await rig.store.inbox.done([old, recent]);
+      await rig.store.inbox.prune(at(100));
+      expect([await ids('waiting'), await ids('running'), await ids('done')]).toEqual([['waiting'], ['running'], ['recent']]);
+      await rig.store.inbox.prune(at(101));
+      expect(await accept('old')).toBeGreaterThan(recent);
+    });
+
+    it('takes any text for an id, a name, a session and a turn', async () => {
+      for (const text of hostileTexts) {
+        const place = { platform: text, workspace: text, chat: text, thread: text };
+        const incoming = message({ id: text, text, place, from: { id: text, name: text } });
+        const seq = (await rig.store.inbox.accept([text, text], incoming, at(1))) as number;
+        expect(await rig.store.inbox.accept([text, text], incoming, at(1))).toBeUndefined();
+        expect(await rig.store.inbox.begin([seq], text)).toEqual([seq]);
+        const [entry] = await rig.store.inbox.list('running', [text, text]);
+        expect(entry).toStrictEqual({ seq, session: [text, text], incoming, state: 'running', receivedAt: at(1), turn: text });
+        await rig.store.inbox.done([seq]);
+      }
+      expect(await rig.store.inbox.list('done')).toHaveLength(hostileTexts.length);
+    });
+  });
+}

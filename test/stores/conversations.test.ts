@@ -1,0 +1,101 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/stores/index.ts';
+import { conversationContract } from '../contracts/store-conversations.ts';
+import { inboxContract } from '../contracts/store-inbox.ts';
+import { outboxContract } from '../contracts/store-outbox.ts';
+import { pairingContract } from '../contracts/store-pairing.ts';
+import { processContract } from '../contracts/store-processes.ts';
+import { at, chat, message } from '../contracts/store-rig.ts';
+import { start } from './processes.ts';
+import { beginning, beside, scratchPaths } from './scratch.ts';
+
+const newPath = scratchPaths();
+const tables = ['counters', 'inbox', 'outbox', 'sessions', 'transcript', 'summaries', 'paired', 'pairing_requests', 'pairing_misses'];
+
+describe('in SQLite', () => {
+  const newPlace = () => {
+    const path = newPath();
+    return {
+      open: () => openStore(path),
+      start: (body: string, args: unknown) =>
+        start(path, `const args = ${JSON.stringify(args)}; const store = await openStore(path); ${body}; await store.close();`),
+    };
+  };
+  inboxContract(newPlace);
+  outboxContract(newPlace);
+  conversationContract(newPlace);
+  pairingContract(newPlace);
+  processContract(newPlace);
+});
+
+describe('a database of SQLite', () => {
+  it('from before there were conversations gets them, and is kept as it was beside it', async () => {
+    const path = newPath();
+    const before = await openStore(path);
+    await before.sandboxes.begin(beginning('old'));
+    await before.close();
+    const database = new DatabaseSync(path);
+    for (const table of [...tables, 'pairing_salt']) database.exec(`drop table ${table}`);
+    database.exec('pragma user_version = 4');
+    database.close();
+    const store = await openStore(path);
+    expect(await store.inbox.accept(['s'], message(), at(0))).toBe(1);
+    expect(await store.outbox.add(chat, [{ key: 'k', message: { text: 'x' } }], at(0))).toBe(true);
+    expect((await store.sandboxes.list()).map(({ name }) => name)).toEqual(['old']);
+    await store.close();
+    expect(beside(path)).toEqual(['state.db', expect.stringMatching(/^state\.db\.v4-.*\.bak$/)]);
+  });
+
+  it('of the next version is refused with its conversations untouched', async () => {
+    const path = newPath();
+    const store = await openStore(path);
+    await store.inbox.accept(['s'], message(), at(0));
+    await store.close();
+    const database = new DatabaseSync(path);
+    const { user_version: version } = database.prepare('pragma user_version').get() as { user_version: number };
+    database.exec(`pragma user_version = ${version + 1}`);
+    await expect(openStore(path)).rejects.toMatchObject({ code: 'store/newer' });
+    expect(database.prepare('select count(*) as count from inbox').get()).toEqual({ count: 1 });
+    database.close();
+  });
+
+  it('with a thousand open requests of one platform lets the oldest go, and refuses nobody', async () => {
+    const path = newPath();
+    const store = await openStore(path);
+    const ask = (platform: string, person: string, second: number) =>
+      store.pairing.request({ platform, person, name: '', requestedAt: at(second), expiresAt: at(second + 3600) }, 'ABCDEFGH');
+    await ask('slack', 'bystander', 0);
+    const database = new DatabaseSync(path);
+    const insert = database.prepare("insert into pairing_requests values ('\"telegram\"', ?, '\"\"', '00', '00', ?, ?)");
+    database.exec('begin');
+    for (let index = 0; index < 1000; index++) insert.run(`"p${index}"`, at(index).getTime(), at(index + 3600).getTime());
+    database.exec('commit');
+    database.close();
+    expect(await ask('telegram', 'newcomer', 1000)).toBeDefined();
+    const people = (await store.pairing.open(at(1001))).map(({ person }) => person);
+    expect(people).toHaveLength(1001);
+    expect(people).toEqual(expect.arrayContaining(['bystander', 'newcomer', 'p1', 'p999']));
+    expect(people).not.toContain('p0');
+    await store.close();
+  });
+
+  it('holds no code, and no hash that is fast to compute', async () => {
+    const path = newPath();
+    const store = await openStore(path);
+    const [code, salts] = ['ABCDEFGH', new Set<unknown>()];
+    for (const person of ['ada', 'bob']) {
+      await store.pairing.request({ platform: 'p', person, name: '', requestedAt: at(0), expiresAt: at(60) }, code);
+    }
+    await store.close();
+    const database = new DatabaseSync(path, { readOnly: true });
+    const rows = database.prepare('select salt, hash from pairing_requests').all();
+    database.close();
+    for (const { salt, hash } of rows) {
+      salts.add(salt).add(hash);
+      expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    }
+    expect(salts.size).toBe(4);
+    expect(JSON.stringify(rows)).not.toContain(code);
+  });
+});
