@@ -6,6 +6,7 @@ import { codeCommand } from './commands/code.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { pairingCommand } from './commands/pairing.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { shellCommand } from './commands/shell.ts';
@@ -56,6 +57,7 @@ function program(io: CliIo): Command {
     mcpCommand,
     sandboxCommand,
     approvalsCommand,
+    pairingCommand,
     auditCommand,
     statusCommand,
     doctorCommand,

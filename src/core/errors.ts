@@ -28,6 +28,8 @@ export const errorCodes = {
   'approval/settled': 'The question has been settled already. Nothing was changed.',
   'audit/broken': 'Records of the audit log were changed, removed, added or moved.',
   'gateway/running': 'Another gateway runs for this home.',
+  'pairing/not-found': 'No such code is waiting, or nobody of this name is paired.',
+  'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',
   'channel/refused': 'A chat platform will never take this message, for example because the bot was removed from the chat.',
   'channel/unusable': 'A chat platform cannot be used as it is configured, for example because its token is wrong.',

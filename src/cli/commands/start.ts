@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
 import { type GatewayStatus, gatewayStatus } from '../../gateway-status.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
 
@@ -26,9 +26,8 @@ async function start(io: CliIo): Promise<void> {
   const say = (line: string): void => void io.stderr.write(`hermetic: ${line}\n`);
   const interrupt = interruptSignal(io);
   let status = async (): Promise<unknown> => ({ state: 'starting' });
-  const instance = await claimInstance(join(app.loaded.home, 'gateway.sock'), () => status());
-  if (!instance)
-    throw new HermeticError('gateway/running', 'A gateway is running for this home already.', { hint: 'hermetic status shows it.' });
+  const instance = await claimInstance(gatewaySocket(app.loaded.home), () => status());
+  if (!instance) throw await alreadyRunning(app.loaded.home);
   try {
     const program = await GatewayProgram.create({ app, isPublic: true, log: say });
     const link = await begin(program, say);

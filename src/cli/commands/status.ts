@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
+import { printable } from '../../lib/printable.ts';
 import { type Posture, postureOf, unsafeWarning } from '../../posture.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
 export function statusCommand(io: CliIo): Command {
   return commandOn(io, 'status')
-    .description('which backends are in force, how they contain commands, and what sandboxes there are')
+    .description('the gateway that runs, which backends are in force, how they contain commands, and what sandboxes there are')
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
       const app = appOf(io);
@@ -22,6 +24,7 @@ export function statusCommand(io: CliIo): Command {
         limits: limits(app),
         timeoutSeconds: app.loaded.config.terminal.timeout,
         approvals: await approvals(app),
+        gateway: (await runningGateway(app.loaded.home)) ?? null,
       };
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
       else io.stdout.write(`${prose(status)}${warning === undefined ? '' : `\n${warning}\n`}`);
@@ -66,12 +69,14 @@ interface Status {
   limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
   approvals: Awaited<ReturnType<typeof approvals>>;
+  gateway: RunningGateway | null;
 }
 
 function prose(status: Status): string {
   const { cpus, memoryMb, diskMb, pids } = status.limits;
   return table([
     ['home', status.home],
+    ...gatewayRows(status.gateway),
     ...rows('command line', status.backend),
     ...rows('messaging', status.messaging),
     ['', `a sandbox for each ${status.messaging.scope}`],
@@ -84,6 +89,18 @@ function prose(status: Status): string {
       `${status.approvals.open} questions wait${status.approvals.yolo > 0 ? `; NOBODY IS ASKED in ${status.approvals.yolo} sessions` : ''}`,
     ],
   ]);
+}
+
+function gatewayRows(gateway: RunningGateway | null): string[][] {
+  if (!gateway) return [['gateway', 'none runs: hermetic start']];
+  if (gateway.state === 'starting') return [['gateway', 'starting']];
+  const { url, model, turnsRunning, questionsOpen, channels } = gateway;
+  return [
+    ['gateway', url ? `running at ${url}` : 'running'],
+    ['', `model ${model ?? 'none: hermetic setup adds one'}`],
+    ['', `${turnsRunning} turns running, ${questionsOpen} questions wait`],
+    ...channels.map(({ kind, state, reason }) => ['', `${kind} is ${state}${reason ? `: ${printable(reason)}` : ''}`]),
+  ];
 }
 
 function rows(

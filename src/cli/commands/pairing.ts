@@ -1,0 +1,92 @@
+import type { Command } from 'commander';
+import type { PairedPerson, PairingOutcome, PairingRequest } from '../../core/conversation.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { printable } from '../../lib/printable.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { jsonText } from '../json.ts';
+import { personHere } from '../person.ts';
+import { table } from '../table.ts';
+import { withApp } from '../with-app.ts';
+
+const explanation = `
+Whoever is not allowed by name writes to the bot and is given a code. Approving that code lets them talk, from the next message on; revoking
+ends it at once. Both work while the gateway runs.
+
+Examples:
+  hermetic pairing approve K7QW2MHX            may talk
+  hermetic pairing approve K7QW2MHX --admin    may also answer for others, let people in and choose the model
+  hermetic pairing revoke telegram 4711`;
+
+export function pairingCommand(io: CliIo): Command {
+  const pairing = commandOn(io, 'pairing').description('who may talk to the agent in chats').addHelpText('after', explanation);
+
+  pairing
+    .command('list')
+    .description('who was let in, and who asks to be')
+    .option('--json', 'print an object')
+    .action(async ({ json }: { json?: boolean }) => {
+      const { paired, waiting } = await withApp(io, async (app) => {
+        const ledger = (await app.store()).pairing;
+        return { paired: await ledger.paired(), waiting: await ledger.open(new Date()) };
+      });
+      if (json) io.stdout.write(jsonText({ paired, waiting }));
+      else io.stdout.write(prose(paired, waiting));
+    });
+
+  pairing
+    .command('approve <code>')
+    .description('let somebody in who was given this code')
+    .option('--admin', 'as an admin')
+    .action(async (code: string, { admin }: { admin?: boolean }) => {
+      const outcome = await withApp(io, async (app) => {
+        const by = `shell:${personHere()}`;
+        return await (await app.store()).pairing.approve(code.trim().toUpperCase(), by, admin ? 'admin' : 'user', new Date());
+      });
+      io.stdout.write(told(outcome));
+    });
+
+  pairing
+    .command('revoke <platform> <person>')
+    .description('let somebody talk no more')
+    .action(async (platform: string, person: string) => {
+      const isRevoked = await withApp(io, async (app) => await (await app.store()).pairing.revoke(platform, person));
+      if (!isRevoked) {
+        throw new HermeticError('pairing/not-found', `${printable(person)} on ${printable(platform)} is not paired. Nothing was changed.`, {
+          hint: 'hermetic pairing list shows who is. Whoever the configuration names is allowed there.',
+        });
+      }
+      io.stdout.write(`${printable(person)} on ${printable(platform)} may talk no more.\n`);
+    });
+
+  return pairing;
+}
+
+function told(outcome: PairingOutcome): string {
+  switch (outcome.kind) {
+    case 'paired': {
+      const { person, platform, name, role } = outcome.person;
+      return `${printable(name)} (${printable(person)} on ${platform}) may talk as ${role}.\n`;
+    }
+    case 'wrong':
+      throw new HermeticError('pairing/not-found', `This code fits nobody who asked; ${outcome.left} more tries this hour.`, {
+        hint: 'A code is good for an hour. Whoever asks again is given a new one.',
+      });
+    case 'locked':
+      throw new HermeticError('pairing/locked', `Too many wrong codes. No code is looked at until ${outcome.until.toISOString()}.`);
+  }
+}
+
+/** Names are what people call themselves: they must not steer the reader's terminal, nor look like another row. */
+function prose(paired: readonly PairedPerson[], waiting: readonly PairingRequest[]): string {
+  if (paired.length + waiting.length === 0) return 'Nobody is paired, and nobody asks to be.\n';
+  const time = (at: Date): string => at.toISOString().slice(0, 16).replace('T', ' ');
+  return table([
+    ['PLATFORM', 'PERSON', 'NAME', 'ROLE', 'SINCE', 'BY'],
+    ...paired.map((one) => [one.platform, printable(one.person), short(one.name), one.role, time(one.at), printable(one.by)]),
+    ...waiting.map((one) => [one.platform, printable(one.person), short(one.name), 'asks', time(one.requestedAt), '']),
+  ]);
+}
+
+function short(name: string): string {
+  return [...printable(name)].slice(0, 40).join('');
+}
