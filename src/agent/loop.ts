@@ -21,6 +21,7 @@ import {
 } from './messages.ts';
 import { systemPrompt } from './prompt.ts';
 import { tokensOfText } from './size.ts';
+import { openCalls } from './standing.ts';
 import { summaryInstructions } from './summary.ts';
 
 const usual: Patience = {
@@ -73,6 +74,8 @@ class Run {
       const last = this.#context.messages.at(-1);
       // Recorded, but the program died before anybody was told.
       if (last?.role === 'assistant' && callsOf(last).length === 0) return { kind: 'answered', text: textOf(last) };
+      await this.#takeUp();
+      if (signal.aborted) return { kind: 'interrupted' };
     }
     this.#tools = await toolSet(this.#turn.tools);
     for (let step = 1; step <= mostSteps; step++) {
@@ -95,6 +98,14 @@ class Run {
       if (signal.aborted) return { kind: 'interrupted' };
     }
     return { kind: 'limit', steps: mostSteps };
+  }
+
+  /** What a program that is gone had called: nothing that may have begun is done again. */
+  async #takeUp(): Promise<void> {
+    const { takeUp } = this.#turn;
+    const left = openCalls(this.#context.messages).map(({ callId, name, input }) => ({ toolCallId: callId, toolName: name, input }));
+    const unknown: ToolResult = { ok: false, failure: 'interrupted', text: interruptedText };
+    await this.#runTools(left, async (...call) => (await takeUp?.(...call)) ?? unknown);
   }
 
   async #takeSteering(): Promise<void> {
@@ -153,12 +164,12 @@ class Run {
   }
 
   /** All at once. Each result is recorded as soon as it is there, so that what was done is known even when the program dies. */
-  async #runTools(calls: readonly MadeCall[]): Promise<void> {
+  async #runTools(calls: readonly MadeCall[], door: Turn['call'] = this.#turn.call): Promise<void> {
     const failed = new AbortController();
     const signal = AbortSignal.any([this.#turn.signal, failed.signal]);
     let recorded = Promise.resolve();
     const runs = calls.map(async (call) => {
-      const result = await this.#runTool(call, signal);
+      const result = await this.#runTool(call, signal, door);
       recorded = recorded.then(() => this.#record(toolMessage(call.toolCallId, call.toolName, result)));
       await recorded.catch((error: unknown) => {
         failed.abort();
@@ -169,12 +180,12 @@ class Run {
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  async #runTool({ toolCallId: callId, toolName: name, input }: MadeCall, signal: AbortSignal): Promise<ToolResult> {
-    const { call, listener } = this.#turn;
+  async #runTool({ toolCallId: callId, toolName: name, input }: MadeCall, signal: AbortSignal, door: Turn['call']): Promise<ToolResult> {
+    const { listener } = this.#turn;
     const unknown: ToolResult = { ok: false, failure: 'interrupted', text: interruptedText };
     if (signal.aborted) return { ok: false, failure: 'interrupted', text: 'Interrupted before it began. Nothing was run.' };
     listener({ type: 'tool-started', callId, name, input });
-    const running = call(name, input, { callId, signal, progress: (text) => listener({ type: 'tool-progress', callId, text }) }).catch(
+    const running = door(name, input, { callId, signal, progress: (text) => listener({ type: 'tool-progress', callId, text }) }).catch(
       (error: unknown): ToolResult => ({ ok: false, failure: 'failed', text: error instanceof Error ? error.message : String(error) }),
     );
     const done = new AbortController();

@@ -1,4 +1,4 @@
-import { callsOf, readTranscript, textOf } from './messages.ts';
+import { callsOf, type Message, readTranscript, textOf } from './messages.ts';
 
 export interface OpenCall {
   callId: string;
@@ -18,22 +18,25 @@ export type Standing = { answers: number } & (
 export function standingOf(messages: readonly unknown[]): Standing {
   const transcript = readTranscript(messages);
   const answers = transcript.filter(({ role }) => role === 'assistant').length;
+  const last = transcript.at(-1);
+  const calls = openCalls(transcript);
+  if (calls.length > 0) return { answers, kind: 'calling', calls };
+  if (last?.role !== 'assistant') return { answers, kind: 'unanswered' };
+  return { answers, kind: 'answered', text: textOf(last) };
+}
+
+/** Calls of the last answer that nobody knows the result of. */
+export function openCalls(transcript: readonly Message[]): OpenCall[] {
   const at = transcript.findLastIndex(({ role }) => role === 'assistant');
   const last = transcript[at];
-  if (!last) return { answers, kind: 'unanswered' };
-  const calls = callsOf(last);
-  if (calls.length === 0) return { answers, kind: at === transcript.length - 1 ? 'answered' : 'unanswered', text: textOf(last) };
+  if (!last) return [];
   const settled = new Set(
     transcript
       .slice(at + 1)
       .flatMap((message) => (message.role === 'tool' ? message.content : []))
       .flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])),
   );
-  const open = calls.filter(({ toolCallId }) => !settled.has(toolCallId));
-  if (open.length === 0) return { answers, kind: 'unanswered' };
-  return {
-    answers,
-    kind: 'calling',
-    calls: open.map(({ toolCallId, toolName, input }) => ({ callId: toolCallId, name: toolName, input })),
-  };
+  return callsOf(last)
+    .filter(({ toolCallId }) => !settled.has(toolCallId))
+    .map(({ toolCallId, toolName, input }) => ({ callId: toolCallId, name: toolName, input }));
 }

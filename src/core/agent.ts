@@ -112,6 +112,11 @@ export interface Turn {
     options: { callId: string; signal: AbortSignal; progress: (text: string) => void },
   ): Promise<ToolResult>;
   /**
+   * The same for a call that an earlier program made: does it when it is sure that it had not begun, such as when somebody still has to allow it.
+   * undefined when nobody can tell, and then the model is told so. Without it no such call is made.
+   */
+  takeUp?: ((...call: Parameters<Turn['call']>) => Promise<ToolResult | undefined>) | undefined;
+  /**
    * Adds to the transcript. Awaited before anything that the messages ask for is done, so what is not recorded never happens. When it rejects the
    * turn ends.
    */

@@ -80,6 +80,12 @@ export class AgentTurn {
       tools: work.tools,
       call: (name, given, { callId, signal: until, progress }) =>
         work.call(name, given, { run: `${id}/${callId}`, origin, signal: until, progress }),
+      // A question is asked before anything happens, so what still has one has not begun.
+      takeUp: async (name, given, { callId, signal: until, progress }) => {
+        const run = `${id}/${callId}`;
+        if (!(await surroundings.questions.isWaiting(parts, run))) return undefined;
+        return await work.call(name, given, { run, origin, signal: until, progress });
+      },
       record: async (messages, usage) => {
         await conversations.append(parts, id, messages, new Date());
         if (usage) await conversations.addUsage(parts, usage);

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { standingOf } from '../../src/agent/standing.ts';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { type Bench, startBench } from './turn-bench.ts';
+
+/** A transcript of a program that died: both calls were made, and the results of `settled` were recorded. */
+async function died(bench: Bench, settled: readonly string[]): Promise<void> {
+  await bench.run('go');
+  const transcript = bench.transcript as { role: string; content: { toolCallId?: string; output?: { value: string } }[] }[];
+  bench.transcript = transcript
+    .slice(0, transcript.findLastIndex(({ role }) => role === 'tool') + 1)
+    .filter(({ role, content }) => role !== 'tool' || settled.includes(content[0]?.output?.value ?? ''));
+  bench.log.length = 0;
+}
+
+const script = () => inTurn(calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), says('first'), says('second'));
+
+describe('a turn that is taken up', () => {
+  it('makes the calls that had not begun, tells the model of the others, and goes on', async () => {
+    await using bench = await startBench(script());
+    await died(bench, []);
+    const result = await bench.run([], {
+      takeUp: async (_name, input) =>
+        (input as { text: string }).text === 'a' ? { ok: true, text: 'allowed at last', data: {} } : undefined,
+    });
+    expect(result).toEqual({ kind: 'answered', text: 'second' });
+    expect(bench.log.filter((line) => line.startsWith('run'))).toEqual([]);
+    const seen = bench.server.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
+    expect(seen?.map(({ text }) => text)).toEqual(['allowed at last', expect.stringContaining('not known whether it ran')]);
+    expect(standingOf(bench.transcript)).toEqual({ kind: 'answered', text: 'second', answers: 2 });
+  });
+
+  it('asks for nothing whose result is known', async () => {
+    await using bench = await startBench(script());
+    await died(bench, ['a']);
+    const taken: unknown[] = [];
+    await bench.run([], {
+      takeUp: async (_name, input) => {
+        taken.push(input);
+        return undefined;
+      },
+    });
+    expect(taken).toEqual([{ text: 'b' }]);
+  });
+
+  it('makes no call again when there is nobody who knows', async () => {
+    await using bench = await startBench(script());
+    await died(bench, []);
+    expect(await bench.run([])).toEqual({ kind: 'answered', text: 'second' });
+    expect(bench.log.filter((line) => line.startsWith('run'))).toEqual([]);
+  });
+});
+
+describe('where a turn stands', () => {
+  it('is unanswered before an answer and after results, calling in between, and answered in the end', async () => {
+    await using bench = await startBench(script());
+    await bench.run('go');
+    const kinds = bench.transcript.map((_, index) => standingOf(bench.transcript.slice(0, index + 1)).kind);
+    expect(kinds).toEqual(['unanswered', 'calling', 'calling', 'unanswered', 'answered']);
+    expect(standingOf([])).toEqual({ kind: 'unanswered', answers: 0 });
+    expect(standingOf(['nothing that can be read'])).toEqual({ kind: 'unanswered', answers: 0 });
+  });
+});
