@@ -11,6 +11,7 @@ import type { Channel, Person } from './core/channel.ts';
 import { HermeticError } from './core/errors.ts';
 import type { Store } from './core/store.ts';
 import { Access, type PlatformRules } from './gateway/access.ts';
+import { chatCommands } from './gateway/commands.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Outbox } from './gateway/outbox.ts';
 import type { Surroundings } from './gateway/work.ts';
@@ -165,7 +166,7 @@ function channelsFor({ app, channels = [], isPublic, log }: ProgramOptions, stor
         hint: `Put it into .env, or set ${driver.kind}.enabled to false.`,
       });
     }
-    made.push(driver.create({ token, apiRoot: section.api_root, log }));
+    made.push(driver.create({ token, apiRoot: section.api_root, commands: chatCommands, log }));
   }
   return made;
 }
