@@ -71,7 +71,6 @@ export class AgentTurn {
     const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
     const entries = await conversations.read(parts);
     this.#answers = standingOf(entries.filter(({ turn }) => turn === id).map(({ message }) => message)).answers;
-    const seqs = entries.map(({ seq }) => seq);
     return await agent.run({
       model,
       history: entries.map(({ message }) => message),
@@ -91,10 +90,10 @@ export class AgentTurn {
         if (usage) await conversations.addUsage(parts, usage);
       },
       summarise: async (count, summary, usage) => {
-        const known = seqs.length >= count ? seqs : (await conversations.read(parts)).map(({ seq }) => seq);
-        const upTo = known[count - 1];
-        if (upTo === undefined) throw new Error('the transcript is shorter than what was to be summed up');
-        await conversations.summarise(parts, upTo, summary, new Date());
+        // As it is now: an earlier summary of this turn has changed what is counted.
+        const upTo = (await conversations.read(parts))[count - 1]?.seq;
+        const isStored = upTo !== undefined && (await conversations.summarise(parts, upTo, summary, new Date()));
+        if (!isStored) throw new Error('the transcript is not what was summed up');
         await conversations.addUsage(parts, usage);
       },
       steer: () => this.#options.steer(),
