@@ -37,6 +37,7 @@ type Outcome =
 
 /** Whoever is told twice, because nobody knows about the first time, is not told a third time. */
 const mostDoubts = 1;
+const mostEdits = 4;
 const mostWaitMs = 60 * 60 * 1000;
 
 /** Everything that is said at one place: one thing after the other, and drafts are shown while nothing else is to be said. */
@@ -118,7 +119,7 @@ export class OutboxLine {
 
   async #hand(channel: Channel, entry: OutboxEntry, message: Outgoing, replaced: OutboxEntry | undefined): Promise<Outcome> {
     if (replaced?.sentId === undefined) return await this.#send(channel, entry, message);
-    const edited = await this.#edit(channel, replaced, message);
+    const edited = await this.#edit(channel, entry.attempts, replaced, message);
     if (edited.kind !== 'dropped') return edited;
     const shown = this.#drafts.shown(replaced.key);
     if (shown === undefined || !message.text.startsWith(shown)) return await this.#send(channel, entry, message);
@@ -129,14 +130,16 @@ export class OutboxLine {
   }
 
   /** Changing a message twice to the same text does no harm, so there is never a doubt. */
-  async #edit(channel: Channel, { key, sentId = '' }: OutboxEntry, message: Outgoing): Promise<Outcome> {
+  async #edit(channel: Channel, attempts: number, { key, sentId = '' }: OutboxEntry, message: Outgoing): Promise<Outcome> {
     if (!channel.edit) return { kind: 'dropped', failure: 'it cannot be edited' };
     if (this.#drafts.shown(key) === message.text && !message.buttons) return { kind: 'sent', id: sentId };
     const outcome = await this.#attempt(async (signal) => {
       await channel.edit?.(this.#options.place, sentId, message, signal);
       return sentId;
     });
-    return outcome.kind === 'failed' ? { ...outcome, inDoubt: false } : outcome;
+    if (outcome.kind !== 'failed') return outcome;
+    // A channel that fails in unknown ways again and again is like one that cannot edit: the text has to arrive.
+    return outcome.inDoubt && attempts >= mostEdits ? { kind: 'dropped', failure: outcome.failure } : { ...outcome, inDoubt: false };
   }
 
   async #send(channel: Channel, entry: OutboxEntry, message: Outgoing): Promise<Outcome> {

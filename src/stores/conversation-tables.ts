@@ -115,7 +115,7 @@ async function messageTables(db: Transaction<unknown>): Promise<void> {
     .addColumn('received_at', 'bigint', (column) => column.notNull())
     .addColumn('turn', 'text')
     .execute();
-  await db.schema.createIndex('inbox_state').on('inbox').columns(['state', 'received_at']).execute();
+  await db.schema.createIndex('inbox_state').on('inbox').columns(['state', 'session', 'seq']).execute();
   await db.schema
     .createTable('outbox')
     .addColumn('seq', 'bigint', (column) => column.notNull().primaryKey())

@@ -181,6 +181,16 @@ describe('a live message', () => {
     expect(platform.requests.filter(({ kind }) => kind === 'send')).toHaveLength(1);
   });
 
+  it('is completed by another message when every change fails and nobody knows why', async () => {
+    platform.whim = ({ kind }) => (kind === 'edit' ? 'cut' : 'fine');
+    const text = live('k');
+    text.push('so far');
+    await shows('so far');
+    await text.finish('so far, so good');
+    await allSaid();
+    expect(platform.texts('a')).toEqual(['so far', ', so good']);
+  });
+
   it('is not overtaken by a change of its draft that takes long', async () => {
     const gate = Promise.withResolvers<void>();
     platform.whim = ({ text }) => (text === 'so far so good' ? { until: gate.promise } : 'fine');

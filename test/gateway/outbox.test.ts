@@ -261,6 +261,26 @@ describe('the outbox', () => {
     });
   });
 
+  it('says everything in order through restarts while the platform is busy half of the time', async () => {
+    let count = 0;
+    platform.whim = () => (++count % 2 === 0 ? { busy: 1 } : 'fine');
+    const places = numbers(10);
+    let outbox = await started();
+    for (const text of numbers(10)) {
+      await Promise.all(places.map((name) => outbox.deliver(chat(name), `${name}-${text}`, text)));
+      if (Number(text) % 3 !== 0) continue;
+      await outbox.stop(0);
+      outbox = await started();
+    }
+    await allSaid();
+    for (const name of places) {
+      // What was in flight at a stop may be there twice.
+      const said = platform.texts(name).filter((text, index, all) => text !== all[index - 1]);
+      expect(said).toEqual(numbers(10));
+    }
+    expect(dropped).toEqual([]);
+  });
+
   describe('a process that is killed', () => {
     /** Says numbers to a platform that is a file, and dies while sending the one it was told to; 0: never. */
     async function run(dieAt: number, when: 'before' | 'after'): Promise<void> {
