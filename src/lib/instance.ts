@@ -11,11 +11,11 @@ export interface Instance {
 const patienceMs = 5_000;
 
 /**
- * Makes this the one program of its kind: undefined when another one answers at this path already. Whoever connects is given the answer as JSON.
- * What a program left that died is replaced.
+ * Makes this the one program of its kind: undefined when another one has claimed this path and lives, also when it is too busy to answer.
+ * Whoever connects is given the answer as JSON. What a program left that died is replaced.
  */
 export async function claimInstance(path: string, answer: () => Promise<unknown>): Promise<Instance | undefined> {
-  if ((await askInstance(path)) !== undefined) return undefined;
+  if (await isClaimed(path)) return undefined;
   rmSync(path, { force: true });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -39,6 +39,18 @@ export async function claimInstance(path: string, answer: () => Promise<unknown>
       rmSync(path, { force: true });
     },
   };
+}
+
+async function isClaimed(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** What the program that has claimed this path answers; undefined when there is none. */

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { askInstance, claimInstance } from '../../src/lib/instance.ts';
+
+let directory: string;
+let path: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hermetic-instance-'));
+  path = join(directory, 'one.sock');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+it('gives its answer to whoever asks, and to its owner alone', async () => {
+  const instance = await claimInstance(path, async () => ({ turns: 3 }));
+  expect(await askInstance(path)).toEqual({ turns: 3 });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  await instance?.close();
+});
+
+it('is the only one as long as it lives, and lets another one in afterwards', async () => {
+  const first = await claimInstance(path, async () => 'first');
+  expect(await claimInstance(path, async () => 'second')).toBeUndefined();
+  expect(await askInstance(path)).toBe('first');
+  await first?.close();
+  const second = await claimInstance(path, async () => 'second');
+  expect(await askInstance(path)).toBe('second');
+  await second?.close();
+  expect(await askInstance(path)).toBeUndefined();
+});
+
+it('is the only one also while it cannot answer', async () => {
+  const first = await claimInstance(path, async () => {
+    throw new Error('the store is busy');
+  });
+  expect(await askInstance(path)).toBeUndefined();
+  expect(await claimInstance(path, async () => 'second')).toBeUndefined();
+  await first?.close();
+});
+
+it('takes the place of one that was killed', async () => {
+  const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`]);
+  await once(child.stdout, 'data');
+  expect(await claimInstance(path, async () => 'second')).toBeUndefined();
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  expect(statSync(path).isSocket()).toBe(true);
+  const second = await claimInstance(path, async () => 'second');
+  expect(await askInstance(path)).toBe('second');
+  await second?.close();
+});
