@@ -65,7 +65,7 @@ export interface WebLog {
     at: Date,
     title?: string,
   ): Promise<WebMessage | undefined>;
-  /** undefined when there is no such message of ours. Its files stay. */
+  /** undefined when there is no such message of ours. Its files stay. What changes nothing is no change. */
   edit(chat: string, id: string, change: Pick<WebContent, 'text' | 'buttons'>, at: Date): Promise<WebMessage | undefined>;
   find(chat: string, id: string): Promise<WebMessage | undefined>;
   /** Changed after `seq`, in the order of the changes. */

@@ -1,7 +1,7 @@
 import type { WebChats } from '../core/web-log.ts';
 
 /** One line of the status panel. */
-export interface StatusLine {
+interface StatusLine {
   label: string;
   value: string;
   /** Left out: a plain fact. */

@@ -62,6 +62,7 @@ const login = z.union([z.strictObject({ code: z.string().max(100) }), z.strictOb
 /** Serves the page and the interface. Rejects when it may not or cannot listen there. */
 export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
   refuseInTheClear(options);
+  refuseWeakToken(options.token);
   const limits = { ...usualLimits, ...options.limits };
   const keeper = new Gatekeeper(options.token);
   const followers = new Followers(options.parts, limits);
@@ -110,6 +111,14 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
       clearTimeout(end);
     },
   };
+}
+
+/** Security: an empty variable must not let everybody in. */
+function refuseWeakToken(token: string): void {
+  if (token.length >= 16) return;
+  throw new HermeticError('config/bad-value', 'The token of the web page has fewer than 16 characters.', {
+    hint: 'Remove the variable that web.token_env names; a token is made then.',
+  });
 }
 
 interface AppParts {

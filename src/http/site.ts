@@ -55,6 +55,6 @@ export function refuseInTheClear({ host, behindTls }: SiteOptions): void {
   });
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }

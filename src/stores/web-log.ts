@@ -69,9 +69,10 @@ export class SqlWebLog implements WebLog {
     return await this.#access.transaction(async (db) => {
       const row = await messageRow(db, chat, id);
       if (row?.author !== 'us') return undefined;
+      const content = textOf({ ...contentOf(row.content), text: change.text, buttons: change.buttons });
+      if (content === row.content) return messageOf(row);
       const seq = await nextSeq(db, chat, at);
       if (seq === undefined) return undefined;
-      const content = textOf({ ...contentOf(row.content), text: change.text, buttons: change.buttons });
       const changed = { seq, content, edited_at: at.getTime() };
       await db.updateTable('web_messages').set(changed).where('chat', '=', chat).where('id', '=', id).execute();
       return messageOf({ ...row, ...changed });

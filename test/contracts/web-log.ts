@@ -55,6 +55,12 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(texts(await store.webLog.after('chat-1', 0, 2))).toEqual(['one', 'three']);
   });
 
+  it('takes an edit that changes nothing for none', async () => {
+    const first = await append('m1', 'one');
+    expect(await store.webLog.edit('chat-1', 'm1', { text: 'one', buttons: [] }, at(9))).toStrictEqual(first);
+    expect(await store.webLog.after('chat-1', 1, 10)).toEqual([]);
+  });
+
   it('pages back in the order in which things were said, whatever was edited', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e']) await append(id, id);
     await store.webLog.edit('chat-1', 'a', { text: 'A', buttons: [] }, at(2));

@@ -147,6 +147,10 @@ describe('who is let in', () => {
     expect((await ask('/api/chats', { cookie })).status).toBe(200);
   });
 
+  it('is not everybody when the token was left empty', async () => {
+    await expect(start({ server: { token: '' } })).rejects.toMatchObject({ code: 'config/bad-value' });
+  });
+
   it('is told to wait after too many wrong guesses, with the right one too, and nobody else is', async () => {
     await start({ limits: { failuresPerMinute: 3 } });
     for (let count = 0; count < 3; count++) expect((await logIn({ token: 'wrong' })).status).toBe(401);

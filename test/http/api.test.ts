@@ -69,6 +69,39 @@ describe('chats', () => {
     expect(gateway.accepted).toEqual([]);
   });
 
+  it('hand on what came at once in the order in which it is shown', async () => {
+    const chat = await start();
+    const words = Array.from({ length: 20 }, (_, number) => `word ${number}`);
+    await Promise.all(words.map((text) => gateway.say(chat, text)));
+    const shown = texts((await page(chat)).messages);
+    expect(shown.toSorted()).toEqual(words.toSorted());
+    expect(gateway.accepted.map((incoming) => incoming.kind === 'message' && incoming.text)).toEqual(shown);
+  });
+
+  it('stop although something is never accepted, and hand it on at the next start', async () => {
+    gateway = await TestGateway.start();
+    const chat = await gateway.newChat();
+    await gateway.channel.start(() => new Promise(() => undefined));
+    const sent = gateway.say(chat, 'stuck').catch(() => undefined);
+    await until('it is in the log', async () => (await page(chat)).messages.length === 1);
+    await gateway.close();
+    await sent;
+    gateway = await TestGateway.start({ home: gateway.home });
+    expect(gateway.accepted).toMatchObject([{ text: 'stuck' }]);
+  });
+
+  it('give up what is no longer wanted, and refuse what has no place', async () => {
+    const chat = await start();
+    await expect(gateway.channel.send(placeOf(chat), { text: 'x' }, AbortSignal.abort(new Error('no longer wanted')))).rejects.toThrow(
+      'no longer wanted',
+    );
+    await expect(gateway.channel.send(placeOf('nowhere'), { text: 'x' })).rejects.toMatchObject({ code: 'channel/refused' });
+    await expect(gateway.channel.edit(placeOf(chat), 'nothing', { text: 'x' })).rejects.toMatchObject({ code: 'channel/refused' });
+    const large = { name: 'large', data: new Uint8Array(gateway.channel.traits.mostFileBytes + 1) };
+    await expect(gateway.channel.send(placeOf(chat), { text: 'x', file: large })).rejects.toMatchObject({ code: 'channel/refused' });
+    expect((await page(chat)).messages).toEqual([]);
+  });
+
   it('that do not exist, or are somebody else’s, are not there', async () => {
     await start();
     const at = new Date();

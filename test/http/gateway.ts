@@ -10,8 +10,8 @@ import { serveWeb, type WebServer, type WebServerOptions } from '../../src/http/
 import { openStore } from '../../src/stores/index.ts';
 
 export const token = 'a-token-of-thirty-two-characters-or-more';
-export const owner = { id: 'owner', name: 'Owner' };
-export const builtPages = join(dirname(dirname(import.meta.dirname)), 'dist-web');
+const owner = { id: 'owner', name: 'Owner' };
+const builtPages = join(dirname(dirname(import.meta.dirname)), 'dist-web');
 
 export interface GatewayOptions {
   home?: string;

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newHome } from '../http/gateway.ts';
+import type { Started } from './gateway-process.ts';
 
 const executablePath = '/usr/bin/chromium';
 const args = [
@@ -44,7 +45,7 @@ export class WebRig {
     const child = spawn(process.execPath, [program, this.#home, String(this.#port)], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#gateway = child;
     for await (const line of createInterface(child.stdout)) {
-      const { port, link } = JSON.parse(line) as { port: number; link: string };
+      const { port, link } = JSON.parse(line) as Started;
       this.#port = port;
       this.#link ||= link;
       return;

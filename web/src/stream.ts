@@ -13,6 +13,8 @@ export interface StreamListener {
 /** The gateway shows every 15 seconds that it is there. */
 const silenceMs = 40_000;
 const longestWaitMs = 15_000;
+/** A browser has six lines to one server; a page nobody looks at gives its own back. */
+const hiddenMs = 30_000;
 
 /** Follows a chat from wherever the page is, and comes back when the line is cut. */
 export class Stream {
@@ -22,6 +24,7 @@ export class Stream {
   readonly #listener: StreamListener;
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #isClosed = false;
 
@@ -32,7 +35,7 @@ export class Stream {
     this.#probe = probe;
     this.#listener = listener;
     addEventListener('online', this.retryNow);
-    document.addEventListener('visibilitychange', this.retryNow);
+    document.addEventListener('visibilitychange', this.#looked);
     this.#open();
   }
 
@@ -41,8 +44,15 @@ export class Stream {
     this.#source?.close();
     clearTimeout(this.#timer);
     removeEventListener('online', this.retryNow);
-    document.removeEventListener('visibilitychange', this.retryNow);
+    document.removeEventListener('visibilitychange', this.#looked);
+    clearTimeout(this.#hiddenTimer);
   }
+
+  readonly #looked = (): void => {
+    clearTimeout(this.#hiddenTimer);
+    if (document.hidden) this.#hiddenTimer = setTimeout(() => this.#rest(), hiddenMs);
+    else this.retryNow();
+  };
 
   readonly retryNow = (): void => {
     if (this.#source || this.#isClosed || document.hidden) return;
@@ -75,6 +85,13 @@ export class Stream {
   #expectSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#lost(), silenceMs);
+  }
+
+  #rest(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    clearTimeout(this.#timer);
+    this.#listener.connection({ kind: 'connecting' });
   }
 
   #lost(): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type {
   Accept,
   Activity,
@@ -17,10 +18,12 @@ import { guessType } from '../../lib/file-type.ts';
 import { LiveChat } from './live-chat.ts';
 import { chatsOf } from './person-chats.ts';
 
-export const kind = 'web';
+const kind = 'web';
 
 const mostLiveChats = 500;
 const batch = 50;
+/** What is being accepted has so long to be when the channel stops; if it is not, it is at the next start. */
+const stopPatienceMs = 2000;
 /** A file that was sent up and that no message names. */
 const looseFilesLastMs = 24 * 60 * 60 * 1000;
 
@@ -47,6 +50,7 @@ export class WebChannel implements Channel {
   readonly #log: WebLog;
   readonly #live = new Map<string, LiveChat>();
   readonly #underWay = new Set<Promise<void>>();
+  readonly #lines = new Map<string, Promise<void>>();
   #accept: Accept | undefined;
   #state: ChannelState = { kind: 'stopped' };
 
@@ -68,10 +72,14 @@ export class WebChannel implements Channel {
   async stop(): Promise<void> {
     this.#accept = undefined;
     this.#state = { kind: 'stopped' };
-    await Promise.allSettled(this.#underWay);
+    const patience = new AbortController();
+    const enough = setTimeout(stopPatienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
+    await Promise.race([Promise.allSettled(this.#underWay), enough]);
+    patience.abort();
   }
 
-  async send({ chat }: Place, { text, buttons = [], replyTo, file }: Outgoing): Promise<string> {
+  async send({ chat }: Place, { text, buttons = [], replyTo, file }: Outgoing, signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted();
     const files = file ? [await this.keepFile(chat, file)] : [];
     const message = await this.#log.append(chat, { id: randomUUID(), author: 'us', text, buttons, replyTo, files }, new Date());
     if (!message) throw new HermeticError('channel/refused', 'There is no such chat on the web page.');
@@ -110,8 +118,21 @@ export class WebChannel implements Channel {
     return chatsOf(this, this.#log, person);
   }
 
-  /** Resolves when it is in the log and will be handled. */
-  async receive(chat: WebChat, { person, id, text, files, replyTo }: Said): Promise<void> {
+  /** Resolves when it is in the log and will be handled. What is said in one chat is handed on in the order in which it came. */
+  async receive(chat: WebChat, said: Said): Promise<void> {
+    this.#refuseWhenStopped();
+    const before = this.#lines.get(chat.id) ?? Promise.resolve();
+    const own = before.then(() => this.#receive(chat, said));
+    const line = own.catch(() => undefined);
+    this.#lines.set(chat.id, line);
+    try {
+      await own;
+    } finally {
+      if (this.#lines.get(chat.id) === line) this.#lines.delete(chat.id);
+    }
+  }
+
+  async #receive(chat: WebChat, { person, id, text, files, replyTo }: Said): Promise<void> {
     this.#refuseWhenStopped();
     const named = await Promise.all(files.map((file) => this.#log.file(file)));
     const known = named.flatMap((file) =>

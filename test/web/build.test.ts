@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const root = dirname(dirname(import.meta.dirname));
+const script = join(root, 'scripts', 'build-web.mjs');
+const clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
+
+beforeAll(() => {
+  for (const path of ['web', 'package-lock.json']) cpSync(join(root, path), join(clone, path), { recursive: true });
+  mkdirSync(join(clone, 'src'));
+  writeFileSync(join(clone, 'tsconfig.json'), '{}');
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
+});
+afterAll(() => rmSync(clone, { recursive: true }));
+
+function ask(expression: string): unknown {
+  const text = `import { buildWeb, isWebBuilt } from ${JSON.stringify(script)}; console.log(JSON.stringify(${expression} ?? null));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', text, clone], { encoding: 'utf8' });
+  return stdout === '' ? stderr : JSON.parse(stdout);
+}
+
+it('the page is built when it is missing, or was made of something else', () => {
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
+  expect(ask('buildWeb(process.argv[1])')).toBe(null);
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(true);
+  writeFileSync(join(clone, 'web/src/style.css'), 'body { color: red }');
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
+  expect(ask('buildWeb(process.argv[1])')).toBe(null);
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(true);
+  rmSync(join(clone, 'dist-web'), { recursive: true });
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
+});
+
+it('a build that fails says so and leaves nothing that passes for built', () => {
+  writeFileSync(join(clone, 'web/src/main.tsx'), 'this is no program');
+  expect(ask('buildWeb(process.argv[1])')).toBe('vite ended with 1');
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
+});
