@@ -72,6 +72,8 @@ export interface Outgoing {
   /** The message it replies to. */
   replyTo?: string | undefined;
   file?: OutgoingFile | undefined;
+  /** On a channel that can tell, whoever sends twice under one key has sent once. */
+  key?: string | undefined;
 }
 
 export interface ChannelTraits {
@@ -99,7 +101,8 @@ export type Activity =
 
 /**
  * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`, `edit` and `fetchFile` are
- * `channel/busy` (try again, after `retryAfterMs` when that is known), or `channel/refused` (never again).
+ * `channel/busy` (it was not taken; try again, after `retryAfterMs` when that is known), `channel/unanswered` (nobody knows whether it was
+ * taken), or `channel/refused` (never again).
  */
 export interface Channel {
   readonly kind: string;

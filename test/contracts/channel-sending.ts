@@ -138,11 +138,14 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toHaveLength(units.length + 4);
   });
 
-  it.each(['busy', 'cut'] as const)('calls a failure that passes busy: %s', async (failure) => {
+  it.each([
+    ['busy', 'channel/busy'],
+    ['cut', 'channel/unanswered'],
+  ] as const)('tells whether the platform may have taken a message that failed: %s', async (failure, code) => {
     const { harness, channel } = bench;
     await bench.start();
     harness.failSend(failure);
-    await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/busy' });
+    await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code });
     await channel.send(harness.direct, { text: 'two' });
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'two' }]);
   });

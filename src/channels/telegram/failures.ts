@@ -11,6 +11,9 @@ export class CallError extends Error {
   /** The chat that took the place of the one that was named. */
   readonly migratedTo: string | undefined;
 
+  /** Telegram may have done what it was asked to do. */
+  isDoubtful = false;
+
   constructor(message: string, status?: number, parameters: { retry_after?: number; migrate_to_chat_id?: number } = {}) {
     super(message);
     this.status = status;
@@ -36,9 +39,14 @@ export function callErrorOf(error: unknown, token: string): CallError {
   const cause: unknown = error instanceof HttpError ? error.error : error;
   const { code, type, name } = cause as { code?: unknown; type?: unknown; name?: unknown };
   if (type === 'invalid-json' || cause instanceof SyntaxError) return new CallError('the answer was not one of Telegram', 502);
-  if (name === 'AbortError' || name === 'TimeoutError') return new CallError('no answer in time');
-  return new CallError(`no connection${typeof code === 'string' ? ` (${clean(code)})` : ''}`);
+  const isTooLate = name === 'AbortError' || name === 'TimeoutError';
+  const failure = new CallError(isTooLate ? 'no answer in time' : `no connection${typeof code === 'string' ? ` (${clean(code)})` : ''}`);
+  failure.isDoubtful = typeof code !== 'string' ? isTooLate : !neverConnected.has(code);
+  return failure;
 }
+
+/** What the system says when nothing of a request has left. */
+const neverConnected: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 export const tokenHint = 'Get the token from @BotFather and put it into the variable that telegram.token_env names.';
 
@@ -53,8 +61,8 @@ export function reasonOf(error: CallError): string {
   return error.status === undefined ? `Telegram: ${error.message}.` : `Telegram: ${error.message} (${error.status}).`;
 }
 
-/** For `send`, `edit` and `fetchFile`: whether it makes sense to try again. */
-export function channelErrorOf(error: unknown): unknown {
+/** For `send`, `edit` and `fetchFile`: whether it makes sense to try again. `mayRepeat`: doing it twice does no harm. */
+export function channelErrorOf(error: unknown, mayRepeat: boolean): unknown {
   if (!(error instanceof CallError)) return error;
   const { status, retryAfterMs } = error;
   const sentence = reasonOf(error);
@@ -62,5 +70,6 @@ export function channelErrorOf(error: unknown): unknown {
   // A wrong token or a second reader is not the fault of the message.
   const isPassing = status === 429 || status === 409 || error.isUnauthorised;
   if (isFault && !isPassing) return new HermeticError('channel/refused', sentence);
+  if (error.isDoubtful && !mayRepeat) return new HermeticError('channel/unanswered', sentence);
   return new HermeticError('channel/busy', sentence, { retryAfterMs, hint: error.isUnauthorised ? tokenHint : undefined });
 }

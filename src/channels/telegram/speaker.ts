@@ -81,7 +81,7 @@ export class Speaker {
       if (file_path === undefined) throw new CallError('the file is gone', 400);
       return await this.#client.download(file_path, most);
     } catch (error) {
-      throw channelErrorOf(error);
+      throw channelErrorOf(error, true);
     }
   }
 
@@ -127,7 +127,7 @@ export class Speaker {
         return await say(this.#target(place), error.migratedTo === undefined ? { ...form, html: undefined } : form);
       }
     } catch (error) {
-      throw channelErrorOf(error);
+      throw channelErrorOf(error, false);
     }
   }
 
