@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { auditCommand } from './commands/audit.ts';
+import { chatCommand } from './commands/chat.ts';
 import { codeCommand } from './commands/code.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -51,6 +52,7 @@ function program(io: CliIo): Command {
     .showHelpAfterError('(hermetic --help lists the commands)');
   for (const make of [
     startCommand,
+    chatCommand,
     runCommand,
     codeCommand,
     shellCommand,

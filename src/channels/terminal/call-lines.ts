@@ -1,0 +1,68 @@
+import type { Activity } from '../../core/channel.ts';
+import { printable } from '../../lib/printable.ts';
+import { plainText } from '../../lib/terminal-text.ts';
+
+type Started = Extract<Activity, { kind: 'tool-started' }>;
+
+interface Call {
+  label: string;
+  output: string;
+}
+
+const mostKept = 4000;
+const tailLines = 3;
+const mostLabel = 100;
+const mostReason = 200;
+
+/** Tools at work: a line for each, with the end of what it prints. */
+export class CallLines {
+  readonly #calls = new Map<string, Call>();
+
+  get isEmpty(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  started({ turn, call, tool, input }: Started): void {
+    this.#calls.set(`${turn}/${call}`, { label: cut(`${printable(tool)}  ${summaryOf(input)}`, mostLabel), output: '' });
+  }
+
+  printed(turn: string, call: string, text: string): void {
+    const found = this.#calls.get(`${turn}/${call}`);
+    if (found) found.output = (found.output + text).slice(-mostKept);
+  }
+
+  /** What is left to be seen of it. */
+  ended(turn: string, call: string, ok: boolean, text: string): string | undefined {
+    const found = this.#calls.get(`${turn}/${call}`);
+    this.#calls.delete(`${turn}/${call}`);
+    if (!found) return undefined;
+    return ok ? `✓ ${found.label}` : `✗ ${found.label}\n  ${cut(printable(text), mostReason)}`;
+  }
+
+  endTurn(turn: string): void {
+    for (const key of this.#calls.keys()) if (key.startsWith(`${turn}/`)) this.#calls.delete(key);
+  }
+
+  lines(sign: string, columns: number): string[] {
+    return [...this.#calls.values()].flatMap(({ label, output }) => {
+      const tail = plainText(output)
+        .split('\n')
+        .map(printable)
+        .filter((line) => line !== '')
+        .slice(-tailLines);
+      return [cut(`${sign} ${label}`, columns - 1), ...tail.map((line) => cut(`  ${line}`, columns - 1))];
+    });
+  }
+}
+
+/** The words a person would know a call by: the command, the code, the path. */
+function summaryOf(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return '';
+  const text = Object.values(input).find((value) => typeof value === 'string');
+  return printable(text ?? JSON.stringify(input));
+}
+
+function cut(text: string, most: number): string {
+  const signs = [...text];
+  return signs.length > most ? `${signs.slice(0, Math.max(1, most - 1)).join('')}…` : text;
+}

@@ -1,0 +1,57 @@
+import { mkdir, open, stat, writeFile } from 'node:fs/promises';
+import { basename, extname, join, resolve } from 'node:path';
+import type { TerminalFiles } from '../channels/terminal/index.ts';
+
+const mostNames = 1000;
+
+/** Security: files of an agent go to a directory of their own, for their owner alone, under names that hide nothing, and in place of no other. */
+export function chatFiles(directory: string): TerminalFiles {
+  return {
+    save: async (name, data) => {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      return await saveUnder(directory, safeName(name), data);
+    },
+    find: async (path) => {
+      const whole = resolve(path);
+      const found = await stat(whole);
+      if (!found.isFile()) throw new Error(`${path} is not a file`);
+      return { path: whole, name: basename(whole), bytes: found.size };
+    },
+    read: async (path, mostBytes) => {
+      const file = await open(path);
+      try {
+        const { size } = await file.stat();
+        if (size > mostBytes) throw new Error(`it is larger than ${mostBytes} bytes`);
+        return await file.readFile();
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+async function saveUnder(directory: string, name: string, data: Uint8Array): Promise<string> {
+  const extension = extname(name);
+  const stem = name.slice(0, name.length - extension.length);
+  for (let number = 1; number <= mostNames; number++) {
+    const path = join(directory, number === 1 ? name : `${stem}-${number}${extension}`);
+    try {
+      await writeFile(path, data, { flag: 'wx', mode: 0o600 });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+  throw new Error(`there are ${mostNames} files of this name`);
+}
+
+/** No directories, nothing hidden, nothing that does not show. */
+function safeName(name: string): string {
+  const last = name.replaceAll('\\', '/').split('/').at(-1) ?? '';
+  const plain = last
+    .toWellFormed()
+    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, '_')
+    .replace(/^[.\s-]+/, '');
+  const signs = [...plain];
+  return signs.length > 120 ? `${signs.slice(0, 100).join('')}${signs.slice(-20).join('')}` : plain || 'file';
+}

@@ -1,0 +1,146 @@
+import { join, resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { Command } from 'commander';
+import type { App } from '../../app.ts';
+import type { TerminalChannel } from '../../channels/terminal/index.ts';
+import type { Screen } from '../../channels/terminal/screen.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { SessionKey } from '../../core/session.ts';
+import type { GatewayProgram } from '../../gateway-program.ts';
+import { claimInstance } from '../../lib/instance.ts';
+import { chatFiles } from '../chat-files.ts';
+import { type CliIo, commandOn } from '../io.ts';
+import { personHere } from '../person.ts';
+import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
+import { appOf } from '../session-options.ts';
+import { type Interrupt, interruptSignal } from '../streams.ts';
+
+const explanation = `
+At a terminal: what you type is for the agent, /help lists what else you can type. Questions are answered with a number, y or n. Ctrl-C stops
+what runs, and leaves when nothing does; Ctrl-D and /exit leave. /attach PATH sends a file with your next message.
+
+With piped input every line is a message; each waits for the answer to the one before. Answers are on standard output, everything else on
+standard error. A question is answered by the next line; when there is none, the answer is no.
+
+Files the agent sends are saved in the directory --save-to names, never in place of another one.
+
+Examples:
+  hermetic chat
+  echo '/run uname -a' | hermetic chat
+  hermetic chat --session travel`;
+
+interface ChatOptions {
+  session: string;
+  saveTo?: string;
+}
+
+export function chatCommand(io: CliIo): Command {
+  return commandOn(io, 'chat')
+    .description('talk to the agent in this terminal')
+    .option('--session <name>', 'which conversation', 'default')
+    .option('--save-to <directory>', 'where files the agent sends are saved (default: received, in the home)')
+    .addHelpText('after', explanation)
+    .action(async (options: ChatOptions) => io.setExitCode(await chat(io, options)));
+}
+
+async function chat(io: CliIo, options: ChatOptions): Promise<number> {
+  const app = appOf(io);
+  const interrupt = interruptSignal(io);
+  let status = async (): Promise<unknown> => ({ state: 'starting' });
+  const instance = await claimInstance(gatewaySocket(app.loaded.home), () => status());
+  if (!instance) {
+    interrupt.stop();
+    throw await alreadyRunning(app.loaded.home);
+  }
+  try {
+    const { gatewayStatus } = await import('../../gateway-status.ts');
+    const talk = await Talk.create(io, app, options);
+    status = () => gatewayStatus(talk.program);
+    return await talk.run(interrupt);
+  } finally {
+    await instance.close();
+    interrupt.stop();
+  }
+}
+
+/** A conversation at this terminal, with everything it needs. */
+class Talk {
+  readonly program: GatewayProgram;
+  readonly #channel: TerminalChannel;
+  readonly #left: Promise<void>;
+  readonly #key: SessionKey;
+  readonly #isLive: boolean;
+
+  static async create(io: CliIo, app: App, { session, saveTo }: ChatOptions): Promise<Talk> {
+    const { GatewayProgram, owner } = await import('../../gateway-program.ts');
+    const { TerminalChannel } = await import('../../channels/terminal/index.ts');
+    const { sessionParts } = await import('../../gateway/session-key.ts');
+    const store = await app.store();
+    const screen = await screenOn(io);
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    const person = { id: owner.id, name: personHere() };
+    const isAnswered = async (): Promise<boolean> => {
+      if (program.gateway.busy > 0) return false;
+      const [waiting, running] = await Promise.all([store.inbox.list('waiting', parts), store.inbox.list('running', parts)]);
+      return waiting.length + running.length === 0 && (await store.outbox.head(channel.place)) === undefined;
+    };
+    const channel = new TerminalChannel({
+      screen,
+      person,
+      chat: session,
+      isSettled: isAnswered,
+      interrupt: () => program.gateway.stopTurn(key),
+      leave,
+      files: chatFiles(saveTo === undefined ? join(app.loaded.home, 'received') : resolve(saveTo)),
+    });
+    const key: SessionKey = { ...channel.place, user: person.id };
+    const parts = sessionParts(key);
+    const program = await GatewayProgram.create({ app, isPublic: false, channels: [channel], log: (line) => channel.note(line) });
+    return new Talk(program, channel, left, key, screen.isLive);
+  }
+
+  private constructor(program: GatewayProgram, channel: TerminalChannel, left: Promise<void>, key: SessionKey, isLive: boolean) {
+    this.program = program;
+    this.#channel = channel;
+    this.#left = left;
+    this.#key = key;
+    this.#isLive = isLive;
+  }
+
+  async run({ signal, code }: Interrupt): Promise<number> {
+    await this.#greet();
+    await this.program.start();
+    const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
+    await (signal.aborted ? undefined : Promise.race([this.#left, aborted]));
+    // Whoever leaves does not want it to go on.
+    await this.program.gateway.stopTurn(this.#key);
+    await this.program.stop();
+    return signal.aborted ? code() : 0;
+  }
+
+  /** Security: without anything to contain commands, nothing starts. */
+  async #greet(): Promise<void> {
+    const { gatewayStatus } = await import('../../gateway-status.ts');
+    const { backend, warning, model } = await gatewayStatus(this.program);
+    if (backend === undefined) {
+      throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
+        hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
+      });
+    }
+    if (warning) this.#channel.note(warning);
+    if (!this.#isLive) return;
+    this.#channel.note(`Hermetic on ${backend}, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
+    this.#channel.note('/help lists the commands. Ctrl-C stops what runs, Ctrl-D leaves.\n');
+  }
+}
+
+async function screenOn({ stdin, stdout, stderr, environment }: CliIo): Promise<Screen> {
+  const [input, output, notes] = [stdin as Readable, stdout as Writable, stderr as Writable];
+  const isTerminal = [stdin, stdout].every((stream) => (stream as { isTTY?: boolean }).isTTY) && environment.TERM !== 'dumb';
+  if (isTerminal) {
+    const { LiveScreen } = await import('../../channels/terminal/live-screen.ts');
+    return new LiveScreen({ input, output });
+  }
+  const { PlainScreen } = await import('../../channels/terminal/plain-screen.ts');
+  return new PlainScreen({ input, output, notes });
+}
