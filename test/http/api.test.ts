@@ -90,6 +90,17 @@ describe('chats', () => {
     expect(gateway.accepted).toMatchObject([{ text: 'stuck' }]);
   });
 
+  it('show once what is sent twice under one key, as after a crash that kept the first from being noted', async () => {
+    const chat = await start();
+    const message = { text: 'the answer', key: 'turn 7, part 1', file: { name: 'a.txt', data: Buffer.from('a') } };
+    const first = await gateway.channel.send(placeOf(chat), message);
+    await gateway.close();
+    gateway = await TestGateway.start({ home: gateway.home });
+    expect(await gateway.channel.send(placeOf(chat), message)).toBe(first);
+    expect(await gateway.channel.send(placeOf(chat), { ...message, key: 'turn 7, part 2' })).not.toBe(first);
+    expect(texts((await page(chat)).messages)).toEqual(['the answer', 'the answer']);
+  });
+
   it('give up what is no longer wanted, and refuse what has no place', async () => {
     const chat = await start();
     await expect(gateway.channel.send(placeOf(chat), { text: 'x' }, AbortSignal.abort(new Error('no longer wanted')))).rejects.toThrow(

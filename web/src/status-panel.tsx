@@ -31,7 +31,7 @@ export function StatusPanel({ status, close }: { status: Status | undefined; clo
             <dl>
               {lines.map(({ label, value, tone }, index) => (
                 <div key={index}>
-                  <dt>{label}</dt>
+                  {label !== '' && <dt>{label}</dt>}
                   <dd class={tone ?? ''}>{value}</dd>
                 </div>
               ))}

@@ -14,6 +14,7 @@ import type {
 } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { WebChat, WebChats, WebEvent, WebFile, WebLog, WebMessage } from '../../core/web-log.ts';
+import { digestOf } from '../../lib/canonical-json.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { LiveChat } from './live-chat.ts';
 import { chatsOf } from './person-chats.ts';
@@ -78,11 +79,15 @@ export class WebChannel implements Channel {
     patience.abort();
   }
 
-  async send({ chat }: Place, { text, buttons = [], replyTo, file }: Outgoing, signal?: AbortSignal): Promise<string> {
+  async send({ chat }: Place, { text, buttons = [], replyTo, file, key }: Outgoing, signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted();
     const files = file ? [await this.keepFile(chat, file)] : [];
-    const message = await this.#log.append(chat, { id: randomUUID(), author: 'us', text, buttons, replyTo, files }, new Date());
-    if (!message) throw new HermeticError('channel/refused', 'There is no such chat on the web page.');
+    const message = await this.#log.append(
+      chat,
+      { id: key === undefined ? randomUUID() : idOf(key), author: 'us', text, buttons, replyTo, files },
+      new Date(),
+    );
+    if (message?.author !== 'us') throw new HermeticError('channel/refused', 'There is no such chat on the web page.');
     this.#liveChat(chat).changed(message.position);
     return message.id;
   }
@@ -220,6 +225,10 @@ export class WebChannel implements Channel {
 
 function placeOf({ id }: WebChat): Place {
   return { platform: kind, workspace: undefined, chat: id, thread: undefined };
+}
+
+function idOf(key: string): string {
+  return `k-${digestOf(key).slice(0, 40)}`;
 }
 
 function titleOf(text: string, files: readonly WebFile[]): string {
