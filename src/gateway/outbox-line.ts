@@ -144,7 +144,7 @@ export class OutboxLine {
 
   async #send(channel: Channel, entry: OutboxEntry, message: Outgoing): Promise<Outcome> {
     if (entry.doubts > mostDoubts) return { kind: 'dropped', failure: 'Nobody knows whether it arrived.' };
-    return await this.#attempt((signal) => channel.send(this.#options.place, message, signal));
+    return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, key: entry.key }, signal));
   }
 
   async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {

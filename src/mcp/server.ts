@@ -5,7 +5,7 @@ import type { Tool, ToolResult } from '../core/tool.ts';
 import type { PendingCalls, Round, Standing } from './pending-calls.ts';
 
 /** What is served: the tools of one session. */
-export interface ServedTools {
+interface ServedTools {
   tools: readonly Tool[];
   call(
     name: string,
