@@ -10,6 +10,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { pairingCommand } from './commands/pairing.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
+import { setupCommand } from './commands/setup.ts';
 import { shellCommand } from './commands/shell.ts';
 import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
@@ -19,6 +20,9 @@ import { version } from './version.ts';
 
 const examples = `
 Examples:
+  hermetic start                              the gateway: chats, and a page whose address it prints
+  hermetic setup                              choose a model, and try its key
+  hermetic chat                               the same agent in this terminal
   hermetic run -- 'pip --version; ls'         one command in the default sandbox
   hermetic run --session work -- make test    state and files of a session carry over
   hermetic shell                              a prompt in the sandbox
@@ -46,13 +50,14 @@ export async function main(argv: readonly string[]): Promise<void> {
 
 function program(io: CliIo): Command {
   const hermetic = commandOn(io, 'hermetic')
-    .description('An AI agent in your chats, with a sandbox for every session. This version runs commands in sandboxes.')
+    .description('An AI agent in your chats, with a sandbox for every session.')
     .version(version())
     .addHelpText('after', examples)
     .showHelpAfterError('(hermetic --help lists the commands)');
   for (const make of [
     startCommand,
     chatCommand,
+    setupCommand,
     runCommand,
     codeCommand,
     shellCommand,

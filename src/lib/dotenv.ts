@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 interface DotenvEntry {
   name: string;
   value: string;
@@ -59,6 +61,38 @@ export function parseDotenv(text: string): Dotenv {
     else result.entries.push({ name, value, line });
   }
   return result;
+}
+
+/**
+ * The text with one variable set, and nothing else changed: its line is replaced, or one is added at the end. A value that cannot be written so
+ * that it is read again is refused.
+ */
+export function setInDotenv(text: string, name: string, value: string): string {
+  const written = `${name}=${quoted(value)}`;
+  const line = parseDotenv(text).entries.findLast((entry) => entry.name === name)?.line;
+  const lines = text.split('\n');
+  const found = line === undefined ? undefined : lines[line - 1];
+  // What spans several lines stays: of two entries with one name the later counts.
+  const isWhole = found !== undefined && parseDotenv(found).mistakes.length === 0;
+  if (isWhole && line !== undefined) lines[line - 1] = written;
+  const after = isWhole ? lines.join('\n') : `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${written}\n`;
+  const wanted = { ...valuesIn(text), [name]: value };
+  if (!isDeepStrictEqual(valuesIn(after), wanted)) throw new Error(`${name} cannot be written into this file without changing more`);
+  return after;
+}
+
+function valuesIn(text: string): Record<string, string> {
+  return Object.fromEntries(parseDotenv(text).entries.map(({ name, value }) => [name, value]));
+}
+
+function quoted(value: string): string {
+  if (/^[\w.:/+=@-]+$/.test(value)) return value;
+  if (!/['\r\n]/.test(value)) return `'${value}'`;
+  return `"${value
+    .replace(/[\\"$]/g, '\\$&')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t')}"`;
 }
 
 function readQuoted(lines: readonly string[], quote: string): { value: string; rest: string; lines: number } | undefined {

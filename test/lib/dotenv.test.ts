@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDotenv } from '../../src/lib/dotenv.ts';
+import { parseDotenv, setInDotenv } from '../../src/lib/dotenv.ts';
 
 function values(text: string): Record<string, string> {
   const { entries, mistakes } = parseDotenv(text);
@@ -50,5 +50,23 @@ describe('parseDotenv', () => {
 
   test('refuses a NUL character', () => {
     expect(parseDotenv('A=x\0y\n').mistakes).toHaveLength(1);
+  });
+});
+
+describe('setInDotenv', () => {
+  test.each(['sk-abc_123', "it's", 'two words', 'a"b$c\\d', '# no comment', 'a\nb', ''])('writes %j so that it is read again', (value) => {
+    expect(values(setInDotenv('# mine\nA=1', 'KEY', value))).toEqual({ A: '1', KEY: value });
+  });
+
+  test('changes the line there is and leaves every other as it was', () => {
+    expect(setInDotenv('# mine\nexport KEY = old # why\nB=2\n', 'KEY', 'new')).toBe('# mine\nKEY=new\nB=2\n');
+  });
+
+  test('takes the place of a value of several lines without touching what follows', () => {
+    expect(values(setInDotenv('KEY="a\nb"\nB=2\n', 'KEY', 'new'))).toEqual({ KEY: 'new', B: '2' });
+  });
+
+  test('refuses a file that never closes a quote, and says nothing of the value', () => {
+    expect(() => setInDotenv('B="open\n', 'KEY', 'hunter2')).toThrow(/^KEY cannot be written into this file without changing more$/);
   });
 });

@@ -1,0 +1,55 @@
+import { setKey, unsetKey } from '../config/edit.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { ModelFailure } from '../core/agent.ts';
+import { HermeticError } from '../core/errors.ts';
+import { setInDotenv } from '../lib/dotenv.ts';
+import { replaceFile } from '../lib/replace-file.ts';
+import { checkModel } from '../models/check.ts';
+import { openModel } from '../models/index.ts';
+import { type ProviderName, providers } from '../models/providers.ts';
+
+export interface ModelChoice {
+  provider: ProviderName;
+  model: string;
+  baseUrl: string | undefined;
+  /** The variable that holds the key, where it is not the usual one. */
+  keyVariable: string | undefined;
+  /** undefined: it has none, or is where it should be already. */
+  key: string | undefined;
+}
+
+export function keyVariableOf({ provider, keyVariable }: Pick<ModelChoice, 'provider' | 'keyVariable'>): string {
+  return keyVariable ?? providers[provider].keyVariables[0];
+}
+
+/** One call. undefined when the model can be used. */
+export async function tryModel({ environment }: LoadedConfig, choice: ModelChoice): Promise<ModelFailure | undefined> {
+  const { provider, model, baseUrl, keyVariable, key } = choice;
+  const variables = key === undefined ? environment : { ...environment, [keyVariableOf(choice)]: key };
+  const checked = await checkModel(await openModel({ provider, model, base_url: baseUrl, api_key_env: keyVariable }, variables));
+  return checked.usable ? undefined : checked.failure;
+}
+
+/** The key first: a configuration that names a model whose key is missing would be worse than none. */
+export function saveModel({ files, config }: LoadedConfig, choice: ModelChoice): void {
+  const { provider, model, baseUrl, keyVariable, key } = choice;
+  if (key !== undefined) saveSecret(files.dotenv, keyVariableOf(choice), key);
+  const isOther = config.model.provider !== provider || config.model.model !== model;
+  const values = { provider, model, base_url: baseUrl, api_key_env: keyVariable };
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) unsetKey(files.config, `model.${name}`);
+    else setKey(files.config, `model.${name}`, value);
+  }
+  // It was said of another model.
+  if (isOther) unsetKey(files.config, 'model.context_tokens');
+}
+
+/** Security: a file that does not exist yet is made for its owner alone. */
+export function saveSecret(file: string, name: string, value: string): void {
+  try {
+    replaceFile(file, { mode: 0o600 }, (text = '') => setInDotenv(text, name, value));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HermeticError('config/unreadable', `${file} was not changed: ${reason}.`, { cause: error });
+  }
+}

@@ -1,0 +1,183 @@
+import type { Readable, Writable } from 'node:stream';
+import * as clack from '@clack/prompts';
+import type { LoadedConfig } from '../config/load.ts';
+import { HermeticError } from '../core/errors.ts';
+import { type ProviderName, providers } from '../models/providers.ts';
+import type { CliIo } from './io.ts';
+import { keyVariableOf, type ModelChoice, saveModel, tryModel } from './model-setup.ts';
+import { saveTelegram, tryTelegram } from './telegram-setup.ts';
+
+/** Somebody pressed Ctrl-C or Escape. */
+class Cancelled extends Error {}
+
+interface Streams {
+  input: Readable;
+  output: Writable;
+}
+
+const hints: Readonly<Record<ProviderName, string>> = {
+  anthropic: 'Claude; a key of Anthropic',
+  openai: 'a key of OpenAI',
+  google: 'Gemini; a key of Google AI Studio',
+  openrouter: 'models of many providers; a key of OpenRouter',
+  ollama: 'on this machine, no key',
+  'openai-compatible': 'any other server, by its address',
+};
+
+/** Asks, tries, writes. False when somebody cancelled; what was written before that is told. */
+export async function setupWizard(io: CliIo, loaded: LoadedConfig): Promise<boolean> {
+  const on = streamsOf(io);
+  clack.intro('Hermetic', on);
+  try {
+    await modelStep(on, loaded);
+    await telegramStep(on, loaded);
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    clack.cancel('Cancelled. What was not said to be saved is as it was.', on);
+    return false;
+  }
+  clack.outro('Done.', on);
+  return true;
+}
+
+export async function askSecret(io: CliIo, name: string): Promise<string | undefined> {
+  try {
+    return await ask(clack.password({ message: name, ...streamsOf(io) }));
+  } catch (error) {
+    if (error instanceof Cancelled) throw new HermeticError('usage/bad-argument', 'Cancelled. Nothing was written.');
+    throw error;
+  }
+}
+
+async function modelStep(on: Streams, loaded: LoadedConfig): Promise<void> {
+  const { model: now } = loaded.config;
+  const skip = 'none' as const;
+  const names: readonly ProviderName[] = ['anthropic', 'openai', 'google', 'openrouter', 'ollama', 'openai-compatible'];
+  const provider = await ask(
+    clack.select<ProviderName | typeof skip>({
+      message: 'Whose model should answer?',
+      options: [
+        ...names.map((value) => ({ value, label: value, hint: hints[value] })),
+        { value: skip, label: 'none', hint: now.provider ? 'leave it as it is' : '/run and /python work without' },
+      ],
+      ...(now.provider && { initialValue: now.provider }),
+      ...on,
+    }),
+  );
+  if (provider === skip) return;
+  const baseUrl = await askAddress(on, provider, now.provider === provider ? now.base_url : undefined);
+  for (;;) {
+    const choice = await askModel(on, loaded, provider, baseUrl);
+    const next = await tried(on, () => tryModel(loaded, choice).then((failure) => failure && problemText(failure)));
+    if (next === 'again') continue;
+    if (next === 'stop') throw new Cancelled();
+    saveModel(loaded, choice);
+    clack.log.success(`Saved in ${loaded.files.config}${choice.key === undefined ? '' : ` and ${loaded.files.dotenv}`}.`, {
+      output: on.output,
+    });
+    return;
+  }
+}
+
+async function askAddress(on: Streams, provider: ProviderName, now: string | undefined): Promise<string | undefined> {
+  const own = providers[provider].baseUrl;
+  if (own !== undefined && provider !== 'ollama' && now === undefined) return undefined;
+  const initialValue = now ?? own;
+  const said = await ask(
+    clack.text({
+      message: 'At which address does it answer?',
+      placeholder: 'http://127.0.0.1:8080/v1',
+      ...(initialValue !== undefined && { initialValue }),
+      validate: (value) =>
+        /^https?:\/\//.test(value ?? '') && URL.canParse(value ?? '') ? undefined : 'An address that begins with http:// or https://',
+      ...on,
+    }),
+  );
+  return said === own ? undefined : said;
+}
+
+async function askModel(on: Streams, loaded: LoadedConfig, provider: ProviderName, baseUrl: string | undefined): Promise<ModelChoice> {
+  const { model: now } = loaded.config;
+  const keyVariable = now.provider === provider ? now.api_key_env : undefined;
+  const model = await ask(
+    clack.text({
+      message: 'Which model? Its name, as the provider spells it.',
+      ...(now.provider === provider && now.model !== undefined && { initialValue: now.model }),
+      validate: (value) => (value?.trim() ? undefined : 'A name is needed.'),
+      ...on,
+    }),
+  );
+  const variable = keyVariableOf({ provider, keyVariable });
+  const { needsKey } = providers[provider];
+  const known = loaded.environment[variable] !== undefined;
+  const isKept = known && (await ask(clack.confirm({ message: `Use the key in ${variable}?`, ...on })));
+  const key = isKept
+    ? undefined
+    : await ask(
+        clack.password({
+          message: needsKey ? `The key (it becomes ${variable} in .env)` : 'Its key; nothing when it needs none',
+          validate: (value) =>
+            needsKey && !value?.trim() ? 'A key is needed.' : /\s/.test(value?.trim() ?? '') ? 'A key is one word.' : undefined,
+          ...on,
+        }),
+      );
+  return { provider, model: model.trim(), baseUrl, keyVariable, key: key?.trim() || undefined };
+}
+
+async function telegramStep(on: Streams, loaded: LoadedConfig): Promise<void> {
+  const { enabled } = loaded.config.telegram;
+  if (enabled || !(await ask(clack.confirm({ message: 'Connect a Telegram bot?', initialValue: false, ...on })))) return;
+  for (;;) {
+    const token = (await ask(clack.password({ message: 'Its token, from @BotFather', ...on }))).trim();
+    const next = await tried(on, async () => {
+      await tryTelegram(loaded, token);
+      return undefined;
+    });
+    if (next === 'again') continue;
+    if (next === 'stop') throw new Cancelled();
+    saveTelegram(loaded, token);
+    clack.log.success('Telegram is enabled. Write to your bot: it gives you a code for hermetic pairing approve.', { output: on.output });
+    return;
+  }
+}
+
+/** Resolves with what to do. `work` resolves or rejects with what is wrong. */
+async function tried(on: Streams, work: () => Promise<string | undefined>): Promise<'again' | 'save' | 'stop'> {
+  const spinner = clack.spinner({ output: on.output });
+  spinner.start('Trying it');
+  const problem = await work().catch((error: unknown) => {
+    if (error instanceof HermeticError) return problemText(error);
+    spinner.error('It cannot be tried.');
+    throw error;
+  });
+  if (problem === undefined) {
+    spinner.stop('It answers.');
+    return 'save';
+  }
+  spinner.error(problem);
+  return await ask(
+    clack.select<'again' | 'save' | 'stop'>({
+      message: 'What now?',
+      options: [
+        { value: 'again', label: 'Enter it again' },
+        { value: 'save', label: 'Save it all the same' },
+        { value: 'stop', label: 'Stop', hint: 'nothing is written' },
+      ],
+      ...on,
+    }),
+  );
+}
+
+function problemText({ message, hint }: { message: string; hint?: string | undefined }): string {
+  return hint ? `${message}\n${hint}` : message;
+}
+
+async function ask<T>(prompt: Promise<T>): Promise<Exclude<T, symbol>> {
+  const said = await prompt;
+  if (clack.isCancel(said)) throw new Cancelled();
+  return said as Exclude<T, symbol>;
+}
+
+function streamsOf({ stdin, stdout }: CliIo): Streams {
+  return { input: stdin as Readable, output: stdout as Writable };
+}

@@ -1,0 +1,27 @@
+import { setKey } from '../config/edit.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { HermeticError } from '../core/errors.ts';
+import { saveSecret } from './model-setup.ts';
+
+/** What the bot is called. Rejects with what Telegram said. */
+export async function tryTelegram({ config }: LoadedConfig, token: string): Promise<string> {
+  const { BotClient } = await import('../channels/telegram/bot-client.ts');
+  const { CallError, reasonOf, tokenHint } = await import('../channels/telegram/failures.ts');
+  if (!/^\d+:[\w-]+$/.test(token)) {
+    throw new HermeticError('channel/unusable', 'This is not a token of a Telegram bot: it has the form 123456:ABC-DEF.', {
+      hint: tokenHint,
+    });
+  }
+  try {
+    const { username } = await new BotClient(token, config.telegram.api_root).call((api, signal) => api.getMe(signal));
+    return username;
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    throw new HermeticError('channel/unusable', reasonOf(error), { hint: tokenHint });
+  }
+}
+
+export function saveTelegram({ files, config }: LoadedConfig, token: string): void {
+  saveSecret(files.dotenv, config.telegram.token_env, token);
+  setKey(files.config, 'telegram.enabled', 'true');
+}
