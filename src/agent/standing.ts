@@ -1,15 +1,14 @@
 import { callsOf, type Message, readTranscript, textOf } from './messages.ts';
 
-export interface OpenCall {
+interface OpenCall {
   callId: string;
   name: string;
   input: unknown;
 }
 
-/** Where a turn stands, and how many answers of the model it has had. */
-export type Standing = { answers: number } & (
-  | { kind: 'unanswered' }
-  | { kind: 'answered'; text: string }
+/** Where a turn stands, how often people were heard in it, and the texts of the model's answers. */
+export type Standing = { inputs: number; answers: readonly string[] } & (
+  | { kind: 'unanswered' | 'answered' }
   /** Tools were called, and nobody knows what came of these. */
   | { kind: 'calling'; calls: readonly OpenCall[] }
 );
@@ -17,12 +16,11 @@ export type Standing = { answers: number } & (
 /** What was recorded of a turn, read by a program that did not see it happen. */
 export function standingOf(messages: readonly unknown[]): Standing {
   const transcript = readTranscript(messages);
-  const answers = transcript.filter(({ role }) => role === 'assistant').length;
-  const last = transcript.at(-1);
+  const inputs = transcript.filter(({ role }) => role === 'user').length;
+  const answers = transcript.filter(({ role }) => role === 'assistant').map(textOf);
   const calls = openCalls(transcript);
-  if (calls.length > 0) return { answers, kind: 'calling', calls };
-  if (last?.role !== 'assistant') return { answers, kind: 'unanswered' };
-  return { answers, kind: 'answered', text: textOf(last) };
+  if (calls.length > 0) return { inputs, answers, kind: 'calling', calls };
+  return { inputs, answers, kind: transcript.at(-1)?.role === 'assistant' ? 'answered' : 'unanswered' };
 }
 
 /** Calls of the last answer that nobody knows the result of. */

@@ -1,5 +1,11 @@
-import type { Person, Place } from '../core/channel.ts';
+import type { OutgoingFile, Person, Place } from '../core/channel.ts';
 import type { Role } from './access.ts';
+
+/** What there is to say. */
+export interface Said {
+  text: string;
+  file?: OutgoingFile | undefined;
+}
 
 /** What a command typed in a chat can do with the conversation it was typed in. */
 export interface SessionControls {
@@ -13,10 +19,10 @@ export interface SessionControls {
   queue(text: string): Promise<void>;
   steer(text: string): Promise<boolean>;
   /** Runs a tool as the person who asked, judged like everybody's. Resolves with what to say. */
-  runTool(name: string, input: unknown): Promise<string>;
+  runTool(name: string, input: unknown): Promise<Said>;
   status(): Promise<string>;
   usage(): Promise<string>;
-  files(path: string): Promise<string>;
+  files(path: string): Promise<Said>;
   /** The model in use; with a name, from now on that one. */
   model(name: string | undefined): Promise<string>;
   questions(): Promise<string>;
@@ -46,7 +52,7 @@ export interface ChatCommand {
   /** Waits until no turn runs, and keeps others from beginning. */
   takesTurn: boolean;
   /** Resolves with what to say; undefined when there is nothing to say. */
-  run(call: CommandCall): Promise<string | undefined>;
+  run(call: CommandCall): Promise<string | Said | undefined>;
 }
 
 /** `/name@bot rest`, which is for us when it names no other bot; undefined for ordinary text. */

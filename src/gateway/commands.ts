@@ -15,14 +15,14 @@ async function approve({ controls, rest }: CommandCall): Promise<string> {
   const [code = '', how = ''] = rest.split(/\s+/);
   if (code === '') return `${await controls.questions()}\nAnswer with /approve CODE.`;
   if (how !== '' && !(how in answerWords)) return '/approve CODE, and nothing, session or always after it.';
-  return await controls.answer(code, how === '' ? 'once' : answerWords[how as keyof typeof answerWords], undefined);
+  return await controls.answer(code.toUpperCase(), how === '' ? 'once' : answerWords[how as keyof typeof answerWords], undefined);
 }
 
 async function deny({ controls, rest }: CommandCall): Promise<string> {
   const [, code = '', remark] = /^(\S*)(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
   return code === ''
     ? 'Answer with /deny CODE, and a remark for the agent after it if you like.'
-    : await controls.answer(code, 'deny', remark);
+    : await controls.answer(code.toUpperCase(), 'deny', remark);
 }
 
 async function yolo({ controls, rest }: CommandCall): Promise<string> {
@@ -56,7 +56,14 @@ export const chatCommands: readonly ChatCommand[] = [
     run: async ({ controls, rest }) =>
       rest === '' ? needed('shall I run') : await controls.runTool('execute_code', { language: 'python', code: withoutFence(rest) }),
   }),
-  command({ name: 'files', usage: '[PATH]', help: 'what is in the sandbox', run: ({ controls, rest }) => controls.files(rest) }),
+  command({
+    name: 'files',
+    usage: '[PATH]',
+    help: 'what is in the sandbox',
+    // It may have to be asked about, and whoever would answer must not wait for it.
+    takesTurn: true,
+    run: ({ controls, rest }) => controls.files(rest),
+  }),
   command({
     name: 'stop',
     help: 'ends what is running',

@@ -1,13 +1,19 @@
 import type { CallOrigin } from '../core/approval.ts';
-import type { IncomingMessage } from '../core/channel.ts';
+import type { ChannelTraits, IncomingMessage } from '../core/channel.ts';
 import type { ToolResult } from '../core/tool.ts';
 import type { Role } from './access.ts';
-import type { SessionControls } from './command.ts';
+import type { Said, SessionControls } from './command.ts';
 import { commandIn } from './commands.ts';
-import type { Conversation, Heard } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
+import { fenced } from './fenced.ts';
+import type { Heard } from './running-turn.ts';
 
 /** Names the one call that a typed command makes in its turn. */
 export const commandCall = 'command';
+
+/** Output that takes more messages than this comes as a file, of which so much is shown. */
+const mostMessages = 2;
+const mostBeginning = 800;
 
 /** What a command typed in this conversation can do with it. */
 export class Controls implements SessionControls {
@@ -37,7 +43,9 @@ export class Controls implements SessionControls {
   async retry(): Promise<boolean> {
     const { shared, parts } = this.#conversation;
     const said = (await shared.inbox.list('done', parts)).map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
-    const last = said.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
+    // Nobody is made to have said what somebody else did.
+    const own = said.filter(({ from }) => from.id === this.#heard.message.from.id);
+    const last = own.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
     if (!last) return false;
     await this.#conversation.stopTurn('said again');
     await this.#again(last, last.text);
@@ -45,34 +53,36 @@ export class Controls implements SessionControls {
   }
 
   async queue(text: string): Promise<void> {
-    await this.#again(this.#heard.message, text);
+    const seq = await this.#again(this.#heard.message, text);
+    if (seq !== undefined) this.#conversation.keepInLine(seq);
   }
 
-  /** A message of its own, as if it had been sent now. */
+  /** A message of its own, as if it had been sent now. undefined when that was done before. */
   async #again(like: IncomingMessage, text: string): Promise<number | undefined> {
     const { shared, parts } = this.#conversation;
     const now = new Date();
     const { message, entry } = this.#heard;
-    return await shared.inbox.accept(parts, { ...like, from: message.from, id: `${message.id}/again/${entry.seq}`, text, at: now }, now);
+    return await shared.inbox.accept(parts, { ...like, id: `${message.id}/again/${entry.seq}`, text, at: now }, now);
   }
 
   async steer(text: string): Promise<boolean> {
     const seq = await this.#again(this.#heard.message, text);
     const { shared, parts } = this.#conversation;
     const entry = (await shared.inbox.list('waiting', parts)).find((one) => one.seq === seq);
-    return entry !== undefined && (await this.#conversation.steer(entry));
+    const { message, role } = this.#heard;
+    return entry !== undefined && this.#conversation.steer({ entry, message: { ...message, text }, role });
   }
 
-  async runTool(name: string, input: unknown): Promise<string> {
+  async runTool(name: string, input: unknown): Promise<Said> {
     const { work, running, channel, place } = this.#conversation;
-    if (!running) return 'Nothing can be run now.';
+    if (!running) return { text: 'Nothing can be run now.' };
     const { id: turn, signal } = running;
     const call = commandCall;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
     const result = await work.call(name, input, { run: `${turn}/${call}`, origin: this.#origin, signal, progress });
     channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
-    return shown(result);
+    return shown(result, channel.traits);
   }
 
   async status(): Promise<string> {
@@ -83,9 +93,10 @@ export class Controls implements SessionControls {
       shared.inbox.list('waiting', parts),
       shared.surroundings.questions.open(parts),
     ]);
+    const others = waiting.filter(({ seq }) => seq !== this.#heard.entry.seq);
     const own = [
       isBusy ? 'A turn is running.' : 'Nothing is running.',
-      `${waiting.length} messages wait, ${questions.length} questions are open.`,
+      `${others.length} messages wait, ${questions.length} questions are open.`,
     ];
     return [...own, ...ours, ...all].map((line) => `- ${line}`).join('\n');
   }
@@ -99,18 +110,8 @@ export class Controls implements SessionControls {
     return `${inputTokens} tokens in (${cachedTokens} of them cached), ${outputTokens} out${price}.`;
   }
 
-  async files(path: string): Promise<string> {
-    const { work } = this.#conversation;
-    const signal = AbortSignal.timeout(30_000);
-    const input = { target: 'names', pattern: '*', path: path === '' ? '.' : path, limit: 100 };
-    return shown(
-      await work.call('search_files', input, {
-        run: `files/${this.#heard.entry.seq}`,
-        origin: this.#origin,
-        signal,
-        progress: () => undefined,
-      }),
-    );
+  async files(path: string): Promise<Said> {
+    return await this.runTool('search_files', { target: 'names', pattern: '*', path: path === '' ? '.' : path, limit: 100 });
   }
 
   async model(name: string | undefined): Promise<string> {
@@ -155,10 +156,13 @@ export class Controls implements SessionControls {
   }
 }
 
-/** Output as a chat shows it. */
-function shown({ ok, text }: ToolResult): string {
-  if (!ok) return text;
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text.trimEnd()}\n${fence}`;
+/** Output as a chat shows it: what would take many messages is a file. */
+function shown({ ok, text }: ToolResult, { mostText, mostFileBytes }: ChannelTraits): Said {
+  if (!ok) return { text };
+  const isLong = text.length > mostMessages * mostText && Buffer.byteLength(text) <= mostFileBytes;
+  if (!isLong) return { text: fenced(text) };
+  return {
+    text: `${fenced(text.slice(0, mostBeginning))}\nAll of it is in the file.`,
+    file: { name: 'output.txt', data: Buffer.from(text) },
+  };
 }

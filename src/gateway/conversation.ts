@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
-import type { Channel, IncomingMessage, IncomingPress, Place } from '../core/channel.ts';
+import type { Channel, IncomingPress, Place } from '../core/channel.ts';
 import type { ConversationLedger, InboxEntry, InboxLedger, PairingLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
@@ -11,9 +11,11 @@ import type { Outbox } from './outbox.ts';
 import { pressedAnswer } from './question-card.ts';
 import { Replies } from './replies.ts';
 import type { ResetSettings } from './reset.ts';
+import { type Heard, leastRole, type RunningTurn } from './running-turn.ts';
+import { endKey } from './turn.ts';
 import type { StandingOf, Surroundings, Work } from './work.ts';
 
-export type BusyMode = 'interrupt' | 'queue' | 'steer';
+type BusyMode = 'interrupt' | 'queue' | 'steer';
 
 /** What all conversations share. */
 export interface ConversationParts {
@@ -32,20 +34,8 @@ export interface ConversationParts {
   mostSteps: number;
 }
 
-/** Something that was said, and what whoever said it may do. */
-export interface Heard {
-  entry: InboxEntry;
-  message: IncomingMessage;
-  role: Role;
-}
-
-export interface RunningTurn {
-  id: string;
-  controller: AbortController;
-  /** Messages that came meanwhile and are meant for it. */
-  steering: InboxEntry[];
-  over: Promise<void>;
-}
+/** How a turn is carried out. */
+type Course = (turn: RunningTurn, heard: readonly Heard[]) => Promise<void>;
 
 /** One session: everything that is said in it, one turn at a time. */
 export class Conversation {
@@ -59,6 +49,8 @@ export class Conversation {
   #turn: RunningTurn | undefined;
   #work: Work | undefined;
   #stopping = false;
+  /** What has been seen to wait: it had its chance to interrupt. */
+  #inLine = new Set<number>();
   title: string;
 
   constructor(key: SessionKey, parts: readonly string[], channel: Channel, title: string, shared: ConversationParts) {
@@ -87,46 +79,54 @@ export class Conversation {
     if (!this.#stopping) await this.#lane.run('dispatch', () => this.#dispatch());
   }
 
+  /** For whoever is part of what is woken. */
+  #wakeLater(): void {
+    void this.wake().catch((error: unknown) => this.complain(error));
+  }
+
   async #dispatch(): Promise<void> {
     const { inbox, access } = this.shared;
     /** What is said before a turn begins is answered together. */
     const together: Heard[] = [];
-    for (const entry of await inbox.list('waiting', this.parts)) {
+    const running = this.#turn;
+    const waiting = await inbox.list('waiting', this.parts);
+    for (const entry of waiting) {
+      if (this.#stopping) return;
       // What was sent before somebody lost the right to talk is not answered after it.
       const role = await access.roleOf(this.place.platform, entry.incoming.from.id);
       if (role === undefined) await inbox.done([entry.seq]);
       else if (entry.incoming.kind === 'press') await this.#press(entry, entry.incoming, role);
-      else await this.#sort({ entry, message: entry.incoming, role }, together);
+      else await this.#sort({ entry, message: entry.incoming, role }, together, running);
     }
-    this.#beginTogether(together);
+    await this.#beginTogether(together);
+    const seqs = waiting.map(({ seq }) => seq);
+    this.#inLine = new Set([...seqs, ...[...this.#inLine].filter((seq) => seq > (seqs.at(-1) ?? 0))]);
   }
 
-  async #sort(heard: Heard, together: Heard[]): Promise<void> {
+  /** `running`: the turn that ran when somebody last looked. What waited already when a turn began does not disturb it. */
+  async #sort(heard: Heard, together: Heard[], running: RunningTurn | undefined): Promise<void> {
     const { inbox, outbox } = this.shared;
     const { entry, message, role } = heard;
     const found = commandIn(message.text, role);
     if (found.kind === 'text') {
-      if (this.#turn) await this.#interject(entry);
-      else together.push(heard);
+      if (!this.#turn) together.push(heard);
+      else if (this.#turn === running && !this.#inLine.has(entry.seq)) this.#interject(heard);
     } else if (found.kind === 'unknown') {
       await outbox.deliver(this.place, `reply/${entry.seq}`, found.say, { replyTo: message.id });
       await inbox.done([entry.seq]);
     } else if (!found.command.takesTurn) {
       await this.#replies.obey(heard);
       await inbox.done([entry.seq]);
+      this.#wakeLater();
     } else {
-      this.#beginTogether(together);
-      if (!this.#turn) this.#begin([entry], (turn) => this.#replies.runCommand(turn, heard));
+      await this.#beginTogether(together);
+      if (!this.#turn) await this.#begin([heard], false, (turn) => this.#replies.runCommand(turn, heard));
     }
   }
 
-  #beginTogether(together: Heard[]): void {
+  async #beginTogether(together: Heard[]): Promise<void> {
     const batch = together.splice(0);
-    if (batch.length > 0 && !this.#turn)
-      this.#begin(
-        batch.map(({ entry }) => entry),
-        (turn) => this.#replies.answer(turn, batch),
-      );
+    if (batch.length > 0 && !this.#turn) await this.#begin(batch, true, (turn, heard) => this.#replies.answer(turn, heard));
   }
 
   async #press({ seq }: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
@@ -140,45 +140,60 @@ export class Conversation {
   }
 
   /** Somebody says something while a turn runs. */
-  async #interject(entry: InboxEntry): Promise<void> {
+  #interject(heard: Heard): void {
     const { busyMode } = this.shared;
     if (busyMode === 'interrupt') this.#turn?.controller.abort();
-    if (busyMode === 'steer') await this.steer(entry);
+    if (busyMode === 'steer') this.steer(heard);
   }
 
-  /** Hands a waiting message to the turn that runs. False when there is none. */
-  async steer(entry: InboxEntry): Promise<boolean> {
+  /** It waits for the next turn and disturbs none before. */
+  keepInLine(seq: number): void {
+    this.#inLine.add(seq);
+  }
+
+  /** Hands a waiting message to the turn that runs. False when there is none that would take it, and then it waits for the next. */
+  steer(heard: Heard): boolean {
+    this.keepInLine(heard.entry.seq);
     const turn = this.#turn;
-    if (!turn || (await this.shared.inbox.begin([entry.seq], turn.id)).length === 0) return false;
-    turn.steering.push(entry);
+    // Security: nobody gets the rights of another by talking into their turn.
+    if (!turn?.takesSteering || (turn.role === 'admin' && heard.role !== 'admin')) return false;
+    turn.steering.push(heard);
     return true;
   }
 
+  async #begin(heard: readonly Heard[], takesSteering: boolean, course: Course): Promise<void> {
+    const { inbox } = this.shared;
+    const id = randomUUID();
+    const seqs = heard.map(({ entry }) => entry.seq);
+    const taken = new Set(await inbox.begin(seqs, id));
+    if (this.#stopping) return await inbox.release(id);
+    const ours = heard.filter(({ entry }) => taken.has(entry.seq));
+    if (ours.length > 0) this.#launch(id, ours, takesSteering, course);
+  }
+
   /** Not awaited: a turn may take as long as it wants, and holds up nobody but the next one. */
-  #begin(entries: readonly InboxEntry[], run: (turn: RunningTurn) => Promise<void>, id: string = randomUUID()): void {
+  #launch(id: string, heard: readonly Heard[], takesSteering: boolean, course: Course): void {
     const over = Promise.withResolvers<void>();
-    const turn: RunningTurn = { id, controller: new AbortController(), steering: [], over: over.promise };
+    const turn: RunningTurn = {
+      ...{ id, role: leastRole(heard), controller: new AbortController(), takesSteering },
+      ...{ steering: [], steered: [], isParked: false, over: over.promise },
+    };
     this.#turn = turn;
-    void this.#carryOut(turn, entries, run).finally(() => {
+    void this.#carryOut(turn, heard, course).finally(() => {
       this.#turn = undefined;
       over.resolve();
-      void this.wake().catch((error: unknown) => this.complain(error));
+      this.#wakeLater();
     });
   }
 
-  async #carryOut(turn: RunningTurn, entries: readonly InboxEntry[], run: (turn: RunningTurn) => Promise<void>): Promise<void> {
+  async #carryOut(turn: RunningTurn, heard: readonly Heard[], course: Course): Promise<void> {
     const { inbox } = this.shared;
-    const seqs = entries.map(({ seq }) => seq);
+    const seqs = (): number[] => [...heard, ...turn.steered].map(({ entry }) => entry.seq);
     try {
-      const fresh = seqs.filter((_, index) => entries[index]?.state === 'waiting');
-      if (fresh.length > 0 && (await inbox.begin(fresh, turn.id)).length === 0) return;
-      await run(turn);
-      // A turn that was cut off by the end of the program is taken up by the next one.
-      if (this.#stopping && turn.controller.signal.aborted) return;
-      await inbox.done(seqs);
-      await inbox.release(turn.id);
+      await course(turn, heard);
+      if (!turn.isParked) await inbox.done(seqs());
     } catch (error) {
-      await this.#apologise(turn, seqs, error);
+      await this.#apologise(turn, seqs(), error);
     }
   }
 
@@ -190,8 +205,10 @@ export class Conversation {
         ? `${error.message}${error.hint ? ` ${error.hint}` : ''}`
         : 'Something went wrong here. The log says more.';
     if (!(error instanceof HermeticError)) this.complain(error);
+    // The next program does it better.
+    if (turn.isParked) return;
     try {
-      await outbox.deliver(this.place, `turn/${turn.id}/end`, text);
+      await outbox.deliver(this.place, endKey(turn.id), text);
       await inbox.done(seqs);
     } catch (failure) {
       // The store is gone: what was not answered is still in it as running, for the next start.
@@ -205,10 +222,10 @@ export class Conversation {
 
   /** Goes on with a turn that an earlier program began, under its name. */
   resume(turnId: string, heard: readonly Heard[]): void {
-    const entries = heard.map(({ entry }) => entry);
     const [only] = heard;
-    const isCommand = only !== undefined && commandIn(only.message.text, only.role).kind === 'command';
-    this.#begin(entries, (turn) => (isCommand ? this.#replies.runCommand(turn, only) : this.#replies.goOn(turn, heard)), turnId);
+    if (only && commandIn(only.message.text, only.role).kind === 'command')
+      this.#launch(turnId, heard, false, (turn) => this.#replies.runCommand(turn, only));
+    else this.#launch(turnId, heard, true, (turn) => this.#replies.goOn(turn, heard));
   }
 
   /** The turn that runs, for whoever runs a tool in it. */
@@ -228,8 +245,10 @@ export class Conversation {
 
   async resetConversation(by: string): Promise<void> {
     const { conversations, surroundings } = this.shared;
+    const now = new Date();
     await surroundings.questions.endSession(this.parts, by);
-    await conversations.reset(this.parts, new Date());
+    await conversations.session(this.parts, { title: this.title, place: this.place }, now);
+    await conversations.reset(this.parts, now);
   }
 
   /** Lets the turn that runs end by itself for a while, and then takes it out of the way for the next program. */
@@ -242,7 +261,9 @@ export class Conversation {
     const outcome = await Promise.race([turn.over, patience.promise]);
     clearTimeout(timer);
     // A question stays open for whoever asks it next; ending the turn would take it back.
-    if (outcome !== 'impatient' || (await this.shared.surroundings.questions.open(this.parts)).length > 0) return;
+    if (outcome !== 'impatient') return;
+    turn.isParked = true;
+    if ((await this.shared.surroundings.questions.open(this.parts)).length > 0) return;
     turn.controller.abort();
     await turn.over;
   }

@@ -3,9 +3,11 @@ import type { InboxEntry } from '../core/conversation.ts';
 import type { SessionKey } from '../core/session.ts';
 import { commandIn } from './commands.ts';
 import { commandCall } from './controls.ts';
-import { Conversation, type ConversationParts, type Heard } from './conversation.ts';
+import { Conversation, type ConversationParts } from './conversation.ts';
+import { LiveMessage } from './live-message.ts';
+import { type Heard, steeringTurn } from './running-turn.ts';
 import { type SharingSettings, sessionKeyOf, sessionParts } from './session-key.ts';
-import { answerKey } from './turn.ts';
+import { answerKey, endKey } from './turn.ts';
 
 export interface GatewayOptions extends ConversationParts {
   channels: ReadonlyMap<string, Channel>;
@@ -46,7 +48,7 @@ export class Gateway {
     const admission = await access.admit(incoming);
     if (admission.kind === 'ignored') return;
     if (admission.kind === 'stranger') {
-      if (admission.code !== undefined) await outbox.deliver(incoming.place, `pairing/${incoming.id}`, pairingText(admission.code));
+      if (admission.code !== undefined) await outbox.deliver(incoming.place, pairingKey(incoming), pairingText(admission.code));
       return;
     }
     const parts = sessionParts(sessionKeyOf(incoming, sharing));
@@ -85,40 +87,49 @@ export class Gateway {
   /** Nobody waits for what is taken up: it goes on beside everything else. */
   async #takeUp(): Promise<void> {
     const { inbox } = this.#options;
-    const turns = Map.groupBy(await inbox.list('running'), ({ turn }) => turn ?? '');
+    const turns = Map.groupBy(await inbox.list('running'), ({ turn }) => turn?.split('/')[0] ?? '');
     for (const [turn, entries] of turns) {
       const conversation = entries[0] && this.#conversationOf(entries[0].incoming);
-      if (conversation) await this.#takeUpTurn(conversation, turn, entries);
+      // One that cannot be read keeps no other from being heard.
+      await (conversation && this.#takeUpTurn(conversation, turn, entries))?.catch((error: unknown) => this.#log(messageOf(error)));
     }
     for (const { incoming } of await inbox.list('waiting')) this.#wake(this.#conversationOf(incoming));
   }
 
-  async #takeUpTurn(conversation: Conversation, turn: string, entries: readonly InboxEntry[]): Promise<void> {
+  async #takeUpTurn(conversation: Conversation, turn: string, running: readonly InboxEntry[]): Promise<void> {
     const { inbox, conversations, outbox, standingOf, surroundings } = this.#options;
     const { parts, place } = conversation;
     const messages = (await conversations.read(parts)).filter((entry) => entry.turn === turn).map(({ message }) => message);
     const standing = standingOf(messages);
+    const entries = await this.#recorded(turn, running, standing.inputs);
     const seqs = entries.map(({ seq }) => seq);
-    if (standing.kind === 'answered') {
-      if (standing.text.trim() !== '') await outbox.deliver(place, answerKey(turn, standing.answers - 1), standing.text);
-      return await inbox.done(seqs);
+    const isSaid = async (key: string): Promise<boolean> => (await outbox.find(`${key}/1`)) !== undefined;
+    for (const [index, text] of standing.answers.entries()) {
+      const key = answerKey(turn, index);
+      if (!(await isSaid(key))) await new LiveMessage(outbox, place, key).finish(text);
     }
-    const running = standing.kind === 'calling' ? standing.calls : commandsIn(entries);
-    if (messages.length === 0 && running.length === 0) return await inbox.release(turn);
-    const waits = await Promise.all(running.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
+    const ends = [endKey(turn), ...commandsIn(entries).map(({ seq }) => `reply/${seq}`)];
+    const isOver = (await Promise.all(ends.map(isSaid))).includes(true);
+    if (standing.kind === 'answered' || isOver) return await inbox.done(seqs);
+    const calls = standing.kind === 'calling' ? standing.calls : commandsIn(entries);
+    if (messages.length === 0 && calls.length === 0) return await inbox.release(turn);
+    const waits = await Promise.all(calls.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
     // Only what had not begun is taken up: whatever ran may have done its work.
-    if (running.length > 0 && !waits.includes(true)) {
-      const names = [...new Set(running.map(({ name }) => name))].join(', ');
-      await outbox.deliver(
-        place,
-        `turn/${turn}/end`,
-        `I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`,
-      );
+    if (calls.length > 0 && !waits.includes(true)) {
+      const names = [...new Set(calls.map(({ name }) => name))].join(', ');
+      await outbox.deliver(place, endKey(turn), `I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`);
       return await inbox.done(seqs);
     }
     const heard = await this.#heard(entries);
     if (heard.length > 0) conversation.resume(turn, heard);
     else await inbox.done(seqs);
+  }
+
+  /** Of what was running, that which the turn has heard. What came meanwhile and was not recorded is back in line. */
+  async #recorded(turn: string, running: readonly InboxEntry[], inputs: number): Promise<InboxEntry[]> {
+    const heardAs = new Set([turn, ...Array.from({ length: inputs }, (_, count) => steeringTurn(turn, count))]);
+    for (const { turn: name = '' } of running) if (!heardAs.has(name)) await this.#options.inbox.release(name);
+    return running.filter(({ turn: name = '' }) => heardAs.has(name));
   }
 
   async #heard(entries: readonly InboxEntry[]): Promise<Heard[]> {
@@ -137,11 +148,17 @@ export class Gateway {
 }
 
 /** What somebody had asked to run without the agent. */
-function commandsIn(entries: readonly InboxEntry[]): { callId: string; name: string }[] {
-  return entries.flatMap(({ incoming }) => {
+function commandsIn(entries: readonly InboxEntry[]): { seq: number; callId: string; name: string }[] {
+  return entries.flatMap(({ seq, incoming }) => {
     const found = incoming.kind === 'message' ? commandIn(incoming.text, 'admin') : undefined;
-    return found?.kind === 'command' ? [{ callId: commandCall, name: `/${found.command.name}` }] : [];
+    return found?.kind === 'command' ? [{ seq, callId: commandCall, name: `/${found.command.name}` }] : [];
   });
+}
+
+/** Ids are of one place: elsewhere there may be the same. */
+function pairingKey({ place, id }: Incoming): string {
+  const { platform, workspace = null, chat, thread = null } = place;
+  return `pairing/${JSON.stringify([platform, workspace, chat, thread, id])}`;
 }
 
 function pairingText(code: string): string {

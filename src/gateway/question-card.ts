@@ -1,5 +1,6 @@
 import type { Answer, Approver, Question } from '../core/approval.ts';
 import type { Button, Channel, Place } from '../core/channel.ts';
+import { fenced } from './fenced.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { QuestionDesk } from './work.ts';
 
@@ -50,11 +51,4 @@ function cardFor(question: Question, { traits }: Channel, desk: QuestionDesk): [
   const reasons = question.findings.map(({ title }) => `- ${title}`).join('\n');
   const file = { name: `question-${question.code}.txt`, data: Buffer.from(whole) };
   return [`May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];
-}
-
-/** Whatever is in it, it does not end the fence. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text.trimEnd()}\n${fence}`;
 }

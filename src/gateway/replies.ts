@@ -4,10 +4,11 @@ import type { IncomingMessage } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
 import { commandIn } from './commands.ts';
 import { Controls } from './controls.ts';
-import type { Conversation, Heard, RunningTurn } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
 import { incomingFiles } from './incoming-files.ts';
 import { chatApprover } from './question-card.ts';
 import { resetIsDue } from './reset.ts';
+import { type Heard, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
 import { AgentTurn } from './turn.ts';
 
 /** What is done about what was said in a conversation. */
@@ -40,7 +41,7 @@ export class Replies {
 
   #turnFor(turn: RunningTurn, heard: readonly Heard[]): AgentTurn {
     const { parts, place, channel, title, work, shared } = this.#conversation;
-    const { agent, agentName, conversations, outbox, standingOf, surroundings, mostSteps, inbox } = shared;
+    const { agent, agentName, conversations, outbox, standingOf, surroundings, mostSteps } = shared;
     return new AgentTurn({
       id: turn.id,
       parts,
@@ -58,22 +59,27 @@ export class Replies {
       origin: this.#originOf(heard),
       mostSteps,
       signal: turn.controller.signal,
-      steer: async () => {
-        const came = turn.steering.splice(0);
-        const inputs = await Promise.all(came.map(({ incoming }) => this.#inputOf(incoming as IncomingMessage)));
-        await inbox.done(came.map(({ seq }) => seq));
-        return inputs;
-      },
+      isParked: () => turn.isParked,
+      steer: async (inputs) => await this.#steering(turn, inputs),
     });
   }
 
-  /** Security: of several who spoke, nobody gets more rights than the one with the fewest. */
+  /** What came meanwhile. It is taken under a name that tells the next program whether it was recorded. */
+  async #steering(turn: RunningTurn, inputs: number): Promise<TurnInput[]> {
+    const came = turn.steering.splice(0);
+    if (came.length === 0) return [];
+    const seqs = came.map(({ entry }) => entry.seq);
+    const taken = new Set(await this.#conversation.shared.inbox.begin(seqs, steeringTurn(turn.id, inputs)));
+    const ours = came.filter(({ entry }) => taken.has(entry.seq));
+    turn.steered.push(...ours);
+    return await Promise.all(ours.map(({ message }) => this.#inputOf(message)));
+  }
+
   #originOf(heard: readonly Heard[]): CallOrigin {
     const { place, channel, shared } = this.#conversation;
     const approver = chatApprover(place, channel, shared.outbox, shared.surroundings.questions);
     const last = heard.at(-1);
-    const role = heard.every((one) => one.role === 'admin') ? 'admin' : 'user';
-    return { source: 'chat', role, approver, person: `${place.platform}:${last?.message.from.id}` };
+    return { source: 'chat', role: leastRole(heard), approver, person: `${place.platform}:${last?.message.from.id}` };
   }
 
   async #inputOf({ text, from, quoted, files }: IncomingMessage): Promise<TurnInput> {
@@ -93,7 +99,9 @@ export class Replies {
       this.#conversation.complain(error);
       return 'That did not work. The log says more.';
     });
-    if (said !== undefined) await shared.outbox.deliver(place, `reply/${entry.seq}`, said, { replyTo: message.id });
+    if (said === undefined) return;
+    const { text, file = undefined } = typeof said === 'string' ? { text: said } : said;
+    await shared.outbox.deliver(place, `reply/${entry.seq}`, text, { replyTo: message.id, file });
   }
 
   /** The same for one that takes a turn. */

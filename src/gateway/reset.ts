@@ -10,11 +10,11 @@ const dailyHour = 4;
 
 /** Whether a conversation is so old that the next word begins a new one. */
 export function resetIsDue({ startedAt, lastActiveAt }: SessionEntry, { when, idleMs }: ResetSettings, now: Date): boolean {
-  // A conversation that has just been made is not old.
-  if (when === 'never' || lastActiveAt <= startedAt) return false;
-  if (when === 'idle') return now.getTime() - lastActiveAt.getTime() > idleMs;
+  if (when === 'never') return false;
+  const last = Math.max(startedAt.getTime(), lastActiveAt.getTime());
+  if (when === 'idle') return now.getTime() - last > idleMs;
   const boundary = new Date(now);
   boundary.setHours(dailyHour, 0, 0, 0);
   if (boundary > now) boundary.setDate(boundary.getDate() - 1);
-  return lastActiveAt < boundary;
+  return last < boundary.getTime();
 }

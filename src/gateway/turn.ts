@@ -23,8 +23,10 @@ export interface TurnOptions {
   origin: CallOrigin;
   mostSteps: number;
   signal: AbortSignal;
-  /** What came meanwhile and is meant for this turn. */
-  steer(): Promise<readonly TurnInput[]>;
+  /** Whether the program is ending, and the next one goes on with this turn. */
+  isParked(): boolean;
+  /** What came meanwhile and is meant for this turn, which has so many inputs. */
+  steer(inputs: number): Promise<readonly TurnInput[]>;
 }
 
 const typingEveryMs = 4_000;
@@ -34,12 +36,19 @@ export function answerKey(turn: string, answer: number): string {
   return `turn/${turn}/${answer}`;
 }
 
+/** Under which a turn says why it ends without an answer. */
+export function endKey(turn: string): string {
+  return `turn/${turn}/end`;
+}
+
 /** One run of the agent for what somebody said, with everything people see of it. */
 export class AgentTurn {
   readonly #options: TurnOptions;
   #live: LiveMessage | undefined;
   /** Answers of the model so far; each is a message of its own. */
   #answers = 0;
+  /** What people have said in it so far, as often as it was recorded. */
+  #inputs = 0;
   #delivering: Promise<void> = Promise.resolve();
 
   constructor(options: TurnOptions) {
@@ -70,7 +79,9 @@ export class AgentTurn {
     const session = await conversations.find(parts);
     const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
     const entries = await conversations.read(parts);
-    this.#answers = standingOf(entries.filter(({ turn }) => turn === id).map(({ message }) => message)).answers;
+    const standing = standingOf(entries.filter(({ turn }) => turn === id).map(({ message }) => message));
+    this.#answers = standing.answers.length;
+    this.#inputs = standing.inputs + (input.length > 0 ? 1 : 0);
     return await agent.run({
       model,
       history: entries.map(({ message }) => message),
@@ -86,6 +97,8 @@ export class AgentTurn {
         return await work.call(name, given, { run, origin, signal: until, progress });
       },
       record: async (messages, usage) => {
+        // Half an answer is none: the next program asks for all of it.
+        if (this.#options.isParked() && standingOf(messages).answers.length > 0) return;
         await conversations.append(parts, id, messages, new Date());
         if (usage) await conversations.addUsage(parts, usage);
       },
@@ -96,7 +109,11 @@ export class AgentTurn {
         if (!isStored) throw new Error('the transcript is not what was summed up');
         await conversations.addUsage(parts, usage);
       },
-      steer: () => this.#options.steer(),
+      steer: async () => {
+        const more = await this.#options.steer(this.#inputs);
+        if (more.length > 0) this.#inputs += 1;
+        return more;
+      },
       listener: (event) => this.#hear(event),
       signal,
       mostSteps,
@@ -154,9 +171,10 @@ export class AgentTurn {
   }
 
   async #conclude(result: TurnResult): Promise<void> {
-    const { id, place, outbox } = this.#options;
-    const say = (text: string): Promise<void> => outbox.deliver(place, `turn/${id}/end`, text);
+    const { id, place, outbox, isParked } = this.#options;
+    const say = (text: string): Promise<void> => outbox.deliver(place, endKey(id), text);
     await this.#live?.finish('');
+    if (isParked()) return;
     if (result.kind === 'limit') await say(`I have taken ${result.steps} steps and stopped. Write something to let me go on.`);
     if (result.kind === 'failed') await say(`I could not answer. ${result.reason}${result.hint ? ` ${result.hint}` : ''}`);
   }

@@ -34,17 +34,21 @@ export interface Surroundings {
   log(line: string): void;
 }
 
-/** Where a turn stands whose messages these are, and how many answers of the model are among them. */
-export type Standing = { answers: number } & (
-  | { kind: 'unanswered' }
-  | { kind: 'answered'; text: string }
+/** Where a turn stands whose messages these are. */
+export type Standing = {
+  /** How often people were heard in it. */
+  inputs: number;
+  /** The texts of the model's answers, also of those that called tools. */
+  answers: readonly string[];
+} & (
+  | { kind: 'unanswered' | 'answered' }
   /** Tools were called, and nobody knows what came of these. */
   | { kind: 'calling'; calls: readonly { callId: string; name: string }[] }
 );
 
 export type StandingOf = (messages: readonly unknown[]) => Standing;
 
-export interface OpenQuestion {
+interface OpenQuestion {
   code: string;
   session: string;
   text: string;

@@ -27,7 +27,7 @@ describe('a turn that is taken up', () => {
     expect(bench.log.filter((line) => line.startsWith('run'))).toEqual([]);
     const seen = bench.server.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
     expect(seen?.map(({ text }) => text)).toEqual(['allowed at last', expect.stringContaining('not known whether it ran')]);
-    expect(standingOf(bench.transcript)).toEqual({ kind: 'answered', text: 'second', answers: 2 });
+    expect(standingOf(bench.transcript)).toEqual({ kind: 'answered', inputs: 1, answers: ['', 'second'] });
   });
 
   it('asks for nothing whose result is known', async () => {
@@ -57,7 +57,7 @@ describe('where a turn stands', () => {
     await bench.run('go');
     const kinds = bench.transcript.map((_, index) => standingOf(bench.transcript.slice(0, index + 1)).kind);
     expect(kinds).toEqual(['unanswered', 'calling', 'calling', 'unanswered', 'answered']);
-    expect(standingOf([])).toEqual({ kind: 'unanswered', answers: 0 });
-    expect(standingOf(['nothing that can be read'])).toEqual({ kind: 'unanswered', answers: 0 });
+    expect(standingOf([])).toEqual({ kind: 'unanswered', inputs: 0, answers: [] });
+    expect(standingOf(['nothing that can be read'])).toEqual({ kind: 'unanswered', inputs: 1, answers: [] });
   });
 });

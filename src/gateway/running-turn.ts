@@ -1,0 +1,36 @@
+import type { IncomingMessage } from '../core/channel.ts';
+import type { InboxEntry } from '../core/conversation.ts';
+import type { Role } from './access.ts';
+
+/** Something that was said, and what whoever said it may do. */
+export interface Heard {
+  entry: InboxEntry;
+  message: IncomingMessage;
+  role: Role;
+}
+
+export interface RunningTurn {
+  id: string;
+  /** Of whoever it is for, the least. */
+  role: Role;
+  controller: AbortController;
+  /** Whether what comes meanwhile can be handed to it. */
+  takesSteering: boolean;
+  /** Messages that came meanwhile and are meant for it. In the inbox they wait until the agent takes them. */
+  steering: Heard[];
+  /** Those the agent has taken. */
+  steered: Heard[];
+  /** It was cut off by the end of the program, and is taken up by the next one. */
+  isParked: boolean;
+  over: Promise<void>;
+}
+
+/** The name under which a turn takes what came meanwhile: after so many inputs that were recorded of it. */
+export function steeringTurn(turn: string, inputs: number): string {
+  return `${turn}/steer/${inputs}`;
+}
+
+/** Security: of several who spoke, nobody gets more rights than the one with the fewest. */
+export function leastRole(heard: readonly Heard[]): Role {
+  return heard.every(({ role }) => role === 'admin') ? 'admin' : 'user';
+}

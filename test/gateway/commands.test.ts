@@ -1,0 +1,244 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { chatCommands, commandIn } from '../../src/gateway/commands.ts';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { Rig } from './rig.ts';
+
+describe('a text', () => {
+  it('is a command when it begins with one, whoever it is addressed to, and not when it is a path', () => {
+    const found = (text: string) => {
+      const result = commandIn(text, 'user');
+      return result.kind === 'command' ? `${result.command.name}|${result.rest}` : result.kind;
+    };
+    expect(found('/run ls -la')).toBe('run|ls -la');
+    expect(found('  /RUN@hermetic_bot\n ls\nid ')).toBe('run|ls\nid');
+    expect(found('/start')).toBe('help|');
+    expect(found('/etc/hosts is wrong')).toBe('text');
+    expect(found('/ run')).toBe('text');
+    expect(found('please /run it')).toBe('text');
+    expect(found('//')).toBe('text');
+    expect(found('/yolo')).toBe('unknown');
+  });
+
+  it('that is nearly a command is answered with the one that was meant', () => {
+    expect(commandIn('/staus', 'user')).toMatchObject({ kind: 'unknown', say: expect.stringContaining('Did you mean /status?') });
+    expect(commandIn('/xyzzy', 'user')).toMatchObject({ kind: 'unknown', say: 'There is no /xyzzy. /help lists the commands.' });
+  });
+});
+
+describe('commands', async () => {
+  const rig = await Rig.start();
+  afterAll(() => rig.close());
+  let chats = 0;
+  let chat = '';
+  beforeEach(() => {
+    chat = `room-${++chats}`;
+    rig.model.script = () => says('Fine.');
+  });
+  const say = (text: string, from = 'ada') => rig.say(text, { from, chat, isDirect: true, isAddressed: true });
+  const shows = (what: string | RegExp) => rig.shows(what, chat);
+
+  it('/help lists what the one who asks may do', async () => {
+    await say('/help', 'bob');
+    const forUsers = await shows('/run COMMAND');
+    expect(forUsers).not.toContain('/yolo');
+    await say('/start');
+    expect(await shows('/yolo')).toContain('/pair CODE');
+    for (const { name } of chatCommands) expect(rig.texts(chat).at(-1)).toContain(`\`/${name}`);
+  });
+
+  it('an unknown one says so, as a reply to it', async () => {
+    const { id } = await say('/fly');
+    await shows('There is no /fly.');
+    expect(rig.platform.messages.find((one) => one.chat === chat)?.replyTo).toBe(id);
+    expect(rig.model.requests.length).toBe(0);
+  });
+
+  it('/run runs in the sandbox of the session, and shows output and failure', async () => {
+    await say('/run cd /tmp && export WORD=kept && echo $((6*7))');
+    await shows('42');
+    await say('/run echo "$WORD in $PWD"; exit 3');
+    expect(await shows('kept in /tmp')).toContain('3');
+    await say('/run');
+    await shows('What shall I run?');
+  });
+
+  it('/python runs a script, also one pasted as a code block, and nothing asks a model', async () => {
+    await say('/python ```python\nprint(6 * 7)\n```');
+    await shows('42');
+    await say('/python print("plain")');
+    await shows('plain');
+    await say('/python');
+    await shows('What shall I run?');
+    expect(rig.model.requests.length).toBe(0);
+  });
+
+  it('output cannot leave the block it is shown in', async () => {
+    await say("/run printf '```\\n[a link](http://example.org)\\n'");
+    expect(await shows('a link')).toMatch(/^````\n```\n\[a link\][\s\S]*\n````$/);
+  });
+
+  it('output that would take many messages comes as a file', async () => {
+    await say('/run seq 1 9000');
+    await until('a file is there', () => rig.platform.messages.find((one) => one.chat === chat && one.file));
+    await rig.quiet();
+    const shown = rig.platform.messages.filter((one) => one.chat === chat);
+    expect(shown.length).toBeLessThanOrEqual(2);
+    expect(Buffer.from(shown.find((one) => one.file)?.file?.data ?? []).toString()).toMatch(/^1\n2\n3\n/);
+  });
+
+  it('/files shows what is in the workspace', async () => {
+    await say('/run mkdir -p sub && echo x > sub/inner.txt && echo y > outer.txt');
+    await rig.quiet();
+    await say('/files');
+    expect(await shows('outer.txt')).toContain('inner.txt');
+    await say('/files sub');
+    await rig.quiet();
+    expect(rig.texts(chat).at(-1)).toContain('inner.txt');
+    expect(rig.texts(chat).at(-1)).not.toContain('outer.txt');
+    await say('/files /nowhere');
+    await rig.quiet();
+    expect(rig.texts(chat).length).toBe(4);
+  });
+
+  it('/new begins a new conversation, also when there is none yet, and keeps files', async () => {
+    await say('/new');
+    await shows('A new conversation.');
+    await say('my name is Rumpelstilzchen');
+    await shows('Fine.');
+    await say('/run touch kept');
+    await rig.quiet();
+    await say('/new');
+    await rig.quiet();
+    await say('who am I?');
+    await rig.quiet();
+    expect(rig.lastPrompt).not.toContain('Rumpelstilzchen');
+    await say('/files');
+    await shows('kept');
+  });
+
+  it('/new ends grants, yolo and the choice of a model', async () => {
+    await say('/model other-model');
+    await shows('openai-compatible/other-model answers in this session');
+    await say('/yolo');
+    await shows('nobody is asked in this session');
+    await say('hello');
+    await shows('Nobody is asked in this session. /yolo off ends that.');
+    await say('/new');
+    await rig.quiet();
+    const before = rig.texts(chat).length;
+    await say('/model');
+    await say('hello again');
+    await rig.quiet();
+    expect(rig.texts(chat).slice(before)).toEqual(['The model is openai-compatible/scripted.', 'Fine.']);
+  });
+
+  it('/model is shown to everybody, and changed by admins alone', async () => {
+    await say('/model', 'bob');
+    await shows('The model is openai-compatible/scripted.');
+    await say('/model other', 'bob');
+    await shows('Only an admin can choose the model.');
+  });
+
+  it('/retry answers the last message again, and says so when there is none', async () => {
+    await say('/retry');
+    await shows('There is nothing to answer again.');
+    rig.model.script = inTurn(says('one'), says('two'));
+    await say('/run true');
+    await say('tell me');
+    await shows('one');
+    await say('/retry');
+    await shows('two');
+    expect(rig.lastPrompt.match(/tell me/g)?.length).toBe(2);
+  });
+
+  it('/retry is for what oneself has said: nobody is made to have said what another did', async () => {
+    rig.settings.sharing = { groups: 'shared', threads: 'shared' };
+    const shared = { chat: `${chat}-shared`, isAddressed: true };
+    await rig.say('words of Bob', { from: 'bob', ...shared });
+    await rig.shows('Fine.', shared.chat);
+    await rig.say('/retry', { from: 'ada', ...shared });
+    await rig.shows('There is nothing to answer again.', shared.chat);
+    await rig.say('words of Ada', { from: 'ada', ...shared });
+    await rig.quiet();
+    await rig.say('/retry', { from: 'bob', ...shared });
+    await rig.quiet();
+    expect(rig.lastPrompt).not.toMatch(/from="(Ada|Cleo)">\nwords of Bob/);
+    expect(rig.lastPrompt.match(/from="Bob">\nwords of Bob/g)?.length).toBe(2);
+    rig.settings.sharing = { groups: 'per_user', threads: 'shared' };
+  });
+
+  it('/queue and /steer without a turn put a text in line, which is then answered', async () => {
+    await say('/queue first');
+    await shows('In line.');
+    await shows('Fine.');
+    await say('/steer second');
+    await shows('Nothing was running, so it is in line.');
+    await rig.quiet();
+    expect(rig.lastPrompt).toMatch(/first[\s\S]*second/);
+    await say('/queue');
+    await shows('What comes next?');
+    await say('/steer');
+    await shows('What should it know?');
+  });
+
+  it('/status says where it runs and what waits, /usage what was used, /whoami who one is', async () => {
+    await say('/usage', 'bob');
+    await shows('Nothing was used yet.');
+    await say('hello');
+    await shows('Fine.');
+    await say('/usage');
+    await shows('100 tokens in (0 of them cached), 10 out.');
+    await say('/status');
+    expect(await shows('all is well')).toMatch(/Nothing is running.*\n.*0 messages wait, 0 questions are open/);
+    await say('/run true');
+    await rig.quiet();
+    await say('/status');
+    await shows(/Sandbox `\S+` on bubblewrap/);
+    await say('/whoami', 'bob');
+    await shows('You are `bob` on fake, and may do what a user may.');
+  });
+
+  it('/stop says so when nothing runs', async () => {
+    await say('/stop');
+    await shows('Nothing was running.');
+  });
+
+  it.each([
+    ['/approve', 'No question is open.'],
+    ['/approve XXXXXX', 'There is no such question.'],
+    ['/approve XXXXXX forever', '/approve CODE, and nothing, session or always after it.'],
+    ['/deny', 'Answer with /deny CODE'],
+    ['/deny XXXXXX because I say so', 'There is no such question.'],
+    ['/approvals', 'No question is open.'],
+    ['/yolo maybe', '/yolo on or /yolo off.'],
+    ['/yolo off', 'Questions are asked again.'],
+    ['/pair', '/pair CODE, and user or admin after it.'],
+    ['/pair ABCDEFGH king', '/pair CODE, and user or admin after it.'],
+  ])('%s is answered with %s', async (text, answer) => {
+    await say(text);
+    await shows(answer);
+  });
+
+  it('a tool call of the agent and a command share sandbox and state', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: 'echo from the agent > shared.txt' }]), says('Written.'));
+    await say('write it');
+    await shows('Written.');
+    await say('/run cat shared.txt');
+    await shows('from the agent');
+  });
+});
+
+describe('without a model', async () => {
+  const rig = await Rig.start({ model: 'none' });
+  afterAll(() => rig.close());
+
+  it('a message is answered with how to add one, and /run works', async () => {
+    await rig.say('hello');
+    await rig.shows('hermetic setup');
+    await rig.say('/run echo works');
+    await rig.shows('works');
+    await rig.quiet();
+    expect(rig.texts().length).toBe(2);
+  });
+});

@@ -1,0 +1,239 @@
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAgent } from '../../src/agent/loop.ts';
+import { standingOf } from '../../src/agent/standing.ts';
+import { App } from '../../src/app.ts';
+import { ChatWork } from '../../src/chat-work.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Activity, Channel, ChannelTraits, IncomingFile, IncomingMessage, IncomingPress, Place } from '../../src/core/channel.ts';
+import type { Store } from '../../src/core/store.ts';
+import { Access, type PlatformRules } from '../../src/gateway/access.ts';
+import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
+import { Outbox } from '../../src/gateway/outbox.ts';
+import { openModel } from '../../src/models/index.ts';
+import { questionDesk } from '../../src/question-desk.ts';
+import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
+import { type ModelServer, type Script, says, startModelServer } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { FakePlatform, fakeChannel } from './fake-channel.ts';
+
+export interface RigOptions {
+  script?: Script;
+  /** `none`: no model is configured. */
+  model?: 'scripted' | 'none';
+  environment?: Record<string, string>;
+  rules?: Partial<PlatformRules>;
+  traits?: Partial<ChannelTraits>;
+  settings?: Partial<Pick<GatewayOptions, 'busyMode' | 'reset' | 'sharing' | 'mostSteps'>>;
+}
+
+export interface Saying extends Partial<Omit<IncomingMessage, 'from' | 'place' | 'kind'>> {
+  from?: string;
+  chat?: string;
+  thread?: string;
+  workspace?: string;
+}
+
+/** A gateway with everything real but the platform and the provider of models, which are in memory and on this machine. */
+export class Rig {
+  readonly home: string;
+  readonly platform = new FakePlatform();
+  readonly model: ModelServer;
+  readonly rules: PlatformRules;
+  readonly log: string[] = [];
+  readonly noticed: { press: IncomingPress; text: string | undefined }[] = [];
+  readonly activities: Activity[] = [];
+  /** What people have sent, by the id of the file. */
+  readonly files = new Map<string, Buffer>();
+  readonly #options: RigOptions;
+  #running: { app: App; store: Store; outbox: Outbox; gateway: Gateway; settings: GatewayOptions } | undefined;
+  #count = 0;
+
+  private constructor(options: RigOptions, model: ModelServer) {
+    this.#options = options;
+    this.model = model;
+    this.home = mkdtempSync(join(tmpdir(), 'hermetic-gateway-'));
+    this.rules = {
+      ...{ isOwn: false, allowedUsers: ['bob', 'cleo'], admins: ['ada'], allowAll: false, requireMention: true },
+      ...options.rules,
+    };
+  }
+
+  static async start(options: RigOptions = {}): Promise<Rig> {
+    const rig = new Rig(options, await startModelServer(options.script ?? (() => says('Fine.'))));
+    await rig.startGateway();
+    return rig;
+  }
+
+  get #current() {
+    if (!this.#running) throw new Error('the gateway is not running');
+    return this.#running;
+  }
+
+  get app(): App {
+    return this.#current.app;
+  }
+
+  get store(): Store {
+    return this.#current.store;
+  }
+
+  get gateway(): Gateway {
+    return this.#current.gateway;
+  }
+
+  get outbox(): Outbox {
+    return this.#current.outbox;
+  }
+
+  /** What was given to the gateway; read whenever it is needed, so a test may change it. */
+  get settings(): GatewayOptions {
+    return this.#current.settings;
+  }
+
+  /** With the home of the one before, if there was one. */
+  async startGateway(): Promise<void> {
+    const { environment, settings, traits } = this.#options;
+    const directory = join(this.home, '.hermetic');
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const base = { PATH: process.env.PATH ?? '', HOME: this.home, HERMETIC_HOME: directory, TERMINAL_ENV: 'bubblewrap' };
+    const app = new App(loadConfig({ environment: { ...base, TERMINAL_NETWORK: 'none', ...environment } }), this.home);
+    const store = await app.store();
+    const channels = new Map<string, Channel>([['fake', this.#channel(traits)]]);
+    const trouble = (error: unknown): void => void this.log.push(String(error));
+    const outbox = new Outbox({ ledger: store.outbox, channels, onTrouble: trouble, onDropped: (_, failure) => trouble(failure) });
+    const provider = this.#options.model === 'none' ? {} : { provider: 'openai-compatible' as const, base_url: this.model.url };
+    const all: GatewayOptions = {
+      channels,
+      inbox: store.inbox,
+      conversations: store.conversations,
+      pairing: store.pairing,
+      access: new Access((platform) => (platform === 'fake' ? this.rules : undefined), store.pairing),
+      agent: createAgent({ firstWaitMs: 1, longestWaitMs: 2, mostRetries: 1, graceMs: 1500 }),
+      agentName: 'Hermetic',
+      outbox,
+      standingOf,
+      surroundings: {
+        work: (key, session, send) => new ChatWork(app, { key, session, send, notice: (text) => void this.log.push(text) }),
+        model: (choice) => openModel({ ...provider, model: choice ?? 'scripted' }, {}),
+        questions: questionDesk(app, store),
+        status: async () => ['all is well'],
+        log: (line) => void this.log.push(line),
+      },
+      busyMode: 'interrupt',
+      reset: { when: 'never', idleMs: 0 },
+      sharing: { groups: 'per_user', threads: 'shared' },
+      mostSteps: 20,
+      ...settings,
+    };
+    const gateway = new Gateway(all);
+    this.#running = { app, store, outbox, gateway, settings: all };
+    await outbox.start();
+    await gateway.start();
+  }
+
+  /** As a program that was asked to end. */
+  async stopGateway(): Promise<void> {
+    const { app, outbox, gateway } = this.#current;
+    this.#running = undefined;
+    await gateway.stop();
+    await outbox.stop();
+    await app.close();
+  }
+
+  async close(): Promise<void> {
+    if (this.#running) await this.stopGateway();
+    await this.model.close();
+    await removeTree(this.home);
+  }
+
+  /** Resolves when it is stored, which is all a platform knows. */
+  async say(text: string, { from = 'ada', chat = from, thread, workspace, ...more }: Saying = {}): Promise<IncomingMessage> {
+    const isDirect = more.isDirect ?? chat === from;
+    const message: IncomingMessage = {
+      kind: 'message',
+      id: `said-${++this.#count}`,
+      place: { platform: 'fake', workspace, chat, thread },
+      from: { id: from, name: from[0]?.toUpperCase() + from.slice(1) },
+      at: new Date(),
+      text,
+      isAddressed: isDirect,
+      quoted: undefined,
+      files: [],
+      ...more,
+      isDirect,
+    };
+    await this.gateway.accept(message);
+    return message;
+  }
+
+  /** Presses the button with this label on the last message that has one. */
+  async press(label: string, { from = 'ada', chat = from, data }: { from?: string; chat?: string; data?: string } = {}): Promise<void> {
+    const card = this.platform.messages.findLast((one) => one.chat === chat && one.buttons);
+    const button = card?.buttons?.flat().find((one) => one.label === label);
+    const place: Place = { platform: 'fake', workspace: undefined, chat, thread: undefined };
+    const person = { id: from, name: from };
+    await this.gateway.accept({
+      ...{ kind: 'press', id: `press-${++this.#count}`, place, from: person, at: new Date(), message: card?.id ?? 'none' },
+      data: data ?? button?.data ?? `no button ${label}`,
+    });
+  }
+
+  file(name: string, data: string | Buffer, mimeType?: string): IncomingFile {
+    const id = `file-${++this.#count}`;
+    this.files.set(id, Buffer.from(data));
+    return { id, name, mimeType, bytes: data.length };
+  }
+
+  texts(chat = 'ada'): string[] {
+    return this.platform.texts(chat);
+  }
+
+  /** Everything shown in a chat. */
+  all(chat = 'ada'): string {
+    return this.texts(chat).join('\n---\n');
+  }
+
+  /** Resolves with the last message, when it fits. */
+  async shows(what: string | RegExp, chat = 'ada', withinMs = 20_000): Promise<string> {
+    const fits = (text: string): boolean => (typeof what === 'string' ? text.includes(what) : what.test(text));
+    try {
+      return await until(`${chat} is shown ${what}`, () => this.texts(chat).find(fits), { withinMs });
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\nshown: ${this.all(chat)}\nlog: ${this.log.join('\n')}`);
+    }
+  }
+
+  /** Resolves when everything that was said has been dealt with, and the platform has heard all about it. */
+  async quiet(): Promise<void> {
+    await until('nothing is left to do', async () => {
+      const { inbox, outbox } = this.store;
+      const left = [...(await inbox.list('waiting')), ...(await inbox.list('running')), ...(await outbox.places())];
+      return left.length === 0 && this.gateway.busy === 0;
+    });
+  }
+
+  /** What the provider was told that people said, in its last request. */
+  get lastPrompt(): string {
+    const messages = this.model.requests.at(-1)?.messages ?? [];
+    return messages
+      .filter(({ role }) => role === 'user')
+      .map(({ text }) => text)
+      .join('\n');
+  }
+
+  #channel(traits: Partial<ChannelTraits> = {}): Channel {
+    return {
+      ...fakeChannel(this.platform, { mostText: 4000, mostFileBytes: 1_000_000, ...traits }),
+      noticed: async (press, text) => void this.noticed.push({ press, text }),
+      activity: (_place, activity) => void this.activities.push(activity),
+      fetchFile: async ({ id }) => this.files.get(id) ?? Promise.reject(new Error('the platform has lost it')),
+    };
+  }
+}
+
+/** The code of the last question shown in a chat. */
+export async function codeIn(rig: Rig, chat = 'ada'): Promise<string> {
+  return await until('a question is shown', () => /May this run .*\((\w{6})\)/.exec(rig.texts(chat).at(-1) ?? '')?.[1]);
+}
