@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
-
 /** A line that goes on for longer is passed on in pieces. */
 const mostHeld = 64 * 1024;
 const longestOrder = 64;
@@ -7,6 +5,14 @@ const longestOrder = 64;
 /** Every character that is an order, not a sign, but for the tab and the end of a line. */
 const control = /[^\P{Cc}\t\n]/u;
 const controls = new RegExp(control, 'gu');
+
+/**
+ * Orders to a terminal: a text for it up to its end, one with parameters, a short one. Security: none is looked for past the next one, so
+ * that what is no order at all takes no longer.
+ */
+const orders =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+  /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u0090\u0098\u009b-\u009f]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]/g;
 
 /**
  * Turns what a program prints at a terminal into what a person would have read there: without colours and other orders to the terminal,
@@ -47,7 +53,7 @@ export class TerminalText {
 /** The same for a text that is there as a whole. */
 export function plainText(text: string): string {
   if (!control.test(text)) return text;
-  const lines = stripVTControlCharacters(text).split('\n');
+  const lines = text.replaceAll(orders, '').split('\n');
   return lines.map(lastWritten).join('\n').replaceAll(controls, '');
 }
 
@@ -57,7 +63,8 @@ function lastWritten(line: string): string {
   let shown = whole;
   if (whole.includes('\r')) {
     shown = '';
-    for (const part of whole.split('\r')) shown = part + shown.slice(part.length);
+    // From the last: of what was there before, only what stands out beyond it is still seen.
+    for (const part of whole.split('\r').reverse()) shown += part.slice(shown.length);
   }
   return shown.includes('\b') ? withoutErased(shown) : shown;
 }

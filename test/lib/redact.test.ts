@@ -47,5 +47,7 @@ describe('taking secrets out of a text', () => {
 
   it('comes to an end with a hostile text too', () => {
     for (const part of ['eyJ-', 'sk-', 'a:', 'x://y:', '-----BEGIN PRIVATE KEY-----', 'SG.', 'ghp_', '1:']) redact(part.repeat(25_000));
+    for (const part of [' ', '\n', 'a.', 'bearer ']) redact(part.repeat(250_000));
+    redact(`authorization:${' \t'.repeat(250_000)}basic`);
   });
 });

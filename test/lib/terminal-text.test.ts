@@ -23,6 +23,8 @@ describe('what a program prints at a terminal', () => {
     ['typo\b\b\bipo\n', 'tipo\n'],
     ['bell\u0007 nul\0 form\f\n', 'bell nul form\n'],
     ['no end', 'no end'],
+    ['\u001b]0;a title\u001b\\shown\u001bPdata\u001b\\\u001b(B\u001b7 \u009b1mtoo\u001b[?25l\n', 'shown too\n'],
+    ['\u001b]0;a title without an end\nshown\n', '0;a title without an end\nshown\n'],
   ])('%j is read as %j, in whatever pieces it comes', (printed, read) => {
     expect(plainText(printed)).toBe(read);
     for (let round = 0; round < 20; round++) expect(inPieces(printed)).toBe(read);
@@ -36,5 +38,12 @@ describe('what a program prints at a terminal', () => {
     expect(length + cleaner.end().length).toBe(200_000);
     for (let piece = 0; piece < 100_000; piece++) cleaner.push(`\r${String(piece).padStart(5)}%`);
     expect(cleaner.push('\n')).toBe('99999%\n');
+  });
+
+  it('comes to an end with hostile orders too', () => {
+    for (const part of ['\u001b]', '\u001b[', '\u009d', '\u001b ', '\u001b];a', '\u001b', '\u009b0;', '\u0090'])
+      plainText(part.repeat(250_000));
+    const overwritten = plainText(`${'x'.repeat(500_000)}${'\rab'.repeat(500_000)}`);
+    expect(overwritten).toBe(`ab${'x'.repeat(499_998)}`);
   });
 });
