@@ -59,7 +59,7 @@ export class TerminalView {
 
   #grow(growing: GrowingText, text: string, id: string, buttons: readonly Button[]): void {
     // Security: nobody agrees to what they cannot see.
-    if (!growing.grow(buttons.length > 0 ? visible(text) : text)) this.note('This takes the place of what was begun above:');
+    if (!growing.grow(buttons.length > 0 ? visible(text) : text)) this.#screen.note('This takes the place of what was begun above:');
     this.#printed(growing.take(false));
     if (!this.isBusy || !this.#screen.isLive || buttons.length > 0) this.#finish();
     if (buttons.length > 0) this.#ask({ message: id, buttons });
