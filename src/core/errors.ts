@@ -15,6 +15,7 @@ export const errorCodes = {
   'sandbox/open-failed': 'The sandbox could not be made; nothing of it was left behind.',
   'sandbox/in-use': 'The sandbox would have to be replaced while something else is using it.',
   'sandbox/lost': 'The sandbox ended behind our back. The command was not repeated.',
+  'sandbox/changed': 'The session had another directory or other functions than those for which the command was allowed. Nothing was run.',
   'sandbox/not-found': 'No sandbox belongs to this session.',
   'sandbox/not-contained': 'A proof from inside the sandbox showed that it does not contain what runs in it.',
   'sandbox/bad-command': 'The command cannot be handed to a shell, for example because it contains a NUL byte.',

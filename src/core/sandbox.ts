@@ -133,7 +133,15 @@ export interface ExecRequest {
    * directory. Implies `stateless`. Not on a terminal.
    */
   plain?: boolean;
+  /**
+   * Asked at the moment the command is handed to its shell, when nothing can change the session before it any more. false:
+   * `sandbox/changed` is thrown and nothing was run.
+   */
+  onlyIf?: (session: SessionMeaning) => boolean;
 }
+
+/** What the words of a command depend on. */
+export type SessionMeaning = Pick<Sandbox, 'cwd' | 'definitions'>;
 
 export interface OutputChunk {
   stream: 'stdout' | 'stderr';

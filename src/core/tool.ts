@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 import type { Action } from './approval.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox, SessionMeaning } from './sandbox.ts';
 
 /** What a tool gives back: data that JSON can carry. */
 export type Output = Readonly<Record<string, unknown>>;
@@ -22,6 +22,11 @@ export interface ToolContext {
   readonly mostBytes: number;
   /** What happens meanwhile, for whoever watches. Clean text in pieces, already safe to show. */
   progress(text: string): void;
+  /**
+   * Security: whether a session is still what it was when the call was allowed. Belongs into the request for whatever was allowed; the call is
+   * judged again when it is not.
+   */
+  isAsAllowed(session: SessionMeaning): boolean;
   /** Calls another tool by the same door, with the same guard, until the same end or an earlier one. For scripts that call tools. */
   call(name: string, input: unknown, until?: AbortSignal): Promise<ToolResult>;
 }

@@ -120,7 +120,7 @@ async function runScript(
   const started = Date.now();
   const capture = new OutputCapture({ sandbox, mostBytes, onText: (text) => context.progress(text) });
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
-  const handle = await sandbox.exec(cwd === undefined ? request : { ...request, cwd });
+  const handle = await sandbox.exec({ ...request, ...(cwd !== undefined && { cwd }), onlyIf: context.isAsAllowed });
   const violated = new AbortController();
   const bridge = new CodeBridge({
     language,

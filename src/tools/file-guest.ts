@@ -43,7 +43,13 @@ export async function runGuest(context: ToolContext, name: GuestScript, args: re
   const script = await guestScript('file-plain', name);
   const length = String(Buffer.byteLength(script));
   if (context.signal.aborted) throw new HermeticError('tool/failed', 'Interrupted before it began. Nothing was run.');
-  const handle = await context.sandbox.exec({ command: loader, args: [length, ...args], stdin: 'open', stateless: true });
+  const handle = await context.sandbox.exec({
+    command: loader,
+    args: [length, ...args],
+    stdin: 'open',
+    stateless: true,
+    onlyIf: context.isAsAllowed,
+  });
   // When it cannot be written, the shell is gone, and its end says why.
   const { stdin } = options;
   const written = handle.write(stdin instanceof Buffer ? Buffer.concat([Buffer.from(script), stdin]) : script);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../core/errors.ts';
-import type { Sandbox, TerminalSize } from '../core/sandbox.ts';
+import type { ExecRequest, Sandbox, TerminalSize } from '../core/sandbox.ts';
 import { nearest } from '../lib/nearest.ts';
 import { askSandbox, askToSucceed } from './ask-sandbox.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
@@ -13,6 +13,7 @@ export interface StartRequest {
   terminal: TerminalSize | undefined;
   /** Texts to look for in what it prints. */
   patterns: readonly string[];
+  onlyIf?: ExecRequest['onlyIf'];
 }
 
 export interface LogPiece {
@@ -75,7 +76,7 @@ export class ProcessTable {
     return () => void this.#listeners.delete(listener);
   }
 
-  async start({ command, cwd, terminal, patterns }: StartRequest): Promise<BackgroundProcess> {
+  async start({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
     await this.#find();
     if ([...this.#processes.values()].filter(({ state }) => state.kind === 'running').length >= mostRunning) {
       throw new HermeticError('tool/failed', `${mostRunning} processes run in the background already.`, { hint: 'Kill one first.' });
@@ -85,7 +86,7 @@ export class ProcessTable {
     const directory = (await askToSucceed(this.#sandbox, { command: makeScript, args })).toString();
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestScript('background'), args: [directory, command, size], stateless: true };
-    const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }) });
+    const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
     let said = '';
     for await (const { data } of handle.output) if (said.length < 1_000) said += data.toString();
     const exit = await handle.exit;

@@ -43,10 +43,10 @@ export function sendFile(deliver: DeliverFile): Tool {
     output,
     prepare: ({ path, name, caption }, sandbox) => ({
       actions: [{ kind: 'send', path, cwd: sandbox.cwd }],
-      run: async ({ signal }) => {
+      run: async ({ signal, isAsAllowed }) => {
         const answer = await askSandbox(
           sandbox,
-          { command: script, args: [path] },
+          { command: script, args: [path], onlyIf: isAsAllowed },
           { signal, mostBytes: mostBytes + 64 * 1024, timeoutMs: 120_000 },
         );
         if (answer.exit.kind !== 'exited' || answer.exit.code !== 0) {

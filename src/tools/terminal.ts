@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
@@ -70,13 +71,18 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
         throw new HermeticError('tool/bad-input', 'timeout is not for background commands: they run until they end or are killed.');
       }
       if (!call.background && call.notify_on) throw new HermeticError('tool/bad-input', 'notify_on is only for background commands.');
-      const actions: Action[] = [{ kind: 'command', command: call.command, cwd: call.cwd ?? sandbox.cwd }];
+      // Security: what is judged is where it will run, whatever the session does meanwhile.
+      const cwd = posix.resolve(sandbox.cwd, call.cwd ?? '');
+      const actions: Action[] = [{ kind: 'command', command: call.command, cwd }];
       // Security: what a shell reads is run like what it is given.
       if (call.stdin !== undefined) actions.push({ kind: 'input', process: call.command, text: call.stdin });
       const seconds = call.timeout ?? Math.min(timeoutSeconds, mostTimeoutSeconds);
       return {
         actions,
-        run: (context) => (call.background ? startInBackground(processes, context, call) : runToEnd(context, call, seconds)),
+        run: (context) => {
+          const placed = { ...call, cwd: call.cwd && cwd };
+          return call.background ? startInBackground(processes, context, placed) : runToEnd(context, placed, seconds);
+        },
       };
     },
     render,
@@ -99,6 +105,7 @@ async function startInBackground(processes: ProcessTable, context: ToolContext, 
     cwd: call.cwd,
     terminal: call.pty ? terminalSize : undefined,
     patterns: call.notify_on ?? [],
+    onlyIf: context.isAsAllowed,
   });
   if (call.stdin !== undefined) await processes.write(process, call.stdin, true);
   return {
@@ -116,7 +123,7 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
   const { sandbox, signal, mostBytes } = context;
   const started = Date.now();
   const capture = new OutputCapture({ sandbox, mostBytes, onText: (text) => context.progress(text) });
-  const handle = await sandbox.exec(requestFor(call));
+  const handle = await sandbox.exec({ ...requestFor(call), onlyIf: context.isAsAllowed });
   if (call.stdin !== undefined) {
     const end = call.pty ? '\x04' : '';
     // A command need not read what it is given.

@@ -1,6 +1,6 @@
 import type { Action, CallOrigin, Guard } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { Sandbox } from '../core/sandbox.ts';
+import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
 import { nearest } from '../lib/nearest.ts';
 import { LiveText } from './live-text.ts';
@@ -36,9 +36,11 @@ export interface CallOptions {
   progress?: ((text: string) => void) | undefined;
 }
 
+type RunOptions = CallOptions & Pick<ToolContext, 'signal' | 'isAsAllowed'>;
+
 const nobody: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
-/** Another command of the session may change its directory between a call and the permission for it. */
+/** Another command of the session may change its directory or its functions between a call and the permission for it. */
 const mostAttempts = 5;
 
 /** Some tools put a frame around what they print; nothing they return is longer than this many times the limit. */
@@ -82,38 +84,45 @@ export class Toolbox {
     } catch (error) {
       return failed('bad-input', messageOf(error));
     }
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+      const { cwd, definitions } = this.#options.sandbox;
+      const isAsAllowed = (session: SessionMeaning): boolean => session.cwd === cwd && isSame(session.definitions, definitions);
       const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
       if (refusal !== undefined) return failed('denied', refusal);
       // Security: a person may take minutes to answer, and what they said yes to must still be what happens.
-      const now = tool.prepare(input, this.#options.sandbox);
-      if (isSame(prepared.actions, now.actions)) break;
-      if (attempt === mostAttempts)
-        return failed('denied', 'It was not run: the directory of the session kept changing while it was being allowed.');
-      prepared = now;
+      const isUnchanged =
+        isSame(prepared.actions, tool.prepare(input, this.#options.sandbox).actions) && isAsAllowed(this.#options.sandbox);
+      if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
+      const startedAt = performance.now();
+      const result = isUnchanged ? await this.#run(prepared, { ...options, signal, isAsAllowed }) : undefined;
+      if (!result) {
+        prepared = tool.prepare(input, this.#options.sandbox);
+        continue;
+      }
+      const durationMs = Math.round(performance.now() - startedAt);
+      if (prepared.actions.length > 0) this.#options.finished?.({ tool: name, actions: prepared.actions, origin, result, durationMs });
+      return result;
     }
-    if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
-    const startedAt = performance.now();
-    const result = await this.#run(prepared, { ...options, signal });
-    const durationMs = Math.round(performance.now() - startedAt);
-    if (prepared.actions.length > 0) this.#options.finished?.({ tool: name, actions: prepared.actions, origin, result, durationMs });
-    return result;
+    return failed('denied', 'It was not run: the directory or the functions of the session kept changing while it was being allowed.');
   }
 
-  async #run(prepared: Prepared<{ data: Output; text: string }>, options: CallOptions & { signal: AbortSignal }): Promise<ToolResult> {
+  /** undefined when nothing was run, because the session was no longer what it was when that was allowed. */
+  async #run(prepared: Prepared<{ data: Output; text: string }>, options: RunOptions): Promise<ToolResult | undefined> {
     try {
       return { ok: true, ...(await prepared.run(this.#contextFor(options))) };
     } catch (error) {
+      if (error instanceof HermeticError && error.code === 'sandbox/changed') return undefined;
       return failed(options.signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }
   }
 
-  #contextFor(options: CallOptions & { signal: AbortSignal }): ToolContext {
+  #contextFor(options: RunOptions): ToolContext {
     const { sandbox, mostBytes } = this.#options;
     return {
       sandbox,
       signal: options.signal,
       mostBytes,
+      isAsAllowed: options.isAsAllowed,
       progress: (text) => options.progress?.(text),
       // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it. And unseen: what
       // there is to see is what the script makes of it.
@@ -148,8 +157,8 @@ export class Toolbox {
   }
 }
 
-function isSame(one: readonly Action[], other: readonly Action[]): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 function failed(failure: ToolFailure, text: string): ToolResult {

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
 import { troubleSentences } from '../../core/sandbox.ts';
@@ -51,7 +52,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
   const opened = await openSession(io, app, options, interrupt.signal);
   const { sandbox } = opened;
   const { parts } = cliSession(options.session);
-  const cwd = options.cwd ?? sandbox.cwd;
+  const cwd = posix.resolve(sandbox.cwd, options.cwd ?? '');
   let outcome: string | undefined;
   try {
     if (options.ask) {
@@ -59,7 +60,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
       await permit(io, app, options.session, opened, judged, interrupt.signal);
     }
     outcome = 'failed';
-    const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd: options.cwd }) });
+    const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd }) });
     void forwardInput(io, handle);
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;

@@ -44,7 +44,7 @@ export class ShellSession {
   /** Why no more commands can be run. */
   #over: string | undefined;
   /** The state that belongs to what is kept now; most commands change nothing. */
-  #known: { kept: Changes; base: State; state: State } | undefined;
+  #known: { kept: Changes; base: State; state: State; definitions: Readonly<Record<string, string>> } | undefined;
 
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
@@ -69,7 +69,8 @@ export class ShellSession {
   }
 
   get definitions(): Readonly<Record<string, string>> {
-    return definitionsIn(this.#state());
+    this.#state();
+    return this.#known?.definitions ?? {};
   }
 
   #directory(): string {
@@ -98,7 +99,7 @@ export class ShellSession {
     const kept = this.#store.read();
     if (this.#known?.kept !== kept || this.#known.base !== this.#base) {
       const state = new Map(withChanges(this.#base, kept)).set(directoryKey, this.#directory());
-      this.#known = { kept, base: this.#base, state };
+      this.#known = { kept, base: this.#base, state, definitions: definitionsIn(state) };
     }
     return this.#known.state;
   }
@@ -145,7 +146,9 @@ export class ShellSession {
     if (request.plain) return await this.#execPlainly({ ...request, stateless: true });
     const call = orderOf(request);
     if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
-    const execution = this.#begin(await this.#take(), call, request, this.#state());
+    const waiting = await this.#take();
+    this.#requireMeant(request, waiting);
+    const execution = this.#begin(waiting, call, request, this.#state());
     this.#refillAfter(execution);
     return execution;
   }
@@ -155,10 +158,19 @@ export class ShellSession {
     const call = orderOf(request);
     const warm = this.#warm && this.#isPlain(this.#warm.restored) ? await this.#take() : undefined;
     if (!warm) await this.#prepare();
+    this.#requireMeant(request, warm);
     const waiting = warm ?? this.#spawn('warm', this.#base);
     const execution = this.#begin(waiting, call, request, waiting.restored);
     if (warm) this.#refillAfter(execution);
     return execution;
+  }
+
+  /** A shell that waits goes on waiting. */
+  #requireMeant({ onlyIf }: ExecRequest, waiting?: Waiting): void {
+    if (!onlyIf || onlyIf(this)) return;
+    if (this.#warm) waiting?.shell.release();
+    else this.#warm = waiting;
+    throw new HermeticError('sandbox/changed', 'The session was changed before the command could begin. Nothing was run.');
   }
 
   #isPlain(state: State): boolean {
@@ -197,6 +209,7 @@ export class ShellSession {
 
   async #runNow(mode: ShellMode, call: Order, request: ExecRequest, terminal: TerminalSize | undefined): Promise<ExecHandle> {
     await this.#prepare();
+    this.#requireMeant(request);
     const state = this.#state();
     const restore = restoreScript(changesBetween(this.#base, state), state);
     const early: EndRecord[] = [];
