@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askInstance } from '../../src/lib/instance.ts';
+import { calls, inTurn, type ModelServer, says, startModelServer } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { atTerminal } from './at-terminal.ts';
+import { Hermetic } from './hermetic.ts';
+
+let hermetic: Hermetic;
+let model: ModelServer | undefined;
+beforeEach(() => {
+  hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
+});
+afterEach(async () => {
+  await model?.close();
+  model = undefined;
+  await rm(hermetic.home, { recursive: true, force: true });
+});
+
+const home = () => hermetic.environment.HERMETIC_HOME ?? '';
+
+/** A model that does what the script says. */
+async function withModel(script: Parameters<typeof startModelServer>[0]): Promise<ModelServer> {
+  model = await startModelServer(script);
+  mkdirSync(home(), { recursive: true, mode: 0o700 });
+  writeFileSync(join(home(), 'config.yaml'), `model:\n  provider: openai-compatible\n  model: scripted\n  base_url: ${model.url}\n`);
+  return model;
+}
+
+describe('hermetic chat behind a pipe', () => {
+  it('runs commands without a model, and says how to get one', async () => {
+    const outcome = await hermetic.run(['chat'], { input: '/run echo $((6 * 7))\nhello\n/nonsense\n' });
+    expect(outcome.code).toBe(0);
+    expect(outcome.stdout).toMatch(/^```\n42\n```\n.*hermetic setup.*\nThere is no \/nonsense/);
+    expect(outcome.stderr).toContain('✓ terminal  echo $((6 * 7))');
+  });
+
+  it('sends each line when the one before is answered, and keeps the conversation', async () => {
+    const server = await withModel(({ last, messages }) => says(`${messages.filter(({ role }) => role === 'user').length}: ${last.text}`));
+    const outcome = await hermetic.run(['chat'], { input: 'one\ntwo\n' });
+    expect(outcome.stdout).toMatch(/^1: .*\none\n[\s\S]*\n2: .*\ntwo\n/);
+    expect((await hermetic.run(['chat'], { input: 'three\n' })).stdout).toMatch(/^3: .*\nthree\n/);
+    expect((await hermetic.run(['chat', '--session', 'other'], { input: 'four\n' })).stdout).toMatch(/^1: .*\nfour\n/);
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it.each([
+    ['a yes from the next line', 'remove it\ny\n', false],
+    ['a no from the next line', 'remove it\n4\n', true],
+    ['a no when there is no next line', 'remove it\n', true],
+  ])('takes %s for the answer to a question', async (_case, input, isLeft) => {
+    const victim = join(hermetic.home, 'victim');
+    mkdirSync(victim);
+    await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('over')));
+    const outcome = await hermetic.run(['chat'], { input });
+    expect(outcome).toMatchObject({ code: 0 });
+    expect(outcome.stdout).toContain(`rm -rf ${victim}`);
+    expect(outcome.stdout).toMatch(/over\n$/);
+    expect(existsSync(victim)).toBe(isLeft);
+  });
+
+  it('saves what the agent sends under harmless names, for its owner alone, and in place of nothing', async () => {
+    const script = 'printf one > .hidden; printf two > b.txt';
+    const send = (path: string) => calls(['send_file', { path }]);
+    await withModel(inTurn(calls(['terminal', { command: script }]), send('.hidden'), send('b.txt'), send('b.txt'), says('sent')));
+    const outcome = await hermetic.run(['chat'], { input: 'send\n' });
+    const received = join(home(), 'received');
+    expect(readdirSync(received).sort()).toEqual(['b-2.txt', 'b.txt', 'hidden']);
+    expect(readFileSync(join(received, 'b-2.txt'), 'utf8')).toBe('two');
+    expect(statSync(join(received, 'b.txt')).mode & 0o777).toBe(0o600);
+    expect(outcome.stderr).toContain(`saved as ${join(received, 'b-2.txt')}`);
+  });
+
+  it('brings a file of the person to the agent', async () => {
+    const server = await withModel(({ last, index }) =>
+      index === 0 ? calls(['read_file', { path: /\/[^\s"]*notes\.txt/.exec(last.text)?.[0] }]) : says('read'),
+    );
+    writeFileSync(join(hermetic.home, 'notes.txt'), 'the words in it');
+    await hermetic.run(['chat'], { input: '/attach notes.txt\nread it\n' });
+    expect(server.requests[1]?.last.text).toContain('the words in it');
+  });
+
+  it('ends with 130 when it is interrupted, and with it whatever ran', async () => {
+    const child = hermetic.start(['chat']);
+    const pid = join(hermetic.home, 'pid');
+    child.stdin?.write(`/run echo $$ > ${pid}; exec sleep 1000\n`);
+    const running = Number(await until('it runs', () => existsSync(pid) && readFileSync(pid, 'utf8').trim()));
+    child.kill('SIGINT');
+    expect((await once(child, 'close'))[0]).toBe(130);
+    expect(() => process.kill(running, 0)).toThrow('ESRCH');
+  });
+});
+
+describe('hermetic chat at a terminal', () => {
+  it('greets, runs commands, and leaves at Ctrl-D', async () => {
+    const terminal = atTerminal(hermetic, ['chat']);
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type('/run echo $((6 * 7))\r');
+    await terminal.sees(/\n42\r?\n/);
+    await terminal.sees('✓ terminal');
+    terminal.type('\u0004');
+    expect(await terminal.exit).toBe(0);
+    expect(await askInstance(join(home(), 'gateway.sock'))).toBeUndefined();
+  });
+
+  it('shows a text while it grows, and no word of it twice in the end', async () => {
+    const more = Promise.withResolvers<void>();
+    await withModel(() => ({ pieces: [{ text: 'The first half' }, { until: more.promise }, { text: ' and the second.' }] }));
+    const terminal = atTerminal(hermetic, ['chat']);
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type('tell me\r');
+    await terminal.sees('The first half');
+    await terminal.sees('working');
+    more.resolve();
+    await terminal.sees('The first half and the second.');
+    terminal.type('\u0004');
+    expect(await terminal.exit).toBe(0);
+  });
+
+  it('asks, and does what the answer says', async () => {
+    const victim = join(hermetic.home, 'victim');
+    mkdirSync(victim);
+    await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
+    const terminal = atTerminal(hermetic, ['chat']);
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type('remove it\r');
+    await terminal.sees('1 Once (y)');
+    expect(terminal.text()).toContain('Deletes many files');
+    terminal.type('perhaps\r');
+    await terminal.sees('none of the answers');
+    expect(existsSync(victim)).toBe(true);
+    terminal.type('y\r');
+    await terminal.sees('It is gone.');
+    expect(existsSync(victim)).toBe(false);
+  });
+
+  it('stops what runs at the first Ctrl-C, and leaves at the next', async () => {
+    const terminal = atTerminal(hermetic, ['chat']);
+    const pid = join(hermetic.home, 'pid');
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type(`/run echo $$ > ${pid}; exec sleep 1000\r`);
+    const running = Number(await until('it runs', () => existsSync(pid) && readFileSync(pid, 'utf8').trim()));
+    terminal.type('\u0003');
+    await terminal.sees('interrupted');
+    expect(() => process.kill(running, 0)).toThrow('ESRCH');
+    terminal.type('\u0003');
+    expect(await terminal.exit).toBe(0);
+  });
+
+  it('has what was typed before at the arrow keys', async () => {
+    const terminal = atTerminal(hermetic, ['chat']);
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type('/run echo again\r');
+    await terminal.sees(/\nagain\r?\n/);
+    const before = terminal.text().length;
+    terminal.type('\u001b[A\r');
+    await terminal.sees(/\nagain\r?\n/, before);
+  });
+
+  it('takes lines that are pasted for one message', async () => {
+    const server = await withModel(() => says('read'));
+    const terminal = atTerminal(hermetic, ['chat']);
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type('first line\rsecond line\r');
+    await until('it is asked', () => server.requests.length === 1);
+    expect(server.requests[0]?.last.text).toMatch(/first line\nsecond line/);
+  });
+
+  it('obeys nothing that a model or a command prints', async () => {
+    await withModel(() => says('\u001b]0;owned\u0007 and \u001b[8mhidden'));
+    const terminal = atTerminal(hermetic, ['chat']);
+    await terminal.sees('Ctrl-D leaves');
+    terminal.type("hello\r/run printf '\\033]0;owned\\007'\r");
+    await terminal.sees('hidden');
+    expect(terminal.raw()).not.toContain('\u001b]0;owned');
+    expect(terminal.raw()).not.toContain('\u001b[8m');
+  });
+});
+
+it('is refused while another one runs for this home, and told apart from a gateway', async () => {
+  const first = hermetic.start(['chat']);
+  await until('it runs', async () => ((await askInstance(join(home(), 'gateway.sock'))) as { channels?: unknown } | undefined)?.channels);
+  const second = await hermetic.run(['chat'], { input: '/whoami\n' });
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(second.stderr).toMatch(/hermetic chat is open for this home already/);
+  first.stdin?.end();
+  expect((await once(first, 'close'))[0]).toBe(0);
+});

@@ -1,0 +1,89 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { until } from '../until.ts';
+import { Hermetic } from './hermetic.ts';
+
+let hermetic: Hermetic;
+let running: ChildProcess[];
+beforeEach(() => {
+  hermetic = new Hermetic({ TERMINAL_ENV: 'local', HERMETIC_WEB_PORT: '0' });
+  running = [];
+});
+afterEach(async () => {
+  for (const child of running) {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  }
+  await rm(hermetic.home, { recursive: true, force: true });
+});
+
+/** A gateway that has printed its link. */
+async function gateway(environment: Record<string, string> = {}): Promise<ChildProcess> {
+  const child = hermetic.start(['start'], environment);
+  running.push(child);
+  let printed = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    printed += data.toString();
+  });
+  await until('it prints its link', () => printed.includes('#code='));
+  return child;
+}
+
+interface Status {
+  home: string;
+  approvals: unknown;
+  gateway: { state: string; url: string | null; model: string | null; turnsRunning: number; channels: unknown[] } | null;
+}
+
+const status = async (): Promise<Status> => JSON.parse((await hermetic.run(['status', '--json'])).stdout) as Status;
+
+it('says that none runs', async () => {
+  expect(await status()).toMatchObject({ gateway: null, approvals: { mode: 'manual' } });
+  expect((await hermetic.run(['status'])).stdout).toMatch(/^gateway +none runs: hermetic start$/m);
+});
+
+it('says what the one that runs says of itself', async () => {
+  await gateway();
+  expect((await status()).gateway).toEqual({
+    state: 'running',
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/?$/),
+    model: null,
+    turnsRunning: 0,
+    questionsOpen: 0,
+    channels: [{ kind: 'web', state: 'up', reason: null }],
+  });
+  const { stdout } = await hermetic.run(['status']);
+  expect(stdout).toMatch(/^gateway +running at http:/m);
+  expect(stdout).toContain('model none: hermetic setup adds one');
+  expect(stdout).toContain('web is up');
+});
+
+it('says why a channel is down', async () => {
+  await gateway({ HERMETIC_TELEGRAM_ENABLED: 'true', TELEGRAM_BOT_TOKEN: 'not-a-token' });
+  const down = { kind: 'telegram', state: 'down', reason: expect.stringContaining('token') };
+  expect((await status()).gateway?.channels).toContainEqual(down);
+  expect((await hermetic.run(['status'])).stdout).toMatch(/telegram is down: .*token/);
+});
+
+it.each(['start', 'chat'])('refuses hermetic %s beside it, and says where it is', async (command) => {
+  await gateway();
+  const { url } = (await status()).gateway ?? {};
+  const second = await hermetic.run([command], { input: '/whoami\n' });
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(second.stderr).toContain('A gateway is running for this home already.');
+  expect(second.stderr).toContain(url);
+});
+
+it('takes the place of one that was killed', async () => {
+  const first = await gateway();
+  first.kill('SIGKILL');
+  await once(first, 'close');
+  expect(existsSync(join((await status()).home, 'gateway.sock'))).toBe(true);
+  expect((await status()).gateway).toBeNull();
+  await gateway();
+  expect((await status()).gateway).toMatchObject({ state: 'running' });
+});

@@ -1,0 +1,71 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openStore } from '../../src/stores/index.ts';
+import { Hermetic } from './hermetic.ts';
+
+let hermetic: Hermetic;
+beforeEach(async () => {
+  hermetic = new Hermetic();
+  await hermetic.run(['config', 'path']);
+});
+afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+
+interface Listed {
+  paired: { platform: string; person: string; name: string; role: string; by: string }[];
+  waiting: { platform: string; person: string; name: string }[];
+}
+
+const list = async (): Promise<Listed> => JSON.parse((await hermetic.run(['pairing', 'list', '--json'])).stdout) as Listed;
+
+/** Somebody who was given this code, while another process has the database open. */
+async function asks(code: string, person = '4711', name = 'Ada'): Promise<void> {
+  const store = await openStore(join(hermetic.environment.HERMETIC_HOME ?? '', 'state.db'));
+  const requestedAt = new Date();
+  const expiresAt = new Date(requestedAt.getTime() + 3_600_000);
+  await store.pairing.request({ platform: 'telegram', person, name, requestedAt, expiresAt }, code);
+  await store.close();
+}
+
+it('shows who asks, lets them in by their code, however it is typed, and out again', async () => {
+  expect((await hermetic.run(['pairing', 'list'])).stdout).toBe('Nobody is paired, and nobody asks to be.\n');
+  await asks('K7QW2MHX');
+  expect((await hermetic.run(['pairing', 'list'])).stdout).toMatch(/telegram +4711 +Ada +asks/);
+  const approved = await hermetic.run(['pairing', 'approve', 'k7qw2mhx']);
+  expect(approved).toMatchObject({ code: 0, stdout: 'Ada (4711 on telegram) may talk as user.\n' });
+  expect(await list()).toMatchObject({ paired: [{ platform: 'telegram', person: '4711', name: 'Ada', role: 'user' }], waiting: [] });
+  expect(await hermetic.run(['pairing', 'revoke', 'telegram', '4711'])).toMatchObject({ code: 0 });
+  expect(await list()).toEqual({ paired: [], waiting: [] });
+});
+
+it('makes an admin only when it is told to, and says who let them in', async () => {
+  await asks('K7QW2MHX');
+  await hermetic.run(['pairing', 'approve', 'K7QW2MHX', '--admin']);
+  const [paired] = (await list()).paired;
+  expect(paired).toMatchObject({ role: 'admin', by: expect.stringMatching(/^shell:./) });
+});
+
+it('says how many wrong codes are left, and then looks at none, also not at the right one', async () => {
+  await asks('K7QW2MHX');
+  expect(await hermetic.run(['pairing', 'approve', 'WRONGONE'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('4 more tries'),
+  });
+  for (let attempt = 0; attempt < 4; attempt++) await hermetic.run(['pairing', 'approve', 'WRONGONE']);
+  const right = await hermetic.run(['pairing', 'approve', 'K7QW2MHX']);
+  expect(right).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Too many wrong codes') });
+  expect((await list()).paired).toEqual([]);
+});
+
+it('fails when there is nobody to revoke', async () => {
+  const outcome = await hermetic.run(['pairing', 'revoke', 'telegram', '4711']);
+  expect(outcome).toMatchObject({ code: 1, stdout: '' });
+  expect(outcome.stderr).toContain('is not paired');
+});
+
+it('shows names that steer a terminal or imitate a row without obeying them', async () => {
+  await asks('K7QW2MHX', '4711', '\u001b[2JAda\ntelegram  1  Owner  admin');
+  const { stdout } = await hermetic.run(['pairing', 'list']);
+  expect(stdout).not.toContain('\u001b');
+  expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+});
