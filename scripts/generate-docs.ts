@@ -4,6 +4,7 @@ import { approvalRulesReference } from '../src/approval/reference.ts';
 import { configReference, errorReference } from '../src/config/reference.ts';
 import { configSchema } from '../src/config/schema.ts';
 import type { Sandbox } from '../src/core/sandbox.ts';
+import { commandReference } from '../src/gateway/reference.ts';
 import { toolSet } from '../src/tools/index.ts';
 import { toolReference } from '../src/tools/reference.ts';
 
@@ -20,6 +21,7 @@ const pages: Record<string, () => string> = {
   'config.md': configReference,
   'errors.md': errorReference,
   'approval-rules.md': approvalRulesReference,
+  'commands.md': commandReference,
   ...toolPages,
 };
 const check = process.argv.includes('--check');
