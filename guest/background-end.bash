@@ -6,6 +6,8 @@
 
 exec {nothing}<> <(:) 2>/dev/null
 mark=$(<"$1/mark")
+# Security: what stands there may be anybody's, and a pattern in its place could match every process there is.
+[[ $mark =~ ^[0-9]{8,20}$ ]] || { echo 'nobody knows which processes are its' >&2; exit 1; }
 if [[ $2 != KILL ]]; then
   members "$mark"
   for pid in "${found[@]}"; do signal "$2" "$pid"; done

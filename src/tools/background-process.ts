@@ -22,6 +22,8 @@ export type ProcessEvent = { kind: 'ended'; state: ProcessState } | { kind: 'mat
 /** What is awaited after the end for the last of its output. */
 const lastOutputMs = 2_000;
 const mostInterruptions = 5;
+/** Longer than the last of its output is awaited. */
+const newsMs = 5_000;
 
 /** A process of a session that goes on while the session does other things. Everything it prints is pushed to here once. */
 export class BackgroundProcess {
@@ -99,6 +101,17 @@ export class BackgroundProcess {
     this.state = state;
     this.#end.resolve();
     this.#tell({ kind: 'ended', state });
+  }
+
+  /** Resolves when its end is known here too: the sandbox has said that it is dead, and whoever listens inside may never hear of it. */
+  async dead(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, newsMs);
+    await Promise.race([this.ended, late.promise]);
+    clearTimeout(timer);
+    if (this.state.kind !== 'running') return;
+    this.#settle({ kind: 'killed', signal: 'KILL' });
+    await this.letGo();
   }
 
   /** Stops listening; the process goes on where its sandbox does. */

@@ -1,8 +1,9 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
-import { type ExecHandle, type Sandbox, troubleSentences } from '../core/sandbox.ts';
+import { type Sandbox, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
+import { askSandbox } from './ask-sandbox.ts';
 import { CodeBridge } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
 import { type CodeMode, noInterpreter, startRequest } from './code-interpreters.ts';
@@ -91,22 +92,18 @@ function describeFor({ mode, maxToolCalls }: ExecuteCodeOptions, functions: Iter
 /** Undefined is where the session is. */
 async function inItsDirectory<T>(mode: CodeMode, sandbox: Sandbox, action: (cwd: string | undefined) => Promise<T>): Promise<T> {
   if (mode === 'project') return await action(undefined);
-  const directory = await printed(await sandbox.exec({ command: 'umask 077; mktemp -d -t hermetic-code-XXXXXXXXXX', plain: true }));
-  if (directory === '')
+  const make = { command: 'umask 077; mktemp -d -t hermetic-code-XXXXXXXXXX' };
+  const directory = (await askSandbox(sandbox, make, { mostBytes: 8192 })).stdout.toString().trimEnd();
+  // Security: it is removed in the end, so it must be one of ours.
+  if (!/^\/[^\n]*\/hermetic-code-\w{10}$/.test(directory))
     throw new HermeticError('tool/failed', 'The sandbox has no place for a temporary directory. The script was not run.');
   try {
     return await action(directory);
   } finally {
-    const remove = { command: 'cd /; chmod -R u+rwx -- "$1"; rm -rf -- "$1"', args: [directory], plain: true };
+    const remove = { command: 'cd /; chmod -R u+rwx -- "$1"; rm -rf -- "$1"', args: [directory] };
     // Of a sandbox that has ended there is nothing to remove.
-    await sandbox.exec(remove).then(printed, () => undefined);
+    await askSandbox(sandbox, remove).catch(() => undefined);
   }
-}
-
-async function printed(handle: ExecHandle): Promise<string> {
-  let text = '';
-  for await (const { stream, data } of handle.output) if (stream === 'stdout') text += data.toString();
-  return text.trimEnd();
 }
 
 async function runScript(

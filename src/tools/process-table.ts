@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../core/errors.ts';
-import type { ExecRequest, Sandbox, TerminalSize } from '../core/sandbox.ts';
+import type { ExecRequest, OutputChunk, Sandbox, TerminalSize } from '../core/sandbox.ts';
 import { nearest } from '../lib/nearest.ts';
 import { askSandbox, askToSucceed } from './ask-sandbox.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
 import { guestScript } from './guest-script.ts';
 import { findOwnDirectory } from './own-directory.ts';
+import { run } from './run.ts';
 
 export interface StartRequest {
   command: string;
@@ -28,12 +29,13 @@ export interface LogPiece {
 const mostRunning = 32;
 const mostKept = 50;
 const writePatienceMs = 10_000;
+const launchPatienceMs = 30_000;
 
 const makeScript = `${findOwnDirectory}
 own=$own/processes
 umask 077
 mkdir -p -- "$own" && cd -- "$own" || exit 1
-ls -1t | tail -n +${mostKept} | while IFS= read -r old; do [[ ! -e $old/exit ]] || rm -rf -- "./$old"; done
+ls -1t | grep -xE '[0-9a-f]{8}' | tail -n +${mostKept} | while IFS= read -r old; do [[ ! -e $old/exit ]] || rm -rf -- "./$old"; done
 mkdir -- "$2" && cd -- "$2" && mkfifo in close done && : >log && printf %s "$3" >command && date +%s >started || exit 1
 printf %s "$own/$2"`;
 
@@ -65,6 +67,7 @@ export class ProcessTable {
   readonly #listeners = new Set<(id: string, event: ProcessEvent) => void>();
   readonly #processes = new Map<string, BackgroundProcess>();
   #found: Promise<void> | undefined;
+  #starting = 0;
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
@@ -76,11 +79,22 @@ export class ProcessTable {
     return () => void this.#listeners.delete(listener);
   }
 
-  async start({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
+  async start(request: StartRequest): Promise<BackgroundProcess> {
     await this.#find();
-    if ([...this.#processes.values()].filter(({ state }) => state.kind === 'running').length >= mostRunning) {
+    if (this.#running() + this.#starting >= mostRunning) {
       throw new HermeticError('tool/failed', `${mostRunning} processes run in the background already.`, { hint: 'Kill one first.' });
     }
+    this.#starting += 1;
+    return await this.#launch(request).finally(() => {
+      this.#starting -= 1;
+    });
+  }
+
+  #running(): number {
+    return [...this.#processes.values()].filter(({ state }) => state.kind === 'running').length;
+  }
+
+  async #launch({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
     const id = randomBytes(4).toString('hex');
     const args = [this.#sandbox.name, id, command];
     const directory = (await askToSucceed(this.#sandbox, { command: makeScript, args })).toString();
@@ -88,8 +102,10 @@ export class ProcessTable {
     const launch = { command: await guestScript('background'), args: [directory, command, size], stateless: true };
     const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
     let said = '';
-    for await (const { data } of handle.output) if (said.length < 1_000) said += data.toString();
-    const exit = await handle.exit;
+    const onOutput = ({ data }: OutputChunk): void => {
+      if (said.length < 1_000) said += data.toString();
+    };
+    const exit = await run(handle, { timeoutMs: launchPatienceMs, onOutput });
     if (exit.kind !== 'exited' || exit.code !== 0) {
       throw new HermeticError('tool/failed', `It could not be started: ${said.trim() || exit.kind}`);
     }
@@ -124,6 +140,8 @@ export class ProcessTable {
       const [, id, started, how = '', size, closed, command = ''] =
         /^([0-9a-f]{8}) (\d{1,12}) (\S{1,20}) (\d{1,15}) (\S+) ([A-Za-z0-9+/=]*)$/.exec(line) ?? [];
       if (id === undefined || this.#processes.has(id)) continue;
+      // Each is listened to by a process of its own.
+      if (this.#processes.size >= mostRunning + mostKept || (how === '-' && this.#running() >= mostRunning)) continue;
       const text = Buffer.from(command, 'base64').toString();
       const facts = { id, command: text, startedAt: new Date(Number(started) * 1000), directory: `${directory}/${id}` };
       const process = new BackgroundProcess(this.#sandbox, facts, [], (event) => {
@@ -188,7 +206,7 @@ export class ProcessTable {
     const { stdout, stderr } = await askSandbox(this.#sandbox, { command, args }, { timeoutMs: graceMs + 20_000 });
     const left = stdout.toString().trim();
     if (left !== '0') throw new HermeticError('tool/failed', `It could not be killed: ${left ? `${left} processes are left` : stderr}.`);
-    await process.ended;
+    await process.dead();
   }
 
   /** Stops listening to all of them. */

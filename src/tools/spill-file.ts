@@ -5,13 +5,15 @@ import { findOwnDirectory } from './own-directory.ts';
 /** What is printed after that is in nobody's interest. */
 const mostBytes = 64 * 1024 * 1024;
 const mostFiles = 20;
+/** Whoever keeps it inside may be kept from it, and must not keep anybody waiting. */
+const patienceMs = 10_000;
 
 const script = `${findOwnDirectory}
 own=$own/output
 umask 077
 mkdir -p -- "$own" && cd -- "$own" || exit 1
 # shellcheck disable=SC2012
-ls -1t | tail -n +${mostFiles} | while IFS= read -r old; do rm -f -- "./$old"; done
+ls -1t | grep -xE '[0-9a-f]{12}\\.txt' | tail -n +${mostFiles} | while IFS= read -r old; do rm -f -- "./$old"; done
 printf '%s\\n' "$own/$2"
 exec cat >"$2"`;
 
@@ -27,7 +29,7 @@ export class SpillFile {
 
   static async open(sandbox: Sandbox): Promise<SpillFile> {
     const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`];
-    return new SpillFile(await sandbox.exec({ command: script, args, stdin: 'open', stateless: true }));
+    return new SpillFile(await sandbox.exec({ command: script, args, stdin: 'open', plain: true }));
   }
 
   private constructor(handle: ExecHandle) {
@@ -51,14 +53,23 @@ export class SpillFile {
     this.#bytes += data.length;
     if (data.length > room) this.isWhole = false;
     if (room <= 0) return;
-    await this.#handle.write(data.subarray(0, room)).catch(() => {
+    await this.#inTime(this.#handle.write(data.subarray(0, room))).catch(() => {
       this.#failed = true;
     });
+  }
+
+  async #inTime<T>(work: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.reject(new Error('it took too long'));
+      void this.#handle.kill('KILL').catch(() => undefined);
+    }, patienceMs);
+    return await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
   }
 
   /** Resolves with the path when everything is in the file. */
   async close(): Promise<string | undefined> {
     this.#handle.closeStdin();
-    return await this.path;
+    return await this.#inTime(this.path).catch(() => undefined);
   }
 }
