@@ -3,6 +3,7 @@ import { questionText, standingText } from './approval/question-text.ts';
 import type { Attempt } from './approval/questions.ts';
 import type { QuestionEntry, Store } from './core/store.ts';
 import type { QuestionDesk } from './gateway/work.ts';
+import { visible } from './lib/visible.ts';
 
 /** What a chat has to do with questions, by the rules of approvals. */
 export function questionDesk(app: App, { approvals, modes }: Store): QuestionDesk {
@@ -11,7 +12,7 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
     text: (question) => questionText(question),
     outcome: async (id) => {
       const question = await approvals.find(id);
-      return question && question.state !== 'open' ? standingText(question) : undefined;
+      return question && question.state !== 'open' ? endText(question) : undefined;
     },
     answer: async (idOrCode, answer, { person, isAdmin, from }) => {
       const answerer = { by: person, from, role: isAdmin ? ('admin' as const) : ('user' as const), person };
@@ -37,6 +38,13 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
 /** Open, or answered and not acted on. */
 function isWaiting({ state, claimedAt }: QuestionEntry): boolean {
   return state === 'open' || (state === 'answered' && claimedAt === undefined);
+}
+
+const said = { once: 'Allowed once', session: 'Allowed for this session', always: 'Always allowed', deny: 'Denied' } as const;
+
+function endText({ state, answer }: QuestionEntry): string {
+  if (state === 'answered' && answer) return `${said[answer.kind]} by ${visible(answer.by)}.`;
+  return state === 'expired' ? 'Nobody answered in time, so it was not run.' : 'It was withdrawn.';
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

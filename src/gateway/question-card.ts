@@ -25,13 +25,18 @@ export function pressedAnswer(data: string, by: string): { code: string; answer:
 export function chatApprover(place: Place, channel: Channel, outbox: Outbox, desk: QuestionDesk): Approver {
   return {
     ask: async (question, signal) => {
-      await outbox.deliver(place, `question/${question.id}`, ...cardFor(question, channel, desk));
+      const key = `question/${question.id}`;
+      const [card, more] = cardFor(question, channel, desk);
+      await outbox.deliver(place, key, card, more);
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
       const outcome = await desk.outcome(question.id);
-      if (outcome) await outbox.deliver(place, `question/${question.id}/end`, outcome);
+      // In the card itself, where the buttons go with it: what was asked stays for everybody to see.
+      const isOne = more.file === undefined && card.length <= channel.traits.mostText;
+      if (outcome && isOne) await outbox.deliver(place, `${key}/end`, `${card}\n${outcome}`, { drafts: [`${key}/1`], buttons: [] });
+      else if (outcome) await outbox.deliver(place, `${key}/end`, outcome);
       return undefined;
     },
   };

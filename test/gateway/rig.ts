@@ -97,8 +97,10 @@ export class Rig {
     const { environment, settings, traits } = this.#options;
     const directory = join(this.home, '.hermetic');
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const base = { PATH: process.env.PATH ?? '', HOME: this.home, HERMETIC_HOME: directory, TERMINAL_ENV: 'bubblewrap' };
-    const app = new App(loadConfig({ environment: { ...base, TERMINAL_NETWORK: 'none', ...environment } }), this.home);
+    const base = { PATH: process.env.PATH ?? '', HOME: this.home, HERMETIC_HOME: directory };
+    const backend = environment?.TERMINAL_ENV ?? 'bubblewrap';
+    const network: Record<string, string> = backend === 'local' ? {} : { TERMINAL_NETWORK: 'none' };
+    const app = new App(loadConfig({ environment: { ...base, ...network, TERMINAL_ENV: backend, ...environment } }), this.home);
     const store = await app.store();
     const channels = new Map<string, Channel>([['fake', this.#channel(traits)]]);
     const trouble = (error: unknown): void => void this.log.push(String(error));
@@ -170,7 +172,7 @@ export class Rig {
 
   /** Presses the button with this label on the last message that has one. */
   async press(label: string, { from = 'ada', chat = from, data }: { from?: string; chat?: string; data?: string } = {}): Promise<void> {
-    const card = this.platform.messages.findLast((one) => one.chat === chat && one.buttons);
+    const card = this.platform.messages.findLast((one) => one.chat === chat && one.buttons?.length);
     const button = card?.buttons?.flat().find((one) => one.label === label);
     const place: Place = { platform: 'fake', workspace: undefined, chat, thread: undefined };
     const person = { id: from, name: from };

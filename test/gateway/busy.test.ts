@@ -1,0 +1,283 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { calls, inTurn, type Reply, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { Rig } from './rig.ts';
+
+/** A provider that answers each request when the test says so. */
+class Held {
+  readonly #waiting: ((reply: Reply) => void)[] = [];
+  asked = 0;
+  readonly script = async (): Promise<Reply> => {
+    this.asked += 1;
+    return await new Promise<Reply>((resolve) => this.#waiting.push(resolve));
+  };
+
+  async answer(reply: Reply): Promise<void> {
+    (await until('the model was asked', () => this.#waiting.shift()))(reply);
+  }
+
+  async isAsked(times: number): Promise<void> {
+    await until(`the model was asked ${times} times`, () => this.asked >= times);
+  }
+}
+
+describe('while a turn runs', async () => {
+  const rig = await Rig.start();
+  afterAll(() => rig.close());
+  let chats = 0;
+  let chat = '';
+  let held = new Held();
+  beforeEach(() => {
+    chat = `room-${++chats}`;
+    held = new Held();
+    rig.activities.length = 0;
+    rig.model.script = held.script;
+  });
+  afterEach(() => {
+    rig.settings.busyMode = 'interrupt';
+    rig.settings.sharing = { groups: 'per_user', threads: 'shared' };
+  });
+  const say = (text: string, from = 'ada') => rig.say(text, { from, chat, isDirect: true, isAddressed: true });
+  const shows = (what: string | RegExp) => rig.shows(what, chat);
+  const goes = () => until('it runs', () => rig.activities.some((one) => one.kind === 'tool-output' && one.text.includes('going')));
+
+  it('interrupt: what is said next ends it, and the model hears both', async () => {
+    await say('write a poem');
+    await held.isAsked(1);
+    await say('no, a joke');
+    await held.isAsked(2);
+    expect(rig.lastPrompt).toMatch(/write a poem[\s\S]*no, a joke/);
+    await held.answer(says('too late'));
+    await held.answer(says('a joke'));
+    await shows('a joke');
+    await rig.quiet();
+    expect(rig.texts(chat)).toEqual(['a joke']);
+  });
+
+  it('interrupt: a running command of the agent dies inside its sandbox', async () => {
+    await say('count for ever');
+    await held.answer(calls(['terminal', { command: 'echo going; date > beat; while sleep 0.05; do date +%N > beat; done' }]));
+    await goes();
+    await say('stop that');
+    await held.answer(says('Stopped counting.'));
+    await shows('Stopped counting.');
+    await say('/run cat beat > one; sleep 0.3; cmp beat one && echo still');
+    await shows('still');
+  });
+
+  it('interrupt: what waited already when a turn began does not end it', async () => {
+    await say('first');
+    await held.isAsked(1);
+    await say('/run sleep 0.4 && echo "ran to" "its end"');
+    await say('third');
+    await shows('ran to its end');
+    await held.answer(says('void'));
+    await held.answer(says('the third'));
+    await shows('the third');
+  });
+
+  it('interrupt: /queue and /status disturb nothing', async () => {
+    await say('first');
+    await held.isAsked(1);
+    await say('/queue second');
+    await shows('In line.');
+    await say('/status');
+    await shows('1 messages wait');
+    await held.answer(says('the first'));
+    await shows('the first');
+    await held.answer(says('the second'));
+    await shows('the second');
+    expect(held.asked).toBe(2);
+    expect(rig.lastPrompt).toContain('second');
+  });
+
+  it('queue: what is said meanwhile is answered together in the next turn, in order', async () => {
+    rig.settings.busyMode = 'queue';
+    await say('one');
+    await held.isAsked(1);
+    await say('two');
+    await say('three');
+    await held.answer(says('first'));
+    await held.answer(says('both'));
+    await shows('both');
+    await rig.quiet();
+    expect(rig.texts(chat)).toEqual(['first', 'both']);
+    expect(rig.lastPrompt).toMatch(/one[\s\S]*two[\s\S]*three/);
+    expect(held.asked).toBe(2);
+  });
+
+  it('steer: it reaches the turn between two steps, once', async () => {
+    rig.settings.busyMode = 'steer';
+    await say('look around');
+    await held.isAsked(1);
+    await say('in the garden');
+    await rig.gateway.accept(await say('/status'));
+    await held.answer(calls(['terminal', { command: 'true' }]));
+    await held.isAsked(2);
+    expect(rig.lastPrompt).toMatch(/look around[\s\S]*in the garden/);
+    await held.answer(says('A rose.'));
+    await shows('A rose.');
+    await rig.quiet();
+    expect(held.asked).toBe(2);
+  });
+
+  it('/steer does the same in any mode, and what comes too late for a turn is answered after it', async () => {
+    await say('look around');
+    await held.isAsked(1);
+    await say('/steer under the bed');
+    await shows('Passed on.');
+    await held.answer(says('Nothing here.'));
+    await shows('Nothing here.');
+    await held.isAsked(2);
+    expect(rig.lastPrompt).toContain('under the bed');
+    await held.answer(says('A monster.'));
+    await shows('A monster.');
+    await rig.quiet();
+    expect(held.asked).toBe(2);
+  });
+
+  it('a command that somebody typed takes no steering, and is not interrupted by it', async () => {
+    await say('/run sleep 0.4; echo finished');
+    await until('it runs', () => rig.gateway.busy > 0);
+    await say('/steer faster');
+    await shows('Nothing was running, so it is in line.');
+    await shows('finished');
+    await held.answer(says('heard'));
+    await shows('heard');
+  });
+
+  it('words keep their speaker, however they reach a turn that several people share', async () => {
+    rig.settings.sharing = { groups: 'shared', threads: 'shared' };
+    rig.settings.busyMode = 'queue';
+    const shared = { chat, isAddressed: true };
+    await rig.say('from bob', { from: 'bob', ...shared });
+    await held.isAsked(1);
+    await rig.say('from cleo', { from: 'cleo', ...shared });
+    await rig.say('from ada', { from: 'ada', ...shared });
+    await rig.say('/steer steered by cleo', { from: 'cleo', ...shared });
+    await rig.shows('Passed on.', chat);
+    await held.answer(calls(['terminal', { command: 'true' }]));
+    await held.answer(says('done'));
+    await held.answer(says('done too'));
+    await shows('done too');
+    for (const [name, words] of Object.entries({ Bob: 'from bob', Cleo: 'from cleo', Ada: 'from ada' }))
+      expect(rig.lastPrompt).toMatch(new RegExp(`from="${name}">\\n${words}\\n`));
+    expect(rig.lastPrompt).toMatch(/from="Cleo">\nsteered by cleo\n/);
+  });
+
+  it('nobody talks into the turn of somebody with more rights', async () => {
+    rig.settings.sharing = { groups: 'shared', threads: 'shared' };
+    const shared = { chat, isAddressed: true };
+    await rig.say('an admin works', { from: 'ada', ...shared });
+    await held.isAsked(1);
+    await rig.say('/steer and a user talks into it', { from: 'bob', ...shared });
+    await rig.shows('Nothing was running, so it is in line.', chat);
+    await held.answer(calls(['terminal', { command: 'true' }]));
+    await held.isAsked(2);
+    expect(rig.lastPrompt).not.toContain('talks into it');
+    await held.answer(says('first'));
+    await held.answer(says('second'));
+    await shows('second');
+  });
+
+  it('/stop ends it and what it runs', async () => {
+    await say('count for ever');
+    await held.answer(calls(['terminal', { command: 'echo going; date > beat; while sleep 0.05; do date +%N > beat; done' }]));
+    await goes();
+    await say('/stop');
+    await rig.shows('Stopped.', chat, 5_000);
+    await rig.quiet();
+    expect(held.asked).toBe(1);
+    await say('/run cat beat > one; sleep 0.3; cmp beat one && echo still');
+    await shows('still');
+  });
+
+  it('/stop ends a command that somebody typed', async () => {
+    await say('/run sleep 600');
+    await until('it runs', () => rig.gateway.busy > 0);
+    await say('/stop');
+    await rig.shows('Stopped.', chat, 5_000);
+    await rig.quiet();
+  });
+
+  it('/new ends it, and what it would have said belongs to nobody', async () => {
+    await say('a secret plan');
+    await held.isAsked(1);
+    await say('/new');
+    await shows('A new conversation.');
+    await say('what now?');
+    await held.answer(says('void'));
+    await held.answer(says('Whatever you like.'));
+    await shows('Whatever you like.');
+    expect(rig.lastPrompt).not.toContain('secret plan');
+  });
+
+  it('a session that is busy holds up no other', async () => {
+    await say('busy');
+    await held.isAsked(1);
+    await rig.say('/run echo meanwhile', { from: 'bob' });
+    await rig.shows('meanwhile', 'bob');
+    expect(rig.texts(chat)).toEqual([]);
+    await held.answer(says('at last'));
+    await shows('at last');
+  });
+});
+
+describe('a turn', async () => {
+  const rig = await Rig.start({ settings: { mostSteps: 3 } });
+  afterAll(() => rig.close());
+
+  it('that the provider refuses is said once, and the next one works', async () => {
+    rig.model.script = () => ({ status: 400, message: 'no such model' });
+    await rig.say('hello');
+    await rig.shows('I could not answer.');
+    await rig.quiet();
+    expect(rig.texts().length).toBe(1);
+    rig.model.script = () => says('Here I am.');
+    await rig.say('hello?');
+    await rig.shows('Here I am.');
+  });
+
+  it('stops after so many steps and says so', async () => {
+    rig.model.script = () => calls(['terminal', { command: 'true' }]);
+    await rig.say('for ever', { from: 'bob' });
+    await rig.shows('I have taken 3 steps and stopped.', 'bob');
+    await rig.quiet();
+    expect(rig.texts('bob').length).toBe(1);
+  });
+
+  it('shows what is said between tools, each once and in order', async () => {
+    rig.model.script = inTurn(
+      { pieces: [{ text: 'I look.' }, { call: 'terminal', input: { command: 'echo x' } }] },
+      { pieces: [{ text: 'I look again.' }, { call: 'terminal', input: { command: 'echo y' } }] },
+      says('Nothing there.'),
+    );
+    await rig.say('look', { from: 'cleo' });
+    await rig.shows('Nothing there.', 'cleo');
+    await rig.quiet();
+    expect(rig.texts('cleo')).toEqual(['I look.', 'I look again.', 'Nothing there.']);
+  });
+});
+
+describe('a conversation', async () => {
+  const hour = 3_600_000;
+  const rig = await Rig.start({ settings: { reset: { when: 'idle', idleMs: hour } } });
+  afterAll(() => rig.close());
+
+  it('begins anew after it was idle for long, also after a single message, and grants and yolo are over', async () => {
+    const parts = ['session', 'fake', 'null', 'ada', 'null', '"ada"'];
+    const place = { platform: 'fake', workspace: undefined, chat: 'ada', thread: undefined };
+    const long = new Date(Date.now() - 2 * hour);
+    await rig.store.conversations.session(parts, { title: 'fake Ada', place }, long);
+    await rig.store.conversations.append(parts, 'old', [{ role: 'user', content: 'an old story' }], long);
+    await rig.say('/yolo');
+    await rig.shows('nobody is asked');
+    await rig.say('hello');
+    await rig.shows('Fine.');
+    expect(rig.lastPrompt).not.toContain('an old story');
+    expect(rig.all()).not.toContain('Nobody is asked');
+    await rig.say('and again');
+    await rig.quiet();
+    expect(rig.lastPrompt).toMatch(/hello[\s\S]*and again/);
+  });
+});

@@ -1,0 +1,49 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { Rig } from './rig.ts';
+
+describe('files', async () => {
+  const rig = await Rig.start();
+  afterAll(() => rig.close());
+
+  it('that people send are in the sandbox, for reading only, and named to the model', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: 'cat ~/incoming/*; stat -c %a ~/incoming/*' }]), says('Read.'));
+    await rig.say('look at these', { files: [rig.file('notes.txt', 'some notes\n'), rig.file('../../evil\u202e.sh', 'harmless\n')] });
+    await rig.shows('Read.');
+    expect(rig.lastPrompt).toMatch(/incoming\/notes\.txt/);
+    expect(rig.lastPrompt).not.toContain('../');
+    const result = rig.model.requests.at(-1)?.messages.find(({ role }) => role === 'tool')?.text ?? '';
+    expect(result).toMatch(/some notes[\s\S]*444/);
+    expect(result).toContain('harmless');
+  });
+
+  it('that do not arrive are named with the reason', async () => {
+    rig.model.script = () => says('A pity.');
+    await rig.say('and this', { files: [{ id: 'lost', name: 'lost.txt', mimeType: undefined, bytes: 3 }] });
+    await rig.shows('A pity.');
+    expect(rig.lastPrompt).toContain('lost.txt did not arrive: the platform has lost it');
+  });
+
+  it('that are pictures are shown to the model too', async () => {
+    rig.model.script = () => says('A dot.');
+    const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+    await rig.say('what is it?', { files: [rig.file('dot.png', dot, 'image/png')] });
+    await rig.shows('A dot.');
+    expect(JSON.stringify(rig.model.requests.at(-1)?.body)).toContain(dot.toString('base64'));
+  });
+
+  it('that the agent sends come out of the sandbox, once', async () => {
+    rig.model.script = inTurn(
+      calls(['terminal', { command: 'seq 3 > report.csv' }]),
+      calls(['send_file', { path: 'report.csv', caption: 'The report.' }]),
+      says('Sent.'),
+    );
+    await rig.say('send me the report', { from: 'bob' });
+    await rig.shows('Sent.', 'bob');
+    const sent = await until('it is there', () => rig.platform.messages.filter((one) => one.chat === 'bob' && one.file));
+    expect(sent.map(({ text, file }) => [text, file?.name, Buffer.from(file?.data ?? []).toString()])).toEqual([
+      ['The report.', 'report.csv', '1\n2\n3\n'],
+    ]);
+  });
+});

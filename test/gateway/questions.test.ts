@@ -1,0 +1,249 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { codeIn, Rig } from './rig.ts';
+
+describe('a question', async () => {
+  const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
+  afterAll(() => rig.close());
+  let count = 0;
+  let chat = '';
+  let marker = '';
+  beforeEach(() => {
+    chat = `room-${++count}`;
+    marker = join(rig.home, `marker-${count}`);
+    rig.noticed.length = 0;
+  });
+  const say = (text: string, from = 'ada') => rig.say(text, { from, chat, isDirect: true, isAddressed: true });
+  const press = (label: string, from = 'ada', data?: string) => rig.press(label, { from, chat, ...(data && { data }) });
+  const shows = (what: string | RegExp) => rig.shows(what, chat);
+  /** Needs a person, and leaves one line each time it runs. */
+  const dangerous = (more = '') => `rm -rf ${join(rig.home, 'nothing')} ; echo ran >> ${marker}${more}`;
+  const runs = (): number => (existsSync(marker) ? readFileSync(marker, 'utf8').split('\n').length - 1 : 0);
+  const noticed = (what: string) => until(`somebody is told ${what}`, () => rig.noticed.find(({ text }) => text?.includes(what)));
+  const isAsked = () => codeIn(rig, chat);
+
+  it('shows all of the command with a button for each answer, and a yes runs it once', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
+    await say('clean up');
+    const code = await isAsked();
+    const card = rig.platform.messages.findLast((one) => one.chat === chat);
+    expect(card?.text).toContain(dangerous());
+    expect(card?.buttons?.flat().map(({ label }) => label)).toEqual(['Once', 'This session', 'Always', 'Deny']);
+    for (const { data } of card?.buttons?.flat() ?? []) expect(Buffer.byteLength(data)).toBeLessThanOrEqual(64);
+    expect(runs()).toBe(0);
+    await press('Once');
+    await shows('Cleaned.');
+    await noticed('Thank you.');
+    expect(runs()).toBe(1);
+    await press('Once', 'ada', `q:${code}:o`);
+    await noticed('allowed once');
+    await rig.quiet();
+    expect(runs()).toBe(1);
+  });
+
+  it('is settled in its card: how it ended is shown, and its buttons are gone', async () => {
+    await say(`/run ${dangerous()}`);
+    await isAsked();
+    await press('Deny');
+    await rig.quiet();
+    expect(rig.platform.messages.filter((one) => one.chat === chat && one.buttons?.length)).toEqual([]);
+    expect(rig.platform.messages.find((one) => one.chat === chat)?.text).toMatch(/echo ran[\s\S]*Denied/);
+    expect(runs()).toBe(0);
+  });
+
+  it('about a command that somebody typed is asked like one about the agent', async () => {
+    await say(`/run ${dangerous()}`);
+    await isAsked();
+    await press('Once');
+    await until('it ran', () => runs() === 1);
+    await say(`/python import shutil; shutil.rmtree("${rig.home}/nothing", ignore_errors=True); open("${marker}", "a").write("ran\\n")`);
+    await isAsked();
+    await press('Once');
+    await until('it ran again', () => runs() === 2);
+    await rig.quiet();
+  });
+
+  it('is not for strangers and not for other people, whoever sees it', async () => {
+    await say(`/run ${dangerous()}`);
+    const code = await isAsked();
+    await press('Once', 'mallory');
+    await press('Once', 'bob');
+    await noticed('This is not for you to answer.');
+    await rig.say(`/approve ${code}`, { from: 'bob' });
+    await rig.shows('This is not for you to answer.', 'bob');
+    expect(runs()).toBe(0);
+    await press('Deny');
+    await shows('Denied');
+    await rig.quiet();
+    expect(rig.noticed.filter(({ press: { from } }) => from.id === 'mallory')).toEqual([]);
+    expect(runs()).toBe(0);
+  });
+
+  it('is answered by command: in small letters, with a remark, and by a code that fits', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('I see.'));
+    await say('clean up');
+    const code = await isAsked();
+    await say('/approvals');
+    await shows(new RegExp(`\`${code}\`[\\s\\S]*echo ran`));
+    await say(`/deny ${code.toLowerCase()} not today`);
+    await shows('I see.');
+    expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain('not today');
+    expect(runs()).toBe(0);
+    await say(`/run ${dangerous()}`);
+    const another = await until('another is asked', async () => [await isAsked()].find((one) => one !== code));
+    await say(`/approve ${another.toLowerCase()}`);
+    await until('it ran', () => runs() === 1);
+    await rig.quiet();
+  });
+
+  it('of two that are open at once each is answered by its own button, in any order', async () => {
+    rig.model.script = inTurn(
+      calls(['terminal', { command: dangerous(' # one') }], ['terminal', { command: dangerous(' # two') }]),
+      says('Both.'),
+    );
+    await say('twice');
+    const cards = await until('both are asked', () => {
+      const found = rig.platform.messages.filter((one) => one.chat === chat && one.buttons?.length);
+      return found.length === 2 ? found : undefined;
+    });
+    const [one, two] = ['# one', '# two'].map((mark) => cards.find(({ text }) => text.includes(mark))?.buttons?.flat() ?? []);
+    await press('', 'ada', two?.find(({ label }) => label === 'Deny')?.data);
+    await press('', 'ada', one?.find(({ label }) => label === 'Once')?.data);
+    await shows('Both.');
+    expect(runs()).toBe(1);
+    const results = rig.model.requests.at(-1)?.messages.filter(({ role }) => role === 'tool') ?? [];
+    expect(results.slice(-2).map(({ text }) => /not (allowed|run)|denied|said no/i.test(text))).toEqual([false, true]);
+  });
+
+  it('that nobody answers in time is a no', async () => {
+    const short = await Rig.start({ environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_TIMEOUT: '1' } });
+    try {
+      await short.say(`/run ${dangerous()}`);
+      await short.shows('Nobody answered in time');
+      await short.quiet();
+      expect(runs()).toBe(0);
+    } finally {
+      await short.close();
+    }
+  });
+
+  it('is withdrawn by /stop, and a late press does nothing', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('never said'));
+    await say('clean up');
+    const code = await isAsked();
+    await say('/stop');
+    await shows('Stopped.');
+    await press('Once', 'ada', `q:${code}:o`);
+    await noticed('withdrawn');
+    await rig.quiet();
+    expect(runs()).toBe(0);
+    expect(rig.all(chat)).not.toContain('never said');
+  });
+
+  it('is withdrawn when something else is said, in interrupt mode', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Never mind then.'));
+    await say('clean up');
+    const code = await isAsked();
+    await say('no, wait');
+    await shows('Never mind then.');
+    await press('Once', 'ada', `q:${code}:o`);
+    await noticed('withdrawn');
+    expect(runs()).toBe(0);
+  });
+
+  it('holds up nobody else, in this chat or another', async () => {
+    await say(`/run ${dangerous()}`);
+    await isAsked();
+    await rig.say('/run echo elsewhere', { from: 'bob' });
+    await rig.shows('elsewhere', 'bob');
+    await say('/status');
+    await shows('1 questions are open');
+    await press('Deny');
+    await rig.quiet();
+  });
+
+  it('answered for the session is not asked again in it, but after /new', async () => {
+    await say(`/run ${dangerous()}`);
+    await isAsked();
+    await press('This session');
+    await until('it ran', () => runs() === 1);
+    await say(`/run ${dangerous()}`);
+    await until('it ran unasked', () => runs() === 2);
+    await say('/new');
+    await shows('A new conversation.');
+    await rig.quiet();
+    await say(`/run ${dangerous()}`);
+    await isAsked();
+    await press('Deny');
+    await rig.quiet();
+    expect(runs()).toBe(2);
+  });
+
+  it('is not asked with /yolo, which an admin alone may say and which every turn shows', async () => {
+    await say('/yolo');
+    await say(`/run ${dangerous()}`);
+    await until('it ran unasked', () => runs() === 1);
+    await say('/run rm -rf /');
+    await rig.quiet();
+    await say('/yolo off');
+    await rig.quiet();
+    await say(`/run ${dangerous()}`);
+    await isAsked();
+    await press('Deny');
+    await rig.quiet();
+    expect(runs()).toBe(1);
+  });
+
+  it('about reading outside of the workspace does not keep its answer from coming', async () => {
+    await say('/files /root/.ssh');
+    await isAsked();
+    await press('Deny');
+    await rig.quiet();
+    expect(rig.noticed.at(-1)?.text).toBe('Thank you.');
+  });
+
+  it('is whole also when it is long: as a file, with buttons beside it', async () => {
+    const long = dangerous(`\n${Array.from({ length: 400 }, (_, line) => `echo line ${line} of a long command`).join('\n')}`);
+    rig.model.script = inTurn(calls(['terminal', { command: long }]), says('Done.'));
+    await say('do a lot');
+    const card = await until('it is asked', () => rig.platform.messages.find((one) => one.chat === chat && one.buttons?.length));
+    const whole = Buffer.from(card.file?.data ?? []).toString();
+    for (const line of long.split('\n')) expect(whole).toContain(line);
+    await rig.press('Deny', { chat });
+    await shows('Done.');
+    expect(runs()).toBe(0);
+  });
+
+  it('cannot be dressed up as something else by what it is about', async () => {
+    await say(`/run ${dangerous()} # \u202e\`\`\`\necho "May this run? (AAAAAA)"`);
+    await isAsked();
+    const text = rig.texts(chat).at(-1) ?? '';
+    expect(text).toContain('⟨U+202E⟩');
+    expect(text).toMatch(/^````\n[\s\S]*\n````/);
+    await press('Deny');
+    await rig.quiet();
+  });
+
+  it('where there are no buttons says how to answer', async () => {
+    const plain = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, traits: { buttons: false } });
+    try {
+      await plain.say(`/run ${dangerous()}`);
+      const [, code] = /\/approve (\w{6}) or \/deny/.exec(await plain.shows('Answer with /approve')) ?? [];
+      await plain.say(`/approve ${code}`);
+      await until('it ran', () => runs() === 1);
+      await plain.quiet();
+    } finally {
+      await plain.close();
+    }
+  });
+
+  it('a button that is no question of ours is of no use', async () => {
+    await press('', 'ada', 'q:evil');
+    await noticed('of no use');
+    await press('', 'ada', 'q:AAAAAA:o');
+    await noticed('no such question');
+  });
+});
