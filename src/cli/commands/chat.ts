@@ -79,11 +79,11 @@ class Talk {
     const screen = await screenOn(io);
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
     const person = { id: owner.id, name: personHere() };
-    const isAnswered = async (): Promise<boolean> => {
-      if (program.gateway.busy > 0) return false;
-      const [waiting, running] = await Promise.all([store.inbox.list('waiting', parts), store.inbox.list('running', parts)]);
-      return waiting.length + running.length === 0 && (await store.outbox.head(channel.place)) === undefined;
-    };
+    // In this order: whatever leaves the line is in a turn by then, and whatever a turn says is to be sent before it is over.
+    const isAnswered = async (): Promise<boolean> =>
+      (await store.inbox.list('waiting', parts)).length === 0 &&
+      program.gateway.busy === 0 &&
+      (await store.outbox.head(channel.place)) === undefined;
     const channel = new TerminalChannel({
       screen,
       person,

@@ -14,7 +14,7 @@ ends it at once. Both work while the gateway runs.
 
 Examples:
   hermetic pairing approve K7QW2MHX            may talk
-  hermetic pairing approve K7QW2MHX --admin    may also answer for others, let people in and choose the model
+  hermetic pairing approve K7QW2MHX --admin    may also let people in and choose the model
   hermetic pairing revoke telegram 4711`;
 
 export function pairingCommand(io: CliIo): Command {
