@@ -112,10 +112,11 @@ class Talk {
     await this.program.start();
     const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
     await (signal.aborted ? undefined : Promise.race([this.#left, aborted]));
+    const exitCode = signal.aborted ? code() : 0;
     // Whoever leaves does not want it to go on.
     await this.program.gateway.stopTurn(this.#key);
     await this.program.stop();
-    return signal.aborted ? code() : 0;
+    return exitCode;
   }
 
   /** Security: without anything to contain commands, nothing starts. */
