@@ -14,12 +14,16 @@ export const policy: Policy = {
 };
 
 function findingsOf(action: Action, circumstances: Circumstances): readonly Found[] {
+  return foundBy(circumstances, (judgement) => look(action, judgement));
+}
+
+function foundBy(circumstances: Circumstances, lookAt: (judgement: Judgement) => void): readonly Found[] {
   const judgement = new Judgement(circumstances);
   judgement.runScript = runScript;
   judgement.runSource = runSource;
   judgement.runFields = runFields;
   try {
-    look(action, judgement);
+    lookAt(judgement);
   } catch (error) {
     // Security: what cannot be judged to its end is not harmless, whatever stopped it.
     judgement.report(error instanceof TooComplex || error instanceof RangeError ? 'shell/too-complex' : 'shell/unparseable');
@@ -31,8 +35,7 @@ function findingsOf(action: Action, circumstances: Circumstances): readonly Foun
 function look(action: Action, judgement: Judgement): void {
   const { circumstances } = judgement;
   if (action.kind === 'command') lookAtSource(action.command, new State(judgement, action.cwd));
-  // Whoever types to a program also presses keys that are no text.
-  else if (action.kind === 'input') runSource(action.text, new State(judgement, circumstances.home || '/'), ['']);
+  else if (action.kind === 'input') lookAtInput(action, judgement);
   else if (action.kind === 'write') touchWrite(action.path, action.kind, new State(judgement, action.cwd));
   else if (action.kind !== 'script') touchRead(action.path, action.kind, new State(judgement, action.cwd), true);
   else {
@@ -42,6 +45,27 @@ function look(action: Action, judgement: Judgement): void {
     else if (action.language === 'bash') lookAtSource(action.code, state);
     else judgeCode(action.language, action.code, action.language, state);
   }
+}
+
+/** As what a shell reads, and as what this process makes of it. */
+function lookAtInput({ process, text, cwd, before }: Extract<Action, { kind: 'input' }>, judgement: Judgement): void {
+  const { circumstances } = judgement;
+  const place = cwd ?? (circumstances.home || '/');
+  // Whoever types to a program also presses keys that are no text.
+  runSource(text, new State(judgement, place), ['']);
+  const given = (source: string, stdin: string): readonly Found[] =>
+    foundBy(circumstances, (one) => void runSource(source, new State(one, place), [stdin]));
+  // The process itself was judged when it was started.
+  const known = new Set(given(process, '').map(keyOf));
+  // Security: what nobody may do can be put together from pieces that anybody may, such as a directory and then a file in it.
+  const whole = before === undefined ? [] : given(before + text, '').filter(({ rule }) => rules[rule].hard);
+  for (const { rule, program, paths } of [...given(process, text).filter((one) => !known.has(keyOf(one))), ...whole]) {
+    judgement.report(rule, program, paths);
+  }
+}
+
+function keyOf({ rule, program }: Found): string {
+  return `${rule} ${program ?? ''}`;
 }
 
 /** Characters that do not show, move the cursor, or turn the direction of writing. */

@@ -5,8 +5,11 @@ export type Action =
   /** Bash source, in the foreground or not. */
   | { kind: 'command'; command: string; cwd: string }
   | { kind: 'script'; language: ScriptLanguage; code: string; cwd: string }
-  /** What a process that runs already is to read from its standard input: for a shell, a command like any other. */
-  | { kind: 'input'; process: string; text: string }
+  /**
+   * What a process is to read from its standard input: for a shell, a command like any other. `process` is its command where that is known,
+   * `cwd` where it was started, `before` what it has been given so far; a line that was only begun there stands at the start of `text`.
+   */
+  | { kind: 'input'; process: string; text: string; cwd?: string; before?: string }
   /** Paths as they were given; relative ones start at `cwd`. */
   | { kind: 'read' | 'write' | 'send'; path: string; cwd: string };
 

@@ -34,6 +34,12 @@ export class BackgroundProcess {
   /** Up to where it has been read by somebody. */
   readBytes = 0;
   stdinClosed = false;
+  /** Where it was started, if that was here. */
+  cwd: string | undefined;
+  /** The last of what it was given to read. */
+  given = '';
+  /** Resolves when it has been given that. */
+  writing: Promise<unknown> = Promise.resolve();
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   readonly #sandbox: Sandbox;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { ExecRequest, OutputChunk, Sandbox, TerminalSize } from '../core/sandbox.ts';
 import { nearest } from '../lib/nearest.ts';
@@ -28,6 +29,8 @@ export interface LogPiece {
 /** Each may print a lot before anybody looks. */
 const mostRunning = 32;
 const mostKept = 50;
+/** Of what a process was given, to judge what it is given next. */
+const mostGiven = 16 * 1024;
 const writePatienceMs = 10_000;
 const launchPatienceMs = 30_000;
 
@@ -95,6 +98,7 @@ export class ProcessTable {
   }
 
   async #launch({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
+    const place = cwd ?? this.#sandbox.cwd;
     const id = randomBytes(4).toString('hex');
     const args = [this.#sandbox.name, id, command];
     const directory = (await askToSucceed(this.#sandbox, { command: makeScript, args })).toString();
@@ -109,7 +113,9 @@ export class ProcessTable {
     if (exit.kind !== 'exited' || exit.code !== 0) {
       throw new HermeticError('tool/failed', `It could not be started: ${said.trim() || exit.kind}`);
     }
-    return await this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
+    const process = await this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
+    process.cwd = place;
+    return process;
   }
 
   async #adopt(facts: ProcessFacts, patterns: readonly string[]): Promise<BackgroundProcess> {
@@ -183,10 +189,29 @@ export class ProcessTable {
     return { offset: from, size: Number(answer.subarray(0, end).toString()) || 0, data: answer.subarray(end + 1) };
   }
 
-  /** With `last`, its input ends after that. */
-  async write(process: BackgroundProcess, text: string, last: boolean): Promise<void> {
+  /** What it would mean to write this to it: after what it was given before, which may have begun a line. */
+  inputFor(id: string, text: string): Action {
+    const { facts, cwd, given } = this.#processes.get(id) ?? { facts: { command: id }, cwd: undefined, given: '' };
+    const begun = given.slice(given.lastIndexOf('\n') + 1);
+    const before = given.slice(0, given.length - begun.length);
+    return { kind: 'input', process: facts.command, text: begun + text, ...(cwd && { cwd }), ...(before && { before }) };
+  }
+
+  givenTo(id: string): string {
+    return this.#processes.get(id)?.given ?? '';
+  }
+
+  /** With `last`, its input ends after that. With `after`, only if it was given that and nothing more: `sandbox/changed` otherwise. */
+  async write(process: BackgroundProcess, text: string, last: boolean, after?: string): Promise<void> {
+    if (after !== undefined && after !== process.given) {
+      throw new HermeticError('sandbox/changed', 'Something else was written to the process meanwhile. Nothing was written.');
+    }
+    // Before it is written: some of it may have been when that fails.
+    process.given = (process.given + text).slice(-mostGiven);
     const request = { command: writeScript, args: [process.facts.directory] };
-    await askToSucceed(this.#sandbox, request, { stdin: text, timeoutMs: writePatienceMs });
+    const written = process.writing.then(() => askToSucceed(this.#sandbox, request, { stdin: text, timeoutMs: writePatienceMs }));
+    process.writing = written.catch(() => undefined);
+    await written;
     if (last) await this.closeStdin(process);
   }
 

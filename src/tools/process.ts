@@ -70,14 +70,15 @@ export function process(processes: ProcessTable): Tool {
         throw new HermeticError('tool/bad-input', 'resize needs rows and columns.');
       }
       // Security: what a shell reads is run like what it is given.
-      const actions: Action[] = action === 'write' ? [{ kind: 'input', process: id ?? '', text: call.data ?? '' }] : [];
-      return { actions, run: (context) => act(processes, call, context) };
+      const actions: Action[] = action === 'write' ? [processes.inputFor(id ?? '', call.data ?? '')] : [];
+      const given = processes.givenTo(id ?? '');
+      return { actions, run: (context) => act(processes, call, given, context) };
     },
     render,
   });
 }
 
-async function act(table: ProcessTable, call: Input, context: ToolContext): Promise<Result> {
+async function act(table: ProcessTable, call: Input, given: string, context: ToolContext): Promise<Result> {
   if (call.action === 'list') return { processes: (await table.list()).map(describe) };
   const process = await table.get(call.id ?? '');
   switch (call.action) {
@@ -91,7 +92,7 @@ async function act(table: ProcessTable, call: Input, context: ToolContext): Prom
       await table.kill(process, call.signal ?? 'TERM', graceMs);
       break;
     case 'write':
-      await table.write(process, call.data ?? '', false);
+      await table.write(process, call.data ?? '', false, given);
       break;
     case 'close':
       await table.closeStdin(process);

@@ -75,7 +75,7 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
       const cwd = posix.resolve(sandbox.cwd, call.cwd ?? '');
       const actions: Action[] = [{ kind: 'command', command: call.command, cwd }];
       // Security: what a shell reads is run like what it is given.
-      if (call.stdin !== undefined) actions.push({ kind: 'input', process: call.command, text: call.stdin });
+      if (call.stdin !== undefined) actions.push({ kind: 'input', process: call.command, text: call.stdin, cwd });
       const seconds = call.timeout ?? Math.min(timeoutSeconds, mostTimeoutSeconds);
       return {
         actions,

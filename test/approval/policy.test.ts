@@ -115,6 +115,21 @@ describe('input to a running process', () => {
     expect(input('y\n').kind).toBe('allow');
     expect(input('\u0003').kind).toBe('allow');
   });
+
+  it('is judged as what the process makes of it', () => {
+    const input = (process: string, text: string) => judge({ kind: 'input', process, text, cwd });
+    expect(input('psql shop', 'drop table users;\n').rules).toContain('database/destroy');
+    expect(input('python3', 'import shutil\nshutil.rmtree("/")\n').rules).toContain('files/delete-system');
+    expect(input('rm -rf build; cat', 'y\n').kind).toBe('allow');
+  });
+
+  it('is judged with the directory it was started in and what it was given before, where nobody may allow what comes of it', () => {
+    const text = 'echo approvals: >config.yaml\n';
+    const [own = ''] = local.ownPaths;
+    expect(judge({ kind: 'input', process: 'bash', text, cwd: own }).kind).toBe('deny');
+    expect(judge({ kind: 'input', process: 'bash', text, before: `cd ${own}\n`, cwd }).kind).toBe('deny');
+    expect(judge({ kind: 'input', process: 'bash', text: 'ls\n', before: 'rm -rf build\n', cwd }).kind).toBe('allow');
+  });
 });
 
 describe('files', () => {

@@ -191,16 +191,17 @@ function processTests(engine: TestEngine): void {
     const spec = engine.spec();
     const mark = sleepMark();
     const first = await engine.open(spec);
-    const { facts } = await new ProcessTable(first).start({
+    const started = await new ProcessTable(first).start({
       command: `echo before; read -r line; echo "got $line"; sleep ${mark}`,
       cwd: undefined,
       terminal: undefined,
       patterns: [],
     });
+    await until('it has printed', () => started.bytes === 'before\n'.length);
     await first.close();
     const second = await engine.open(spec);
     const table = new ProcessTable(second);
-    const process = await table.get(facts.id);
+    const process = await table.get(started.facts.id);
     if (engine.backend.traits.durable) {
       expect(process.state).toEqual({ kind: 'running' });
       await table.write(process, 'hello\n', false);
@@ -236,9 +237,27 @@ function processTests(engine: TestEngine): void {
     bench.permission = { allowed: false, reason: 'No.' };
     expect(await bench.call('process', { action: 'write', id, data: 'rm -rf /\n' })).toMatchObject({ failure: 'denied' });
     bench.permission = { allowed: true };
-    expect(bench.asked).toEqual([{ kind: 'input', process: id, text: 'rm -rf /\n' }]);
+    expect(bench.asked).toEqual([{ kind: 'input', process: 'cat >got; sleep 1000', text: 'rm -rf /\n', cwd: bench.sandbox.cwd }]);
     await act('kill', id);
     expect((await collect(await bench.sandbox.exec({ command: 'cat got' }))).stdout).toBe('');
+  });
+
+  it('judges again what is written at the same time as something else, and writes in that order', async () => {
+    const id = await start('cat');
+    bench.asked.length = 0;
+    await Promise.all(['r', 'm -f nothing\n'].map((data) => act('write', id, { data })));
+    expect(bench.asked.at(-1)).toMatchObject({ text: 'rm -f nothing\n' });
+    await until('it has come', async () => (await act('log', id)).output === 'rm -f nothing\n');
+    await act('kill', id);
+  });
+
+  it('declares what is written together with what was begun before, so that no command comes in harmless pieces', async () => {
+    const id = await start('bash');
+    await act('write', id, { data: 'cd /tmp\nr' });
+    bench.asked.length = 0;
+    await act('write', id, { data: 'm -f nothing\n' });
+    expect(bench.asked).toMatchObject([{ kind: 'input', process: 'bash', text: 'rm -f nothing\n', before: 'cd /tmp\n' }]);
+    await act('kill', id);
   });
 }
 

@@ -134,7 +134,7 @@ function terminalTests(engine: TestEngine): void {
     expect(result).toEqual({ ok: false, failure: 'denied', text: 'Not today.' });
     expect(bench.asked).toEqual([
       { kind: 'command', command: 'touch marker', cwd: '/usr' },
-      { kind: 'input', process: 'touch marker', text: 'touch marker' },
+      { kind: 'input', process: 'touch marker', text: 'touch marker', cwd: '/usr' },
     ]);
     expect((await run('ls marker')).exit_code).not.toBe(0);
   });
