@@ -16,7 +16,8 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
     },
     answer: async (idOrCode, answer, { person, isAdmin, from }) => {
       const answerer = { by: person, from, role: isAdmin ? ('admin' as const) : ('user' as const), person };
-      return wordsFor(await (await desk.questions()).answer(idOrCode, answer, answerer));
+      const attempt = await (await desk.questions()).answer(idOrCode, answer, answerer);
+      return { say: wordsFor(attempt), settled: attempt.kind === 'settled' ? attempt.question.id : undefined };
     },
     open: async (parts) => {
       const open = await (await desk.questions()).open();

@@ -131,14 +131,9 @@ export class Controls implements SessionControls {
   }
 
   async answer(code: string, kind: 'once' | 'session' | 'always' | 'deny', remark: string | undefined): Promise<string> {
-    const { shared, place } = this.#conversation;
     const by = this.#by;
     const answer = kind === 'deny' ? { kind, by, remark } : { kind, by };
-    return await shared.surroundings.questions.answer(code, answer, {
-      person: by,
-      isAdmin: this.#heard.role === 'admin',
-      from: place.platform,
-    });
+    return await this.#conversation.answerQuestion(code, answer, this.#heard.role);
   }
 
   async setYolo(on: boolean): Promise<string> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
+import type { Answer } from '../core/approval.ts';
 import type { Channel, IncomingPress, Place } from '../core/channel.ts';
 import type { ConversationLedger, InboxEntry, InboxLedger, PairingLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
@@ -8,7 +9,7 @@ import type { Access, Role } from './access.ts';
 import { commandIn } from './commands.ts';
 import { Lanes } from './lanes.ts';
 import type { Outbox } from './outbox.ts';
-import { pressedAnswer } from './question-card.ts';
+import { pressedAnswer, settleCard } from './question-card.ts';
 import { Replies } from './replies.ts';
 import type { ResetSettings } from './reset.ts';
 import { type Heard, leastRole, type RunningTurn } from './running-turn.ts';
@@ -130,13 +131,20 @@ export class Conversation {
   }
 
   async #press({ seq }: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
-    const { surroundings, inbox } = this.shared;
-    const person = `${this.place.platform}:${press.from.id}`;
-    const given = pressedAnswer(press.data, person);
-    const answerer = { person, isAdmin: role === 'admin', from: this.place.platform };
-    const said = given ? await surroundings.questions.answer(given.code, given.answer, answerer) : 'This button is of no use any more.';
+    const given = pressedAnswer(press.data, `${this.place.platform}:${press.from.id}`);
+    const said = given ? await this.answerQuestion(given.code, given.answer, role) : 'This button is of no use any more.';
     await this.channel.noticed?.(press, said);
-    await inbox.done([seq]);
+    await this.shared.inbox.done([seq]);
+  }
+
+  /** Resolves with what to tell whoever answers. */
+  async answerQuestion(code: string, answer: Answer, role: Role): Promise<string> {
+    const { outbox, surroundings } = this.shared;
+    const { questions } = surroundings;
+    const answerer = { person: answer.by, isAdmin: role === 'admin', from: this.place.platform };
+    const { say, settled } = await questions.answer(code, answer, answerer);
+    if (settled !== undefined) await settleCard(settled, outbox, questions);
+    return say;
   }
 
   /** Somebody says something while a turn runs. */
@@ -256,15 +264,23 @@ export class Conversation {
     this.#stopping = true;
     const turn = this.#turn;
     if (!turn) return;
-    const patience = Promise.withResolvers<'impatient'>();
-    const timer = setTimeout(() => patience.resolve('impatient'), patienceMs);
-    const outcome = await Promise.race([turn.over, patience.promise]);
-    clearTimeout(timer);
-    // A question stays open for whoever asks it next; ending the turn would take it back.
-    if (outcome !== 'impatient') return;
+    const { questions } = this.shared.surroundings;
+    const isAsking = async (): Promise<boolean> => (await questions.open(this.parts)).length > 0;
+    // Nobody waits for a person.
+    const isOver = !(await isAsking()) && (await settlesWithin(turn.over, patienceMs));
+    if (isOver) return;
     turn.isParked = true;
-    if ((await this.shared.surroundings.questions.open(this.parts)).length > 0) return;
+    // A question stays open for whoever asks it next; ending the turn would take it back.
+    if (await isAsking()) return;
     turn.controller.abort();
     await turn.over;
   }
+}
+
+async function settlesWithin(work: Promise<void>, ms: number): Promise<boolean> {
+  const patience = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => patience.resolve(false), ms);
+  const isSettled = await Promise.race([work.then(() => true), patience.promise]);
+  clearTimeout(timer);
+  return isSettled;
 }

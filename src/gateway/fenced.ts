@@ -1,6 +1,9 @@
+/** What every code block of ours begins with. */
+export const fence = '```';
+
 /** As a code block. Whatever is in it, it does not end the fence. */
 export function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text.trimEnd()}\n${fence}`;
+  const longest = Math.max(fence.length - 1, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const line = '`'.repeat(longest + 1);
+  return `${line}\n${text.trimEnd()}\n${line}`;
 }

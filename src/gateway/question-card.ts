@@ -1,6 +1,6 @@
 import type { Answer, Approver, Question } from '../core/approval.ts';
 import type { Button, Channel, Place } from '../core/channel.ts';
-import { fenced } from './fenced.ts';
+import { fence, fenced } from './fenced.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { QuestionDesk } from './work.ts';
 
@@ -25,21 +25,30 @@ export function pressedAnswer(data: string, by: string): { code: string; answer:
 export function chatApprover(place: Place, channel: Channel, outbox: Outbox, desk: QuestionDesk): Approver {
   return {
     ask: async (question, signal) => {
-      const key = `question/${question.id}`;
-      const [card, more] = cardFor(question, channel, desk);
-      await outbox.deliver(place, key, card, more);
+      await outbox.deliver(place, keyOf(question.id), ...cardFor(question, channel, desk));
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      const outcome = await desk.outcome(question.id);
-      // In the card itself, where the buttons go with it: what was asked stays for everybody to see.
-      const isOne = more.file === undefined && card.length <= channel.traits.mostText;
-      if (outcome && isOne) await outbox.deliver(place, `${key}/end`, `${card}\n${outcome}`, { drafts: [`${key}/1`], buttons: [] });
-      else if (outcome) await outbox.deliver(place, `${key}/end`, outcome);
+      await settleCard(question.id, outbox, desk);
       return undefined;
     },
   };
+}
+
+/** Shows how a question ended: in its card where that is one message, so that the buttons go and what was asked stays. */
+export async function settleCard(id: string, outbox: Outbox, desk: QuestionDesk): Promise<void> {
+  const key = keyOf(id);
+  const [card, outcome] = await Promise.all([outbox.find(`${key}/1`), desk.outcome(id)]);
+  if (!card || !outcome) return;
+  const { place, message } = card;
+  const isOne = message.text.startsWith(fence) && (await outbox.find(`${key}/2`)) === undefined;
+  if (isOne) await outbox.deliver(place, `${key}/end`, `${message.text}\n${outcome}`, { drafts: [`${key}/1`], buttons: [] });
+  else await outbox.deliver(place, `${key}/end`, outcome);
+}
+
+function keyOf(id: string): string {
+  return `question/${id}`;
 }
 
 /** Security: nobody can say yes to what they cannot see all of. */

@@ -60,8 +60,12 @@ export interface QuestionDesk {
   text(question: Question): string;
   /** How it ended, in words; undefined while it is open. */
   outcome(id: string): Promise<string | undefined>;
-  /** Resolves with what to tell whoever answered. */
-  answer(idOrCode: string, answer: Answer, answerer: { person: string; isAdmin: boolean; from: string }): Promise<string>;
+  /** Resolves with what to tell whoever answered, and with the id of the question when this has settled it. */
+  answer(
+    idOrCode: string,
+    answer: Answer,
+    answerer: { person: string; isAdmin: boolean; from: string },
+  ): Promise<{ say: string; settled: string | undefined }>;
   open(parts: readonly string[]): Promise<OpenQuestion[]>;
   /** Whether this run has a question that is open, or answered and not yet acted on. */
   isWaiting(parts: readonly string[], run: string): Promise<boolean>;

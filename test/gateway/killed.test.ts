@@ -1,0 +1,184 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { Program, type ProgramOptions } from './program.ts';
+
+const never = new Promise<never>(() => undefined);
+
+describe('a gateway that is killed', () => {
+  let program: Program;
+  const start = async (options: ProgramOptions = {}) => {
+    program = await Program.start(options);
+  };
+  afterEach(() => program.close());
+  const say = (text: string) => program.api.world.says({ text });
+  const lines = (name: string): number => {
+    const path = join(program.home, name);
+    return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
+  };
+  /** Nothing more comes, though there was time: another message is answered after it. */
+  const settled = async () => {
+    program.model.script = () => says('That is all.');
+    say('and now?');
+    await program.shows('That is all.');
+  };
+
+  it('after a message was accepted answers it once', async () => {
+    await start({ script: () => never });
+    say('hello');
+    await until('the model was asked', () => program.model.requests.length === 1);
+    await program.kill();
+    program.model.script = () => says('Hello to you.');
+    await program.start();
+    await program.shows('Hello to you.');
+    await settled();
+    expect(program.texts()).toEqual(['Hello to you.', 'That is all.']);
+  });
+
+  it('while it is down gets what was said meanwhile, in order', async () => {
+    await start({
+      config: { gateway: { busy_mode: 'queue' } },
+      script: ({ last }) => says(`heard ${/message (\d)/.exec(last.text)?.[1]}`),
+    });
+    await program.kill();
+    say('message 1');
+    say('/run echo message two');
+    say('message 3');
+    await program.start();
+    await program.shows('heard 3');
+    expect(program.texts().map((text) => text.trim())).toEqual(['heard 1', expect.stringContaining('message two'), 'heard 3']);
+  });
+
+  it('in the middle of an answer finishes it in the message that was begun', async () => {
+    await start({ script: () => ({ pieces: [{ text: 'It was a dark ' }, { text: 'and stormy' }, { until: never }] }) });
+    say('tell me a story');
+    await program.shows('It was a dark');
+    await program.told();
+    await program.kill();
+    program.model.script = () => says('It was a bright and sunny day.');
+    await program.start();
+    await program.shows('It was a bright and sunny day.');
+    await settled();
+    expect(program.texts()).toEqual(['It was a bright and sunny day.', 'That is all.']);
+  });
+
+  it('while a tool runs says so, and does not run it again', async () => {
+    await start({ backend: 'local' });
+    program.model.script = inTurn(
+      calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 98765` }]),
+      says('I did it all again.'),
+    );
+    say('work');
+    await until('it runs', () => lines('marker') === 1);
+    await program.restart();
+    await program.shows('I was interrupted while running terminal');
+    await settled();
+    expect(lines('marker')).toBe(1);
+    expect(program.texts().length).toBe(2);
+    await until('nothing of it runs', () => !processes().includes('sleep 98765'));
+  });
+
+  it('while a typed command runs says so, and does not run it again', async () => {
+    await start({ backend: 'local' });
+    say(`/run echo ran >> ${program.home}/marker; sleep 87654`);
+    await until('it runs', () => lines('marker') === 1);
+    await program.restart();
+    await program.shows('I was interrupted while running /run');
+    await settled();
+    expect(lines('marker')).toBe(1);
+    await until('nothing of it runs', () => !processes().includes('sleep 87654'));
+  });
+
+  const dangerous = () => `rm -rf ${program.home}/nothing; echo ran >> ${program.home}/marker`;
+
+  it.each(['kill', 'stop'] as const)(
+    'by a %s while a question is open acts on its answer, once',
+    async (how) => {
+      await start({ backend: 'local' });
+      program.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
+      say('clean up');
+      const card = await program.shows('May this run');
+      await program.told();
+      await program[how]();
+      await program.start();
+      program.api.world.presses(1001, card.id, 'Once');
+      await program.shows('Cleaned.');
+      await program.told();
+      expect(lines('marker')).toBe(1);
+      await program.restart();
+      await settled();
+      expect(lines('marker')).toBe(1);
+      expect(program.texts()).toEqual([expect.stringMatching(/May this run[\s\S]*Allowed once/), 'Cleaned.', 'That is all.']);
+    },
+    60_000,
+  );
+
+  it('while a question is open, and answered while it was down, acts on it once', async () => {
+    await start({ backend: 'local' });
+    program.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
+    say('clean up');
+    const card = await program.shows('May this run');
+    await program.told();
+    await program.kill();
+    program.api.world.presses(1001, card.id, 'Once');
+    await program.start();
+    await program.shows('Cleaned.');
+    await program.told();
+    await program.restart();
+    await settled();
+    expect(lines('marker')).toBe(1);
+  });
+
+  it('while a typed command waits for an answer runs it once it has one', async () => {
+    await start({ backend: 'local' });
+    say(`/run ${dangerous()}`);
+    const card = await program.shows('May this run');
+    await program.told();
+    await program.restart();
+    program.api.world.presses(1001, card.id, 'Once');
+    await until('it ran', () => lines('marker') === 1);
+    await settled();
+    expect(lines('marker')).toBe(1);
+    expect(program.texts().join()).not.toContain('interrupted');
+  });
+
+  it('right after the model has answered says it once', async () => {
+    await start();
+    program.api.fail('sendMessage', { status: 429, retryAfter: 1 });
+    say('hello');
+    await until('it was to be said', () => program.api.callsOf('sendMessage').length === 1);
+    await program.kill();
+    program.model.script = () => says('said a second time');
+    await program.start();
+    await program.shows('Fine.');
+    await settled();
+    expect(program.texts()).toEqual(['Fine.', 'That is all.']);
+  });
+
+  it('is the only one of its home', async () => {
+    await start();
+    const first = program.pid;
+    await expect(program.start()).rejects.toThrow(/running for this home already/);
+    process.kill(first, 'SIGKILL');
+  });
+});
+
+describe('sandboxes', () => {
+  let program: Program | undefined;
+  afterAll(() => program?.close());
+
+  it('of a gateway that is killed end with it', async () => {
+    program = await Program.start();
+    program.api.world.says({ text: '/run echo up; sleep 76543' });
+    await until('it runs', () => processes().includes('sleep 76543'));
+    await program.kill();
+    await until('all is gone', () => !processes().includes('sleep 76543'));
+  });
+});
+
+function processes(): string {
+  return execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
+import { openStore } from '../../src/stores/index.ts';
+import { type BotMessage, FakeBotApi } from '../fakes/bot-api.ts';
+import { type ModelServer, type Script, says, startModelServer } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+
+const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
+
+export interface ProgramOptions {
+  backend?: 'bubblewrap' | 'local';
+  script?: Script;
+  /** Sections of `config.yaml`, over what is there. */
+  config?: Record<string, Record<string, unknown>>;
+}
+
+/** `hermetic start` as a process of its own, which can be killed at any moment and started again, between servers that stay. */
+export class Program {
+  readonly home = mkdtempSync(join(tmpdir(), 'hermetic-program-'));
+  readonly api: FakeBotApi;
+  readonly model: ModelServer;
+  output = '';
+  #child: ChildProcess | undefined;
+
+  private constructor(api: FakeBotApi, model: ModelServer, { backend = 'bubblewrap', config = {} }: ProgramOptions) {
+    this.api = api;
+    this.model = model;
+    mkdirSync(this.directory, { mode: 0o700 });
+    const sections: Record<string, Record<string, unknown>> = {
+      telegram: { enabled: true, api_root: api.root, admins: ['1001'], allowed_users: ['1002'] },
+      model: { provider: 'openai-compatible', model: 'scripted', base_url: model.url },
+      terminal: backend === 'local' ? { backend } : { backend, network: 'none' },
+      web: { port: 0 },
+    };
+    for (const [name, section] of Object.entries(config)) sections[name] = { ...sections[name], ...section };
+    writeFileSync(join(this.directory, 'config.yaml'), stringify(sections));
+  }
+
+  static async start(options: ProgramOptions = {}): Promise<Program> {
+    const program = new Program(await FakeBotApi.start(), await startModelServer(options.script ?? (() => says('Fine.'))), options);
+    await program.start();
+    return program;
+  }
+
+  get directory(): string {
+    return join(this.home, '.hermetic');
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** Resolves when it listens. */
+  async start(): Promise<void> {
+    this.output = '';
+    const environment = {
+      PATH: process.env.PATH ?? '',
+      HOME: this.home,
+      HERMETIC_HOME: this.directory,
+      TELEGRAM_BOT_TOKEN: this.api.token,
+    };
+    const child = spawn(process.execPath, [bin, 'start'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'], cwd: this.home });
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => (this.output += data.toString()));
+    await until('the gateway listens', () => {
+      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${this.output}`);
+      return this.link;
+    });
+  }
+
+  get link(): string | undefined {
+    return /^Open (\S+)$/m.exec(this.output)?.[1];
+  }
+
+  /** As a power failure would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** As whoever runs it would. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    await this.api.close();
+    await this.model.close();
+    await removeTree(this.home);
+  }
+
+  /** What the bot shows in a chat, after every edit. */
+  sent(chat = 1001): BotMessage[] {
+    return this.api.world.sent.filter((one) => one.chat === chat);
+  }
+
+  texts(chat = 1001): string[] {
+    return this.sent(chat).map(({ text }) => text);
+  }
+
+  async shows(what: string | RegExp, chat = 1001): Promise<BotMessage> {
+    const fits = ({ text }: BotMessage): boolean => (typeof what === 'string' ? text.includes(what) : what.test(text));
+    try {
+      return await until(`the chat shows ${what}`, () => this.sent(chat).find(fits), { withinMs: 25_000 });
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\nshown: ${this.texts(chat).join('\n---\n')}\nlog: ${this.output}`);
+    }
+  }
+
+  /** Resolves when the program knows that everything was said: what it does not know it says again. */
+  async told(): Promise<void> {
+    const store = await openStore(join(this.directory, 'state.db'));
+    try {
+      await until('nothing is left to say', async () => (await store.outbox.places()).length === 0);
+    } finally {
+      await store.close();
+    }
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  }
+}
