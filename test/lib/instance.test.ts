@@ -52,3 +52,15 @@ it('takes the place of one that was killed', async () => {
   expect(await askInstance(path)).toBe('second');
   await second?.close();
 });
+
+it('is one when several find a dead one at the same moment', async () => {
+  const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`]);
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  const claimed = await Promise.all(Array.from({ length: 8 }, (_, index) => claimInstance(path, async () => index)));
+  const winners = claimed.flatMap((instance, index) => (instance ? [index] : []));
+  expect(winners).toHaveLength(1);
+  expect(await askInstance(path)).toBe(winners[0]);
+  await claimed[winners[0] ?? 0]?.close();
+});
