@@ -59,6 +59,18 @@ exec 2>/dev/null
 # Together with its base: every mark of an attachment.
 any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
 
+# The marks of the commands that an attachment has running, as a pattern.
+forget() {
+  local mark
+  marks=
+  for mark in "${!attachment_of[@]}"; do
+    [[ ${attachment_of[$mark]} == "$1" ]] || continue
+    unset "attachment_of[$mark]"
+    # Security: a pattern in its place could match every process there is.
+    [[ $mark == *[!0-9]* ]] || marks+="|$mark"
+  done
+}
+
 # Whoever started the forker attaches to it soon, or is dead.
 patience=60
 while :; do
@@ -78,17 +90,23 @@ while :; do
       printf '\nhello\n' 1<>"$run/$attachment/events"
       ;;
     detached)
-      marks=
-      for mark in "${!attachment_of[@]}"; do
-        [[ ${attachment_of[$mark]} == "$attachment" ]] || continue
-        unset "attachment_of[$mark]"
-        # Security: a pattern in its place could match every process there is.
-        [[ $mark == *[!0-9]* ]] || marks+="|$mark"
-      done
-      # All at once: looking for one takes as long as looking for hundreds.
-      if ((lease == 0)); then kill_all "${base_of[$attachment]}$any"; elif [[ $marks ]]; then kill_all "@(${marks:1})"; fi
+      if ((lease == 0)); then
+        kill_all "${base_of[$attachment]}$any"
+        forget "$attachment"
+      else
+        # A command that has just ended may not have said so yet, and what it left in the background is to stay.
+        (
+          read -rt 0.2 _ <&"$nothing"
+          printf 'gone %s\n' "$attachment" >&"$control"
+        ) &
+      fi
       unset "base_of[$attachment]"
       ((lease == 0 && ${#base_of[@]} == 0)) && break
+      ;;
+    gone)
+      forget "$attachment"
+      # All at once: looking for one takes as long as looking for hundreds.
+      [[ -z $marks ]] || kill_all "@(${marks:1})"
       ;;
     spawn) # attachment number mark mode rows columns
       if __hermetic_room; then

@@ -66,7 +66,11 @@ export class StreamSpawner implements Spawner {
       () => this.#attach(commandLine()),
       { nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
       {
-        receive,
+        receive: (record) => {
+          // Before anybody else knows: whoever then lets go at once leaves what the command had put in the background.
+          if (record.kind === 'completed' || record.kind === 'status') this.#tether.ended(mark);
+          receive(record);
+        },
         lost,
         forget: () => {
           this.#shells.delete(shell.lost);

@@ -2,6 +2,7 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import type { Attach, AttachedCommand } from './attached-command.ts';
 
 const killPatienceMs = 8_000;
+const lastWordsMs = 2_000;
 const retryMs = 1_000;
 /** Far more than the answers to one request. */
 const mostBytes = 256 * 1024;
@@ -132,6 +133,13 @@ export class Tether {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    void this.#current.then((connection) => connection.destroy()).catch(() => undefined);
+    void this.#current.then((connection) => this.#letGo(connection)).catch(() => undefined);
+  }
+
+  /** It ends by itself, when it has heard which commands had ended: what those left in the background is to stay. */
+  #letGo(connection: AttachedCommand): void {
+    connection.stdin.end();
+    const timer = setTimeout(() => connection.destroy(), lastWordsMs).unref();
+    connection.stdout.once('close', () => clearTimeout(timer));
   }
 }

@@ -160,6 +160,21 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
+  describe.runIf(durable)('whose program lets go right after a command', () => {
+    it('keeps what the command left in the background', async () => {
+      const spec = engine.spec();
+      const marks = [sleepMark(), sleepMark(), sleepMark(), sleepMark()];
+      for (const mark of marks) {
+        const sandbox = await engine.open(spec);
+        await output(sandbox, `sleep ${mark} &`);
+        await sandbox.close();
+      }
+      const sandbox = await engine.open(spec);
+      for (const mark of marks) expect(await sleepers(sandbox, mark)).toBe(1);
+      await sandbox.destroy();
+    });
+  });
+
   describe('whose program dies', () => {
     it(`ends the command that runs in it, and ${durable ? 'keeps' : 'ends'} what was in the background`, async () => {
       const spec = engine.spec();
