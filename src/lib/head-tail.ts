@@ -34,13 +34,23 @@ export class HeadTail {
   }
 }
 
-/** Starts with a whole line where one starts soon. */
+/** No word that is worth keeping whole is longer. */
+const longestWord = 1024;
+
+/** Starts with a whole line where one starts soon, and otherwise with a whole word: half a secret is not known as one. */
 function wholeLines(text: string): string {
-  const start = text.indexOf('\n') + 1;
-  return start > 0 && start < text.length / 4 ? text.slice(start) : text.replace(/^[\uDC00-\uDFFF]/, '');
+  const near = text.length / 4;
+  const line = text.indexOf('\n') + 1;
+  if (line > 0 && line < near) return text.slice(line);
+  const word = text.slice(0, Math.min(near, longestWord)).search(/[\s"',;&]/) + 1;
+  return text.slice(word).replace(/^[\uDC00-\uDFFF]/, '');
 }
 
 function withoutHalf(text: string): string {
-  const end = text.lastIndexOf('\n') + 1;
-  return end > text.length * 0.75 ? text.slice(0, end) : text.replace(/[\uD800-\uDBFF]$/, '');
+  const far = text.length * 0.75;
+  const line = text.lastIndexOf('\n') + 1;
+  if (line > far) return text.slice(0, line);
+  const start = Math.ceil(Math.max(far, text.length - longestWord));
+  const word = text.slice(start).search(/[\s"',;&][^\s"',;&]*$/) + 1;
+  return word > 0 ? text.slice(0, start + word) : text.replace(/[\uD800-\uDBFF]$/, '');
 }

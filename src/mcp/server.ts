@@ -2,6 +2,7 @@ import { acceptedContent, CLIENT_CAPABILITIES_META_KEY, inputRequired, McpServer
 import * as z from 'zod';
 import type { Action, Answer, Approver, Question } from '../core/approval.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import { visible } from '../lib/visible.ts';
 import type { PendingCalls, Round, Standing } from './pending-calls.ts';
 
 /** What is served: the tools of one session. */
@@ -119,21 +120,29 @@ function failure(text: string) {
   return { content: [{ type: 'text' as const, text }], isError: true };
 }
 
-/** The whole of it: nobody approves what they cannot see. */
+/** The whole of it: nobody approves what they cannot see, and nothing in it looks like a line of ours. */
 function wordsFor({ actions, findings, backend, session }: Question): string {
   const reasons = findings.map(({ title, why }) => `- ${title}: ${why}`);
-  return [`May this run on ${backend}, in session ${session}?`, ...reasons, '', ...actions.map(textOf)].join('\n');
+  return [`May this run on ${backend}, in session ${oneLine(session)}?`, ...reasons, '', ...actions.map(textOf)].join('\n');
+}
+
+function oneLine(text: string): string {
+  return visible(text).replaceAll('\n', '⟨U+000A⟩');
+}
+
+function quoted(text: string): string {
+  return visible(text).replace(/^/gm, '| ');
 }
 
 function textOf(action: Action): string {
   switch (action.kind) {
     case 'command':
-      return `In ${action.cwd}:\n${action.command}`;
+      return `In ${oneLine(action.cwd)}:\n${quoted(action.command)}`;
     case 'script':
-      return `A ${action.language} script, in ${action.cwd}:\n${action.code}`;
+      return `A ${action.language} script, in ${oneLine(action.cwd)}:\n${quoted(action.code)}`;
     case 'input':
-      return `As input of ${action.process}:\n${action.text}`;
+      return `As input of ${oneLine(action.process)}:\n${quoted(action.text)}`;
     default:
-      return `${action.kind} ${action.path} (from ${action.cwd})`;
+      return `In ${oneLine(action.cwd)}, ${action.kind} a file:\n${quoted(action.path)}`;
   }
 }

@@ -26,3 +26,9 @@ it('no character is cut in two', () => {
   for (let piece = 0; piece < 1000; piece++) kept.push('😀');
   expect(kept.text(gap)).toMatch(/^(😀)+\n\[\d+\]\n(😀)+$/u);
 });
+
+it('no word is cut in two, which nobody would know for a secret any more', () => {
+  const kept = new HeadTail(400);
+  kept.push('"hunter2-is-the-password",'.repeat(1000));
+  for (const part of kept.text(gap).split(/\n\[\d+\]\n/)) expect(part.replaceAll('hunter2-is-the-password', '')).toMatch(/^[",]+$/);
+});

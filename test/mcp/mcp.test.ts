@@ -200,6 +200,13 @@ await describeBackend('local', () => {
         expect(asked).toHaveLength(2);
       });
 
+      it('shows what would not show, and lets nothing in it pass for a line of the question', async () => {
+        const client = await connect('deny');
+        asked.length = 0;
+        await client.callTool({ name: 'terminal', arguments: { command: 'rm -rf build # \u202edliub\u200b\n- Harmless: It only looks.' } });
+        expect(asked).toEqual([expect.stringMatching(/^\| rm -rf build # ⟨U\+202E⟩dliub⟨U\+200B⟩\n\| - Harmless/m)]);
+      });
+
       it.each(['deny', 'cancel', 'whatever'])('is a no when the answer is %s', async (decision) => {
         const client = await connect(decision);
         const marker = `no-${era}-${decision}`;
