@@ -28,10 +28,24 @@ const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly'])
 
 /** The word an argument `NAME=value` is; a program that declares variables sets it. */
 export function assignmentField(assignment: Assignment, state: State, program: string): string[][] {
-  if (declaring.has(program)) assign(assignment, state);
+  if (declaring.has(program)) {
+    assign(assignment, state);
+    if (program !== 'local' && program !== 'readonly' && /^(?:HOME|CDPATH|IFS)$/.test(assignment.name)) noteLasting(assignment.name, state);
+  }
   if (assignment.value.type === 'ArrayValue') return [[assignment.text]];
   const prefix = `${assignment.name}${assignment.append ? '+' : ''}=`;
   return expandText(assignment.value, state).map((text) => [prefix + text]);
+}
+
+/** Sets a variable for what follows; one that is exported already, also for the next commands of the session. */
+export function assignLasting(assignment: Assignment, state: State): void {
+  assign(assignment, state);
+  if (assignment.name === 'HOME') noteLasting('HOME', state);
+}
+
+/** Security: the words of later commands then mean something else than they say: where `~` and `cd` lead, and where a word ends. */
+function noteLasting(name: string, state: State): void {
+  state.judgement.report('code/injected', name);
 }
 
 /** Programs run what these say. */

@@ -14,7 +14,7 @@ import type {
   Word,
 } from 'unbash';
 import { forEachChild } from 'unbash';
-import { assign, assignmentField, noteAssignment } from './assignments.ts';
+import { assign, assignLasting, assignmentField, noteAssignment } from './assignments.ts';
 import { expandText, expandWord, visitNested } from './expand.ts';
 import { parseCommand } from './parse-command.ts';
 import { openRedirections, storeOutput } from './redirections.ts';
@@ -220,7 +220,7 @@ function runCommand(node: Command, state: State, stdin: Texts): Texts {
   if (quiet) quietly(state, expandAll);
   else expandAll();
   if (words.length === 0) {
-    for (const assignment of assignments) assign(assignment, state);
+    for (const assignment of assignments) assignLasting(assignment, state);
     const open = openRedirections(redirects, state, undefined);
     return storeOutput(open, nothing, state);
   }
