@@ -1,0 +1,91 @@
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterEach, expect, it } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { Program, type ProgramOptions } from '../gateway/program.ts';
+import { until } from '../until.ts';
+import { describeInChromium } from './chromium.ts';
+
+const box = (page: Page) => page.getByLabel('Message', { exact: true });
+
+async function say(page: Page, text: string): Promise<void> {
+  await box(page).fill(text);
+  await box(page).press('Enter');
+}
+
+/** Where a picture of the page goes: of one's own choice, such as `docs/images/web-chat.png`. */
+const picture = process.env.HERMETIC_WEB_PICTURE ?? join(mkdtempSync(join(tmpdir(), 'hermetic-picture-')), 'web-chat.png');
+
+describeInChromium('a newcomer', (rig) => {
+  let program: Program;
+  afterEach(() => program.close());
+
+  async function open(options: ProgramOptions): Promise<Page> {
+    program = await Program.start({ ...options, config: { telegram: { enabled: false }, ...options.config } });
+    const page = await rig.page({ viewport: { width: 1000, height: 820 } });
+    await page.goto(program.link ?? '');
+    await box(page).waitFor();
+    return page;
+  }
+
+  it('opens the link, runs a command and a script in a sandbox without any model, and is told how to add one', async () => {
+    const page = await open({ config: { model: { provider: '', model: '', base_url: '' } } });
+    await say(page, '/run echo "six times seven is $((6 * 7))"; id -un');
+    await page.getByText('six times seven is 42', { exact: false }).first().waitFor();
+    await say(page, '/python print(sum(range(101)))');
+    await page.getByText('5050', { exact: false }).first().waitFor();
+    await say(page, 'hello');
+    await page.getByText('hermetic setup', { exact: false }).first().waitFor();
+    expect(program.model.requests.length).toBe(0);
+  });
+
+  it('talks to an agent that works in the sandbox', async () => {
+    const page = await open({});
+    program.model.script = inTurn(
+      calls(['terminal', { command: 'echo "from the sandbox" > note.txt; cat note.txt' }]),
+      says('The note says **from the sandbox**.'),
+    );
+    await say(page, 'write a note and read it');
+    await page.locator('.markdown strong', { hasText: 'from the sandbox' }).waitFor();
+    expect(await page.locator('.tool').count()).toBe(1);
+    await say(page, '/run cat note.txt');
+    await until('it is the same sandbox', async () =>
+      (await page.locator('article.message').last().textContent())?.includes('from the sandbox'),
+    );
+  });
+
+  it('is asked before something dangerous happens on the host, and it happens once after the button was pressed', async () => {
+    const page = await open({ backend: 'local' });
+    const lines = (): string[] => {
+      const found = readdirSync(program.directory, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('cleaned.log'));
+      return found === undefined ? [] : readFileSync(join(program.directory, found), 'utf8').trim().split('\n');
+    };
+    program.model.script = inTurn(
+      {
+        pieces: [
+          { text: 'I look at what is there first.' },
+          { call: 'terminal', input: { command: 'mkdir -p build/cache && du -sh build && ls -A' } },
+        ],
+      },
+      calls(['terminal', { command: 'rm -rf build && date >> cleaned.log' }]),
+      says('The directory `build` is gone, and **nothing else** was touched. The next build takes a little longer.'),
+    );
+    await say(page, 'My disk is full. Can you remove the build directory?');
+    const asking = page.getByRole('region', { name: 'Needs your answer' });
+    await asking.getByText('rm -rf build', { exact: false }).first().waitFor();
+    expect(lines()).toEqual([]);
+    if (process.env.HERMETIC_WEB_PICTURE) await page.screenshot({ path: picture });
+    await asking.getByRole('button', { name: 'Once' }).click();
+    await page.getByText('nothing else').waitFor();
+    await until('the card is settled', async () => (await page.getByText('Allowed once by', { exact: false }).count()) > 0);
+    expect(lines().length).toBe(1);
+    expect(await page.getByRole('button', { name: 'Once' }).count()).toBe(0);
+    if (!process.env.HERMETIC_WEB_PICTURE) await page.screenshot({ path: picture });
+    expect(statSync(picture).size).toBeGreaterThan(1000);
+    await page.reload();
+    await page.getByText('nothing else').waitFor();
+    expect(lines().length).toBe(1);
+  });
+});
