@@ -8,6 +8,8 @@ const mostDumps = 4;
 /** Security: all that is listened to of one shell, a frame counting for something however short it is. */
 const mostReported = 2 * mostBytes + 64 * 1024;
 const leastCharge = 64;
+/** A shell has a handful of records to make. */
+const mostWaiting = 1000;
 
 const endMarks: readonly string[] = ['E', 'X', 'S'];
 
@@ -21,7 +23,7 @@ export class StreamRecords {
   readonly #flooded: () => void;
   readonly #channel: EndChannel;
   readonly #marks = new Set<string>();
-  #waiting: string[] = [];
+  readonly #waiting: string[] = [];
   #pieces: string[] = [];
   #length = 0;
   #damaged = false;
@@ -53,8 +55,9 @@ export class StreamRecords {
   frame(kind: string, text: string): void {
     if (this.#isTooMuch(text)) return;
     if (kind === 'r') {
-      this.#waiting.push(text);
-      this.#letThrough();
+      // Security: what waits is gone through again and again.
+      if (this.#waiting.push(text) > mostWaiting) this.#flooded();
+      else this.#letThrough();
     } else if (kind === 'p') {
       this.#length += text.length;
       if (this.#length <= mostBytes) this.#pieces.push(text);
@@ -84,11 +87,13 @@ export class StreamRecords {
   }
 
   #letThrough(): void {
-    while (this.#waiting.length > 0) {
-      const [, letter] = /^([EXS]) /.exec(this.#waiting[0] ?? '') ?? [];
-      if (letter !== undefined && !this.#marks.has(letter)) return;
-      if (!this.#channel.push(Buffer.from(`${this.#waiting.shift()}\n`, 'latin1'))) this.#flooded();
-    }
+    const isHeld = (record: string): boolean => {
+      const [, letter] = /^([EXS]) /.exec(record) ?? [];
+      return letter !== undefined && !this.#marks.has(letter);
+    };
+    const held = this.#waiting.findIndex(isHeld);
+    const free = this.#waiting.splice(0, held === -1 ? this.#waiting.length : held);
+    if (!free.every((record) => this.#channel.push(Buffer.from(`${record}\n`, 'latin1')))) this.#flooded();
   }
 
   #dump(quoted: string): Dump | undefined {

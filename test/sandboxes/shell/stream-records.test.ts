@@ -106,3 +106,29 @@ describe('a record that ends a command', () => {
     expect(heard).toEqual([{ kind: 'status', code: 137, killed: true }]);
   });
 });
+
+describe('records that wait for their mark', () => {
+  it('are no more than a shell has to make', () => {
+    let floods = 0;
+    const records = new StreamRecords(
+      nonce,
+      () => undefined,
+      () => {
+        floods += 1;
+      },
+    );
+    for (let n = 0; n < 1000; n++) records.frame('r', 'E 0');
+    expect(floods).toBe(0);
+    records.frame('r', 'E 0');
+    expect(floods).toBe(1);
+  });
+
+  it('come in their order when it has arrived', () => {
+    const { heard, records } = listen();
+    for (const text of ['R', 'X 3', 'S 3']) records.frame('r', text);
+    const before = heard.length;
+    records.mark('m', 'X');
+    records.mark('m', 'S');
+    expect([before, heard.map(({ kind }) => kind)]).toEqual([1, ['ready', 'exiting', 'status']]);
+  });
+});
