@@ -107,5 +107,12 @@ export const machineCommands: readonly CommandRule[] = [
   { rule: 'code/injected', program: /^hash$/, any: /^-\w*p/ },
   { rule: 'code/injected', program: /^bind$/, any: /^-\w*x/ },
   { rule: 'code/injected', program: /^complete$/, any: /^-\w*C/ },
-  { rule: 'code/unseen', program: /^(?:let|test|\[|printf|read|unset|declare|typeset|local|export|readonly)$/, any: /\[[^[]*(?:\$\(|`)/ },
+  { rule: 'code/injected', program: /^env$/, any: /^BASH_FUNC_/ },
+  { rule: 'code/unseen', program: /^(?:mapfile|readarray)$/, any: /^-\w*C/ },
+  { rule: 'code/unseen', program: /^compgen$/, any: /\$\(|`/ },
+  {
+    rule: 'code/unseen',
+    program: /^(?:let|test|\[|printf|read|unset|declare|typeset|local|export|readonly|wait|mapfile|readarray)$/,
+    any: /\[[^[]*(?:\$\(|`)/,
+  },
 ];

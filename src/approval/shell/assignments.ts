@@ -1,7 +1,7 @@
 import type { Assignment } from 'unbash';
 import { expandText, expandWord } from './expand.ts';
 import type { State } from './state.ts';
-import { isUnknown, joined, unknown } from './values.ts';
+import { isUnknown, joined, runningIndex, unknown } from './values.ts';
 
 /** Sets what a word such as `NAME=value` or `NAME=(a b)` sets. */
 export function assign(assignment: Assignment, state: State): void {
@@ -81,6 +81,7 @@ const loaders =
 /** Reports what it means that a variable is set for the programs that follow. */
 export function noteAssignment(name: string, state: State): void {
   const values = state.variables.get(name) ?? [''];
+  if (values.some((value) => runningIndex.test(value))) state.judgement.report('code/unseen', name);
   if (loaders.test(name) && values.some((value) => value !== '' && (!/^PS\d/.test(name) || /\$\(|`/.test(value))))
     state.judgement.report('code/injected', name);
   if (

@@ -3,7 +3,7 @@ import { constantOf } from './arithmetic.ts';
 import { expandBraces } from './braces.ts';
 import { expandParameter, variableValues } from './parameter.ts';
 import type { State } from './state.ts';
-import { combinations, fieldBreak, inQuotes, outsideQuotes, plainToken, unknown } from './values.ts';
+import { combinations, fieldBreak, inQuotes, outsideQuotes, plainToken, runningIndex, unknown } from './values.ts';
 
 interface Piece {
   text: string;
@@ -41,7 +41,10 @@ export function visitNested(node: SyntaxNode, state: State): void {
     else state.judgement.report('shell/unparseable');
     return;
   }
-  if (node.type === 'Word') return void expandText(node, state);
+  if (node.type === 'Word') {
+    if (expandText(node, state).some((text) => runningIndex.test(text))) state.judgement.report('code/unseen');
+    return;
+  }
   if (node.type === 'ProcessSubstitution') return void choicesOfPart(node, state, false);
   forEachChild(node, (child) => visitNested(child, state));
 }

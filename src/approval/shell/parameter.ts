@@ -125,6 +125,10 @@ function operated(name: string, value: string, operation: ParameterOperation, st
       const change = (text: string): string => (operation.operator.startsWith('^') ? text.toUpperCase() : text.toLowerCase());
       return [operation.operator.length === 2 ? change(value) : change(value.slice(0, 1)) + value.slice(1)];
     }
+    case 'Transform':
+      // Shown as a prompt it runs what stands in it.
+      if (operation.operand.value === 'P' && /\$\(|`/.test(value)) state.judgement.report('code/unseen', name);
+      return [transformed(value)];
     default:
       return [transformed(value)];
   }

@@ -72,3 +72,6 @@ export function joined(first: readonly string[], second: readonly string[]): rea
   if (first.length * second.length > 8) return [[...first, ...second].some(isFromNetwork) ? fromNetwork : unknown];
   return first.flatMap((one) => second.map((other) => one + other));
 }
+
+/** Where arithmetic and conditions take a text for the name of an array, they run what stands in its index. */
+export const runningIndex = /\w\[[^[]*(?:\$\(|`)/;
