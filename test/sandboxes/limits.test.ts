@@ -118,7 +118,11 @@ for (const kind of ['bubblewrap', 'docker']) {
         for (const command of [fill, ':']) await sandboxes.run('crowded', command);
         return /no room for another process.*made again/.test(told.join());
       });
-      expect((await sandboxes.run('crowded', 'ls')).stdout).toBe('kept\n');
+      const listed = await until('it works again', async () => {
+        const { end, stdout } = await sandboxes.run('crowded', 'ls');
+        return end.kind === 'exited' && stdout;
+      });
+      expect(listed).toBe('kept\n');
       await session.destroy();
     });
 
