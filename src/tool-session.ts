@@ -5,6 +5,7 @@ import type { Tool, ToolResult } from './core/tool.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { PooledSandbox } from './sandboxes/pool/pooled-sandbox.ts';
 import { sessionTools } from './session-tools.ts';
+import { removeOwnDirectory } from './tools/own-directory.ts';
 import type { DeliverFile } from './tools/send-file.ts';
 import type { CallOptions, Toolbox } from './tools/toolbox.ts';
 
@@ -59,8 +60,10 @@ export class ToolSession {
   /** Lets go of the sandbox. With `destroy`, nothing of it stays. */
   async close({ destroy = false } = {}): Promise<void> {
     await this.#processes.close();
-    if (destroy && this.#opened) await this.#pooled.destroy();
-    else await this.#pooled.end();
+    if (!destroy || !this.#opened) return await this.#pooled.end();
+    // Of a sandbox that is gone there is nothing to remove.
+    await removeOwnDirectory(this.#pooled).catch(() => undefined);
+    await this.#pooled.destroy();
   }
 
   async #whereabouts(): Promise<OpenedSandbox> {

@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type CallToolResult, Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -158,6 +159,28 @@ await describeBackend('local', () => {
   const clients: Client[] = [];
   afterEach(async () => await Promise.all(clients.splice(0).map((client) => client.close())));
   afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+
+  it('leaves nothing of a session that ends with its connection in the home it shares with others', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    const args = [bin, 'mcp'];
+    await client.connect(
+      new StdioClientTransport({ command: process.execPath, args, env: { ...hermetic.environment }, cwd: hermetic.home, stderr: 'ignore' }),
+    );
+    const kept = async (): Promise<string[]> => await readdir(join(hermetic.home, '.cache', 'hermetic')).catch(() => []);
+    const before = new Set(await kept());
+    await client.callTool({ name: 'terminal', arguments: { command: 'sleep 1000', background: true } });
+    const added = (await kept()).filter((name) => !before.has(name));
+    expect(added.length).toBeGreaterThan(0);
+    await client.close();
+    await until('it is gone', async () => (await kept()).every((name) => !added.includes(name)));
+  });
+
+  it('does not start on a backend that does not exist', async () => {
+    expect(await hermetic.run(['mcp', '--backend', 'nope'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no backend "nope"'),
+    });
+  });
 
   for (const [era, mode] of Object.entries(eras)) {
     describe(`a question to a ${era} client`, () => {
