@@ -7,6 +7,7 @@ import { channelDrivers } from './channels/index.ts';
 import { WebChannel } from './channels/web/index.ts';
 import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
+import type { LoadedConfig } from './config/load.ts';
 import type { Channel, Person } from './core/channel.ts';
 import { HermeticError } from './core/errors.ts';
 import type { Store } from './core/store.ts';
@@ -26,6 +27,9 @@ export const owner: Person = { id: 'owner', name: 'Owner' };
 
 const agentName = 'Hermetic';
 const mostSteps = 60;
+const dayMs = 24 * 60 * 60 * 1000;
+/** What was dealt with is remembered for as long as a platform might deliver it again, and `/retry` might ask for it. */
+const remembranceMs = 30 * dayMs;
 const pages = fileURLToPath(new URL('../dist-web/', import.meta.url));
 
 const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [], allowAll: false, requireMention: false };
@@ -37,6 +41,8 @@ export interface ProgramOptions {
   /** Whether to serve the page and connect to platforms. */
   isPublic: boolean;
   log(line: string): void;
+  /** The configuration as it is now. */
+  reload(): LoadedConfig;
 }
 
 /** Everything that runs while the gateway does. */
@@ -47,6 +53,7 @@ export class GatewayProgram {
   readonly #outbox: Outbox;
   readonly #options: ProgramOptions;
   #web: WebServer | undefined;
+  #forgetting: NodeJS.Timeout | undefined;
 
   static async create(options: ProgramOptions): Promise<GatewayProgram> {
     return new GatewayProgram(options, await options.app.store());
@@ -87,8 +94,9 @@ export class GatewayProgram {
     return {
       work: (key, session, send) => new ChatWork(app, { key, session, send, notice: (text) => log(`${session.title}: ${text}`) }),
       model: async (choice) => {
-        const { model } = app.loaded.config;
-        return await openModel({ ...model, ...(choice !== undefined && { model: choice }) }, app.loaded.environment);
+        // As it is written now: whoever adds a model or changes a key need not start again. A mistake there is said in the chat.
+        const { config, environment } = this.#options.reload();
+        return await openModel({ ...config.model, ...(choice !== undefined && { model: choice }) }, environment);
       },
       questions: questionDesk(app, store),
       status: async () => statusLines(await gatewayStatus(this)),
@@ -102,12 +110,14 @@ export class GatewayProgram {
     await app.sandboxes
       .start()
       .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
+    await this.#forget();
+    this.#forgetting = setInterval(() => void this.#forget(), dayMs);
     await this.#outbox.start();
     await this.gateway.start();
     const { web } = app.loaded.config;
     const channel = this.channels.get('web');
     if (!isPublic || !(channel instanceof WebChannel)) return undefined;
-    const token = app.loaded.environment[web.token_env] ?? tokenIn(join(app.loaded.home, 'web-token'));
+    const token = app.loaded.environment[web.token_env] || tokenIn(join(app.loaded.home, 'web-token'));
     this.#web = await serveWeb({
       host: web.host,
       port: web.port,
@@ -127,6 +137,17 @@ export class GatewayProgram {
     return this.#web.newLink();
   }
 
+  /** As it is configured now; undefined when there is none, or the configuration has a mistake. */
+  get modelName(): string | undefined {
+    try {
+      const { provider, model } = this.#options.reload().config.model;
+      return provider && model ? `${provider}/${model}` : undefined;
+    } catch {
+      // Said to whoever talks to the agent.
+      return undefined;
+    }
+  }
+
   get url(): string | undefined {
     return this.#web?.url;
   }
@@ -144,7 +165,20 @@ export class GatewayProgram {
     ].join('\n');
   }
 
+  /** So that a gateway that runs for years does not grow. */
+  async #forget(): Promise<void> {
+    const before = new Date(Date.now() - remembranceMs);
+    try {
+      const { inbox, outbox } = await this.app.store();
+      await inbox.prune(before);
+      await outbox.prune(before);
+    } catch (error) {
+      this.#options.log(`nothing was forgotten: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
   async stop(): Promise<void> {
+    clearInterval(this.#forgetting);
     await this.#web?.close();
     await this.gateway.stop();
     await this.#outbox.stop();

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent, AgentEvent, TurnInput, TurnResult } from '../core/agent.ts';
 import type { CallOrigin } from '../core/approval.ts';
-import type { Channel, Place } from '../core/channel.ts';
+import type { Activity, Channel, Place } from '../core/channel.ts';
 import type { ConversationLedger } from '../core/conversation.ts';
 import { LiveMessage } from './live-message.ts';
 import type { Outbox } from './outbox.ts';
@@ -30,6 +31,9 @@ export interface TurnOptions {
 }
 
 const typingEveryMs = 4_000;
+/** How long what a tool does waits for the words before it. */
+const lookEveryMs = 20;
+const mostLooks = 50;
 
 /** Under which an answer of the model in a turn is said, whichever program says it. The first is 0. */
 export function answerKey(turn: string, answer: number): string {
@@ -50,6 +54,8 @@ export class AgentTurn {
   /** What people have said in it so far, as often as it was recorded. */
   #inputs = 0;
   #delivering: Promise<void> = Promise.resolve();
+  /** Never rejects. */
+  #showing: Promise<void> = Promise.resolve();
 
   constructor(options: TurnOptions) {
     this.#options = options;
@@ -60,9 +66,9 @@ export class AgentTurn {
    * happens cannot be remembered.
    */
   async run(input: readonly TurnInput[]): Promise<TurnResult> {
-    const { id, place, channel } = this.#options;
+    const { id } = this.#options;
     const stopTyping = this.#keepTyping();
-    channel.activity?.(place, { kind: 'turn-started', turn: id });
+    this.#show({ kind: 'turn-started', turn: id });
     try {
       const result = await this.#think(input);
       await this.#delivering;
@@ -70,7 +76,8 @@ export class AgentTurn {
       return result;
     } finally {
       stopTyping();
-      channel.activity?.(place, { kind: 'turn-ended', turn: id });
+      this.#show({ kind: 'turn-ended', turn: id });
+      await this.#showing;
     }
   }
 
@@ -88,8 +95,11 @@ export class AgentTurn {
       input,
       facts: await this.#facts(),
       tools: work.tools,
-      call: (name, given, { callId, signal: until, progress }) =>
-        work.call(name, given, { run: `${id}/${callId}`, origin, signal: until, progress }),
+      call: async (name, given, { callId, signal: until, progress }) => {
+        // Nothing happens before people can read what was said about it.
+        await this.#showing;
+        return await work.call(name, given, { run: `${id}/${callId}`, origin, signal: until, progress });
+      },
       // A question is asked before anything happens, so what still has one has not begun.
       takeUp: async (name, given, { callId, signal: until, progress }) => {
         const run = `${id}/${callId}`;
@@ -131,7 +141,7 @@ export class AgentTurn {
   }
 
   #hear(event: AgentEvent): void {
-    const { id: turn, place, channel } = this.#options;
+    const { id: turn } = this.#options;
     switch (event.type) {
       case 'text':
         this.#live ??= this.#liveMessage();
@@ -144,13 +154,13 @@ export class AgentTurn {
         this.#say(event.text);
         break;
       case 'tool-started':
-        channel.activity?.(place, { kind: 'tool-started', turn, call: event.callId, tool: event.name, input: event.input });
+        this.#show({ kind: 'tool-started', turn, call: event.callId, tool: event.name, input: event.input });
         break;
       case 'tool-progress':
-        channel.activity?.(place, { kind: 'tool-output', turn, call: event.callId, text: event.text });
+        this.#show({ kind: 'tool-output', turn, call: event.callId, text: event.text });
         break;
       case 'tool-ended':
-        channel.activity?.(place, { kind: 'tool-ended', turn, call: event.callId, ok: event.result.ok, text: event.result.text });
+        this.#show({ kind: 'tool-ended', turn, call: event.callId, ok: event.result.ok, text: event.result.text });
         break;
     }
   }
@@ -162,12 +172,36 @@ export class AgentTurn {
 
   /** What the model has said before it goes on, or at the end. */
   #say(text: string): void {
+    const key = answerKey(this.#options.id, this.#answers);
     const live = this.#live ?? this.#liveMessage();
     this.#live = undefined;
     this.#answers += 1;
     this.#delivering = this.#delivering.then(() => live.finish(text));
     // Told to whoever awaits it at the end of the turn.
     this.#delivering.catch(() => undefined);
+    this.#showing = this.#showing.then(() => this.#isShown(key));
+  }
+
+  /** Everything in the order in which it happens, also where it takes different ways. */
+  #show(activity: Activity): void {
+    const { channel, place } = this.#options;
+    this.#showing = this.#showing.then(() => channel.activity?.(place, activity));
+  }
+
+  /** Resolves when people can read it, or it takes too long. */
+  async #isShown(key: string): Promise<void> {
+    const { channel, outbox } = this.#options;
+    if (!channel.activity) return;
+    try {
+      await this.#delivering;
+      for (let look = 0; look < mostLooks; look++) {
+        const entry = await outbox.find(`${key}/1`);
+        if (!entry || entry.state === 'sent' || entry.state === 'dropped') return;
+        await delay(lookEveryMs);
+      }
+    } catch {
+      // Whoever awaits the delivery is told; what happens is shown all the same.
+    }
   }
 
   async #conclude(result: TurnResult): Promise<void> {

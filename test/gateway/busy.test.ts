@@ -248,14 +248,17 @@ describe('a turn', async () => {
 
   it('shows what is said between tools, each once and in order', async () => {
     rig.model.script = inTurn(
-      { pieces: [{ text: 'I look.' }, { call: 'terminal', input: { command: 'echo x' } }] },
-      { pieces: [{ text: 'I look again.' }, { call: 'terminal', input: { command: 'echo y' } }] },
+      { pieces: [{ text: 'I look.' }, { call: 'terminal', input: { command: 'true' } }] },
+      { pieces: [{ text: 'I look again.' }, { call: 'terminal', input: { command: 'true' } }] },
       says('Nothing there.'),
     );
+    const shownWithTools: string[] = [];
+    rig.activities.push = (...some) => shownWithTools.push(...some.map(({ kind }) => `${kind} ${rig.texts('cleo').length}`));
     await rig.say('look', { from: 'cleo' });
     await rig.shows('Nothing there.', 'cleo');
     await rig.quiet();
     expect(rig.texts('cleo')).toEqual(['I look.', 'I look again.', 'Nothing there.']);
+    expect(shownWithTools).toEqual(['turn-started 0', 'tool-started 1', 'tool-ended 1', 'tool-started 2', 'tool-ended 2', 'turn-ended 3']);
   });
 });
 

@@ -65,6 +65,34 @@ describe('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['It was a bright and sunny day.', 'That is all.']);
   });
 
+  it('by a stop in the middle of an answer asks for all of it again, and half of it is not taken for an answer', async () => {
+    await start({ script: () => ({ pieces: [{ text: 'It was a dark ' }, { text: 'and stormy' }, { until: never }] }) });
+    say('tell me a story');
+    await program.shows('It was a dark');
+    await program.told();
+    await program.stop();
+    program.model.script = () => says('It was a bright and sunny day.');
+    await program.start();
+    await program.shows('It was a bright and sunny day.');
+    await settled();
+    expect(program.texts()).toEqual(['It was a bright and sunny day.', 'That is all.']);
+  }, 60_000);
+
+  it('with a message in hand for the turn that ran answers it after the interruption', async () => {
+    await start({ backend: 'local', config: { gateway: { busy_mode: 'steer' } } });
+    program.model.script = inTurn(calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 65432` }]));
+    say('work');
+    await until('it runs', () => lines('marker') === 1);
+    say('hurry up');
+    await until('it was taken', () => program.api.unconfirmed.length === 0);
+    await program.kill();
+    program.model.script = () => says('I hurry.');
+    await program.start();
+    await program.shows('I hurry.');
+    await settled();
+    expect(program.texts()).toEqual([expect.stringContaining('I was interrupted while running terminal'), 'I hurry.', 'That is all.']);
+  });
+
   it('while a tool runs says so, and does not run it again', async () => {
     await start({ backend: 'local' });
     program.model.script = inTurn(
