@@ -1,6 +1,6 @@
 import type { Action, Circumstances, Finding, Policy, Verdict } from '../core/approval.ts';
 import { isInside, normalised } from './checks/paths.ts';
-import { touchRead, touchWrite } from './checks/touch.ts';
+import { touchRead, touchTreeRead, touchWrite } from './checks/touch.ts';
 import { judgeCode } from './programs/code.ts';
 import { runFields } from './programs/invoke.ts';
 import { rules } from './rules.ts';
@@ -37,8 +37,11 @@ function look(action: Action, judgement: Judgement): void {
   if (action.kind === 'command') lookAtSource(action.command, new State(judgement, action.cwd));
   else if (action.kind === 'input') lookAtInput(action, judgement);
   else if (action.kind === 'write') touchWrite(action.path, action.kind, new State(judgement, action.cwd));
-  else if (action.kind !== 'script') touchRead(action.path, action.kind, new State(judgement, action.cwd), true);
-  else {
+  else if (action.kind !== 'script') {
+    touchRead(action.path, action.kind, new State(judgement, action.cwd), true);
+    // A directory is searched with all that is below it.
+    touchTreeRead(action.path, action.kind, new State(judgement, action.cwd));
+  } else {
     if (!circumstances.disposable) judgement.report('script/run', action.language);
     const state = new State(judgement, action.cwd);
     if (action.code.length > mostCharacters) judgement.report('shell/too-complex');

@@ -137,6 +137,8 @@ describe('files', () => {
     ['read', 'src/app.ts', 'allow'],
     ['read', '/etc/hosts', 'allow'],
     ['read', '~/.ssh/id_rsa', 'ask'],
+    ['read', '~', 'ask'],
+    ['read', '/', 'ask'],
     ['read', '/home/ada/.aws/credentials', 'ask'],
     ['read', '../.netrc', 'ask'],
     ['read', '.env', 'ask'],

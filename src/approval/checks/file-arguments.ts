@@ -2,8 +2,8 @@ import { readOptions } from '../shell/options.ts';
 import { fromNetwork, isFromNetwork, isUnknown, unknown } from '../shell/values.ts';
 import { candidates } from './hermetic.ts';
 import type { Invocation } from './invocation.ts';
-import { normalised, resolvePaths } from './paths.ts';
-import { touchRead, touchWrite } from './touch.ts';
+import { resolvePaths } from './paths.ts';
+import { touchRead, touchTreeRead, touchWrite } from './touch.ts';
 
 /** Their arguments are texts, names or places, and show nothing of a file. */
 const blind =
@@ -61,14 +61,14 @@ function reads({ program, args, state }: Invocation): void {
     const last = index === args.length - 1 && writersOfLast.test(program);
     for (const text of candidates(arg)) if (!last) touchRead(text, gitAdd ? 'git' : program, state, gitAdd || shows.test(program));
   }
-  if (!readsTrees.test(program)) return;
-  const home = normalised(state.circumstances.home || '/root');
-  for (const text of writersOfLast.test(program) ? words.slice(0, -1) : words) {
-    for (const path of resolvePaths(text, state)) {
-      if (path === home || path === '/' || path === '/home' || path === '/root' || path === '/etc')
-        state.judgement.report('credentials/read', program, [path]);
-    }
-  }
+  if (!readsTrees.test(program) && !searchesHidden(program, args)) return;
+  for (const text of writersOfLast.test(program) ? words.slice(0, -1) : words) if (text !== skipped) touchTreeRead(text, program, state);
+}
+
+/** Whether it shows what stands in files of a whole tree, also of those whose names begin with a dot. */
+function searchesHidden(program: string, args: readonly string[]): boolean {
+  if (/^[ef]?grep$/.test(program)) return args.some((arg) => /^-[a-zA-Z]*[rR]|^--(?:dereference-)?recursive$/.test(arg));
+  return program === 'rg' && args.some((arg) => /^(?:--hidden|-[a-zA-Z]*\.|-uu+|--unrestricted)$/.test(arg));
 }
 
 function writes({ program, args, state, stdin }: Invocation): void {

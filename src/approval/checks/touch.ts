@@ -8,6 +8,7 @@ import {
   isProtectedRoot,
   isRawDisk,
   isSystemPath,
+  normalised,
   resolvePaths,
   startupRule,
 } from './paths.ts';
@@ -51,4 +52,13 @@ export function touchTree(text: string, program: string | undefined, state: Stat
     if (isRawDisk(path)) state.judgement.report('disk/raw-write', program, [path]);
   }
   touchWrite(text, program, state);
+}
+
+/** Reports what it means that a program sees what is in everything below a path. */
+export function touchTreeRead(text: string, program: string | undefined, state: State): void {
+  const home = normalised(state.circumstances.home || '/root');
+  for (const path of resolvePaths(text, state)) {
+    if (path === home || path === '/' || path === '/home' || path === '/root' || path === '/etc')
+      state.judgement.report('credentials/read', program, [path]);
+  }
 }
