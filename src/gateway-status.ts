@@ -19,9 +19,9 @@ export interface GatewayStatus {
   url: string | undefined;
 }
 
-export async function gatewayStatus({ app, gateway, channels, url }: GatewayProgram): Promise<GatewayStatus> {
+export async function gatewayStatus({ app, gateway, channels, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
   const posture = await postureOf(app, 'messaging');
-  const { approvals, model } = app.loaded.config;
+  const { approvals } = app.loaded.config;
   const questions = await (await app.approvals.questions()).open();
   return {
     backend: posture.backend?.kind,
@@ -31,7 +31,7 @@ export async function gatewayStatus({ app, gateway, channels, url }: GatewayProg
     posture: postureLines(app, posture),
     warning: await unsafeWarning(app, posture),
     approvals: { mode: approvals.mode, waiting: questions.length },
-    model: model.provider && model.model ? `${model.provider}/${model.model}` : undefined,
+    model: modelName,
     turnsRunning: gateway.busy,
     channels: [...channels.values()].map(channelStatus),
     url,

@@ -95,7 +95,13 @@ class Talk {
     });
     const key: SessionKey = { ...channel.place, user: person.id };
     const parts = sessionParts(key);
-    const program = await GatewayProgram.create({ app, isPublic: false, channels: [channel], log: (line) => channel.note(line) });
+    const program = await GatewayProgram.create({
+      app,
+      isPublic: false,
+      channels: [channel],
+      log: (line) => channel.note(line),
+      reload: () => appOf(io).loaded,
+    });
     return new Talk(program, channel, left, key, screen.isLive);
   }
 

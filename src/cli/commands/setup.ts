@@ -105,7 +105,7 @@ async function tellWhatIsNext(io: CliIo, before: LoadedConfig): Promise<void> {
   }
   if (JSON.stringify(config.model) === JSON.stringify(before.config.model) && config.telegram.enabled === before.config.telegram.enabled)
     return;
-  if (await runningGateway(home)) io.stdout.write('A gateway is running: end it and start it again to use this.\n');
+  if (await runningGateway(home)) io.stdout.write('A gateway is running: it uses the model from now on. A platform is connected when it starts the next time.\n');
   else io.stdout.write('Next: hermetic start, or hermetic chat.\n');
 }
 

@@ -29,7 +29,7 @@ async function start(io: CliIo): Promise<void> {
   const instance = await claimInstance(gatewaySocket(app.loaded.home), () => status());
   if (!instance) throw await alreadyRunning(app.loaded.home);
   try {
-    const program = await GatewayProgram.create({ app, isPublic: true, log: say });
+    const program = await GatewayProgram.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
     const link = await begin(program, say);
     status = () => gatewayStatus(program);
     if (link) io.stdout.write(`Open ${link}\n`);
