@@ -35,7 +35,7 @@ export interface Surroundings {
 }
 
 /** Where a turn stands whose messages these are. */
-export type Standing = {
+type Standing = {
   /** How often people were heard in it. */
   inputs: number;
   /** The texts of the model's answers, also of those that called tools. */
