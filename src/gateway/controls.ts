@@ -42,7 +42,10 @@ export class Controls implements SessionControls {
 
   async retry(): Promise<boolean> {
     const { shared, parts } = this.#conversation;
-    const said = (await shared.inbox.list('done', parts)).map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
+    const { inbox } = shared;
+    // What is being answered at this moment is the last thing that was said, too.
+    const entries = [...(await inbox.list('done', parts)), ...(await inbox.list('running', parts))];
+    const said = entries.map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
     // Nobody is made to have said what somebody else did.
     const own = said.filter(({ from }) => from.id === this.#heard.message.from.id);
     const last = own.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
@@ -152,8 +155,9 @@ export class Controls implements SessionControls {
 }
 
 /** Output as a chat shows it: what would take many messages is a file. */
-function shown({ ok, text }: ToolResult, { mostText, mostFileBytes }: ChannelTraits): Said {
-  if (!ok) return { text };
+function shown(result: ToolResult, { mostText, mostFileBytes }: ChannelTraits): Said {
+  const { text } = result;
+  if (!result.ok) return { text: result.failure === 'interrupted' ? 'It was interrupted.' : text };
   const isLong = text.length > mostMessages * mostText && Buffer.byteLength(text) <= mostFileBytes;
   if (!isLong) return { text: fenced(text) };
   return {

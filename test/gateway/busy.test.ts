@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { calls, inTurn, type Reply, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
 
 /** A provider that answers each request when the test says so. */
@@ -21,7 +22,7 @@ class Held {
   }
 }
 
-describe('while a turn runs', async () => {
+describeContained('while a turn runs', async () => {
   const rig = await Rig.start();
   afterAll(() => rig.close());
   let chats = 0;
@@ -200,6 +201,18 @@ describe('while a turn runs', async () => {
     await rig.quiet();
   });
 
+  it('/retry ends it and begins anew with the same words', async () => {
+    await say('write a poem');
+    await held.isAsked(1);
+    await say('/retry');
+    await held.isAsked(2);
+    await held.answer(says('void'));
+    await held.answer(says('a better poem'));
+    await shows('a better poem');
+    await rig.quiet();
+    expect(rig.texts(chat)).toEqual(['a better poem']);
+  });
+
   it('/new ends it, and what it would have said belongs to nobody', async () => {
     await say('a secret plan');
     await held.isAsked(1);
@@ -223,7 +236,7 @@ describe('while a turn runs', async () => {
   });
 });
 
-describe('a turn', async () => {
+describeContained('a turn', async () => {
   const rig = await Rig.start({ settings: { mostSteps: 3 } });
   afterAll(() => rig.close());
 
@@ -262,7 +275,7 @@ describe('a turn', async () => {
   });
 });
 
-describe('a conversation', async () => {
+describeContained('a conversation', async () => {
   const hour = 3_600_000;
   const rig = await Rig.start({ settings: { reset: { when: 'idle', idleMs: hour } } });
   afterAll(() => rig.close());

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import type { Failure } from '../fakes/bot-api.ts';
 import { calls, type ModelRequest, type Reply, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
 
 const isLarge = process.env.HERMETIC_CHAOS === 'large';
@@ -39,75 +40,77 @@ function script(request: ModelRequest): Reply {
   return says(`Answer to ${open.map((number) => `<${number}>`).join(' ')}`);
 }
 
-it(`answers every message once and in order, whatever happens (${people} people, ${count} messages, ${kills} kills)`, {
-  timeout: patienceMs + 60_000,
-}, async () => {
-  const random = numbers(seed);
-  const pick = (most: number): number => Math.floor(random() * most);
-  const config = { telegram: { allow_all: true }, gateway: { busy_mode: 'queue' } };
-  const program = await Program.start({ script, config });
-  try {
-    let doubts = 0;
-    program.api.trouble = ({ method }): Failure | undefined => {
-      if (!['sendmessage', 'getupdates', 'editmessagetext', 'sendchataction'].includes(method)) return undefined;
-      const failure = whimOf(random());
-      if (method === 'sendmessage' && failure?.cut) doubts += 1;
-      return failure;
-    };
-    const asked = new Map<number, number[]>();
-    const say = (person: number, number: number): void => {
-      const from = { id: 2000 + person, is_bot: false as const, first_name: `Person ${person}` };
-      program.api.world.says({ from, text: `This is number ${number}.` });
-      asked.set(from.id, [...(asked.get(from.id) ?? []), number]);
-    };
-    const killAt = new Set(Array.from({ length: kills }, (_, index) => Math.floor(((index + 0.3 + random() * 0.6) * count) / kills)));
-    for (let number = 1; number <= count; number++) {
-      say(pick(people), number);
-      const delivered = program.api.deliveredIds;
-      if (random() < 0.05 && delivered.length > 0) program.api.deliverAgain(delivered[pick(delivered.length)] ?? 0);
-      if (random() < 0.01) program.api.cutAll();
-      if (killAt.has(number)) {
-        await delay(pick(600));
-        await program.kill();
-        await program.start();
-      } else await delay(pick(20));
-    }
-    // Whoever was told of an interruption asks again.
-    for (let person = 0; person < people; person++) say(person, count + 1 + person);
-    const texts = (chat: number): string[] => program.texts(chat).filter((text) => text.startsWith('Answer'));
-    const answered = (chat: number): number[] => numbersIn([...new Set(texts(chat))]);
-    const isAnswered = async (): Promise<void> => {
-      await until(
-        'everything is answered',
-        () => [...asked].every(([chat, all]) => all.every((number) => answered(chat).includes(number))),
-        {
-          withinMs: patienceMs,
-          everyMs: 100,
-        },
-      ).catch((error: Error) => {
-        const missing = [...asked].map(([chat, all]) => [chat, all.filter((number) => !answered(chat).includes(number))]);
-        throw new Error(`${error.message}: ${JSON.stringify(missing)}\n${program.output}`);
-      });
-    };
-    await isAnswered();
-    const memory = residentMb(program.pid);
-    for (let round = 1; round <= 4; round++) {
-      for (let person = 0; person < people; person++) say(person, count + 1 + round * people + person);
+describeContained('the gateway', () => {
+  it(`answers every message once and in order, whatever happens (${people} people, ${count} messages, ${kills} kills)`, {
+    timeout: patienceMs + 60_000,
+  }, async () => {
+    const random = numbers(seed);
+    const pick = (most: number): number => Math.floor(random() * most);
+    const config = { telegram: { allow_all: true }, gateway: { busy_mode: 'queue' } };
+    const program = await Program.start({ script, config });
+    try {
+      let doubts = 0;
+      program.api.trouble = ({ method }): Failure | undefined => {
+        if (!['sendmessage', 'getupdates', 'editmessagetext', 'sendchataction'].includes(method)) return undefined;
+        const failure = whimOf(random());
+        if (method === 'sendmessage' && failure?.cut) doubts += 1;
+        return failure;
+      };
+      const asked = new Map<number, number[]>();
+      const say = (person: number, number: number): void => {
+        const from = { id: 2000 + person, is_bot: false as const, first_name: `Person ${person}` };
+        program.api.world.says({ from, text: `This is number ${number}.` });
+        asked.set(from.id, [...(asked.get(from.id) ?? []), number]);
+      };
+      const killAt = new Set(Array.from({ length: kills }, (_, index) => Math.floor(((index + 0.3 + random() * 0.6) * count) / kills)));
+      for (let number = 1; number <= count; number++) {
+        say(pick(people), number);
+        const delivered = program.api.deliveredIds;
+        if (random() < 0.05 && delivered.length > 0) program.api.deliverAgain(delivered[pick(delivered.length)] ?? 0);
+        if (random() < 0.01) program.api.cutAll();
+        if (killAt.has(number)) {
+          await delay(pick(600));
+          await program.kill();
+          await program.start();
+        } else await delay(pick(20));
+      }
+      // Whoever was told of an interruption asks again.
+      for (let person = 0; person < people; person++) say(person, count + 1 + person);
+      const texts = (chat: number): string[] => program.texts(chat).filter((text) => text.startsWith('Answer'));
+      const answered = (chat: number): number[] => numbersIn([...new Set(texts(chat))]);
+      const isAnswered = async (): Promise<void> => {
+        await until(
+          'everything is answered',
+          () => [...asked].every(([chat, all]) => all.every((number) => answered(chat).includes(number))),
+          {
+            withinMs: patienceMs,
+            everyMs: 100,
+          },
+        ).catch((error: Error) => {
+          const missing = [...asked].map(([chat, all]) => [chat, all.filter((number) => !answered(chat).includes(number))]);
+          throw new Error(`${error.message}: ${JSON.stringify(missing)}\n${program.output}`);
+        });
+      };
       await isAnswered();
+      const memory = residentMb(program.pid);
+      for (let round = 1; round <= 4; round++) {
+        for (let person = 0; person < people; person++) say(person, count + 1 + round * people + person);
+        await isAnswered();
+      }
+      await program.told();
+      for (const [chat, all] of asked) expect(answered(chat)).toEqual(all);
+      // What nobody knows to have arrived is said once more, and never for another reason.
+      const twice = [...asked.keys()].reduce((sum, chat) => sum + texts(chat).length - new Set(texts(chat)).size, 0);
+      expect(twice).toBeLessThanOrEqual(doubts + kills * people);
+      expect(residentMb(program.pid) - memory).toBeLessThan(100);
+      await program.stop();
+      await until('no sandbox is left', () => !execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes(program.home));
+    } catch (error) {
+      throw new Error(`with HERMETIC_CHAOS_SEED=${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    } finally {
+      await program.close();
     }
-    await program.told();
-    for (const [chat, all] of asked) expect(answered(chat)).toEqual(all);
-    // What nobody knows to have arrived is said once more, and never for another reason.
-    const twice = [...asked.keys()].reduce((sum, chat) => sum + texts(chat).length - new Set(texts(chat)).size, 0);
-    expect(twice).toBeLessThanOrEqual(doubts + kills * people);
-    expect(residentMb(program.pid) - memory).toBeLessThan(100);
-    await program.stop();
-    await until('no sandbox is left', () => !execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes(program.home));
-  } catch (error) {
-    throw new Error(`with HERMETIC_CHAOS_SEED=${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
-  } finally {
-    await program.close();
-  }
+  });
 });
 
 /** What goes wrong with about one call in twenty-five. */

@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { chatCommands, commandIn } from '../../src/gateway/commands.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
 
 describe('a text', () => {
@@ -26,7 +27,7 @@ describe('a text', () => {
   });
 });
 
-describe('commands', async () => {
+describeContained('commands', async () => {
   const rig = await Rig.start();
   afterAll(() => rig.close());
   let chats = 0;
@@ -145,6 +146,7 @@ describe('commands', async () => {
     await shows('There is nothing to answer again.');
     rig.model.script = inTurn(says('one'), says('two'));
     await say('/run true');
+    await rig.quiet();
     await say('tell me');
     await shows('one');
     await say('/retry');
@@ -172,6 +174,7 @@ describe('commands', async () => {
     await say('/queue first');
     await shows('In line.');
     await shows('Fine.');
+    await rig.quiet();
     await say('/steer second');
     await shows('Nothing was running, so it is in line.');
     await rig.quiet();
@@ -229,7 +232,7 @@ describe('commands', async () => {
   });
 });
 
-describe('without a model', async () => {
+describeContained('without a model', async () => {
   const rig = await Rig.start({ model: 'none' });
   afterAll(() => rig.close());
 

@@ -1,9 +1,10 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
 
-describe('files', async () => {
+describeContained('files', async () => {
   const rig = await Rig.start();
   afterAll(() => rig.close());
 

@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
 import { Program, type ProgramOptions } from './program.ts';
 
 const never = new Promise<never>(() => undefined);
 
-describe('a gateway that is killed', () => {
+describeContained('a gateway that is killed', () => {
   let program: Program;
   const start = async (options: ProgramOptions = {}) => {
     program = await Program.start(options);
@@ -194,7 +195,7 @@ describe('a gateway that is killed', () => {
   });
 });
 
-describe('sandboxes', () => {
+describeContained('sandboxes', () => {
   let program: Program | undefined;
   afterAll(() => program?.close());
 

@@ -4,6 +4,7 @@ import type { IncomingMessage } from '../../src/core/channel.ts';
 import type { SessionKey } from '../../src/core/session.ts';
 import { sessionKeyOf, sessionParts } from '../../src/gateway/session-key.ts';
 import { says } from '../fakes/model-server.ts';
+import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
 
 const group = { chat: 'team', isAddressed: true };
@@ -58,7 +59,7 @@ describe('a session', () => {
   });
 });
 
-describe('who may talk', async () => {
+describeContained('who may talk', async () => {
   const rig = await Rig.start({ script: ({ messages }) => says(`heard ${messages.filter(({ role }) => role === 'user').length}`) });
   afterAll(() => rig.close());
 
