@@ -11,7 +11,8 @@
 #   exit   how it ended, once it has
 
 builtin ulimit -S -x >"$1/mark"
-(
+# Opened here and not by what is forked: whoever follows finds a writer from the first moment on.
+{ (
   # Without job control what runs in the background would ignore SIGINT for good.
   builtin set -m
   ( builtin read -r _ <&3 ) 3<>"$1/close" 4<>"$1/in" &
@@ -40,5 +41,6 @@ builtin ulimit -S -x >"$1/mark"
   builtin wait $!
   builtin printf '%s\n' "$?" >|"$1/exit"
   builtin kill "$__hermetic_keeper"
-) 3<>"$1/done" </dev/null >/dev/null 2>&1 &
-builtin true
+) </dev/null >/dev/null 2>&1 & } 3<>"$1/done"
+# Not by coming to its end, which the host hears of before this shell is gone; until then whoever goes away takes its processes along.
+builtin exit 0

@@ -44,8 +44,10 @@ supervise() {
   ) 2>/dev/null &
   exec 2>&"$end" {to_out}>&- {to_err}>&-
   wait -f $!
-  printf 'S %d\n' $? >&"$end"
+  local status=$?
+  # First: once the host knows, it may go away, and what the command left in the background must not end with it.
   printf 'ended %s\n' "$mark" >&"$control"
+  printf 'S %d\n' "$status" >&"$end"
   read -r _ <&"$acknowledged"
   exec {end}>&- {acknowledged}<&- 2>/dev/null
   if lingers "$out"; then cat <&"$out" >/dev/null & fi
