@@ -105,7 +105,8 @@ async function tellWhatIsNext(io: CliIo, before: LoadedConfig): Promise<void> {
   }
   if (JSON.stringify(config.model) === JSON.stringify(before.config.model) && config.telegram.enabled === before.config.telegram.enabled)
     return;
-  if (await runningGateway(home)) io.stdout.write('A gateway is running: it uses the model from now on. A platform is connected when it starts the next time.\n');
+  if (await runningGateway(home))
+    io.stdout.write('A gateway is running: it uses the model from now on. A platform is connected when it starts the next time.\n');
   else io.stdout.write('Next: hermetic start, or hermetic chat.\n');
 }
 
