@@ -12,12 +12,16 @@ export interface Round {
 }
 
 interface PendingCall {
+  /** Resolves when it has come to its end. Never rejects. */
+  readonly over: Promise<void>;
   standing(): Promise<Standing>;
   answer(answer: Answer | undefined): void;
   join(round: Round): void;
 }
 
 export type StartCall = (approver: Approver, round: Round) => Promise<ToolResult>;
+
+const lateMs = 60_000;
 
 /**
  * Calls that wait for a person. The protocol asks by ending a request with a question; the next request brings the answer. The call itself
@@ -46,11 +50,14 @@ export class PendingCalls {
     const standing = await call.standing();
     if (standing.kind === 'done') return standing;
     this.#calls.set(id, call);
+    // A question that nobody answers ends its call in time; whoever then comes back is told so for a while.
+    void call.over.then(() => setTimeout(() => this.#calls.delete(id), lateMs).unref());
     return { ...standing, id };
   }
 }
 
 class RunningCall implements PendingCall {
+  readonly over: Promise<void>;
   readonly #result: Promise<ToolResult>;
   readonly #controller = new AbortController();
   readonly #questions: { question: Question; settle(answer: Answer | undefined): void }[] = [];
@@ -62,6 +69,10 @@ class RunningCall implements PendingCall {
     this.join(round);
     const approver: Approver = { ask: (question, signal) => this.#ask(question, signal) };
     this.#result = start(approver, { signal: this.#controller.signal, progress: (text) => this.#round.progress(text) });
+    this.over = this.#result.then(
+      () => undefined,
+      () => undefined,
+    );
   }
 
   /** Ending the round ends the call. */
