@@ -16,6 +16,7 @@ import { chatCommands } from './gateway/commands.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Outbox } from './gateway/outbox.ts';
 import type { Surroundings } from './gateway/work.ts';
+import { gatewayMetrics } from './gateway-metrics.ts';
 import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
 import { serveWeb, type WebServer } from './http/server.ts';
 import { tokenIn } from './http/token.ts';
@@ -131,7 +132,7 @@ export class GatewayProgram {
         status: async () => statusView(await gatewayStatus(this)),
         stop: async (chat) =>
           void (await this.gateway.stopTurn({ platform: 'web', workspace: undefined, chat, thread: undefined, user: owner.id })),
-        metrics: async () => await this.#metrics(),
+        metrics: () => gatewayMetrics(this),
       },
     });
     return this.#web.newLink();
@@ -150,19 +151,6 @@ export class GatewayProgram {
 
   get url(): string | undefined {
     return this.#web?.url;
-  }
-
-  async #metrics(): Promise<string> {
-    const up = [...this.channels.values()].map(
-      ({ kind, state }) => `hermetic_channel_up{channel="${kind}"} ${state.kind === 'up' ? 1 : 0}`,
-    );
-    return [
-      '# TYPE hermetic_turns_running gauge',
-      `hermetic_turns_running ${this.gateway.busy}`,
-      '# TYPE hermetic_channel_up gauge',
-      ...up,
-      '',
-    ].join('\n');
   }
 
   /** So that a gateway that runs for years does not grow. */
@@ -214,6 +202,9 @@ function rulesFor({ app, channels = [] }: ProgramOptions, platform: string): Pla
   if (platform === 'web' || channels.some(({ kind }) => kind === platform)) return ownRules;
   const section = platformSection(app, platform);
   if (!section) return undefined;
-  const { allowed_users: allowedUsers, admins, allow_all: allowAll, require_mention: requireMention } = section;
-  return { isOwn: false, allowedUsers, admins, allowAll, requireMention };
+  const { allowed_users: own, admins, allow_all: allowAll, require_mention: requireMention } = section;
+  const everywhere = app.loaded.config.gateway.allowed_users
+    .filter((user) => user.startsWith(`${platform}:`))
+    .map((user) => user.slice(platform.length + 1));
+  return { isOwn: false, allowedUsers: [...own, ...everywhere], admins, allowAll, requireMention };
 }

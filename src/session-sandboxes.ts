@@ -134,6 +134,11 @@ export class SessionSandboxes {
     return entries.filter(({ session }) => session.length > 0);
   }
 
+  /** How many sandboxes of sessions are open. */
+  get openCount(): number {
+    return this.#pool.open.length;
+  }
+
   /** Sandboxes that are ready and belong to nobody. */
   get spares(): number {
     return this.#spares.ready;

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openStore } from '../../src/stores/index.ts';
@@ -6,12 +7,38 @@ import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
 
 describeContained('the gateway', async () => {
-  const program = await Program.start();
+  const program = await Program.start({ config: { gateway: { allowed_users: ['telegram:1003', 'discord:1004'] } } });
   afterAll(() => program.close());
 
   it('the platform is told the commands there are', async () => {
     await until('it was told', () => program.api.world.commands.some(({ command }) => command === 'run'));
     expect(program.api.world.commands.map(({ command }) => command)).toEqual(expect.arrayContaining(['help', 'python', 'stop', 'new']));
+  });
+
+  it('hears whoever is allowed on every platform, and nobody who is allowed on another', async () => {
+    for (const id of [1003, 1004]) program.api.world.says({ text: '/whoami', from: { id, is_bot: false, first_name: 'Somebody' } });
+    await program.shows('may do what a user may', 1003);
+    await program.shows('I do not know you yet', 1004);
+  });
+
+  it('a model that is changed is used at once', async () => {
+    const path = join(program.directory, 'config.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('model: scripted', 'model: another'));
+    program.api.world.says({ text: '/model' });
+    await program.shows('openai-compatible/another');
+    program.api.world.says({ text: 'hello' });
+    await program.shows('Fine.');
+    expect(program.model.requests.at(-1)?.body).toMatchObject({ model: 'another' });
+  });
+
+  it('tells figures about itself to whoever has the token', async () => {
+    const token = readFileSync(join(program.directory, 'web-token'), 'utf8').trim();
+    const url = new URL('/metrics', program.link);
+    expect((await fetch(url)).status).toBe(401);
+    const text = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
+    expect(text).toMatch(/^hermetic_channel_up\{channel="telegram"\} 1$/m);
+    expect(text).toMatch(/^hermetic_questions_open 0$/m);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
   });
 
   it('what was dealt with long ago is forgotten, and what was not is kept', async () => {

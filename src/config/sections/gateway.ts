@@ -10,6 +10,9 @@ export const gateway = z
     sandbox_lifetime: seconds().default(3600).describe("How long a messaging session's sandbox may be idle before it is reclaimed."),
     sandbox_scope: choice(['session', 'user', 'chat', 'shared']).default('session').describe('Who shares a sandbox.'),
     busy_mode: choice(['interrupt', 'queue', 'steer']).default('interrupt').describe('What a message does to a turn that is running.'),
+    allowed_users: listOf(text('a platform and an id, such as telegram:4711'), 'users as platform:id')
+      .default([])
+      .describe('Who may talk without pairing, on any platform, as `platform:id`, beside the lists of the platforms.'),
     group_sessions: choice(['per_user', 'shared'])
       .default('per_user')
       .describe('Whether people in a group have a session each or one together.'),
