@@ -35,6 +35,11 @@ export function atTerminal(hermetic: Hermetic, args: readonly string[], environm
         typeof what === 'string' ? text().slice(after).includes(what) : what.test(text().slice(after)),
       ),
     type: (keys: string) => child.stdin.write(keys),
+    /** As a person does, when what it showed is read. Resolves when nothing of it is left to write files. */
+    leave: async (): Promise<number> => {
+      child.stdin.write('\u0004');
+      return await exit;
+    },
   };
 }
 

@@ -135,6 +135,7 @@ describe('hermetic chat at a terminal', () => {
     terminal.type('y\r');
     await terminal.sees('It is gone.');
     expect(existsSync(victim)).toBe(false);
+    await terminal.leave();
   });
 
   it('stops what runs at the first Ctrl-C, and leaves at the next', async () => {
@@ -158,6 +159,7 @@ describe('hermetic chat at a terminal', () => {
     const before = terminal.text().length;
     terminal.type('\u001b[A\r');
     await terminal.sees(/\nagain\r?\n/, before);
+    await terminal.leave();
   });
 
   it('takes lines that are pasted for one message', async () => {
@@ -167,6 +169,7 @@ describe('hermetic chat at a terminal', () => {
     terminal.type('first line\rsecond line\r');
     await until('it is asked', () => server.requests.length === 1);
     expect(server.requests[0]?.last.text).toMatch(/first line\nsecond line/);
+    await terminal.leave();
   });
 
   it('obeys nothing that a model or a command prints', async () => {
@@ -177,6 +180,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.sees('hidden');
     expect(terminal.raw()).not.toContain('\u001b]0;owned');
     expect(terminal.raw()).not.toContain('\u001b[8m');
+    await terminal.leave();
   });
 });
 

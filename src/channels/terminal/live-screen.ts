@@ -49,17 +49,25 @@ export class LiveScreen implements Screen {
       setTimeout(() => heard.line(this.#pasted.splice(0).join('\n')), pasteMs);
     });
     lines.on('SIGINT', () => heard.interrupt());
-    lines.on('close', () => heard.end());
+    lines.on('close', () => {
+      this.#letGo(lines);
+      heard.end();
+    });
     this.#draw();
   }
 
   close(): void {
     const lines = this.#lines;
     if (!lines) return;
-    this.#lines = undefined;
-    this.#goAbove(lines);
+    this.#letGo(lines);
     lines.removeAllListeners('close');
     lines.close();
+  }
+
+  /** From now on nothing is asked for; what is still printed stands below what was there. */
+  #letGo(lines: Interface): void {
+    this.#lines = undefined;
+    this.#goAbove(lines);
     (this.#streams.input as { unref?(): void }).unref?.();
   }
 
