@@ -42,9 +42,22 @@ supervise() {
     export __HERMETIC_SHELL=$run/shell.bash __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     become "$mode" "$rows" "$columns" '. "$__HERMETIC_SHELL"' "$run/shell.bash" '2<>"$__HERMETIC_AT.end"'
   ) 2>/dev/null &
+  local shell=$! status last
   exec 2>&"$end" {to_out}>&- {to_err}>&-
-  wait -f $!
-  local status=$?
+  wait -f "$shell"
+  status=$?
+  # `wait` takes a stop that was noticed before for the end, as when everything is stopped before it is killed.
+  while ((status > 146 && status < 151)); do
+    if ! kill -0 "$shell" 2>/dev/null; then
+      wait "$shell"
+      last=$?
+      ((last == 127)) || status=$last
+      break
+    fi
+    read -rt 0.02 _ <&"$nothing"
+    wait "$shell"
+    status=$?
+  done
   # First: once the host knows, it may go away, and what the command left in the background must not end with it.
   printf 'ended %s\n' "$mark" >&"$control"
   printf 'S %d\n' "$status" >&"$end"

@@ -54,6 +54,12 @@ while kill -0 "$shell_process" 2>/dev/null; do
   wait "$shell_process"
   status=$?
 done <&"$remarks"
+# It may have been killed between the two looks at it, and `wait` have told of the stop before that.
+if ((status > 146 && status < 151)); then
+  wait "$shell_process"
+  last=$?
+  ((last == 127)) || status=$last
+fi
 while read -rt 0 && IFS= read -r remark; do hear "$remark"; done <&"$remarks"
 __hermetic_frame m S >&241
 if [[ $killed ]]; then __hermetic_frame r killed >&242; fi

@@ -94,6 +94,14 @@ export function killContract(engine: TestEngine): void {
     await collect(printing);
   });
 
+  it('is told from the stop that comes before it, however quickly both come', async () => {
+    for (let round = 0; round < 20; round++) {
+      const handle = await bench.start('cat', { stdin: 'open' });
+      await handle.kill('KILL');
+      expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    }
+  });
+
   it('may come at once, before the command has really begun', async () => {
     for (const signal of ['KILL', 'TERM', 'INT'] as const) {
       const mark = sleepMark();
