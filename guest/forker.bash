@@ -99,7 +99,11 @@ while :; do
       base_of[$attachment]=$a
       patience=$lease
       (
-        read -r _ <"$run/$attachment/alive"
+        # Opened both ways first: whoever attached may be dead already, and then opening would wait for ever.
+        if [[ -p $run/$attachment/alive ]]; then
+          exec {both}<>"$run/$attachment/alive" {alive}<"$run/$attachment/alive" {both}>&-
+          read -r _ <&"$alive"
+        fi
         printf 'detached %s\n' "$attachment" >&"$control"
       ) &
       printf '\nhello\n' 1<>"$run/$attachment/events"
