@@ -3,6 +3,8 @@
 #
 #   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES]
 #
+# Further arguments are what it knew when it had to begin anew.
+#
 # The host writes one request a line to RUN_DIRECTORY/control. Everybody inside is one trust domain: a command can do to the
 # forker whatever it can do to itself, and nothing here protects the host. The host protects itself.
 
@@ -16,7 +18,16 @@ set -m
 run=$1 lease=$2 most=${3:-0}
 declare -A base_of=() attachment_of=()
 cd /
-exec {control}<>"$run/control"
+if (($# > 3)); then
+  patience=$4 control=$5 nothing=$6
+  eval "$7; $8"
+else
+  # Whoever started the forker attaches to it soon, or is dead.
+  patience=60
+  exec {control}<>"$run/control"
+  # Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
+  exec {nothing}<> <(:) 2>/dev/null
+fi
 
 # Whether somebody still has the other end of this pipe.
 lingers() {
@@ -34,6 +45,8 @@ supervise() {
   exec {both}<>"$at.out" {out}<"$at.out" {to_out}>"$at.out" {both}>&-
   exec {both}<>"$at.err" {err}<"$at.err" {to_err}>"$at.err" {both}>&-
   set -m
+  # Bash ends when it cannot fork, and then knows no local names.
+  trap "printf 'F\n' >&$end" EXIT
   (
     ulimit -S -x "$mark"
     # What commands may not use is left for us: a forker that cannot fork can do nothing about those who keep it from it.
@@ -43,6 +56,7 @@ supervise() {
     become "$mode" "$rows" "$columns" '. "$__HERMETIC_SHELL"' "$run/shell.bash" '2<>"$__HERMETIC_AT.end"'
   ) 2>/dev/null &
   local shell=$! status last
+  trap - EXIT
   exec 2>&"$end" {to_out}>&- {to_err}>&-
   wait -f "$shell"
   status=$?
@@ -67,8 +81,6 @@ supervise() {
   if lingers "$err"; then exec cat <&"$err" >/dev/null; fi
 }
 
-# Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
-exec {nothing}<> <(:) 2>/dev/null
 exec 2>/dev/null
 
 # Together with its base: every mark of an attachment.
@@ -86,8 +98,31 @@ forget() {
   done
 }
 
-# Whoever started the forker attaches to it soon, or is dead.
-patience=60
+# Ends what an attachment left running.
+leave() {
+  forget "$1"
+  # All at once: looking for one takes as long as looking for hundreds.
+  [[ -z $marks ]] || kill_all "@(${marks:1})"
+}
+
+# Whether there is room for a process is known only for the moment of looking, and bash ends when it cannot fork. The forker must outlive
+# whoever takes all the room, or nobody could end that: it begins anew in its own place, for which no process is needed, and refuses what
+# it was asked for. In a single command, after which bash would wait for a child.
+trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$most" "$patience" "$control" "$nothing" \
+  "${base_of[*]@A}" "${attachment_of[*]@A}" "$verb" "$attachment" "$a" "$b"' EXIT
+
+case ${9-} in
+  attach) unset "base_of[${10}]" ;;
+  detached)
+    unset "base_of[${10}]"
+    leave "${10}"
+    ;;
+  spawn)
+    unset "attachment_of[${12}]"
+    printf 'F\n' 1<>"$run/${10}/${11}.end"
+    ;;
+esac
+
 while :; do
   if ((${#base_of[@]})); then
     read -r verb attachment a b c d e <&"$control" || continue
@@ -102,7 +137,8 @@ while :; do
         # Opened both ways first: whoever attached may be dead already, and then opening would wait for ever.
         if [[ -p $run/$attachment/alive ]]; then
           exec {both}<>"$run/$attachment/alive" {alive}<"$run/$attachment/alive" {both}>&-
-          read -r _ <&"$alive"
+          # A line is a nudge: a signal ends the seconds for which bash waits for room to fork.
+          while read -r _ <&"$alive"; do kill -s CHLD $$; done
         fi
         printf 'detached %s\n' "$attachment" >&"$control"
       ) &
@@ -122,11 +158,7 @@ while :; do
       unset "base_of[$attachment]"
       ((lease == 0 && ${#base_of[@]} == 0)) && break
       ;;
-    gone)
-      forget "$attachment"
-      # All at once: looking for one takes as long as looking for hundreds.
-      [[ -z $marks ]] || kill_all "@(${marks:1})"
-      ;;
+    gone) leave "$attachment" ;;
     spawn) # attachment number mark mode rows columns
       if __hermetic_room; then
         attachment_of[$b]=$attachment

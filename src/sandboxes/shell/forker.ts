@@ -14,6 +14,7 @@ import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
 const batch = 24;
 const helloPatienceMs = 20_000;
 const killPatienceMs = 8_000;
+const nudgeMs = 1_000;
 
 /** Enough for the first shells; the next ones are made while those start. */
 const firstNumbers = [0, 1, 2];
@@ -173,9 +174,19 @@ export class Attachment implements Spawner {
     const sequence = ++this.#sequence;
     const over = this.ended.then(() => '0');
     const answered = this.#ask(`killed ${sequence}`, `kill ${this.#name} ${mark} ${signal} ${sequence}`, killPatienceMs);
+    // A forker that waits for room to fork, in a sandbox that what is to be killed has filled, hears nothing for many seconds.
+    const nudges = setInterval(() => this.#nudge(), nudgeMs);
     // Only who must be dead must be known to have got the signal.
-    const left = await Promise.race([over, signal === 'KILL' ? answered : answered.catch(() => '0')]);
+    const left = await Promise.race([over, signal === 'KILL' ? answered : answered.catch(() => '0')]).finally(() => clearInterval(nudges));
     if (signal === 'KILL' && left !== '0') throw new Error(`${left} processes survived`);
+  }
+
+  #nudge(): void {
+    try {
+      if (!this.#closed) writeSync(this.#alive, '\n');
+    } catch {
+      // Full, or nobody is there: then it does not help.
+    }
   }
 
   async close(): Promise<void> {

@@ -1,23 +1,83 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EventChannel } from '../../../src/sandboxes/shell/event-channel.ts';
 import { guestScript } from '../../../src/sandboxes/shell/guest-scripts.ts';
+import { openForWriting } from '../../../src/sandboxes/shell/named-pipes.ts';
 
-it('a forker ends when its lease is over, also when whoever attached was dead before it was noticed', async () => {
-  const run = mkdtempSync(join(tmpdir(), 'hermetic-forker-'));
-  mkdirSync(join(run, 'a'));
-  execFileSync('mkfifo', ['control', 'a/alive', 'a/events'], { cwd: run });
-  writeFileSync(join(run, 'forker.bash'), await guestScript('forker'));
-  const forker = spawn('bash', [join(run, 'forker.bash'), run, '1'], { stdio: 'ignore' });
-  const ended = once(forker, 'exit');
-  // Nobody has the pipe `alive` open for writing, as after a SIGKILL.
-  const control = openSync(join(run, 'control'), 'r+');
-  writeSync(control, '\nattach a 12345678\n');
-  const [code] = await ended;
-  closeSync(control);
-  expect(code).toBe(0);
-  rmSync(run, { recursive: true });
+/** Nobody else's: what a limit of processes counts. */
+const user = 1_952_073_541;
+
+describe('a forker', () => {
+  let run: string;
+  let control: number;
+  let forker: ChildProcess;
+  const opened: { close(): void }[] = [];
+
+  const pipe = (name: string) => join(run, 'a', name);
+  const channel = (name: string) => {
+    const made = new EventChannel(pipe(name));
+    opened.push(made);
+    return made;
+  };
+  const ask = (request: string) => writeSync(control, `\n${request}\n`);
+
+  beforeEach(async () => {
+    run = mkdtempSync(join(tmpdir(), 'hermetic-forker-'));
+    chmodSync(run, 0o755);
+    mkdirSync(join(run, 'a'));
+    execFileSync('mkfifo', ['-m', '666', 'control', ...['alive', 'events', '0.end'].map((name) => `a/${name}`)], { cwd: run });
+    writeFileSync(join(run, 'forker.bash'), await guestScript('forker'));
+    control = openSync(join(run, 'control'), 'r+');
+  });
+
+  afterEach(() => {
+    forker.kill('SIGKILL');
+    for (const one of opened.splice(0)) one.close();
+    closeSync(control);
+    rmSync(run, { recursive: true });
+  });
+
+  it('ends when its lease is over, also when whoever attached was dead before it was noticed', async () => {
+    forker = spawn('bash', [join(run, 'forker.bash'), run, '1'], { stdio: 'ignore' });
+    const ended = once(forker, 'exit');
+    // Nobody has the pipe `alive` open for writing, as after a SIGKILL.
+    ask('attach a 12345678');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('outlives a moment in which it can start no process, and forgets nothing', async () => {
+    // Room for itself and for the one that watches over the attachment.
+    const limited = `ulimit -u 2; exec bash "$0" "$1" 1`;
+    forker = spawn('setpriv', [`--reuid=${user}`, '--clear-groups', 'bash', '-c', limited, join(run, 'forker.bash'), run], {
+      stdio: 'ignore',
+    });
+    const events = channel('events');
+    const alive = openForWriting(pipe('alive'));
+    const nudges = setInterval(() => writeSync(alive, '\n'), 200);
+    opened.push({
+      close: () => {
+        clearInterval(nudges);
+        closeSync(alive);
+      },
+    });
+    const hello = events.expect('hello');
+    ask('attach a 12345678');
+    await hello;
+
+    const refused = channel('0.end').expect('F');
+    const killed = events.expect('killed 7');
+    ask('spawn a 0 12345678000000000 warm 24 80');
+    ask('kill a 12345678000000000 KILL 7');
+    await refused;
+    expect(await killed).toBe('0');
+
+    // It still knows who is attached, and notices when nobody is.
+    const ended = once(forker, 'exit');
+    for (const one of opened.splice(0)) one.close();
+    expect(await ended).toEqual([0, null]);
+  });
 });
