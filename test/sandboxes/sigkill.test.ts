@@ -73,7 +73,7 @@ for (const kind of ['bubblewrap', 'docker']) {
         'every sandbox of the victims has ended',
         async () => (await backend().list()).every(({ state }) => state === 'stopped'),
         {
-          withinMs: 60_000,
+          withinMs: 30_000,
         },
       );
       await until('no process is left', () => processesWith(join(home, '.hermetic')).length === 0, { withinMs: 10_000 });
