@@ -6,12 +6,11 @@ import { Questions } from './approval/questions.ts';
 import { actionDetails } from './approval/records.ts';
 import { endSession, setYolo } from './approval/session-end.ts';
 import { Recorder } from './audit/recorder.ts';
-import type { CallOrigin, Circumstances, Guard } from './core/approval.ts';
+import { circumstancesOf } from './circumstances.ts';
+import type { Guard } from './core/approval.ts';
 import type { AuditEvent } from './core/audit.ts';
 import { redactor } from './lib/redact.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
-import { pathsIn } from './sandboxes/sandbox-directory.ts';
-import { isDisposable } from './sandboxes/spec-fingerprint.ts';
 import { knownSecrets } from './secrets.ts';
 import type { FinishedCall } from './tools/toolbox.ts';
 
@@ -43,8 +42,9 @@ export class Approvals {
     return guardOf({
       policy,
       situation: async (origin) => {
-        const { sandbox, backend, spec } = await opened();
-        return { circumstances: this.#circumstances({ sandbox, backend, spec }, origin), sandbox: sandbox.name, backend: backend.kind };
+        const place = await opened();
+        const circumstances = circumstancesOf(place, origin, this.#app.loaded);
+        return { circumstances, sandbox: place.sandbox.name, backend: place.backend.kind };
       },
       session,
       run,
@@ -114,25 +114,6 @@ export class Approvals {
   async #desk(): Promise<Desk> {
     const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
     return { grants, modes, questions, record: (event) => this.#recorder.record(event) };
-  }
-
-  #circumstances(
-    { backend, spec, sandbox }: Pick<OpenedSandbox, 'backend' | 'spec' | 'sandbox'>,
-    { source, role }: CallOrigin,
-  ): Circumstances {
-    const onHost = backend.traits.isolation === 'none';
-    const { home, environment } = this.#app.loaded;
-    return {
-      disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
-      hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
-      source,
-      role,
-      home: spec.env.HOME ?? (onHost ? (environment.HOME ?? '/root') : '/root'),
-      ownPaths: onHost ? [home] : [],
-      // Without isolation a session works in a directory of Hermetic's home.
-      sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home] : [],
-      definitions: sandbox.definitions,
-    };
   }
 }
 

@@ -72,6 +72,20 @@ describe('hermetic approvals judge', () => {
     expect((await judge([`echo x > ${hermetic.environment.HERMETIC_HOME}/config.yaml`])).stdout).toMatch(/^deny/);
   });
 
+  it("says what the guard says about a session's own files and those beside them", async () => {
+    const workspace = (await hermetic.run(['run', '--backend', 'local', '--', 'pwd'])).stdout.trim();
+    const verdicts = [
+      [`echo x > ${workspace}/notes`, 'allow'],
+      ['rm -rf ./*', 'ask'],
+      ['echo x > ../state.json', 'deny'],
+    ] as const;
+    for (const [command, verdict] of verdicts) {
+      expect((await judge([command])).stdout).toMatch(new RegExp(`^${verdict}`));
+      const { code, stderr } = await hermetic.run(['run', '--backend', 'local', '--ask', '--', command]);
+      expect([command, code, stderr.includes('Nobody can allow')]).toEqual([command, verdict === 'allow' ? 0 : 4, verdict === 'deny']);
+    }
+  });
+
   it('runs nothing', async () => {
     await judge([`touch ${join(hermetic.home, 'marker')}; $(touch ${join(hermetic.home, 'marker')})`]);
     expect(existsSync(join(hermetic.home, 'marker'))).toBe(false);

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import type { App } from '../../app.ts';
 import { policy } from '../../approval/policy.ts';
-import type { Circumstances, Verdict } from '../../core/approval.ts';
+import { circumstancesOf, firstDirectory } from '../../circumstances.ts';
+import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { cliSession } from '../../sandbox-request.ts';
-import { isDisposable } from '../../sandboxes/spec-fingerprint.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 import { addGrantCommands } from './approvals-grants.ts';
@@ -54,24 +54,14 @@ export function approvalsCommand(io: CliIo): Command {
   return approvals;
 }
 
-/** What is judged, where a command on this backend runs. */
+/** Judges as the guard does in a session that has just begun on this backend. */
 function judgeFor(app: App, name: string): (command: string) => Verdict {
   const [backend] = app.candidates(name);
   if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
   const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, { notice: () => undefined, progress: () => undefined });
-  const { home: ownHome, environment } = app.loaded;
-  const onHost = backend.traits.isolation === 'none';
-  const home = spec.env.HOME ?? (onHost ? (environment.HOME ?? '/root') : '/root');
-  const circumstances: Circumstances = {
-    disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
-    hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
-    source: 'cli',
-    role: 'admin',
-    home,
-    ownPaths: onHost ? [ownHome] : [],
-    definitions: {},
-  };
-  return (command) => policy.judge({ kind: 'command', command, cwd: spec.workdir ?? home }, circumstances);
+  const place = { backend, spec, sandbox: { definitions: {} } };
+  const circumstances = circumstancesOf(place, { source: 'cli', role: 'admin' }, app.loaded);
+  return (command) => policy.judge({ kind: 'command', command, cwd: firstDirectory(place) }, circumstances);
 }
 
 async function judgeLines(io: CliIo, judge: (command: string) => Verdict): Promise<void> {
