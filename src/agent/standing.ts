@@ -1,17 +1,5 @@
+import type { OpenCall, Standing } from '../core/agent.ts';
 import { callsOf, type Message, readTranscript, textOf } from './messages.ts';
-
-interface OpenCall {
-  callId: string;
-  name: string;
-  input: unknown;
-}
-
-/** Where a turn stands, how often people were heard in it, and the texts of the model's answers. */
-export type Standing = { inputs: number; answers: readonly string[] } & (
-  | { kind: 'unanswered' | 'answered' }
-  /** Tools were called, and nobody knows what came of these. */
-  | { kind: 'calling'; calls: readonly OpenCall[] }
-);
 
 /** What was recorded of a turn, read by a program that did not see it happen. */
 export function standingOf(messages: readonly unknown[]): Standing {

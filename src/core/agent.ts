@@ -143,6 +143,25 @@ export type TurnResult =
   | { kind: 'limit'; steps: number }
   | { kind: 'failed'; code: ErrorCode; reason: string; hint: string | undefined };
 
+/** Where a turn stands whose messages were recorded. */
+export type Standing = {
+  /** How often people were heard in it. */
+  inputs: number;
+  /** The texts of the model's answers, also of those that called tools. */
+  answers: readonly string[];
+} & (
+  | { kind: 'unanswered' | 'answered' }
+  /** Tools were called, and nobody knows what came of these. */
+  | { kind: 'calling'; calls: readonly OpenCall[] }
+);
+
+/** A call of a tool whose result was not recorded. */
+export interface OpenCall {
+  callId: string;
+  name: string;
+  input: unknown;
+}
+
 export interface Agent {
   /** Never rejects. */
   run(turn: Turn): Promise<TurnResult>;

@@ -1,4 +1,4 @@
-import type { Model, TurnFacts } from '../core/agent.ts';
+import type { Model, Standing, TurnFacts } from '../core/agent.ts';
 import type { Answer, CallOrigin, Question } from '../core/approval.ts';
 import type { OutgoingFile } from '../core/channel.ts';
 import type { SessionKey } from '../core/session.ts';
@@ -33,18 +33,6 @@ export interface Surroundings {
   status(): Promise<string[]>;
   log(line: string): void;
 }
-
-/** Where a turn stands whose messages these are. */
-type Standing = {
-  /** How often people were heard in it. */
-  inputs: number;
-  /** The texts of the model's answers, also of those that called tools. */
-  answers: readonly string[];
-} & (
-  | { kind: 'unanswered' | 'answered' }
-  /** Tools were called, and nobody knows what came of these. */
-  | { kind: 'calling'; calls: readonly { callId: string; name: string }[] }
-);
 
 export type StandingOf = (messages: readonly unknown[]) => Standing;
 
