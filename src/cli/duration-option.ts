@@ -7,3 +7,10 @@ export function durationOption(text: string): number {
   if (duration === undefined) throw new InvalidArgumentError('A number with s, m, h or d is needed, such as 30d.');
   return duration;
 }
+
+/** Of an option such as `2.5`. */
+export function secondsOption(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds > 0) || !Number.isFinite(seconds)) throw new InvalidArgumentError('A number of seconds greater than 0 is needed.');
+  return seconds;
+}

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import type { ToolFailure, ToolResult } from '../../core/tool.ts';
 import { cliSession } from '../../sandbox-request.ts';
 import { ToolSession } from '../../tool-session.ts';
 import { approverHere } from '../ask.ts';
+import { secondsOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf, listenerOn, type SessionOptions, withSessionOptions } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
@@ -38,7 +39,7 @@ export function codeCommand(io: CliIo): Command {
     .description('run a script that can call tools, in the sandbox of a session')
     .argument('<file>', 'the script, or - for standard input')
     .addOption(new Option('--language <name>', 'instead of what the name of the file says').choices([...new Set(Object.values(languages))]))
-    .option('--timeout <seconds>', 'end it after this long (default: code_execution.timeout)', seconds)
+    .option('--timeout <seconds>', 'end it after this long (default: code_execution.timeout)', secondsOption)
     .option('--ask', 'judge it first, and ask before it runs where there is no isolation')
     .addHelpText('after', explanation)
     .action(async (file: string, options: CodeOptions) => io.setExitCode(await runCode(io, file, options)));
@@ -89,10 +90,4 @@ async function codeIn(io: CliIo, file: string): Promise<string> {
   } catch (cause) {
     throw new HermeticError('usage/bad-argument', `${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`, { cause });
   }
-}
-
-function seconds(given: string): number {
-  const value = Number(given);
-  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError('A number of seconds greater than 0 is needed.');
-  return value;
 }

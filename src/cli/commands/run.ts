@@ -6,6 +6,7 @@ import { shellQuote } from '../../lib/shell-quote.ts';
 import { cliSession } from '../../sandbox-request.ts';
 import { exitCodeOf, type RunEnd, run } from '../../tools/run.ts';
 import { permit } from '../ask.ts';
+import { secondsOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { personHere } from '../person.ts';
 import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
@@ -36,7 +37,7 @@ export function runCommand(io: CliIo): Command {
     .description('run one command in the sandbox of a session')
     .argument('<command...>', 'the command, after --')
     .option('--cwd <directory>', 'where to run, for this command only')
-    .option('--timeout <seconds>', 'end it after this long (default: terminal.timeout)', seconds)
+    .option('--timeout <seconds>', 'end it after this long (default: terminal.timeout)', secondsOption)
     .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable, {})
     .option('--ask', 'judge it first, and ask before what needs a person')
     .addHelpText('after', explanation)
@@ -93,12 +94,6 @@ function timeoutFor(asked: number | undefined, terminal: { timeout: number; max_
     throw new HermeticError('usage/bad-argument', `--timeout ${asked} is more than terminal.max_foreground_timeout allows (${most}).`);
   }
   return asked ?? Math.min(terminal.timeout, most);
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError('A number of seconds greater than 0 is needed.');
-  return value;
 }
 
 function variable(text: string, before: Record<string, string>): Record<string, string> {

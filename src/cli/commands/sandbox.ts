@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Remains } from '../../core/sandbox.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
 import { directoryBytes } from '../../sandboxes/sandbox-directory.ts';
 import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
+import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { personHere } from '../person.ts';
 import { appOf } from '../session-options.ts';
@@ -69,7 +70,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option(
       '--older-than <time>',
       'also the files of sessions unused for so long: 12h, 30d (default: gateway.sandbox_retention_days)',
-      duration,
+      durationOption,
     )
     .option('--dry-run', 'only show')
     .action(async ({ olderThan, dryRun }: { olderThan?: number; dryRun?: boolean }) => {
@@ -95,14 +96,6 @@ export function sandboxCommand(io: CliIo): Command {
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
-}
-
-const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function duration(text: string): number {
-  const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
-  if (amount === undefined) throw new InvalidArgumentError('A number with m, h or d is needed, such as 30d.');
-  return Number(amount) * (units[unit] ?? 0);
 }
 
 async function findAll(app: App, only: string | undefined): Promise<Found[]> {
