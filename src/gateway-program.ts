@@ -8,6 +8,8 @@ import { WebChannel } from './channels/web/index.ts';
 import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
 import type { LoadedConfig } from './config/load.ts';
+import { platformSections } from './config/schema.ts';
+import { originText } from './config/show.ts';
 import type { Channel, Person } from './core/channel.ts';
 import { HermeticError } from './core/errors.ts';
 import type { Store } from './core/store.ts';
@@ -176,31 +178,38 @@ export class GatewayProgram {
 
 function channelsFor({ app, channels = [], isPublic, log }: ProgramOptions, store: Store): Channel[] {
   if (!isPublic) return [...channels];
-  const { config, environment } = app.loaded;
+  const { config, environment, origins } = app.loaded;
   const made: Channel[] = [...channels];
   if (config.web.enabled) made.push(new WebChannel(store.webLog));
-  for (const driver of channelDrivers) {
-    const section = platformSection(app, driver.kind);
-    if (!section?.enabled) continue;
-    const token = environment[section.token_env];
-    if (!token) {
-      throw new HermeticError('channel/unusable', `${driver.kind} is enabled, but ${section.token_env} is not set.`, {
-        hint: `Put it into .env, or set ${driver.kind}.enabled to false.`,
-      });
-    }
-    made.push(driver.create({ token, apiRoot: section.api_root, commands: chatCommands, log }));
+  for (const [kind, section] of platformSections(config)) {
+    if (section.enabled) made.push(connected(kind, section));
   }
   return made;
-}
 
-function platformSection(app: App, kind: string) {
-  const { telegram, discord, slack, whatsapp, signal } = app.loaded.config;
-  return { telegram, discord, slack, whatsapp, signal }[kind];
+  function connected(
+    kind: string,
+    { token_env: variable, api_root: apiRoot }: { token_env: string; api_root?: string | undefined },
+  ): Channel {
+    const driver = channelDrivers.find((one) => one.kind === kind);
+    if (!driver) {
+      const where = originText(origins[`${kind}.enabled`] ?? { source: 'default' });
+      throw new HermeticError('config/bad-value', `${kind}.enabled is true (${where}), but this version has no channel for ${kind}.`, {
+        hint: `Set ${kind}.enabled to false. The platforms it connects to: ${channelDrivers.map((one) => one.kind).join(', ')}.`,
+      });
+    }
+    const token = environment[variable];
+    if (!token) {
+      throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.token_env) is not set.`, {
+        hint: `Put it into .env, or set ${kind}.enabled to false.`,
+      });
+    }
+    return driver.create({ token, apiRoot, commands: chatCommands, log });
+  }
 }
 
 function rulesFor({ app, channels = [] }: ProgramOptions, platform: string): PlatformRules | undefined {
   if (platform === 'web' || channels.some(({ kind }) => kind === platform)) return ownRules;
-  const section = platformSection(app, platform);
+  const section = platformSections(app.loaded.config).get(platform);
   if (!section) return undefined;
   const { allowed_users: own, admins, allow_all: allowAll, require_mention: requireMention } = section;
   const everywhere = app.loaded.config.gateway.allowed_users

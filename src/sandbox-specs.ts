@@ -62,7 +62,7 @@ export class SandboxSpecs {
       name,
       session: request.title,
       directory: this.directoryOf(backend, name),
-      image: request.image ?? (backend.traits.honours.image === true ? settings.imageFor(backend.kind) : undefined),
+      image: request.image ?? settings.imageFor(backend.kind),
       workdir: this.#workdir(contained),
       env,
       mounts: contained ? mounts : [],

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from './config/load.ts';
+import { platformSections } from './config/schema.ts';
 import { credentialLike } from './lib/credential-like.ts';
 
 /**
@@ -6,8 +7,8 @@ import { credentialLike } from './lib/credential-like.ts';
  * keys of channels and models.
  */
 export function knownSecrets({ config, environment }: LoadedConfig): string[] {
-  const { terminal, model, telegram, discord, slack, whatsapp, signal, web } = config;
-  const channels = [telegram, discord, slack, whatsapp, signal, web].flatMap((section) =>
+  const { terminal, model, web } = config;
+  const channels = [...platformSections(config).values(), web].flatMap((section) =>
     Object.entries(section)
       .filter(([key]) => key.endsWith('_env'))
       .map(([, name]) => String(name)),

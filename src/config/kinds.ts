@@ -16,6 +16,11 @@ export interface Notes {
 
 export const notes = z.registry<Notes>();
 
+/** Describes what is accepted because a later version has a use for it. */
+export function planned(description: string, missing: string): string {
+  return `${description} For a later version: this one has no ${missing}.`;
+}
+
 /** Timers cannot wait longer. */
 const longestSeconds = 2_147_483;
 

@@ -19,7 +19,7 @@ export function sandboxSettings({ terminal, gateway }: Config, audience: Audienc
   if (audience === 'cli') return { backend: terminal.backend, imageFor: configured, idleSeconds: terminal.lifetime_seconds };
   return {
     backend: gateway.terminal_backend ?? terminal.backend,
-    imageFor: (kind) => (configured(kind) === undefined ? undefined : (gateway.sandbox_image ?? configured(kind))),
+    imageFor: (kind) => gateway.sandbox_image ?? configured(kind),
     idleSeconds: gateway.sandbox_lifetime,
   };
 }

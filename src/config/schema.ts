@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { codeExecution, model, security, toolOutput } from './sections/agent.ts';
-import { discord, signal, slack, telegram, web, whatsapp } from './sections/channels.ts';
+import { platformNames, platforms, web } from './sections/channels.ts';
 import { approvals, gateway } from './sections/gateway.ts';
 import { terminal } from './sections/terminal.ts';
 
@@ -16,12 +16,17 @@ export const configSchema = z.strictObject({
   tool_output: toolOutput.prefault({}),
   security: security.prefault({}),
   model: model.prefault({}),
-  telegram: telegram.prefault({}),
-  discord: discord.prefault({}),
-  slack: slack.prefault({}),
-  whatsapp: whatsapp.prefault({}),
-  signal: signal.prefault({}),
+  telegram: platforms.telegram.prefault({}),
+  discord: platforms.discord.prefault({}),
+  slack: platforms.slack.prefault({}),
+  whatsapp: platforms.whatsapp.prefault({}),
+  signal: platforms.signal.prefault({}),
   web: web.prefault({}),
 });
 
 export type Config = z.output<typeof configSchema>;
+
+/** The sections of chat platforms, by the platform's name. */
+export function platformSections(config: Config) {
+  return new Map<string, Config[(typeof platformNames)[number]]>(platformNames.map((name) => [name, config[name]]));
+}

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { channelDrivers } from '../../src/channels/index.ts';
 import { configKeys, configSections, nearestKey } from '../../src/config/keys.ts';
 import { backendNames, configSchema, parseVolume } from '../../src/config/schema.ts';
+import { platformNames } from '../../src/config/sections/channels.ts';
+import { backendDrivers } from '../../src/sandboxes/index.ts';
 import { errorOf } from './scratch.ts';
 
 /** The product contract's table. */
@@ -103,6 +106,27 @@ describe('the schema', () => {
 
   test('knows every backend', () => {
     expect(backendNames.join(' ')).toBe('auto local bubblewrap docker podman ssh singularity modal daytona kubernetes vercel');
+  });
+
+  test.each(platformNames)('says of %s whether this version connects to it', (name) => {
+    const isMissing = !channelDrivers.some(({ kind }) => kind === name);
+    const { description, keys } = configSections.find((section) => section.name === name) ?? { description: '', keys: [] };
+    const enabled = keys.find(({ key }) => key === 'enabled')?.description ?? '';
+    for (const text of [description, enabled]) expect(text.includes('For a later version')).toBe(isMissing);
+  });
+
+  test.each(backendNames.filter((name) => name !== 'auto'))('says of %s whether this version has it', (name) => {
+    const isMissing = !backendDrivers.some(({ kind }) => kind === name);
+    const all = configKeys.find((key) => key.name === 'terminal.backend')?.description.split('For a later version')[1] ?? '';
+    expect(all.includes(` ${name}`)).toBe(isMissing);
+    const own = configKeys.filter(({ section, key }) => section === 'terminal' && key.startsWith(`${name}_`));
+    for (const { description } of own) expect(description.includes('For a later version')).toBe(isMissing);
+  });
+
+  test('allows people only where there could be somebody', () => {
+    const allowed = (user: string) => configSchema.safeParse({ gateway: { allowed_users: [user] } }).success;
+    expect(['telegram:4711', 'signal:+4912345'].every(allowed)).toBe(true);
+    expect(['4711', 'telegram:', 'telegrm:4711', 'web:owner'].some(allowed)).toBe(false);
   });
 
   test('suggests a key of the same name in another section before one that looks alike', () => {

@@ -1,9 +1,11 @@
 import * as z from 'zod';
-import { flag, listOf, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { flag, listOf, planned, text, url, variableName, wholeNumber } from '../kinds.ts';
 
-function platform(name: string, tokenVariable: string) {
+function platform(name: string, tokenVariable: string, isPlanned = false) {
   return {
-    enabled: flag().default(false).describe(`Connects to ${name}.`),
+    enabled: flag()
+      .default(false)
+      .describe(isPlanned ? `${planned(`Connects to ${name}.`, 'such channel')} Nothing starts while it is true.` : `Connects to ${name}.`),
     token_env: variableName().default(tokenVariable).describe('Variable that holds the token.'),
     allowed_users: listOf(text('an id as text, in quotes'), 'user ids, as text in quotes')
       .default([])
@@ -17,25 +19,30 @@ function platform(name: string, tokenVariable: string) {
   };
 }
 
-export const telegram = z.strictObject(platform('Telegram', 'TELEGRAM_BOT_TOKEN')).describe('Telegram.');
+const telegram = z.strictObject(platform('Telegram', 'TELEGRAM_BOT_TOKEN')).describe('Telegram.');
 
-export const discord = z.strictObject(platform('Discord', 'DISCORD_BOT_TOKEN')).describe('Discord.');
+const discord = z.strictObject(platform('Discord', 'DISCORD_BOT_TOKEN', true)).describe(planned('Discord.', 'such channel'));
 
-export const slack = z
+const slack = z
   .strictObject({
-    ...platform('Slack', 'SLACK_BOT_TOKEN'),
+    ...platform('Slack', 'SLACK_BOT_TOKEN', true),
     app_token_env: variableName().default('SLACK_APP_TOKEN').describe('Variable that holds the app-level token for Socket Mode.'),
   })
-  .describe('Slack.');
+  .describe(planned('Slack.', 'such channel'));
 
-export const whatsapp = z.strictObject(platform('WhatsApp', 'WHATSAPP_TOKEN')).describe('WhatsApp.');
+const whatsapp = z.strictObject(platform('WhatsApp', 'WHATSAPP_TOKEN', true)).describe(planned('WhatsApp.', 'such channel'));
 
-export const signal = z
+const signal = z
   .strictObject({
-    ...platform('Signal', 'SIGNAL_TOKEN'),
+    ...platform('Signal', 'SIGNAL_TOKEN', true),
     account: text('a phone number as text, in quotes').optional().describe('Phone number the signal-cli daemon is registered with.'),
   })
-  .describe('Signal, through a signal-cli daemon at `signal.api_root`.');
+  .describe(planned('Signal, through a signal-cli daemon at `signal.api_root`.', 'such channel'));
+
+/** By the name under which a platform is known everywhere. */
+export const platforms = { telegram, discord, slack, whatsapp, signal };
+
+export const platformNames = Object.keys(platforms) as (keyof typeof platforms)[];
 
 export const web = z
   .strictObject({

@@ -1,16 +1,19 @@
 import * as z from 'zod';
-import { backend, choice, listOf, minutes, seconds, text, wholeNumber, word } from '../kinds.ts';
+import { backend, choice, listOf, minutes, notes, seconds, text, wholeNumber, word } from '../kinds.ts';
+import { platformNames } from './channels.ts';
 
 export const gateway = z
   .strictObject({
     terminal_backend: backend()
       .optional()
       .describe('Backend of every messaging session; unset is `terminal.backend`. The CLI is left alone.'),
-    sandbox_image: word('an image').optional().describe("Image of every messaging session; unset is the backend's image."),
+    sandbox_image: word('an image')
+      .optional()
+      .describe("Image of every messaging session; unset is the backend's image. A backend without images refuses it."),
     sandbox_lifetime: seconds().default(3600).describe("How long a messaging session's sandbox may be idle before it is reclaimed."),
     sandbox_scope: choice(['session', 'user', 'chat', 'shared']).default('session').describe('Who shares a sandbox.'),
     busy_mode: choice(['interrupt', 'queue', 'steer']).default('interrupt').describe('What a message does to a turn that is running.'),
-    allowed_users: listOf(text('a platform and an id, such as telegram:4711'), 'users as platform:id')
+    allowed_users: listOf(userOnPlatform(), 'users as platform:id')
       .default([])
       .describe('Who may talk without pairing, on any platform, as `platform:id`, beside the lists of the platforms.'),
     group_sessions: choice(['per_user', 'shared'])
@@ -40,7 +43,17 @@ export const approvals = z
     timeout: seconds().default(300).describe('How long a question stays open. No answer is a no.'),
     cron_mode: choice(['deny', 'approve'])
       .default('deny')
-      .describe('What becomes of an action that needs a person when a scheduled job asks.'),
-    approvers: listOf(text(), 'user ids, or `admins`').default([]).describe('Who may answer; empty is whoever asked.'),
+      .describe(
+        'What becomes of an action that needs a person when a scheduled job asks. This version has no jobs of its own: only programs that use the library make such calls.',
+      ),
+    approvers: listOf(text(), 'users as platform:id, or `admins`')
+      .default([])
+      .describe('Who may answer, as `platform:id` (such as `telegram:4711`) or `admins`; empty is whoever asked.'),
   })
   .describe('Questions to a person before an action.');
+
+function userOnPlatform() {
+  return text()
+    .regex(new RegExp(`^(${platformNames.join('|')}):\\S+$`))
+    .register(notes, { expects: `a platform and an id, such as telegram:4711 (${platformNames.join(', ')})` });
+}

@@ -7,6 +7,7 @@ import {
   hostPath,
   listOf,
   notes,
+  planned,
   seconds,
   text,
   variableNames,
@@ -22,7 +23,7 @@ export const terminal = z
   .strictObject({
     backend: backend().default('auto').meta({
       description:
-        'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`.',
+        'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`. For a later version, and refused by this one: podman, ssh, singularity, modal, daytona, kubernetes, vercel.',
       variable: 'TERMINAL_ENV',
     }),
     cwd: text('a directory')
@@ -37,10 +38,12 @@ export const terminal = z
     lifetime_seconds: seconds().default(300).describe("How long a CLI session's sandbox may be idle before it is closed."),
 
     docker_image: word('an image').default(image).describe('Image for the docker and podman backends.'),
-    modal_image: word('an image').default(image).describe('Image for the modal backend.'),
-    daytona_image: word('an image').default(image).describe('Image for the daytona backend.'),
-    singularity_image: word('an image').default(`docker://${image}`).describe('Image for the singularity backend.'),
-    kubernetes_image: word('an image').default(image).describe('Image for the kubernetes backend.'),
+    modal_image: word('an image').default(image).describe(planned('Image for the modal backend.', 'such backend')),
+    daytona_image: word('an image').default(image).describe(planned('Image for the daytona backend.', 'such backend')),
+    singularity_image: word('an image')
+      .default(`docker://${image}`)
+      .describe(planned('Image for the singularity backend.', 'such backend')),
+    kubernetes_image: word('an image').default(image).describe(planned('Image for the kubernetes backend.', 'such backend')),
 
     docker_forward_env: variableNames()
       .default([])
@@ -81,16 +84,18 @@ export const terminal = z
       .describe('Keeps `/workspace` and the home directory for the next time; otherwise they are gone on cleanup.'),
     network: choice(['none', 'restricted', 'open'])
       .optional()
-      .describe('What a sandbox can reach. Unset is open for the CLI where the backend can contain it.'),
+      .describe(
+        'What a sandbox can reach. Unset is open where the backend can contain it, else none. `restricted` is for a later version, and refused by this one.',
+      ),
     warm_spares: wholeNumber('a whole number', 0)
       .default(0)
       .describe('Sandboxes that a gateway keeps ready for sessions that have none yet. Each takes memory, and none is used twice.'),
     sandbox_dir: hostPath().default('$HERMETIC_HOME/sandboxes').describe('Where sandboxes keep their files on the host.'),
 
-    ssh_host: word('a host name or address').optional().describe('Host of the ssh backend.'),
-    ssh_user: word('a user name').optional().describe('User on that host.'),
-    ssh_port: wholeNumber('a port', 0, 65535).default(22).describe('Port on that host.'),
-    ssh_key: hostPath().optional().describe('Private key file; unset uses the agent and the usual files.'),
+    ssh_host: word('a host name or address').optional().describe(planned('Host of the ssh backend.', 'such backend')),
+    ssh_user: word('a user name').optional().describe(planned('User on that host.', 'ssh backend')),
+    ssh_port: wholeNumber('a port', 0, 65535).default(22).describe(planned('Port on that host.', 'ssh backend')),
+    ssh_key: hostPath().optional().describe(planned('Private key file; unset uses the agent and the usual files.', 'ssh backend')),
   })
   .describe('Where and how commands run.');
 
