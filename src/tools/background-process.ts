@@ -1,5 +1,5 @@
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
-import { guestScript } from './guest-script.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { type PatternReport, PatternWatch } from './pattern-watch.ts';
 
 /** How it is with a process. `lost`: it is gone, and nobody knows how. */
@@ -68,7 +68,7 @@ export class BackgroundProcess {
   }
 
   async #listen(): Promise<void> {
-    const command = await guestScript('background-follow');
+    const command = await guestBash('background-follow');
     const args = [this.facts.directory, String(this.bytes)];
     this.#follower = await this.#sandbox.exec({ command, args, plain: true });
     void this.#read(this.#follower);

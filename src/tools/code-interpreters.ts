@@ -1,18 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import type { ScriptLanguage } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { ExecRequest } from '../core/sandbox.ts';
 import { credentialLike } from '../lib/credential-like.ts';
+import { guestFile } from '../lib/guest-files.ts';
 
 /** `project`: where the session is, with its interpreter. `strict`: in an empty directory, with the sandbox's interpreter. */
 export type CodeMode = 'project' | 'strict';
 
-const guestDirectory = new URL('../../guest/', import.meta.url);
 const harnesses: Readonly<Record<ScriptLanguage, string>> = { python: 'code.py', javascript: 'code.mjs', bash: 'code.bash' };
-
-async function guestFile(name: string): Promise<string> {
-  return await readFile(new URL(name, guestDirectory), 'utf8');
-}
 
 /** Starts the side of the bridge that runs in the sandbox. The script itself comes by the bridge: it may be longer than arguments can be. */
 export async function startRequest(language: ScriptLanguage, mode: CodeMode): Promise<ExecRequest> {

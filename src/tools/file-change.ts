@@ -3,9 +3,9 @@ import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { decodeUtf8 } from '../lib/decode-utf8.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
-import { guestScript } from './guest-script.ts';
 
 /** What there was before a change. */
 export type Existing =
@@ -55,7 +55,7 @@ export async function changeFile(context: ToolContext, change: Change): Promise<
 
 async function changeNow(context: ToolContext, change: Change): Promise<void> {
   const { path, mayBeMissing, mostBytes } = change;
-  const script = await guestScript('file-replace');
+  const script = await guestBash('file-replace');
   const guess = guessFor(change);
   let collector = new AnswerCollector(mostBytes + smallBytes + mostNamesBytes);
   let isDecided = false;

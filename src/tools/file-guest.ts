@@ -2,8 +2,8 @@ import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { ByteStore } from '../lib/byte-store.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { printable } from '../lib/printable.ts';
-import { guestScript } from './guest-script.ts';
 import { type RunEnd, run } from './run.ts';
 
 type GuestScript = 'file-read' | 'file-change' | 'file-search';
@@ -40,7 +40,7 @@ export interface GuestEnd {
 
 /** Runs one of the file tools' scripts in the sandbox, in one round trip. */
 export async function runGuest(context: ToolContext, name: GuestScript, args: readonly string[], options: GuestOptions): Promise<GuestEnd> {
-  const script = await guestScript('file-plain', name);
+  const script = await guestBash('file-plain', name);
   const length = String(Buffer.byteLength(script));
   if (context.signal.aborted) throw new HermeticError('tool/failed', 'Interrupted before it began. Nothing was run.');
   const handle = await context.sandbox.exec({

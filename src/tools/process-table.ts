@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { ExecRequest, OutputChunk, Sandbox, TerminalSize } from '../core/sandbox.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { nearest } from '../lib/nearest.ts';
 import { askSandbox, askToSucceed } from './ask-sandbox.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
-import { guestScript } from './guest-script.ts';
 import { findOwnDirectory } from './own-directory.ts';
 import { run } from './run.ts';
 
@@ -103,7 +103,7 @@ export class ProcessTable {
     const args = [this.#sandbox.name, id, command];
     const directory = (await askToSucceed(this.#sandbox, { command: makeScript, args })).toString();
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
-    const launch = { command: await guestScript('background'), args: [directory, command, size], stateless: true };
+    const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
     const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
     let said = '';
     const onOutput = ({ data }: OutputChunk): void => {
@@ -226,7 +226,7 @@ export class ProcessTable {
 
   /** Resolves when everything the process started is dead. */
   async kill(process: BackgroundProcess, first: 'INT' | 'TERM' | 'KILL', graceMs: number): Promise<void> {
-    const command = await guestScript('processes', 'background-end');
+    const command = await guestBash('processes', 'background-end');
     const args = [process.facts.directory, first, String(Math.ceil(graceMs / 100))];
     const { stdout, stderr } = await askSandbox(this.#sandbox, { command, args }, { timeoutMs: graceMs + 20_000 });
     const left = stdout.toString().trim();

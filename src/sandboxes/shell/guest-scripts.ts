@@ -1,8 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-
-const guestDirectory = fileURLToPath(new URL('../../../guest/', import.meta.url));
+import { guestBash } from '../../lib/guest-files.ts';
 
 /** What runs inside a sandbox, and the files it is made of. Nobody inside has to find a second one. */
 const parts = {
@@ -18,8 +15,7 @@ export type GuestScript = keyof typeof parts;
 
 /** Bash source, without comments. */
 export async function guestScript(name: GuestScript): Promise<string> {
-  const texts = await Promise.all(parts[name].map((part) => readFile(`${guestDirectory}${part}.bash`, 'utf8')));
-  return texts.join('').replace(/^ *(?:#.*)?\n/gm, '');
+  return await guestBash(...parts[name]);
 }
 
 /** Changes when what runs in a sandbox already would no longer understand us. */
