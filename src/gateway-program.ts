@@ -3,18 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { createAgent } from './agent/loop.ts';
 import { standingOf } from './agent/standing.ts';
 import type { App } from './app.ts';
-import { channelDrivers } from './channels/index.ts';
 import { WebChannel } from './channels/web/index.ts';
 import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
 import type { LoadedConfig } from './config/load.ts';
-import { platformSections } from './config/schema.ts';
-import { originText } from './config/show.ts';
 import type { Channel, Person } from './core/channel.ts';
-import { HermeticError } from './core/errors.ts';
 import type { Store } from './core/store.ts';
-import { Access, type PlatformRules } from './gateway/access.ts';
-import { chatCommands } from './gateway/commands.ts';
+import { Access } from './gateway/access.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Outbox } from './gateway/outbox.ts';
 import type { Surroundings } from './gateway/work.ts';
@@ -23,6 +18,7 @@ import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
 import { serveWeb, type WebServer } from './http/server.ts';
 import { tokenIn } from './http/token.ts';
 import { openModel } from './models/index.ts';
+import { platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
 
 /** Whoever has the token of the page, or sits at the terminal. */
@@ -34,8 +30,6 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** What was dealt with is remembered for as long as a platform might deliver it again, and `/retry` might ask for it. */
 const remembranceMs = 30 * dayMs;
 const pages = fileURLToPath(new URL('../dist-web/', import.meta.url));
-
-const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [], allowAll: false, requireMention: false };
 
 export interface ProgramOptions {
   app: App;
@@ -55,6 +49,7 @@ export class GatewayProgram {
   readonly gateway: Gateway;
   readonly #outbox: Outbox;
   readonly #options: ProgramOptions;
+  readonly #page: WebChannel | undefined;
   #web: WebServer | undefined;
   #forgetting: NodeJS.Timeout | undefined;
 
@@ -66,20 +61,24 @@ export class GatewayProgram {
     const { app, log } = options;
     this.app = app;
     this.#options = options;
-    this.channels = new Map(channelsFor(options, store).map((channel) => [channel.kind, channel]));
+    const { loaded } = app;
+    this.#page = options.isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
+    const own = [...(options.channels ?? []), ...(this.#page ? [this.#page] : [])];
+    const all = options.isPublic ? [...own, ...platformChannels(loaded, log)] : own;
+    this.channels = new Map(all.map((channel) => [channel.kind, channel]));
     this.#outbox = new Outbox({
       ledger: store.outbox,
       channels: this.channels,
       onDropped: ({ place }, failure) => log(`a message to ${place.platform} was given up: ${failure}`),
       onTrouble: (error) => log(`messages wait: ${error instanceof Error ? error.message : String(error)}`),
     });
-    const { gateway } = app.loaded.config;
+    const { gateway } = loaded.config;
     this.gateway = new Gateway({
       channels: this.channels,
       inbox: store.inbox,
       conversations: store.conversations,
       pairing: store.pairing,
-      access: new Access((platform) => rulesFor(options, platform), store.pairing),
+      access: new Access((platform) => platformRules(loaded.config, platform, this.channels.get(platform)), store.pairing),
       agent: createAgent(),
       agentName,
       outbox: this.#outbox,
@@ -109,7 +108,7 @@ export class GatewayProgram {
 
   /** Sweeps, takes up what was left, then listens. Resolves with the link that lets a browser in, when there is a page. */
   async start(): Promise<string | undefined> {
-    const { app, isPublic, log } = this.#options;
+    const { app, log } = this.#options;
     await app.sandboxes
       .start()
       .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
@@ -118,8 +117,8 @@ export class GatewayProgram {
     await this.#outbox.start();
     await this.gateway.start();
     const { web } = app.loaded.config;
-    const channel = this.channels.get('web');
-    if (!isPublic || !(channel instanceof WebChannel)) return undefined;
+    const page = this.#page;
+    if (!page) return undefined;
     const token = app.loaded.environment[web.token_env] || tokenIn(join(app.loaded.home, 'web-token'));
     this.#web = await serveWeb({
       host: web.host,
@@ -130,10 +129,10 @@ export class GatewayProgram {
       pages,
       log,
       parts: {
-        chats: chatsOf(channel, (await app.store()).webLog, owner),
+        chats: chatsOf(page, (await app.store()).webLog, owner),
         status: async () => statusView(await gatewayStatus(this)),
         stop: async (chat) =>
-          void (await this.gateway.stopTurn({ platform: 'web', workspace: undefined, chat, thread: undefined, user: owner.id })),
+          void (await this.gateway.stopTurn({ platform: page.kind, workspace: undefined, chat, thread: undefined, user: owner.id })),
         metrics: () => gatewayMetrics(this),
       },
     });
@@ -174,46 +173,4 @@ export class GatewayProgram {
     await this.#outbox.stop();
     await this.app.close();
   }
-}
-
-function channelsFor({ app, channels = [], isPublic, log }: ProgramOptions, store: Store): Channel[] {
-  if (!isPublic) return [...channels];
-  const { config, environment, origins } = app.loaded;
-  const made: Channel[] = [...channels];
-  if (config.web.enabled) made.push(new WebChannel(store.webLog));
-  for (const [kind, section] of platformSections(config)) {
-    if (section.enabled) made.push(connected(kind, section));
-  }
-  return made;
-
-  function connected(
-    kind: string,
-    { token_env: variable, api_root: apiRoot }: { token_env: string; api_root?: string | undefined },
-  ): Channel {
-    const driver = channelDrivers.find((one) => one.kind === kind);
-    if (!driver) {
-      const where = originText(origins[`${kind}.enabled`] ?? { source: 'default' });
-      throw new HermeticError('config/bad-value', `${kind}.enabled is true (${where}), but this version has no channel for ${kind}.`, {
-        hint: `Set ${kind}.enabled to false. The platforms it connects to: ${channelDrivers.map((one) => one.kind).join(', ')}.`,
-      });
-    }
-    const token = environment[variable];
-    if (!token) {
-      throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.token_env) is not set.`, {
-        hint: `Put it into .env, or set ${kind}.enabled to false.`,
-      });
-    }
-    return driver.create({ token, apiRoot, commands: chatCommands, log });
-  }
-}
-
-function rulesFor({ app, channels = [] }: ProgramOptions, platform: string): PlatformRules | undefined {
-  if (platform === 'web' || channels.some(({ kind }) => kind === platform)) return ownRules;
-  const section = platformSections(app.loaded.config).get(platform);
-  if (!section) return undefined;
-  const { allowed_users: own, admins, allow_all: allowAll, require_mention: requireMention } = section;
-  const everywhere = app.loaded.config.gateway.allowed_users
-    .filter((user) => user.startsWith(`${platform}:`))
-    .map((user) => user.slice(platform.length + 1));
-  return { isOwn: false, allowedUsers: [...own, ...everywhere], admins, allowAll, requireMention };
 }

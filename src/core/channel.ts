@@ -77,6 +77,8 @@ export interface Outgoing {
 }
 
 export interface ChannelTraits {
+  /** Whoever reaches it is whoever runs this program, such as at its terminal. Nobody has to be let in there. */
+  isOwn: boolean;
   /** The longest text of one message, in UTF-16 units of its source. */
   mostText: number;
   /** The longest text beside a file, where that is less. */

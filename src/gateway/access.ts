@@ -6,7 +6,7 @@ export type Role = 'admin' | 'user';
 
 /** Who may talk on one platform. */
 export interface PlatformRules {
-  /** Whoever reaches it is the owner: the page behind its token, the terminal of whoever runs the program. */
+  /** As the channel says: whoever reaches it is the owner. */
   isOwn: boolean;
   allowedUsers: readonly string[];
   admins: readonly string[];

@@ -47,7 +47,15 @@ export class FakePlatform {
 }
 
 export function fakeChannel(platform: FakePlatform, changes: Partial<ChannelTraits> = {}): Channel {
-  const traits: ChannelTraits = { mostText: 100, buttons: true, editEveryMs: 20, mostFileBytes: 1000, typing: false, ...changes };
+  const traits: ChannelTraits = {
+    isOwn: false,
+    mostText: 100,
+    buttons: true,
+    editEveryMs: 20,
+    mostFileBytes: 1000,
+    typing: false,
+    ...changes,
+  };
   const state: ChannelState = { kind: 'up', since: new Date() };
   const request = (kind: PlatformRequest['kind'], place: Place, text: string) => ({ kind, chat: place.chat, text, at: Date.now() });
   const checked = ({ text }: Outgoing): void => {

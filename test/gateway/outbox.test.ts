@@ -293,7 +293,7 @@ describe('the outbox', () => {
         const die = () => process.kill(process.pid, 'SIGKILL');
         let sends = 0;
         const channel = {
-          kind: 'fake', traits: { mostText: 100, buttons: false, editEveryMs: undefined, mostFileBytes: 0, typing: false },
+          kind: 'fake', traits: { isOwn: false, mostText: 100, buttons: false, editEveryMs: undefined, mostFileBytes: 0, typing: false },
           async send(place, message) {
             const last = ++sends === Number(dieAt);
             if (last && when === 'before') die();

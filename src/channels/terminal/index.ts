@@ -65,6 +65,7 @@ export class TerminalChannel implements Channel {
     this.#options = options;
     this.#view = new TerminalView(options.screen);
     this.traits = {
+      isOwn: true,
       mostText,
       buttons: true,
       editEveryMs: options.screen.isLive ? editEveryMs : undefined,

@@ -42,6 +42,7 @@ export interface Said {
 export class WebChannel implements Channel {
   readonly kind = kind;
   readonly traits: ChannelTraits = {
+    isOwn: true,
     mostText: 60_000,
     buttons: true,
     editEveryMs: 150,
