@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
+import { isSameSecret } from '../lib/same-secret.ts';
 
 const cookieLastsMs = 30 * 24 * 60 * 60 * 1000;
 const codeLastsMs = 24 * 60 * 60 * 1000;
@@ -6,19 +7,19 @@ const mostCodes = 20;
 
 /** Who may come in: whoever has the token, a cookie signed with it, or a code that is good for one cookie. */
 export class Gatekeeper {
-  readonly #token: Buffer;
+  readonly #token: string;
   readonly #key: Buffer;
   /** By their digest; when they end. */
   readonly #codes = new Map<string, number>();
 
   constructor(token: string) {
-    this.#token = digest(token);
+    this.#token = token;
     // Security: another token ends every cookie, and no cookie tells anything about the token.
     this.#key = createHmac('sha256', token).update('hermetic web cookie 1').digest();
   }
 
   isToken(given: string): boolean {
-    return timingSafeEqual(digest(given), this.#token);
+    return isSameSecret(given, this.#token);
   }
 
   /** Good for one cookie within a day. */
@@ -26,13 +27,13 @@ export class Gatekeeper {
     const code = randomBytes(24).toString('base64url');
     const oldest = this.#codes.keys().next();
     if (this.#codes.size >= mostCodes && !oldest.done) this.#codes.delete(oldest.value);
-    this.#codes.set(digest(code).toString('hex'), Date.now() + codeLastsMs);
+    this.#codes.set(hash('sha256', code), Date.now() + codeLastsMs);
     return code;
   }
 
   /** True once. */
   redeem(code: string): boolean {
-    const name = digest(code).toString('hex');
+    const name = hash('sha256', code);
     const endsAt = this.#codes.get(name) ?? 0;
     this.#codes.delete(name);
     return endsAt > Date.now();
@@ -45,16 +46,11 @@ export class Gatekeeper {
 
   isCookie(value: string): boolean {
     const [version = '', endsAt = '', nonce = '', signature = '', ...more] = value.split('.');
-    const isSigned = timingSafeEqual(digest(signature), digest(this.#sign(`${version}.${endsAt}.${nonce}`)));
+    const isSigned = isSameSecret(signature, this.#sign(`${version}.${endsAt}.${nonce}`));
     return isSigned && more.length === 0 && version === '1' && Number(endsAt) > Date.now();
   }
 
   #sign(content: string): string {
     return createHmac('sha256', this.#key).update(content).digest('base64url');
   }
-}
-
-/** Of equal length whatever it is of, so that comparing takes as long whatever is wrong. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
+import { isSameSecret } from '../lib/same-secret.ts';
 
 export interface HttpOptions {
   /** 0 is a free one. */
@@ -58,13 +58,7 @@ function refusalOf(request: Request, token: string, names: ReadonlySet<string>):
   if (origin !== null && !names.has(origin.replace(/^https?:\/\//, '')))
     return { status: 403, why: 'Pages of other sites may not use this.', headers: {} };
   const given = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
-  if (!isSame(given, token)) return { status: 401, why: 'A bearer token is needed.', headers: { 'www-authenticate': 'Bearer' } };
+  if (!isSameSecret(given, token)) return { status: 401, why: 'A bearer token is needed.', headers: { 'www-authenticate': 'Bearer' } };
   if (new URL(request.url).pathname !== path) return { status: 404, why: `Only ${path} is here.`, headers: {} };
   return undefined;
-}
-
-/** Takes as long whatever is wrong with it. */
-function isSame(given: string, token: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(token));
 }

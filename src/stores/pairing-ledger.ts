@@ -1,7 +1,8 @@
-import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Selectable, Transaction } from 'kysely';
 import type { PairedPerson, PairingLedger, PairingOutcome, PairingRequest } from '../core/conversation.ts';
+import { isSameSecret } from '../lib/same-secret.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import type { Tables } from './schema.ts';
@@ -76,7 +77,7 @@ export class SqlPairingLedger implements PairingLedger {
         .execute();
       const open = await db.selectFrom('pairing_requests').selectAll().where('expires_at', '>', time).execute();
       // Security: all of them are compared, and each in constant time.
-      const [fitting, ...others] = open.filter((row) => isEqual(row.hash, fastly(row.salt, slow)));
+      const [fitting, ...others] = open.filter((row) => isSameSecret(row.hash, fastly(row.salt, slow)));
       if (!fitting || others.length > 0) {
         const seq = await takeNumbers(db, 'pairing');
         await db.insertInto('pairing_misses').values({ seq, approver, at: time }).execute();
@@ -172,10 +173,6 @@ function lockOf(misses: readonly number[]): PairingOutcome | undefined {
 
 function fastly(salt: string, slow: Buffer): string {
   return hash('sha256', Buffer.concat([Buffer.from(salt, 'hex'), slow]));
-}
-
-function isEqual(a: string, b: string): boolean {
-  return timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'));
 }
 
 async function evict(db: Transaction<Tables>, platform: string): Promise<void> {
