@@ -75,7 +75,8 @@ describeInChromium('the web page', (rig) => {
     const page = await rig.signedIn();
     await say(page, 'tool please');
     const card = page.locator('.tool');
-    await card.getByText('ok 3 - test number 3 passes').waitFor();
+    await card.getByText('ok 12 - test number 12 passes').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('All 12 tests pass.').waitFor();
     const head = card.getByRole('button');
     expect(await head.getAttribute('aria-expanded')).toBe('false');

@@ -22,7 +22,7 @@ export async function scripted(gateway: TestGateway, incoming: Incoming): Promis
   await turn(gateway, incoming, async () => {
     if (text.startsWith('stream')) await stream(gateway, incoming);
     else if (text.startsWith('tool')) await tool(gateway, incoming);
-    else if (text.startsWith('wait')) await until('the turn was stopped', () => gateway.stopped.includes(incoming.place.chat));
+    else if (text.startsWith('wait')) await untilStopped(gateway, incoming);
     else if (text.startsWith('file')) await file(gateway, incoming);
     else
       await gateway.channel.send(incoming.place, {
@@ -51,14 +51,21 @@ async function stream({ channel }: TestGateway, { place }: IncomingMessage): Pro
   }
 }
 
-async function tool({ channel }: TestGateway, { id: turnId, place }: IncomingMessage): Promise<void> {
+/** So that a page has all the time it needs to show what runs. */
+async function untilStopped({ stopped }: TestGateway, { place }: IncomingMessage): Promise<void> {
+  await until('the turn was stopped', () => stopped.includes(place.chat));
+}
+
+async function tool(gateway: TestGateway, incoming: IncomingMessage): Promise<void> {
+  const { channel } = gateway;
+  const { id: turnId, place } = incoming;
   const call = `${turnId}-call`;
   const about = { turn: turnId, call };
   channel.activity(place, { kind: 'tool-started', ...about, tool: 'terminal', input: { command: 'npm test' } });
   for (let line = 1; line <= 12; line++) {
     channel.activity(place, { kind: 'tool-output', ...about, text: `ok ${line} - test number ${line} passes\n` });
-    await pause(10);
   }
+  await untilStopped(gateway, incoming);
   channel.activity(place, { kind: 'tool-ended', ...about, ok: true, text: 'exit code 0' });
   await channel.send(place, { text: 'All 12 tests pass.' });
 }
