@@ -132,7 +132,7 @@ export function killContract(engine: TestEngine): void {
       const beside = await (await narrow.start('echo beside')).exit;
       expect(['exited', 'lost', 'signaled']).toContain(beside.kind);
       await bomb.kill('KILL');
-      expect((await bomb.exit).kind).toBe('signaled');
+      expect(await bomb.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
       expect(await narrow.output('echo "$BEFORE"; ls /proc | grep -c "^[0-9]"')).toMatch(/^kept\n\d\d?\n$/);
     });
 
