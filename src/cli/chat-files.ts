@@ -1,6 +1,7 @@
 import { mkdir, open, stat, writeFile } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import type { TerminalFiles } from '../channels/terminal/index.ts';
+import { plainName } from '../lib/plain-name.ts';
 
 const mostNames = 1000;
 
@@ -9,7 +10,7 @@ export function chatFiles(directory: string): TerminalFiles {
   return {
     save: async (name, data) => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      return await saveUnder(directory, safeName(name), data);
+      return await saveUnder(directory, plainName(name), data);
     },
     find: async (path) => {
       const whole = resolve(path);
@@ -43,15 +44,4 @@ async function saveUnder(directory: string, name: string, data: Uint8Array): Pro
     }
   }
   throw new Error(`there are ${mostNames} files of this name`);
-}
-
-/** No directories, nothing hidden, nothing that does not show. */
-function safeName(name: string): string {
-  const last = name.replaceAll('\\', '/').split('/').at(-1) ?? '';
-  const plain = last
-    .toWellFormed()
-    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, '_')
-    .replace(/^[.\s-]+/, '');
-  const signs = [...plain];
-  return signs.length > 120 ? `${signs.slice(0, 100).join('')}${signs.slice(-20).join('')}` : plain || 'file';
 }

@@ -1,4 +1,5 @@
 import type { Sandbox } from '../core/sandbox.ts';
+import { plainName } from '../lib/plain-name.ts';
 import { askToSucceed } from './ask-sandbox.ts';
 
 /** In the home of the session; a file that has the name of another gets a number. Nothing there is meant to be changed. */
@@ -15,11 +16,6 @@ printf '%s/%s' "$PWD" "$name"`;
 /** Puts what a person sent into the sandbox. Resolves with the path inside. */
 export async function putFile(sandbox: Sandbox, name: string, data: Uint8Array): Promise<string> {
   // Security: whoever sends a file chooses its name.
-  const plain =
-    name
-      .replace(/[\p{Cc}\p{Cf}/\\]/gu, '')
-      .replace(/^[.-]+/, '')
-      .slice(0, 150) || 'file';
-  const request = { command: script, args: [plain] };
+  const request = { command: script, args: [plainName(name)] };
   return (await askToSucceed(sandbox, request, { stdin: data, timeoutMs: 60_000 })).toString();
 }

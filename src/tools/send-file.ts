@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool } from '../core/tool.ts';
+import { plainName } from '../lib/plain-name.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { defineTool } from './define-tool.ts';
 
@@ -64,15 +65,4 @@ export function sendFile(deliver: DeliverFile): Tool {
     }),
     render: ({ name, bytes }) => `Sent ${name} (${bytes} bytes).`,
   });
-}
-
-/** Security: the name goes to people and platforms; nothing in it may be a path or an order to a terminal. */
-function plainName(path: string): string {
-  const last = path.split(/[/\\]/).findLast((part) => part !== '' && part !== '.' && part !== '..') ?? 'file';
-  return (
-    last
-      .replace(/[\p{Cc}\p{Cf}]/gu, '')
-      .replace(/^\.+/, '')
-      .slice(0, 200) || 'file'
-  );
 }

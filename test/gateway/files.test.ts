@@ -19,6 +19,13 @@ describeContained('files', async () => {
     expect(result).toContain('harmless');
   });
 
+  it('whose names are too long for a file system arrive under a shorter one', async () => {
+    rig.model.script = inTurn(calls(['terminal', { command: 'cat ~/incoming/文*.txt' }]), says('Long.'));
+    await rig.say('and this', { files: [rig.file(`${'文'.repeat(140)}.txt`, 'arrived\n')] });
+    await rig.shows('Long.');
+    expect(rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.text).toContain('arrived');
+  });
+
   it('that do not arrive are named with the reason', async () => {
     rig.model.script = () => says('A pity.');
     await rig.say('and this', { files: [{ id: 'lost', name: 'lost.txt', mimeType: undefined, bytes: 3 }] });

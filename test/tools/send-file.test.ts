@@ -22,7 +22,7 @@ function sendTests(engine: TestEngine): void {
     await bench.data('send_file', { path: 'deep/-rf', name: '../../etc/passwd' });
     await bench.data('send_file', { path: 'line\nbreak' });
     await bench.data('send_file', { path: 'deep/../deep/-rf', name: '..' });
-    expect(sent.splice(0).map(({ name }) => name)).toEqual(['passwd', 'linebreak', 'file']);
+    expect(sent.splice(0).map(({ name }) => name)).toEqual(['passwd', 'line_break', 'file']);
   });
 
   it.each([

@@ -16,6 +16,8 @@ import { HermeticError } from '../../core/errors.ts';
 import type { WebChat, WebChats, WebEvent, WebFile, WebLog, WebMessage } from '../../core/web-log.ts';
 import { digestOf } from '../../lib/canonical-json.ts';
 import { guessType } from '../../lib/file-type.ts';
+import { plainName } from '../../lib/plain-name.ts';
+import { printable } from '../../lib/printable.ts';
 import { LiveChat } from './live-chat.ts';
 import { chatsOf } from './person-chats.ts';
 
@@ -162,7 +164,8 @@ export class WebChannel implements Channel {
 
   async keepFile(chat: string, { name, data }: { name: string; data: Uint8Array }): Promise<WebFile> {
     if (data.byteLength > this.traits.mostFileBytes) throw new HermeticError('channel/refused', 'The file is too large for the web page.');
-    const file = { id: randomUUID(), name: fileNameOf(name), mimeType: mimeTypeOf(data), bytes: data.byteLength };
+    // Security: a name from outside, shown and offered as the name to save under.
+    const file = { id: randomUUID(), name: plainName(name), mimeType: mimeTypeOf(data), bytes: data.byteLength };
     await this.#log.addFile(chat, file, data, new Date());
     return file;
   }
@@ -233,25 +236,13 @@ function idOf(key: string): string {
 }
 
 function titleOf(text: string, files: readonly WebFile[]): string {
-  const line = oneLine(text.split('\n').find((one) => one.trim() !== '') ?? files[0]?.name ?? '');
+  const first = text.split('\n').find((one) => one.trim() !== '') ?? files[0]?.name ?? '';
+  const line = printable(first.toWellFormed());
   const cut = [...line].slice(0, 60).join('');
   return cut === line ? line : `${cut.replace(/\s+\S*$/u, '')}…`;
-}
-
-function fileNameOf(name: string): string {
-  // Security: a name from outside, shown and offered as the name to save under: no directories and nothing that cannot be seen.
-  const base = oneLine(name.replaceAll('\\', '/').split('/').at(-1) ?? '');
-  return [...base].slice(0, 200).join('').replace(/^\.+$/, '') || 'file';
 }
 
 /** By what is in it: nobody is believed. */
 function mimeTypeOf(data: Uint8Array): string {
   return guessType(data.subarray(0, 512)).replace(/;.*/, '');
-}
-
-function oneLine(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim();
 }

@@ -1,0 +1,30 @@
+const mostStartBytes = 160;
+const mostEndSigns = 10;
+
+/**
+ * The name of a file made of whatever somebody calls it. Security: no directories, nothing hidden, nothing that does not show, nothing that a
+ * program takes for an option, and short enough for every file system, also with a number beside it.
+ */
+export function plainName(name: string): string {
+  const last = name.split(/[/\\]/).findLast((part) => !/^[.\s]*$/.test(part)) ?? '';
+  const plain = last
+    .toWellFormed()
+    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, '_')
+    .replace(/^[.\s-]+/, '')
+    .trimEnd();
+  return shortened(plain) || 'file';
+}
+
+/** Its start and its end, which says what kind of file it is. */
+function shortened(name: string): string {
+  // No sign takes more than four bytes.
+  if (Buffer.byteLength(name) <= mostStartBytes + 4 * mostEndSigns) return name;
+  let start = '';
+  let bytes = 0;
+  for (const sign of name) {
+    bytes += Buffer.byteLength(sign);
+    if (bytes > mostStartBytes) break;
+    start += sign;
+  }
+  return `${start}${[...name].slice(-mostEndSigns).join('')}`;
+}
