@@ -1,15 +1,17 @@
+import { reviewerOf } from './agent/review.ts';
 import type { App, OpenedSandbox } from './app.ts';
 import { type Desk, guardOf } from './approval/guard.ts';
-import type { Reviewer } from './approval/modes.ts';
 import { policy } from './approval/policy.ts';
 import { Questions } from './approval/questions.ts';
 import { actionDetails } from './approval/records.ts';
 import { endSession, setYolo } from './approval/session-end.ts';
 import { Recorder } from './audit/recorder.ts';
 import { circumstancesOf } from './circumstances.ts';
+import type { Model } from './core/agent.ts';
 import type { Guard } from './core/approval.ts';
 import type { AuditEvent } from './core/audit.ts';
 import { redactor } from './lib/redact.ts';
+import { openModel } from './models/index.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { knownSecrets } from './secrets.ts';
 import type { FinishedCall } from './tools/toolbox.ts';
@@ -20,7 +22,8 @@ export interface GuardRequest {
   opened(): Promise<OpenedSandbox>;
   /** A durable name of what asks, such as a turn: questions it asked before a restart are taken up again. */
   run?: string | undefined;
-  reviewer?: Reviewer | undefined;
+  /** Reviews in the mode `smart`. Default: as it was configured when the program began. */
+  model?: (() => Promise<Model>) | undefined;
 }
 
 /** Judging, asking, remembering and recording, with the configuration and the state database of an installation. */
@@ -37,8 +40,9 @@ export class Approvals {
     this.#redact = redactor(knownSecrets(app.loaded));
   }
 
-  guard({ session, opened, run, reviewer }: GuardRequest): Guard {
-    const { mode, timeout, cron_mode: cronMode, approvers } = this.#app.loaded.config.approvals;
+  guard({ session, opened, run, model }: GuardRequest): Guard {
+    const { config, environment } = this.#app.loaded;
+    const { mode, timeout, cron_mode: cronMode, approvers } = config.approvals;
     return guardOf({
       policy,
       situation: async (origin) => {
@@ -52,7 +56,7 @@ export class Approvals {
       cronMode,
       timeoutMs: timeout * 1000,
       approvers,
-      reviewer,
+      reviewer: reviewerOf({ model: model ?? (() => openModel(config.model, environment)), redact: this.#redact }),
       desk: () => this.#desk(),
       redact: this.#redact,
     });

@@ -1,5 +1,5 @@
 import type { App, OpenedSandbox } from './app.ts';
-import type { TurnFacts } from './core/agent.ts';
+import type { Model, TurnFacts } from './core/agent.ts';
 import type { CallOrigin } from './core/approval.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
@@ -14,6 +14,8 @@ export interface ChatWorkOptions {
   key: SessionKey;
   session: { parts: readonly string[]; title: string };
   send: SendFile;
+  /** As it is configured now. */
+  model(): Promise<Model>;
   /** Told what happens to the sandbox that people should know. */
   notice(text: string): void;
 }
@@ -25,14 +27,14 @@ export class ChatWork implements Work {
   readonly #toolbox: Toolbox;
   readonly #opened: () => Promise<OpenedSandbox>;
 
-  constructor(app: App, { key, session, send, notice }: ChatWorkOptions) {
+  constructor(app: App, { key, session, send, model, notice }: ChatWorkOptions) {
     this.#app = app;
     this.#sandbox = app.sandboxes.of(key, { notice, progress: () => undefined });
     this.#opened = () => app.sandboxes.opened(key);
     const { toolbox } = sessionTools(app.loaded, {
       sandbox: this.#sandbox,
       ready: (signal) => this.#sandbox.open(signal),
-      guard: app.approvals.guard({ session, opened: this.#opened }),
+      guard: app.approvals.guard({ session, opened: this.#opened, model }),
       deliver: async ({ name, data, caption }) => await send({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(session.parts, call),
     });

@@ -7,6 +7,7 @@ import { WebChannel } from './channels/web/index.ts';
 import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
 import type { LoadedConfig } from './config/load.ts';
+import type { Model } from './core/agent.ts';
 import type { Channel, Person } from './core/channel.ts';
 import type { Store } from './core/store.ts';
 import { Access } from './gateway/access.ts';
@@ -93,13 +94,17 @@ export class GatewayProgram {
 
   #surroundings(store: Store): Surroundings {
     const { app, log } = this.#options;
+    // As it is written now: whoever adds a model or changes a key need not start again. A mistake there is said in the chat.
+    const model = async (choice?: string): Promise<Model> => {
+      const { config, environment } = this.#options.reload();
+      return await openModel({ ...config.model, ...(choice !== undefined && { model: choice }) }, environment);
+    };
     return {
-      work: (key, session, send) => new ChatWork(app, { key, session, send, notice: (text) => log(`${session.title}: ${text}`) }),
-      model: async (choice) => {
-        // As it is written now: whoever adds a model or changes a key need not start again. A mistake there is said in the chat.
-        const { config, environment } = this.#options.reload();
-        return await openModel({ ...config.model, ...(choice !== undefined && { model: choice }) }, environment);
+      work: (key, session, send) => {
+        const notice = (text: string): void => log(`${session.title}: ${text}`);
+        return new ChatWork(app, { key, session, send, model: () => model(), notice });
       },
+      model,
       questions: questionDesk(app, store),
       status: async () => statusLines(await gatewayStatus(this)),
       log,

@@ -4,7 +4,7 @@ import type { AuditEvent } from '../core/audit.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';
 import { uncovered } from './grants.ts';
-import { type ApprovalMode, type CronMode, isLowRisk, type Reviewer } from './modes.ts';
+import { type ApprovalMode, type CronMode, opinionOf, type Reviewer } from './modes.ts';
 import type { Questions } from './questions.ts';
 import { actionDetails, findingDetails } from './records.ts';
 import { forbidden, meaningChanged, nobodyThere, notAllowed, undecided, usedUp } from './refusals.ts';
@@ -120,10 +120,30 @@ export function guardOf(options: GuardOptions): Guard {
     if (origin.source === 'cron') return await withoutPeople({ ...call, findings: left });
     const yolo = await desk.modes.yolo(parts);
     if (yolo) return await allow(call, `yolo by ${yolo.by}`);
-    if (options.mode === 'smart' && (await isLowRisk(options.reviewer, { actions, findings: left, backend }, call.signal))) {
-      return await allow(call, 'reviewer');
+    return await review({ ...call, findings: left });
+  }
+
+  /** In the mode `smart` a model may say that nobody needs to be asked. Whatever else comes of it, somebody is. */
+  async function review(call: Call): Promise<Permission> {
+    const { actions, findings, backend, desk, signal } = call;
+    const { mode, reviewer, session } = options;
+    // Security: what people are being asked about, or have refused, is theirs: nobody asks a model until it says yes.
+    if (mode !== 'smart' || !reviewer || (await desk.questions.areForPeople(session.parts, findings))) return await ask(call);
+    const opinion = await opinionOf(reviewer, { actions, findings, backend }, signal);
+    if (signal.aborted) {
+      await record(call, 'denied', 'interrupted');
+      return undecided('it was interrupted.');
     }
-    return await ask({ ...call, findings: left });
+    if (opinion === undefined) return await ask(call);
+    if (opinion === 'escalate') {
+      await record(call, 'escalated', 'reviewer');
+      return await ask(call);
+    }
+    if (await meansMore(call)) {
+      await record(call, 'denied', 'changed meanwhile');
+      return meaningChanged();
+    }
+    return await allow(call, 'reviewer');
   }
 
   /** Security: in what nobody could read may stand what nobody may do, so no setting lets it pass unseen. */

@@ -15,7 +15,7 @@ export type Reviewer = (review: Review, signal: AbortSignal) => Promise<'low-ris
 
 /**
  * Security: what a reviewer may let pass is written down here and not left to it. A rule that is not listed waits for a person: among them all
- * about scripts, credentials, the network, accounts, what stays behind, and Hermetic itself.
+ * about scripts and other code, credentials, the network, accounts, what stays behind, and Hermetic itself.
  */
 const reviewable: ReadonlySet<string> = new Set([
   'files/recursive-delete',
@@ -24,17 +24,16 @@ const reviewable: ReadonlySet<string> = new Set([
   'containers/stop',
   'packages/remove',
   'permissions/recursive',
-  'code/inline',
 ]);
 
-export async function isLowRisk(reviewer: Reviewer | undefined, review: Review, signal: AbortSignal): Promise<boolean> {
+/** What the reviewer says; undefined when it is none of its business. Never rejects: a reviewer that fails has left it to people. */
+export async function opinionOf(reviewer: Reviewer, review: Review, signal: AbortSignal): Promise<'low-risk' | 'escalate' | undefined> {
   const { actions, findings } = review;
-  if (!reviewer || findings.length === 0 || actions.some(({ kind }) => kind === 'script')) return false;
-  if (!findings.every(({ rule }) => reviewable.has(rule))) return false;
+  if (findings.length === 0 || actions.some(({ kind }) => kind === 'script')) return undefined;
+  if (!findings.every(({ rule }) => reviewable.has(rule))) return undefined;
   try {
-    return (await reviewer(review, signal)) === 'low-risk';
+    return (await reviewer(review, signal)) === 'low-risk' ? 'low-risk' : 'escalate';
   } catch {
-    // A reviewer that fails has said nothing.
-    return false;
+    return 'escalate';
   }
 }

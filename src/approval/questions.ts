@@ -94,6 +94,14 @@ export class Questions {
     return { kind: settled ? 'settled' : 'stale', question: await this.#current(question.id) };
   }
 
+  /** Whether people in this session are being asked about one of these findings, or were and did not allow it. */
+  async areForPeople(parts: readonly string[], findings: readonly Finding[]): Promise<boolean> {
+    const asked = await this.#options.ledger.list({ session: parts });
+    const isLeft = ({ state, answer }: QuestionEntry): boolean => state === 'open' || state === 'expired' || answer?.kind === 'deny';
+    const found = asked.filter(isLeft).flatMap((question) => question.findings);
+    return found.some(({ rule, program }) => findings.some((one) => one.rule === rule && one.program === program));
+  }
+
   /** True once, for whoever then does what was allowed. */
   async claim(question: QuestionEntry, events: Settlement['events']): Promise<boolean> {
     return await this.#options.ledger.claim(question.id, new Date(), events);

@@ -106,6 +106,7 @@ export class Rig {
     const trouble = (error: unknown): void => void this.log.push(String(error));
     const outbox = new Outbox({ ledger: store.outbox, channels, onTrouble: trouble, onDropped: (_, failure) => trouble(failure) });
     const provider = this.#options.model === 'none' ? {} : { provider: 'openai-compatible' as const, base_url: this.model.url };
+    const model = (choice?: string) => openModel({ ...provider, model: choice ?? 'scripted' }, {});
     const all: GatewayOptions = {
       channels,
       inbox: store.inbox,
@@ -117,8 +118,8 @@ export class Rig {
       outbox,
       standingOf,
       surroundings: {
-        work: (key, session, send) => new ChatWork(app, { key, session, send, notice: (text) => void this.log.push(text) }),
-        model: (choice) => openModel({ ...provider, model: choice ?? 'scripted' }, {}),
+        work: (key, session, send) => new ChatWork(app, { key, session, send, model, notice: (text) => void this.log.push(text) }),
+        model,
         questions: questionDesk(app, store),
         status: async () => ['all is well'],
         log: (line) => void this.log.push(line),
