@@ -3,45 +3,21 @@
  *
  *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
  */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backendDrivers } from '../src/sandboxes/index.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { ProcessTable } from '../src/tools/process-table.ts';
+import { context, directory, quiet, specFor } from './ground.ts';
 
-const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 const printedBytes = 100_000_000;
-const quiet = { notice: () => undefined, progress: (text: string) => console.error(text) };
 const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
-
-const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
-const docker = { host: undefined, image, runtime: undefined, extraArgs: [] };
-const context = { installation: 'be7c0ff', sandboxesDirectory: directory, environment: process.env, docker };
 
 console.log('| backend | printed | memory of the host, at most | seconds |');
 console.log('|---|---|---|---|');
 for (const driver of backendDrivers) {
   const backend = driver.create(context);
   if (!(await backend.check()).usable) continue;
-  const sandbox = await backend.open(
-    {
-      name: 'bench-background',
-      session: 'background',
-      directory: join(directory, backend.kind, 'background'),
-      image: backend.kind === 'docker' ? image : undefined,
-      workdir: undefined,
-      env: { HOME: '/tmp' },
-      mounts: [],
-      limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
-      network: undefined,
-      persistent: true,
-      user: 'default',
-      idleSeconds: 600,
-    },
-    quiet,
-  );
+  const sandbox = await backend.open(specFor(driver.kind, 'background'), quiet);
   const table = new ProcessTable(sandbox);
   // Everything that is loaded or compiled once has been, before anything is measured.
   await (await table.start({ command: 'seq 1 200000', cwd: undefined, terminal: undefined, patterns: ['never'] })).ended;

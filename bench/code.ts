@@ -4,11 +4,6 @@
  *
  *   HERMETIC_BENCH_IMAGE  an image with bash, coreutils and Python that the engine has (default: terminal.docker_image)
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../src/sandboxes/docker/index.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
@@ -16,44 +11,13 @@ import { executeCode } from '../src/tools/execute-code.ts';
 import { readFile } from '../src/tools/read-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
 import { median, quantile, row } from './figures.ts';
+import { context, directory, program, quiet, specFor, timed } from './ground.ts';
 
-const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 const rounds = 12;
 const calls = 20;
 const gapMs = 200;
 
-const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
-const environment = { PATH: process.env.PATH, DOCKER_HOST: process.env.DOCKER_HOST, HOME: join(directory, 'home') };
-const backend = docker.create({
-  installation: 'be7c0de',
-  sandboxesDirectory: directory,
-  environment,
-  docker: { host: undefined, image, runtime: undefined, extraArgs: [] },
-});
-const sandbox = await backend.open(
-  {
-    name: 'bench-code',
-    session: 'code',
-    directory: join(directory, 'code'),
-    image,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
-    network: undefined,
-    persistent: true,
-    user: 'default',
-    idleSeconds: 600,
-  },
-  { notice: () => undefined, progress: (text) => console.error(text) },
-);
-
-async function program(file: string, args: string[]): Promise<void> {
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  child.stdout.resume();
-  const [code] = (await once(child, 'close')) as [number];
-  if (code !== 0) throw new Error(`${file} ended with ${code}`);
-}
+const sandbox = await docker.create(context).open(specFor('docker', 'code'), quiet);
 
 try {
   const tools = [readFile];
@@ -94,9 +58,8 @@ for page in ThreadPoolExecutor(8).map(read_file, ["file%d.ts" % n for n in range
   for (let round = 0; round < rounds; round++) {
     for (const [name, action] of variants) {
       await sleep(gapMs);
-      const start = performance.now();
-      await action();
-      if (round > 0) times.get(name)?.push(performance.now() - start);
+      const elapsed = await timed(action);
+      if (round > 0) times.get(name)?.push(elapsed);
     }
   }
   const [first = []] = times.values();

@@ -3,10 +3,6 @@
  *
  *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
@@ -18,29 +14,12 @@ import { searchFiles } from '../src/tools/search-files.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
 import { writeFile } from '../src/tools/write-file.ts';
 import { median, quantile, row } from './figures.ts';
+import { context, directory, lived, program, quiet, specFor, timed } from './ground.ts';
 
-const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 const rounds = 60;
 const searchRounds = 15;
 const gapMs = 100;
 const fileCount = 20_000;
-
-const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
-const docker = { host: undefined, image, runtime: undefined, extraArgs: [] };
-const environment = { PATH: process.env.PATH, DOCKER_HOST: process.env.DOCKER_HOST, HOME: join(directory, 'home') };
-const context = { installation: 'be7f', sandboxesDirectory: directory, environment, docker };
-
-/** What an agent's session looks like after a while: variables, functions and aliases to carry over. */
-const lived = `
-for n in {1..40}; do export "SETTING_$n=some value number $n"; done
-for n in {1..20}; do eval "helper_$n() { local x=$n; if [[ \\$x ]]; then echo \\"value \\$x\\"; fi; }"; done
-alias ll='ls -l' gs='git status'`;
-
-async function timed(action: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await action();
-  return performance.now() - start;
-}
 
 async function command(sandbox: OpenSandbox, source: string): Promise<string> {
   const handle = await sandbox.exec({ command: source });
@@ -78,23 +57,7 @@ console.log(`${row('on 5 kB of source', 'median', 'p95', '× warm `true`')}\n${r
 try {
   for (const driver of backendDrivers) {
     const backend = driver.create(context);
-    const sandbox = await backend.open(
-      {
-        name: `bench-files-${driver.kind}`,
-        session: 'files',
-        directory: join(directory, driver.kind),
-        image: driver.kind === 'docker' ? image : undefined,
-        workdir: undefined,
-        env: {},
-        mounts: [],
-        limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
-        network: undefined,
-        persistent: true,
-        user: 'default',
-        idleSeconds: 600,
-      },
-      { notice: () => undefined, progress: (text) => console.error(text) },
-    );
+    const sandbox = await backend.open(specFor(driver.kind, 'files'), quiet);
     try {
       const tools = [readFile, writeFile, editFile, searchFiles];
       const guard = async () => ({ allowed: true }) as const;
@@ -146,10 +109,3 @@ try {
   await removeTree(directory);
 }
 process.exit(0);
-
-async function program(file: string, args: string[]): Promise<void> {
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  child.stdout.resume();
-  child.stderr.resume();
-  await once(child, 'close');
-}

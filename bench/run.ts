@@ -3,52 +3,21 @@
  *
  *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
+import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { findEngine } from '../src/sandboxes/docker/discover.ts';
 import { backendDrivers } from '../src/sandboxes/index.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { median, quantile, row } from './figures.ts';
+import { context, directory, image, lived, program, quiet, specFor, timed } from './ground.ts';
 import { firstOpenings } from './spares.ts';
 
-const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 const rounds = 40;
 const burstLength = 50;
 const gapMs = 200;
-const quiet = { notice: () => undefined, progress: (text: string) => console.error(text) };
 
-const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
-const docker = { host: undefined, image, runtime: undefined, extraArgs: [] };
-const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env, docker };
 const backends = new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context)]));
-
-function specFor(backend: Backend, name: string): SandboxSpec {
-  return {
-    name: `bench-${name}`,
-    session: name,
-    directory: join(directory, backend.kind, name),
-    image: backend.kind === 'docker' ? image : undefined,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
-    network: undefined,
-    persistent: true,
-    user: 'default',
-    idleSeconds: 600,
-  };
-}
-
-async function timed(action: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await action();
-  return performance.now() - start;
-}
 
 async function command(sandbox: OpenSandbox): Promise<void> {
   const handle = await sandbox.exec({ command: 'true' });
@@ -57,20 +26,6 @@ async function command(sandbox: OpenSandbox): Promise<void> {
   if (exit.kind !== 'exited' || exit.code !== 0) throw new Error(`the command failed: ${JSON.stringify(exit)}`);
 }
 
-async function program(file: string, args: string[]): Promise<void> {
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  child.stdout.resume();
-  child.stderr.resume();
-  const [code] = (await once(child, 'close')) as [number];
-  if (code !== 0) throw new Error(`${file} ended with ${code}`);
-}
-
-/** What an agent's session looks like after a while: variables, functions and aliases to carry over. */
-const lived = `
-for n in {1..40}; do export "SETTING_$n=some value number $n"; done
-for n in {1..20}; do eval "helper_$n() { local x=$n; if [[ \\$x ]]; then echo \\"value \\$x\\"; fi; }"; done
-alias ll='ls -l' gs='git status'; cd /tmp`;
-
 const engine = await findEngine({ environment: process.env });
 const plain = await engine.createContainer('hermetic-bench-plain', { Image: image, Entrypoint: ['sleep', 'infinity'] } as never);
 await engine.start(plain);
@@ -78,9 +33,9 @@ const open = new Map<string, OpenSandbox>();
 
 try {
   for (const [kind, backend] of backends) {
-    const sandbox = await backend.open(specFor(backend, 'exec'), quiet);
+    const sandbox = await backend.open(specFor(kind, 'exec'), quiet);
     open.set(kind, sandbox);
-    const handle = await sandbox.exec({ command: lived });
+    const handle = await sandbox.exec({ command: `${lived}; cd /tmp` });
     for await (const _ of handle.output);
     await handle.exit;
   }
@@ -164,7 +119,7 @@ try {
       let sandbox: OpenSandbox | undefined;
       ours.get(kind)?.push(
         await timed(async () => {
-          sandbox = await backend.open(specFor(backend, 'open'), quiet);
+          sandbox = await backend.open(specFor(kind, 'open'), quiet);
         }),
       );
       await sandbox?.destroy();

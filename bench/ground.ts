@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OpenListener, SandboxSpec } from '../src/core/sandbox.ts';
+
+export const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
+export const quiet: OpenListener = { notice: () => undefined, progress: (text) => console.error(text) };
+
+/** For whoever measures to remove. */
+export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
+
+/** What the drivers of backends make backends of. */
+export const context = {
+  installation: 'be7c',
+  sandboxesDirectory: directory,
+  environment: process.env,
+  docker: { host: undefined, image, runtime: undefined, extraArgs: [] },
+};
+
+export function specFor(kind: string, name: string): SandboxSpec {
+  return {
+    name: `bench-${name}`,
+    session: name,
+    directory: join(directory, kind, name),
+    image: kind === 'docker' ? image : undefined,
+    workdir: undefined,
+    // Where there is no isolation, nothing is left in the home of whoever measures.
+    env: { HOME: '/tmp' },
+    mounts: [],
+    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },
+    network: undefined,
+    persistent: true,
+    user: 'default',
+    idleSeconds: 600,
+  };
+}
+
+/** What an agent's session looks like after a while: variables, functions and aliases to carry over. */
+export const lived = `
+for n in {1..40}; do export "SETTING_$n=some value number $n"; done
+for n in {1..20}; do eval "helper_$n() { local x=$n; if [[ \\$x ]]; then echo \\"value \\$x\\"; fi; }"; done
+alias ll='ls -l' gs='git status'`;
+
+export async function timed(action: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await action();
+  return performance.now() - start;
+}
+
+/** Runs a program of this machine to its end. */
+export async function program(file: string, args: readonly string[]): Promise<void> {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.resume();
+  const [code] = (await once(child, 'close')) as [number];
+  if (code !== 0) throw new Error(`${file} ended with ${code}`);
+}
