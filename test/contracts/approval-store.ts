@@ -1,10 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/core/approval.ts';
 import type { AuditEvent } from '../../src/core/audit.ts';
 import type { GrantEntry, QuestionBeginning, Settlement, Store } from '../../src/core/store.ts';
-import type { StorePlace } from './store.ts';
-
-const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000);
+import { at, type StorePlace, storeRig } from './store-rig.ts';
 
 function beginning(changes: Partial<QuestionBeginning> = {}): QuestionBeginning {
   return {
@@ -57,74 +55,60 @@ function answered(answer: Answer, changes: { at?: Date; grants?: readonly GrantE
 
 /** The promises of `src/core/store.ts` and `src/core/audit.ts` about questions, grants, modes and the log, for any database. */
 export function approvalStoreContract(newPlace: () => StorePlace): void {
-  let place: StorePlace;
-  let store: Store;
-  const opened: Store[] = [];
-
-  async function open(): Promise<Store> {
-    const another = await place.open();
-    opened.push(another);
-    return another;
-  }
-  const outcomes = async (): Promise<string[]> => (await store.audit.list({}, 100)).map(({ outcome }) => outcome);
-
-  beforeEach(async () => {
-    place = newPlace();
-    store = await open();
-  });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((one) => one.close()));
-  });
+  const rig = storeRig(newPlace);
+  const outcomes = async (): Promise<string[]> => (await rig.store.audit.list({}, 100)).map(({ outcome }) => outcome);
 
   describe('the approval ledger', () => {
     it('keeps a question whole, by id and by code, also when it is opened again', async () => {
-      expect(await store.approvals.ask(beginning(), [event('asked')])).toBe(true);
-      await store.close();
-      store = await open();
+      expect(await rig.store.approvals.ask(beginning(), [event('asked')])).toBe(true);
+      await rig.store.close();
+      const again = await rig.open();
       const none = { answer: undefined, answeredFrom: undefined, settledAt: undefined, claimedAt: undefined };
-      expect(await store.approvals.find('id-1')).toStrictEqual({ ...beginning(), state: 'open', ...none });
-      expect((await store.approvals.find('code22'))?.id).toBe('id-1');
-      expect(await store.approvals.find('CODE2')).toBeUndefined();
+      expect(await again.approvals.find('id-1')).toStrictEqual({ ...beginning(), state: 'open', ...none });
+      expect((await again.approvals.find('code22'))?.id).toBe('id-1');
+      expect(await again.approvals.find('CODE2')).toBeUndefined();
     });
 
     it('gives no code or id twice, also not one of a settled question', async () => {
-      await store.approvals.ask(beginning(), []);
-      await store.approvals.settle('id-1', { state: 'expired', at: at(1), events: [] });
-      expect(await store.approvals.ask(beginning({ id: 'id-2' }), [event('asked')])).toBe(false);
-      expect(await store.approvals.ask(beginning({ code: 'OTHER2' }), [event('asked')])).toBe(false);
+      await rig.store.approvals.ask(beginning(), []);
+      await rig.store.approvals.settle('id-1', { state: 'expired', at: at(1), events: [] });
+      expect(await rig.store.approvals.ask(beginning({ id: 'id-2' }), [event('asked')])).toBe(false);
+      expect(await rig.store.approvals.ask(beginning({ code: 'OTHER2' }), [event('asked')])).toBe(false);
       expect(await outcomes()).toEqual([]);
     });
 
     it('settles a question once, of several who try at the same time', async () => {
-      await store.approvals.ask(beginning(), []);
-      const others = await Promise.all([open(), open()]);
+      await rig.store.approvals.ask(beginning(), []);
+      const others = await Promise.all([rig.open(), rig.open()]);
       const kinds = ['once', 'session', 'always', 'deny'] as const;
       const tries = kinds.map((kind, index) =>
         (others[index % 2] as Store).approvals.settle('id-1', answered({ kind, by: kind }, { grants: [grant({ id: kind })] })),
       );
       const won = (await Promise.all(tries)).map((settled, index) => (settled ? kinds[index] : undefined)).filter(Boolean);
       expect(won).toHaveLength(1);
-      expect(await store.approvals.find('id-1')).toMatchObject({ state: 'answered', answer: { kind: won[0] }, answeredFrom: 'shell' });
-      expect((await store.grants.list()).map(({ id }) => id)).toEqual(won);
+      expect(await rig.store.approvals.find('id-1')).toMatchObject({ state: 'answered', answer: { kind: won[0] }, answeredFrom: 'shell' });
+      expect((await rig.store.grants.list()).map(({ id }) => id)).toEqual(won);
       expect(await outcomes()).toEqual(won);
     });
 
     it('does not take an answer after the time is over', async () => {
-      await store.approvals.ask(beginning(), []);
-      expect(await store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }, { at: at(300) }))).toBe(false);
-      expect(await store.approvals.settle('id-1', { state: 'expired', at: at(300), events: [] })).toBe(true);
-      expect(await store.approvals.settle('unknown', { state: 'expired', at: at(1), events: [] })).toBe(false);
+      await rig.store.approvals.ask(beginning(), []);
+      expect(await rig.store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }, { at: at(300) }))).toBe(false);
+      expect(await rig.store.approvals.settle('id-1', { state: 'expired', at: at(300), events: [] })).toBe(true);
+      expect(await rig.store.approvals.settle('unknown', { state: 'expired', at: at(1), events: [] })).toBe(false);
     });
 
     it('lets what was allowed be claimed once', async () => {
-      await store.approvals.ask(beginning(), []);
-      expect(await store.approvals.claim('id-1', at(1), [event('claimed')])).toBe(false);
-      await store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }));
-      expect((await store.approvals.list({ unclaimed: true })).map(({ id }) => id)).toEqual(['id-1']);
-      const other = await open();
-      const claims = await Promise.all([store, other, store, other].map((one) => one.approvals.claim('id-1', at(2), [event('claimed')])));
+      await rig.store.approvals.ask(beginning(), []);
+      expect(await rig.store.approvals.claim('id-1', at(1), [event('claimed')])).toBe(false);
+      await rig.store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }));
+      expect((await rig.store.approvals.list({ unclaimed: true })).map(({ id }) => id)).toEqual(['id-1']);
+      const other = await rig.open();
+      const claims = await Promise.all(
+        [rig.store, other, rig.store, other].map((one) => one.approvals.claim('id-1', at(2), [event('claimed')])),
+      );
       expect(claims.filter(Boolean)).toHaveLength(1);
-      expect(await store.approvals.list({ unclaimed: true })).toEqual([]);
+      expect(await rig.store.approvals.list({ unclaimed: true })).toEqual([]);
       expect(await outcomes()).toEqual(['once', 'claimed']);
     });
 
@@ -140,23 +124,23 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
         },
       ],
     ])('lets nothing be claimed after %s', async (_case, settle) => {
-      await store.approvals.ask(beginning(), []);
-      await settle(store);
-      expect(await store.approvals.claim('id-1', at(3), [])).toBe(false);
+      await rig.store.approvals.ask(beginning(), []);
+      await settle(rig.store);
+      expect(await rig.store.approvals.claim('id-1', at(3), [])).toBe(false);
     });
 
     it('does not withdraw what has begun', async () => {
-      await store.approvals.ask(beginning(), []);
-      await store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }));
-      await store.approvals.claim('id-1', at(2), []);
-      expect(await store.approvals.withdraw('id-1', at(3), [event('withdrawn')])).toBe(false);
-      expect(await store.approvals.find('id-1')).toMatchObject({ state: 'answered', claimedAt: at(2) });
+      await rig.store.approvals.ask(beginning(), []);
+      await rig.store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }));
+      await rig.store.approvals.claim('id-1', at(2), []);
+      expect(await rig.store.approvals.withdraw('id-1', at(3), [event('withdrawn')])).toBe(false);
+      expect(await rig.store.approvals.find('id-1')).toMatchObject({ state: 'answered', claimedAt: at(2) });
     });
 
     it('lists the oldest first and only what is asked for', async () => {
-      await store.approvals.ask(beginning({ id: 'b', code: 'B', askedAt: at(2) }), []);
-      await store.approvals.ask(beginning({ id: 'a', code: 'A', askedAt: at(1), run: 'run-2', parts: ['x'] }), []);
-      const ids = async (filter: Parameters<Store['approvals']['list']>[0]) => (await store.approvals.list(filter)).map(({ id }) => id);
+      await rig.store.approvals.ask(beginning({ id: 'b', code: 'B', askedAt: at(2) }), []);
+      await rig.store.approvals.ask(beginning({ id: 'a', code: 'A', askedAt: at(1), run: 'run-2', parts: ['x'] }), []);
+      const ids = async (filter: Parameters<Store['approvals']['list']>[0]) => (await rig.store.approvals.list(filter)).map(({ id }) => id);
       expect(await ids({})).toEqual(['a', 'b']);
       expect(await ids({ session: ['x'] })).toEqual(['a']);
       expect(await ids({ run: 'run-1', digest: 'd1', state: 'open' })).toEqual(['b']);
@@ -168,69 +152,70 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
     const about = { parts: ['cli', 'work'], person: 'telegram:1', backend: 'local' };
 
     async function give(...grants: GrantEntry[]): Promise<void> {
-      await store.approvals.ask(beginning(), []);
-      await store.approvals.settle('id-1', answered({ kind: 'session', by: 'ada' }, { grants }));
+      await rig.store.approvals.ask(beginning(), []);
+      await rig.store.approvals.settle('id-1', answered({ kind: 'session', by: 'ada' }, { grants }));
     }
 
     it('has what was granted in force for that session, person and backend, and nowhere else', async () => {
       await give(grant(), grant({ id: 'always', scope: 'always' }));
       const ids = async (where: Partial<typeof about>) =>
-        (await store.grants.inForce({ ...about, ...where }, at(5))).map(({ id }) => id).sort();
+        (await rig.store.grants.inForce({ ...about, ...where }, at(5))).map(({ id }) => id).sort();
       expect(await ids({})).toEqual(['always', 'grant-1']);
       expect(await ids({ parts: ['other'] })).toEqual(['always']);
       expect(await ids({ person: 'telegram:2' })).toEqual([]);
       expect(await ids({ backend: 'docker' })).toEqual([]);
-      expect(await store.grants.inForce({ ...about, person: undefined }, at(5))).toEqual([]);
-      expect(await store.grants.find('grant-1')).toStrictEqual(grant());
+      expect(await rig.store.grants.inForce({ ...about, person: undefined }, at(5))).toEqual([]);
+      expect(await rig.store.grants.find('grant-1')).toStrictEqual(grant());
     });
 
     it('forgets neither expiry nor revocation', async () => {
       await give(grant({ expiresAt: at(10) }), grant({ id: 'here', person: undefined }));
-      expect(await store.grants.inForce(about, at(9))).toHaveLength(1);
-      expect(await store.grants.inForce(about, at(10))).toHaveLength(0);
-      expect(await store.grants.revoke('here', 'eve', at(11), [event('revoked')])).toBe(true);
-      expect(await store.grants.revoke('here', 'mallory', at(12), [event('revoked')])).toBe(false);
-      expect(await store.grants.inForce({ ...about, person: undefined }, at(12))).toEqual([]);
-      expect(await store.grants.find('here')).toMatchObject({ revokedBy: 'eve', revokedAt: at(11) });
+      expect(await rig.store.grants.inForce(about, at(9))).toHaveLength(1);
+      expect(await rig.store.grants.inForce(about, at(10))).toHaveLength(0);
+      expect(await rig.store.grants.revoke('here', 'eve', at(11), [event('revoked')])).toBe(true);
+      expect(await rig.store.grants.revoke('here', 'mallory', at(12), [event('revoked')])).toBe(false);
+      expect(await rig.store.grants.inForce({ ...about, person: undefined }, at(12))).toEqual([]);
+      expect(await rig.store.grants.find('here')).toMatchObject({ revokedBy: 'eve', revokedAt: at(11) });
       expect(await outcomes()).toEqual(['session', 'revoked']);
     });
 
     it('ends what was granted for a session, and nothing else', async () => {
       await give(grant(), grant({ id: 'always', scope: 'always' }), grant({ id: 'other', parts: ['other'] }));
-      expect(await store.grants.endSession(['cli', 'work'], at(9), [event('revoked')])).toBe(1);
-      expect((await store.grants.list()).filter(({ revokedAt }) => !revokedAt).map(({ id }) => id)).toEqual(['always', 'other']);
+      expect(await rig.store.grants.endSession(['cli', 'work'], at(9), [event('revoked')])).toBe(1);
+      expect((await rig.store.grants.list()).filter(({ revokedAt }) => !revokedAt).map(({ id }) => id)).toEqual(['always', 'other']);
     });
   });
 
   describe('the mode ledger', () => {
     it('knows in which sessions nobody is asked, until it is switched off', async () => {
       const yolo = { by: 'ada', since: at(1) };
-      await store.modes.setYolo(['a'], yolo, [event('on')]);
-      const again = await open();
+      await rig.store.modes.setYolo(['a'], yolo, [event('on')]);
+      const again = await rig.open();
       expect(await again.modes.yolo(['a'])).toEqual(yolo);
       expect(await again.modes.yolo(['b'])).toBeUndefined();
       expect(await again.modes.list()).toEqual([{ parts: ['a'], ...yolo }]);
       await again.modes.setYolo(['a'], undefined, [event('off')]);
-      expect(await store.modes.yolo(['a'])).toBeUndefined();
+      expect(await rig.store.modes.yolo(['a'])).toBeUndefined();
       expect(await outcomes()).toEqual(['on', 'off']);
     });
   });
 
   describe('the audit log', () => {
     it('numbers records without a gap, each with the hash of the one before', async () => {
-      await store.audit.append([event('one'), event('two')]);
-      await (await open()).audit.append([event('three')]);
-      const records = await store.audit.list({}, 10);
+      await rig.store.audit.append([event('one'), event('two')]);
+      await (await rig.open()).audit.append([event('three')]);
+      const records = await rig.store.audit.list({}, 10);
       expect(records.map(({ seq }) => seq)).toEqual([1, 2, 3]);
       expect(records[0]?.previous).toBe('0'.repeat(64));
       expect(records.slice(1).map(({ previous }) => previous)).toEqual(records.slice(0, 2).map(({ hash }) => hash));
-      expect(await store.audit.head()).toEqual({ seq: 3, hash: records[2]?.hash });
+      expect(await rig.store.audit.head()).toEqual({ seq: 3, hash: records[2]?.hash });
     });
 
     it('lists what is asked for, the newest when that is wanted', async () => {
       for (const outcome of ['a', 'b', 'c'])
-        await store.audit.append([{ ...event(outcome), session: [outcome], at: at(outcome === 'c' ? 9 : 0) }]);
-      const listed = async (...list: Parameters<Store['audit']['list']>) => (await store.audit.list(...list)).map(({ outcome }) => outcome);
+        await rig.store.audit.append([{ ...event(outcome), session: [outcome], at: at(outcome === 'c' ? 9 : 0) }]);
+      const listed = async (...list: Parameters<Store['audit']['list']>) =>
+        (await rig.store.audit.list(...list)).map(({ outcome }) => outcome);
       expect(await listed({}, 2)).toEqual(['a', 'b']);
       expect(await listed({}, 2, true)).toEqual(['b', 'c']);
       expect(await listed({ after: 1 }, 9)).toEqual(['b', 'c']);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StorePlace } from './store.ts';
-import { at, chat, hostileTexts, storeRig } from './store-rig.ts';
+import { at, chat, hostileTexts, type StorePlace, storeRig } from './store-rig.ts';
 
 const parts = ['telegram', '42', '7'];
 const usage = { inputTokens: 10, outputTokens: 2, cachedTokens: 1, cost: 0.25 };
@@ -91,6 +90,21 @@ export function conversationContract(newPlace: () => StorePlace): void {
       await rig.store.conversations.reset(parts, at(5));
       expect(await rig.store.conversations.summarise(parts, c, 'of before the reset', at(6))).toBe(false);
       expect(await messages()).toEqual([]);
+    });
+
+    it('know all of a turn, also what was summed up, and nothing of one before a reset', async () => {
+      const turn = (id: string) => rig.store.conversations.readTurn(parts, id);
+      expect(await turn('t1')).toEqual([]);
+      await begin();
+      await rig.store.conversations.append(parts, 't1', ['a', 'b'], at(1));
+      await rig.store.conversations.append(parts, 't2', ['c'], at(1));
+      await rig.store.conversations.append(parts, 't1', ['d'], at(1));
+      const last = (await rig.store.conversations.read(parts)).at(-1)?.seq ?? 0;
+      await rig.store.conversations.summarise(parts, last, 'all', at(2));
+      expect(await messages()).toEqual(['all']);
+      expect([await turn('t1'), await turn('t2'), await turn('t3')]).toEqual([['a', 'b', 'd'], ['c'], []]);
+      await rig.store.conversations.reset(parts, at(3));
+      expect(await turn('t1')).toEqual([]);
     });
 
     it('keep each other apart', async () => {

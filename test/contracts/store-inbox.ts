@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Incoming } from '../../src/core/channel.ts';
-import type { StorePlace } from './store.ts';
-import { at, chat, hostileTexts, message, storeRig } from './store-rig.ts';
+import { at, chat, hostileTexts, message, type StorePlace, storeRig } from './store-rig.ts';
 
 /** Every promise of `InboxLedger`, for any database. */
 export function inboxContract(newPlace: () => StorePlace): void {

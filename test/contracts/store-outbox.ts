@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OutboxEntry, OutboxItem } from '../../src/core/conversation.ts';
-import type { StorePlace } from './store.ts';
-import { at, chat, hostileTexts, storeRig } from './store-rig.ts';
+import { at, chat, hostileTexts, type StorePlace, storeRig } from './store-rig.ts';
 
 const item = (key: string, more: Partial<OutboxItem> = {}): OutboxItem => ({ key, message: { text: `text of ${key}` }, ...more });
 

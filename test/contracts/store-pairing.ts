@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PairingRequest } from '../../src/core/conversation.ts';
-import type { StorePlace } from './store.ts';
-import { at, hostileTexts, storeRig } from './store-rig.ts';
+import { at, hostileTexts, type StorePlace, storeRig } from './store-rig.ts';
 
 const minute = 60;
 const hour = 60 * minute;

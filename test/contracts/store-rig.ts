@@ -2,7 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { afterEach, beforeEach } from 'vitest';
 import type { Incoming, IncomingMessage, Place } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
-import type { StorePlace } from './store.ts';
+
+/** Where one store can be; every opening of a place reaches the same one. A new place has none yet. */
+export interface StorePlace {
+  open(): Promise<Store>;
+}
 
 /** A place that other processes reach too. */
 export interface SharedStorePlace extends StorePlace {

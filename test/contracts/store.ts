@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SandboxBeginning, Store } from '../../src/core/store.ts';
-
-/** Where one store can be; every opening of a place reaches the same one. A new place has none yet. */
-export interface StorePlace {
-  open(): Promise<Store>;
-}
+import { at, type StorePlace, storeRig } from './store-rig.ts';
 
 const key = { backend: 'docker', name: '4f2a' };
-const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000);
 
 function beginning(changes: Partial<SandboxBeginning> = {}): SandboxBeginning {
   return {
@@ -26,45 +21,29 @@ function beginning(changes: Partial<SandboxBeginning> = {}): SandboxBeginning {
 
 /** Every promise of `src/core/store.ts`, for any database. */
 export function storeContract(newPlace: () => StorePlace): void {
-  let place: StorePlace;
-  let store: Store;
-  const opened: Store[] = [];
-
-  async function open(): Promise<Store> {
-    const another = await place.open();
-    opened.push(another);
-    return another;
-  }
-
-  beforeEach(async () => {
-    place = newPlace();
-    store = await open();
-  });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((one) => one.close()));
-  });
+  const rig = storeRig(newPlace);
 
   describe('the sandbox ledger', () => {
     it('knows a sandbox from the moment it is begun, also when it is opened again', async () => {
       const session = ['telegram', 'a"b\u0000\n\ud800', '', '😀'];
-      await store.sandboxes.begin(beginning({ session }));
-      await store.close();
-      const again = await open();
+      await rig.store.sandboxes.begin(beginning({ session }));
+      await rig.store.close();
+      const again = await rig.open();
       expect(await again.sandboxes.find(key)).toStrictEqual({ ...beginning({ session }), lastUsedAt: at(0), state: 'opening' });
     });
 
     it('keeps what is absent absent', async () => {
-      await store.sandboxes.begin(beginning({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false }));
-      const found = await store.sandboxes.find(key);
+      await rig.store.sandboxes.begin(beginning({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false }));
+      const found = await rig.store.sandboxes.find(key);
       expect(found).toMatchObject({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false });
     });
 
     it('begins an entry again without losing since when it exists, what was last opened, or that files are kept', async () => {
-      await store.sandboxes.begin(beginning());
-      await store.sandboxes.closed(key, at(10));
+      await rig.store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.closed(key, at(10));
       const changes = { image: 'debian:13', specHash: 'second', createdAt: at(20), owner: 'two', leaseUntil: at(80), persistent: false };
-      await store.sandboxes.begin(beginning(changes));
-      expect(await store.sandboxes.find(key)).toStrictEqual({
+      await rig.store.sandboxes.begin(beginning(changes));
+      expect(await rig.store.sandboxes.find(key)).toStrictEqual({
         ...beginning(),
         image: 'debian:13',
         owner: 'two',
@@ -72,108 +51,108 @@ export function storeContract(newPlace: () => StorePlace): void {
         lastUsedAt: at(20),
         state: 'opening',
       });
-      expect(await store.sandboxes.list()).toHaveLength(1);
+      expect(await rig.store.sandboxes.list()).toHaveLength(1);
     });
 
     it('does not shorten the lease of somebody else by beginning or opening', async () => {
-      await store.sandboxes.begin(beginning({ leaseUntil: at(100) }));
-      await store.sandboxes.begin(beginning({ leaseUntil: undefined }));
-      expect((await store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
-      await store.sandboxes.begin(beginning({ leaseUntil: at(50) }));
-      await store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(60) });
-      expect((await store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
+      await rig.store.sandboxes.begin(beginning({ leaseUntil: at(100) }));
+      await rig.store.sandboxes.begin(beginning({ leaseUntil: undefined }));
+      expect((await rig.store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
+      await rig.store.sandboxes.begin(beginning({ leaseUntil: at(50) }));
+      await rig.store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(60) });
+      expect((await rig.store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
     });
 
     it('tells entries of the same name on two backends apart', async () => {
-      await store.sandboxes.begin(beginning());
-      await store.sandboxes.begin(beginning({ backend: 'bubblewrap' }));
-      await store.sandboxes.forget(key);
-      expect((await store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap']);
+      await rig.store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.begin(beginning({ backend: 'bubblewrap' }));
+      await rig.store.sandboxes.forget(key);
+      expect((await rig.store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap']);
     });
 
     it('records what was opened, by whom and until when', async () => {
-      await store.sandboxes.begin(beginning());
-      await store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(90) });
-      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'open', specHash: 'second', owner: 'two', leaseUntil: at(90) });
+      await rig.store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(90) });
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', specHash: 'second', owner: 'two', leaseUntil: at(90) });
     });
 
     it('refuses to open what was never begun', async () => {
-      const opening = store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      const opening = rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
       await expect(opening).rejects.toMatchObject({ code: 'sandbox/not-found' });
-      expect(await store.sandboxes.list()).toEqual([]);
+      expect(await rig.store.sandboxes.list()).toEqual([]);
     });
 
     it('moves use and lease forward and never back', async () => {
-      await store.sandboxes.begin(beginning({ leaseUntil: undefined }));
-      await store.sandboxes.used(key, at(30), at(90));
-      await store.sandboxes.used(key, at(20), at(80));
-      expect(await store.sandboxes.find(key)).toMatchObject({ lastUsedAt: at(30), leaseUntil: at(90), createdAt: at(0) });
+      await rig.store.sandboxes.begin(beginning({ leaseUntil: undefined }));
+      await rig.store.sandboxes.used(key, at(30), at(90));
+      await rig.store.sandboxes.used(key, at(20), at(80));
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ lastUsedAt: at(30), leaseUntil: at(90), createdAt: at(0) });
     });
 
     it('frees a closed sandbox and keeps its entry', async () => {
-      await store.sandboxes.begin(beginning());
-      await store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
-      await store.sandboxes.closed(key, at(40));
+      await rig.store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      await rig.store.sandboxes.closed(key, at(40));
       const closed = { state: 'closed', owner: undefined, leaseUntil: undefined, lastUsedAt: at(40) };
-      expect(await store.sandboxes.find(key)).toMatchObject(closed);
+      expect(await rig.store.sandboxes.find(key)).toMatchObject(closed);
     });
 
     it('does not close for one process what another has taken over', async () => {
-      await store.sandboxes.begin(beginning());
-      await store.sandboxes.opened(key, { specHash: 'first', owner: 'two', leaseUntil: at(60) });
-      await store.sandboxes.closed(key, at(40), 'one');
-      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'open', owner: 'two', leaseUntil: at(60) });
-      await store.sandboxes.closed(key, at(40), 'two');
-      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
+      await rig.store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'two', leaseUntil: at(60) });
+      await rig.store.sandboxes.closed(key, at(40), 'one');
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', owner: 'two', leaseUntil: at(60) });
+      await rig.store.sandboxes.closed(key, at(40), 'two');
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
     });
 
     it('lets use, closing and forgetting of what is unknown pass', async () => {
-      await store.sandboxes.used(key, at(1), at(2));
-      await store.sandboxes.closed(key, at(1));
-      await store.sandboxes.forget(key);
-      expect(await store.sandboxes.find(key)).toBeUndefined();
-      expect(await store.sandboxes.list()).toEqual([]);
+      await rig.store.sandboxes.used(key, at(1), at(2));
+      await rig.store.sandboxes.closed(key, at(1));
+      await rig.store.sandboxes.forget(key);
+      expect(await rig.store.sandboxes.find(key)).toBeUndefined();
+      expect(await rig.store.sandboxes.list()).toEqual([]);
     });
 
     it('gives a session no second sandbox on a backend, and one on another', async () => {
-      await store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.begin(beginning());
       const second = beginning({ name: 'second', session: beginning().session });
-      await expect(store.sandboxes.begin(second)).rejects.toMatchObject({ code: 'sandbox/in-use' });
-      await store.sandboxes.begin({ ...second, backend: 'bubblewrap' });
-      expect((await store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap', 'docker']);
+      await expect(rig.store.sandboxes.begin(second)).rejects.toMatchObject({ code: 'sandbox/in-use' });
+      await rig.store.sandboxes.begin({ ...second, backend: 'bubblewrap' });
+      expect((await rig.store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap', 'docker']);
     });
 
     it('gives an open spare to one session, which then finds it by its parts', async () => {
-      await store.sandboxes.begin(beginning({ session: [] }));
-      await store.sandboxes.begin(beginning({ name: 'another', session: [] }));
-      expect(await store.sandboxes.claim(key, ['a'])).toBe(false);
-      await store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
-      expect(await store.sandboxes.claim(key, ['a'])).toBe(true);
-      expect(await store.sandboxes.claim(key, ['b'])).toBe(false);
-      const found = await (await open()).sandboxes.list({ session: ['a'] });
+      await rig.store.sandboxes.begin(beginning({ session: [] }));
+      await rig.store.sandboxes.begin(beginning({ name: 'another', session: [] }));
+      expect(await rig.store.sandboxes.claim(key, ['a'])).toBe(false);
+      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      expect(await rig.store.sandboxes.claim(key, ['a'])).toBe(true);
+      expect(await rig.store.sandboxes.claim(key, ['b'])).toBe(false);
+      const found = await (await rig.open()).sandboxes.list({ session: ['a'] });
       expect(found).toStrictEqual([{ ...beginning({ session: ['a'] }), lastUsedAt: at(0), state: 'open' }]);
-      expect(await store.sandboxes.list({ session: ['b'] })).toEqual([]);
+      expect(await rig.store.sandboxes.list({ session: ['b'] })).toEqual([]);
     });
 
     it('gives no spare to a session that has a sandbox, or has just begun one', async () => {
       for (const name of ['spare', 'other']) {
-        await store.sandboxes.begin(beginning({ name, session: [] }));
-        await store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+        await rig.store.sandboxes.begin(beginning({ name, session: [] }));
+        await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
       }
-      await store.sandboxes.begin(beginning({ backend: 'bubblewrap', session: ['a'] }));
-      expect(await store.sandboxes.claim({ ...key, name: 'spare' }, ['a'])).toBe(false);
-      expect(await store.sandboxes.claim({ ...key, name: 'spare' }, ['b'])).toBe(true);
-      expect(await store.sandboxes.claim({ ...key, name: 'other' }, ['b'])).toBe(false);
-      await expect(store.sandboxes.begin(beginning({ session: ['b'] }))).rejects.toMatchObject({ code: 'sandbox/in-use' });
+      await rig.store.sandboxes.begin(beginning({ backend: 'bubblewrap', session: ['a'] }));
+      expect(await rig.store.sandboxes.claim({ ...key, name: 'spare' }, ['a'])).toBe(false);
+      expect(await rig.store.sandboxes.claim({ ...key, name: 'spare' }, ['b'])).toBe(true);
+      expect(await rig.store.sandboxes.claim({ ...key, name: 'other' }, ['b'])).toBe(false);
+      await expect(rig.store.sandboxes.begin(beginning({ session: ['b'] }))).rejects.toMatchObject({ code: 'sandbox/in-use' });
     });
 
     it('lists the oldest first and only what is asked for', async () => {
-      await store.sandboxes.begin(beginning({ name: 'c', createdAt: at(3) }));
-      await store.sandboxes.begin(beginning({ name: 'a', createdAt: at(2) }));
-      await store.sandboxes.begin(beginning({ name: 'b', createdAt: at(1), backend: 'bubblewrap' }));
-      await store.sandboxes.closed({ ...key, name: 'a' }, at(9));
+      await rig.store.sandboxes.begin(beginning({ name: 'c', createdAt: at(3) }));
+      await rig.store.sandboxes.begin(beginning({ name: 'a', createdAt: at(2) }));
+      await rig.store.sandboxes.begin(beginning({ name: 'b', createdAt: at(1), backend: 'bubblewrap' }));
+      await rig.store.sandboxes.closed({ ...key, name: 'a' }, at(9));
       const names = async (...filter: Parameters<Store['sandboxes']['list']>) =>
-        (await store.sandboxes.list(...filter)).map(({ name }) => name);
+        (await rig.store.sandboxes.list(...filter)).map(({ name }) => name);
       expect(await names()).toEqual(['b', 'a', 'c']);
       expect(await names({ backend: 'docker' })).toEqual(['a', 'c']);
       expect(await names({ state: 'closed' })).toEqual(['a']);
@@ -186,46 +165,46 @@ export function storeContract(newPlace: () => StorePlace): void {
     const proof = { backend: 'docker', specHash: 'first', provenAt: at(0), held: true, lines: [{ tried: 'read /etc/shadow', held: true }] };
 
     it('gives back the latest proof of a spec, whatever the order of recording', async () => {
-      await store.proofs.record({ ...proof, provenAt: at(5), held: false });
-      await store.proofs.record(proof);
-      await store.proofs.record({ ...proof, provenAt: at(9), specHash: 'second' });
-      await store.proofs.record({ ...proof, provenAt: at(9), backend: 'bubblewrap' });
-      expect(await store.proofs.latest('docker', 'first')).toStrictEqual({ ...proof, provenAt: at(5), held: false });
-      expect(await store.proofs.latest('docker', 'third')).toBeUndefined();
+      await rig.store.proofs.record({ ...proof, provenAt: at(5), held: false });
+      await rig.store.proofs.record(proof);
+      await rig.store.proofs.record({ ...proof, provenAt: at(9), specHash: 'second' });
+      await rig.store.proofs.record({ ...proof, provenAt: at(9), backend: 'bubblewrap' });
+      expect(await rig.store.proofs.latest('docker', 'first')).toStrictEqual({ ...proof, provenAt: at(5), held: false });
+      expect(await rig.store.proofs.latest('docker', 'third')).toBeUndefined();
     });
 
     it('keeps any lines that JSON can say', async () => {
       for (const [second, lines] of [null, 'text', { nested: [1, { deep: true }] }].entries()) {
-        await store.proofs.record({ ...proof, provenAt: at(second), lines });
-        expect((await store.proofs.latest('docker', 'first'))?.lines).toEqual(lines);
+        await rig.store.proofs.record({ ...proof, provenAt: at(second), lines });
+        expect((await rig.store.proofs.latest('docker', 'first'))?.lines).toEqual(lines);
       }
     });
 
     it('replaces a proof of the same moment', async () => {
-      await store.proofs.record(proof);
-      await store.proofs.record({ ...proof, held: false, lines: [] });
-      expect(await store.proofs.list()).toEqual([{ ...proof, held: false, lines: [] }]);
+      await rig.store.proofs.record(proof);
+      await rig.store.proofs.record({ ...proof, held: false, lines: [] });
+      expect(await rig.store.proofs.list()).toEqual([{ ...proof, held: false, lines: [] }]);
     });
 
     it('keeps ten of each spec and lists the newest first', async () => {
-      await store.proofs.record({ ...proof, specHash: 'second', provenAt: at(100) });
-      for (let second = 0; second < 13; second++) await store.proofs.record({ ...proof, provenAt: at(second) });
-      const times = (await store.proofs.list()).map(({ provenAt }) => (provenAt.getTime() - at(0).getTime()) / 1000);
+      await rig.store.proofs.record({ ...proof, specHash: 'second', provenAt: at(100) });
+      for (let second = 0; second < 13; second++) await rig.store.proofs.record({ ...proof, provenAt: at(second) });
+      const times = (await rig.store.proofs.list()).map(({ provenAt }) => (provenAt.getTime() - at(0).getTime()) / 1000);
       expect(times).toEqual([100, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
     });
   });
 
   describe('several at once', () => {
     it('who claim for the same session, or claim the same spare, get one between them', async () => {
-      const stores = [store, await open()];
+      const stores = [rig.store, await rig.open()];
       const names = ['s1', 's2'];
       for (const name of names) {
-        await store.sandboxes.begin(beginning({ name, session: [] }));
-        await store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+        await rig.store.sandboxes.begin(beginning({ name, session: [] }));
+        await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
       }
       const forOne = await Promise.all(stores.map((one, index) => one.sandboxes.claim({ ...key, name: names[index] ?? '' }, ['a'])));
       expect(forOne.sort()).toEqual([false, true]);
-      const [left] = await store.sandboxes.list({ session: [] });
+      const [left] = await rig.store.sandboxes.list({ session: [] });
       const ofOne = await Promise.all(stores.map((one, index) => one.sandboxes.claim(left ?? key, [`b${index}`])));
       expect(ofOne.sort()).toEqual([false, true]);
     });
@@ -235,31 +214,31 @@ export function storeContract(newPlace: () => StorePlace): void {
       const proof = { backend: 'docker', specHash: 'first', held: true, lines: [] };
       await Promise.all(
         names.flatMap((name, index) => [
-          store.sandboxes.begin(beginning({ name })),
-          store.sandboxes.used({ ...key, name }, at(99), at(99)),
-          store.proofs.record({ ...proof, specHash: name, provenAt: at(index) }),
+          rig.store.sandboxes.begin(beginning({ name })),
+          rig.store.sandboxes.used({ ...key, name }, at(99), at(99)),
+          rig.store.proofs.record({ ...proof, specHash: name, provenAt: at(index) }),
         ]),
       );
-      expect(await store.sandboxes.list()).toHaveLength(names.length);
-      expect(await store.sandboxes.list({ usedBefore: at(99) })).toEqual([]);
-      expect(await store.proofs.list()).toHaveLength(names.length);
+      expect(await rig.store.sandboxes.list()).toHaveLength(names.length);
+      expect(await rig.store.sandboxes.list({ usedBefore: at(99) })).toEqual([]);
+      expect(await rig.store.proofs.list()).toHaveLength(names.length);
     });
 
     it('see what the other has done as soon as it resolves', async () => {
-      const other = await open();
-      await store.sandboxes.begin(beginning());
+      const other = await rig.open();
+      await rig.store.sandboxes.begin(beginning());
       expect(await other.sandboxes.find(key)).toMatchObject({ state: 'opening' });
       await other.sandboxes.closed(key, at(5));
-      expect(await store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
     });
   });
 
   it('closes after what is under way, and then refuses', async () => {
-    const writing = store.sandboxes.begin(beginning());
-    await store.close();
+    const writing = rig.store.sandboxes.begin(beginning());
+    await rig.store.close();
     await writing;
-    await expect(store.sandboxes.list()).rejects.toThrow(/closed/);
-    await store.close();
-    expect(await (await open()).sandboxes.list()).toHaveLength(1);
+    await expect(rig.store.sandboxes.list()).rejects.toThrow(/closed/);
+    await rig.store.close();
+    expect(await (await rig.open()).sandboxes.list()).toHaveLength(1);
   });
 }

@@ -1,26 +1,17 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Store } from '../../src/core/store.ts';
+import { beforeEach, expect, it } from 'vitest';
 import type { WebContent } from '../../src/core/web-log.ts';
-import type { StorePlace } from './store.ts';
+import { at, type StorePlace, storeRig } from './store-rig.ts';
 
-const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000);
 const chat = { id: 'chat-1', person: 'owner', title: '', startedAt: at(0), lastActiveAt: at(0) };
 const said = (text: string, more: Partial<WebContent> = {}): WebContent => ({ text, buttons: [], replyTo: undefined, files: [], ...more });
 
 /** Every promise of `src/core/web-log.ts`, for any database. */
 export function webLogContract(newPlace: () => StorePlace): void {
-  let place: StorePlace;
-  let store: Store;
-
-  beforeEach(async () => {
-    place = newPlace();
-    store = await place.open();
-    await store.webLog.createChat(chat);
-  });
-  afterEach(() => store.close());
+  const rig = storeRig(newPlace);
+  beforeEach(() => rig.store.webLog.createChat(chat));
 
   const append = (id: string, text: string, seconds = 1, author: 'us' | 'person' = 'us') =>
-    store.webLog.append('chat-1', { id, author, ...said(text) }, at(seconds));
+    rig.store.webLog.append('chat-1', { id, author, ...said(text) }, at(seconds));
   const texts = (messages: readonly { text: string }[]) => messages.map(({ text }) => text);
 
   it('keeps what was said, with everything that was in it', async () => {
@@ -29,73 +20,76 @@ export function webLogContract(newPlace: () => StorePlace): void {
       replyTo: 'm0',
       files: [{ id: 'f1', name: 'a.txt', mimeType: 'text/plain', bytes: 3 }],
     });
-    const message = await store.webLog.append('chat-1', { id: 'm1', author: 'us', ...content }, at(5));
+    const message = await rig.store.webLog.append('chat-1', { id: 'm1', author: 'us', ...content }, at(5));
     expect(message).toStrictEqual({ id: 'm1', author: 'us', seq: 1, position: 1, at: at(5), editedAt: undefined, ...content });
-    await store.close();
-    store = await place.open();
-    expect(await store.webLog.find('chat-1', 'm1')).toStrictEqual(message);
-    expect(await store.webLog.chat('chat-1')).toStrictEqual({ ...chat, lastActiveAt: at(5) });
+    await rig.store.close();
+    const again = await rig.open();
+    expect(await again.webLog.find('chat-1', 'm1')).toStrictEqual(message);
+    expect(await again.webLog.chat('chat-1')).toStrictEqual({ ...chat, lastActiveAt: at(5) });
   });
 
   it('appends once, however often it is told under one id', async () => {
     const first = await append('m1', 'first');
     expect(await append('m1', 'again')).toStrictEqual(first);
-    expect(texts(await store.webLog.after('chat-1', 0, 10))).toEqual(['first']);
+    expect(texts(await rig.store.webLog.after('chat-1', 0, 10))).toEqual(['first']);
   });
 
   it('gives whoever has read so far exactly what is new or changed since, as it is now', async () => {
     await append('m1', 'one');
     await append('m2', 'two');
     await append('m3', 'three');
-    for (const text of ['two, ', 'two, and', 'two, and more']) await store.webLog.edit('chat-1', 'm2', { text, buttons: [] }, at(9));
-    expect(texts(await store.webLog.after('chat-1', 1, 10))).toEqual(['three', 'two, and more']);
-    const [changed] = await store.webLog.after('chat-1', 3, 10);
+    for (const text of ['two, ', 'two, and', 'two, and more']) await rig.store.webLog.edit('chat-1', 'm2', { text, buttons: [] }, at(9));
+    expect(texts(await rig.store.webLog.after('chat-1', 1, 10))).toEqual(['three', 'two, and more']);
+    const [changed] = await rig.store.webLog.after('chat-1', 3, 10);
     expect(changed).toMatchObject({ id: 'm2', seq: 6, position: 2, editedAt: at(9) });
-    expect(await store.webLog.after('chat-1', 6, 10)).toEqual([]);
-    expect(texts(await store.webLog.after('chat-1', 0, 2))).toEqual(['one', 'three']);
+    expect(await rig.store.webLog.after('chat-1', 6, 10)).toEqual([]);
+    expect(texts(await rig.store.webLog.after('chat-1', 0, 2))).toEqual(['one', 'three']);
   });
 
   it('takes an edit that changes nothing for none', async () => {
     const first = await append('m1', 'one');
-    expect(await store.webLog.edit('chat-1', 'm1', { text: 'one', buttons: [] }, at(9))).toStrictEqual(first);
-    expect(await store.webLog.after('chat-1', 1, 10)).toEqual([]);
+    expect(await rig.store.webLog.edit('chat-1', 'm1', { text: 'one', buttons: [] }, at(9))).toStrictEqual(first);
+    expect(await rig.store.webLog.after('chat-1', 1, 10)).toEqual([]);
   });
 
   it('pages back in the order in which things were said, whatever was edited', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e']) await append(id, id);
-    await store.webLog.edit('chat-1', 'a', { text: 'A', buttons: [] }, at(2));
-    const last = await store.webLog.page('chat-1', undefined, 2);
+    await rig.store.webLog.edit('chat-1', 'a', { text: 'A', buttons: [] }, at(2));
+    const last = await rig.store.webLog.page('chat-1', undefined, 2);
     expect({ ...last, messages: texts(last.messages) }).toEqual({ messages: ['d', 'e'], seq: 6, hasMore: true });
-    const rest = await store.webLog.page('chat-1', last.messages[0]?.position, 3);
+    const rest = await rig.store.webLog.page('chat-1', last.messages[0]?.position, 3);
     expect({ ...rest, messages: texts(rest.messages) }).toEqual({ messages: ['A', 'b', 'c'], seq: 6, hasMore: false });
   });
 
   it('edits only what is ours, and keeps its files', async () => {
     await append('theirs', 'mine', 1, 'person');
-    expect(await store.webLog.edit('chat-1', 'theirs', { text: 'changed', buttons: [] }, at(2))).toBeUndefined();
-    expect(await store.webLog.edit('chat-1', 'none', { text: 'changed', buttons: [] }, at(2))).toBeUndefined();
+    expect(await rig.store.webLog.edit('chat-1', 'theirs', { text: 'changed', buttons: [] }, at(2))).toBeUndefined();
+    expect(await rig.store.webLog.edit('chat-1', 'none', { text: 'changed', buttons: [] }, at(2))).toBeUndefined();
     const files = [{ id: 'f1', name: 'a', mimeType: 'text/plain', bytes: 1 }];
-    await store.webLog.append('chat-1', { id: 'ours', author: 'us', ...said('see', { files }) }, at(3));
-    expect(await store.webLog.edit('chat-1', 'ours', { text: 'see here', buttons: [] }, at(4))).toMatchObject({ text: 'see here', files });
+    await rig.store.webLog.append('chat-1', { id: 'ours', author: 'us', ...said('see', { files }) }, at(3));
+    expect(await rig.store.webLog.edit('chat-1', 'ours', { text: 'see here', buttons: [] }, at(4))).toMatchObject({
+      text: 'see here',
+      files,
+    });
   });
 
   it('counts in every chat apart, and knows no chat that nobody made', async () => {
-    await store.webLog.createChat({ ...chat, id: 'chat-2' });
+    await rig.store.webLog.createChat({ ...chat, id: 'chat-2' });
     await append('m1', 'one');
-    expect(await store.webLog.append('chat-2', { id: 'm1', author: 'us', ...said('other') }, at(2))).toMatchObject({
+    expect(await rig.store.webLog.append('chat-2', { id: 'm1', author: 'us', ...said('other') }, at(2))).toMatchObject({
       seq: 1,
       text: 'other',
     });
-    expect(await store.webLog.append('nowhere', { id: 'm1', author: 'us', ...said('lost') }, at(2))).toBeUndefined();
-    expect(texts(await store.webLog.after('nowhere', 0, 10))).toEqual([]);
+    expect(await rig.store.webLog.append('nowhere', { id: 'm1', author: 'us', ...said('lost') }, at(2))).toBeUndefined();
+    expect(texts(await rig.store.webLog.after('nowhere', 0, 10))).toEqual([]);
   });
 
   it('lists the chats of one person, the most recently active first, with the first title they were given', async () => {
-    await store.webLog.createChat({ ...chat, id: 'chat-2', lastActiveAt: at(1) });
-    await store.webLog.createChat({ ...chat, id: 'chat-3', person: 'somebody else' });
-    await store.webLog.append('chat-1', { id: 'm1', author: 'person', ...said('hello') }, at(2), 'hello');
-    await store.webLog.append('chat-1', { id: 'm2', author: 'person', ...said('more') }, at(3), 'more');
-    const chats = await store.webLog.chats('owner', 10);
+    await rig.store.webLog.createChat({ ...chat, id: 'chat-2', lastActiveAt: at(1) });
+    await rig.store.webLog.createChat({ ...chat, id: 'chat-3', person: 'somebody else' });
+    await rig.store.webLog.append('chat-1', { id: 'm1', author: 'person', ...said('hello') }, at(2), 'hello');
+    await rig.store.webLog.append('chat-1', { id: 'm2', author: 'person', ...said('more') }, at(3), 'more');
+    const chats = await rig.store.webLog.chats('owner', 10);
     expect(chats.map(({ id, title }) => ({ id, title }))).toEqual([
       { id: 'chat-1', title: 'hello' },
       { id: 'chat-2', title: '' },
@@ -106,39 +100,34 @@ export function webLogContract(newPlace: () => StorePlace): void {
     await append('m1', 'one', 1, 'person');
     await append('m2', 'two', 2, 'person');
     await append('m3', 'ours', 3, 'us');
-    expect(await store.webLog.isWaiting('chat-1', 'm1')).toBe(true);
-    await store.webLog.accepted('chat-1', 'm1');
-    expect(await store.webLog.isWaiting('chat-1', 'm1')).toBe(false);
-    expect(await store.webLog.isWaiting('chat-1', 'm3')).toBe(false);
-    await store.close();
-    store = await place.open();
-    const waiting = await store.webLog.unaccepted();
+    expect(await rig.store.webLog.isWaiting('chat-1', 'm1')).toBe(true);
+    await rig.store.webLog.accepted('chat-1', 'm1');
+    expect(await rig.store.webLog.isWaiting('chat-1', 'm1')).toBe(false);
+    expect(await rig.store.webLog.isWaiting('chat-1', 'm3')).toBe(false);
+    await rig.store.close();
+    const again = await rig.open();
+    const waiting = await again.webLog.unaccepted();
     expect(waiting.map(({ chat: { id }, message: { text } }) => [id, text])).toEqual([['chat-1', 'two']]);
   });
 
   it('keeps files byte by byte, and removes only those no message has', async () => {
     const data = Uint8Array.from({ length: 300 }, (_, index) => index % 256);
     for (const id of ['kept', 'loose']) {
-      await store.webLog.addFile('chat-1', { id, name: `${id}.bin`, mimeType: 'application/octet-stream', bytes: 300 }, data, at(1));
+      await rig.store.webLog.addFile('chat-1', { id, name: `${id}.bin`, mimeType: 'application/octet-stream', bytes: 300 }, data, at(1));
     }
     const files = [{ id: 'kept', name: 'kept.bin', mimeType: 'application/octet-stream', bytes: 300 }];
-    await store.webLog.append('chat-1', { id: 'm1', author: 'person', ...said('', { files }) }, at(2));
-    await store.webLog.pruneFiles(at(3));
-    expect(Buffer.from((await store.webLog.fileData('kept')) ?? [])).toEqual(Buffer.from(data));
-    expect(await store.webLog.file('kept')).toEqual({ chat: 'chat-1', ...files[0] });
-    expect(await store.webLog.fileData('loose')).toBeUndefined();
+    await rig.store.webLog.append('chat-1', { id: 'm1', author: 'person', ...said('', { files }) }, at(2));
+    await rig.store.webLog.pruneFiles(at(3));
+    expect(Buffer.from((await rig.store.webLog.fileData('kept')) ?? [])).toEqual(Buffer.from(data));
+    expect(await rig.store.webLog.file('kept')).toEqual({ chat: 'chat-1', ...files[0] });
+    expect(await rig.store.webLog.fileData('loose')).toBeUndefined();
   });
 
   it('gives every change a number of its own when several processes write at once', async () => {
-    const other = await place.open();
-    try {
-      const logs = [store.webLog, other.webLog];
-      const ids = Array.from({ length: 10 }, (_, index) => `m${index}`);
-      await Promise.all(ids.map((id, index) => logs[index % 2]?.append('chat-1', { id, author: 'us', ...said(id) }, at(1))));
-      const seqs = (await store.webLog.after('chat-1', 0, 100)).map(({ seq }) => seq);
-      expect(seqs).toEqual(Array.from({ length: 10 }, (_, index) => index + 1));
-    } finally {
-      await other.close();
-    }
+    const logs = [rig.store.webLog, (await rig.open()).webLog];
+    const ids = Array.from({ length: 10 }, (_, index) => `m${index}`);
+    await Promise.all(ids.map((id, index) => logs[index % 2]?.append('chat-1', { id, author: 'us', ...said(id) }, at(1))));
+    const seqs = (await rig.store.webLog.after('chat-1', 0, 100)).map(({ seq }) => seq);
+    expect(seqs).toEqual(Array.from({ length: 10 }, (_, index) => index + 1));
   });
 }
