@@ -2,23 +2,12 @@
  * How long it takes to judge a command before it runs, by itself: `node bench/judge.ts` prints the table of bench/RESULTS.md and fails when a
  * command of 10 KB takes 20 ms or more.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { policy } from '../src/approval/policy.ts';
-import type { Circumstances } from '../src/core/approval.ts';
+import { cwd, dangerousCommands, harmlessCommands, local } from '../test/approval/corpus.ts';
 import { median, quantile, row } from './figures.ts';
 
 const limitMs = 20;
 const rounds = 200;
-const circumstances: Circumstances = {
-  disposable: false,
-  hostPaths: [],
-  source: 'chat',
-  role: 'user',
-  home: '/home/ada',
-  ownPaths: ['/home/ada/.hermetic'],
-  definitions: {},
-};
 
 /** Ten kilobytes of what commands are made of. */
 function tenKilobytes(lines: readonly string[]): string {
@@ -27,17 +16,15 @@ function tenKilobytes(lines: readonly string[]): string {
   return text;
 }
 
-const corpus = (name: string): readonly string[] =>
-  readFileSync(join(import.meta.dirname, '../test/approval', name), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !/^#|⏎|<<|unterminated|if true; then ls|rm -rf "$|‮/.test(line))
-    .map((line) => line.split('\t').at(-1) ?? '');
+/** What can stand beside other commands, one a line. */
+const oneLiners = (texts: readonly string[]): readonly string[] =>
+  texts.filter((text) => !/\n|<<|unterminated|if true; then ls|rm -rf "$|\u202e/.test(text));
 
 const commands = new Map([
   ['`ls -la`', 'ls -la'],
   ['a pipeline with a loop', 'for f in src/*.ts; do grep -n TODO "$f" | sort | head -3; done && git status --short'],
-  ['10 KB of everyday commands', tenKilobytes(corpus('harmless.txt'))],
-  ['10 KB of dangerous commands', tenKilobytes(corpus('dangerous.txt'))],
+  ['10 KB of everyday commands', tenKilobytes(oneLiners(harmlessCommands()))],
+  ['10 KB of dangerous commands', tenKilobytes(oneLiners(dangerousCommands().map(({ command }) => command)))],
   [
     '10 KB written to a file',
     `cat > notes.md <<'END'\n${tenKilobytes(['Some text of a document, with $variables and `code` in it.'])}END\n`,
@@ -54,7 +41,7 @@ for (const [name, command] of commands) {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const start = performance.now();
-    policy.judge({ kind: 'command', command, cwd: '/home/ada/project' }, circumstances);
+    policy.judge({ kind: 'command', command, cwd }, local);
     if (round >= 20) times.push(performance.now() - start);
   }
   const ms = (value: number) => `${value.toFixed(2)} ms`;
