@@ -150,6 +150,8 @@ export interface ConversationLedger {
   append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date): Promise<void>;
   /** Of the present epoch, from the last summary on, in order. */
   read(parts: readonly string[]): Promise<TranscriptEntry[]>;
+  /** All messages of one turn, if it belongs to the present epoch, in order: also those that a summary stands for, and no summary. */
+  readTurn(parts: readonly string[], turn: string): Promise<unknown[]>;
   /**
    * From now on `read` begins with this message, under the number and the turn of the last one it stands for, followed by what came after
    * `upTo`. False, and nothing has changed, when the present epoch has no such entry or a summary that goes as far.

@@ -99,9 +99,7 @@ export class Gateway {
   async #takeUpTurn(conversation: Conversation, turn: string, running: readonly InboxEntry[]): Promise<void> {
     const { inbox, conversations, outbox, standingOf, surroundings } = this.#options;
     const { parts, place } = conversation;
-    // Commands alone make no conversation.
-    const transcript = (await conversations.find(parts)) ? await conversations.read(parts) : [];
-    const messages = transcript.filter((entry) => entry.turn === turn).map(({ message }) => message);
+    const messages = await conversations.readTurn(parts, turn);
     const standing = standingOf(messages);
     const entries = await this.#recorded(turn, running, standing.inputs);
     const seqs = entries.map(({ seq }) => seq);

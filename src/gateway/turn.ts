@@ -86,7 +86,8 @@ export class AgentTurn {
     const session = await conversations.find(parts);
     const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
     const entries = await conversations.read(parts);
-    const standing = standingOf(entries.filter(({ turn }) => turn === id).map(({ message }) => message));
+    // Also what was summed up: the number of an answer is part of its key, and must not be given twice.
+    const standing = standingOf(await conversations.readTurn(parts, id));
     this.#answers = standing.answers.length;
     this.#inputs = standing.inputs + (input.length > 0 ? 1 : 0);
     return await agent.run({

@@ -120,6 +120,22 @@ export class SqlConversationLedger implements ConversationLedger {
     });
   }
 
+  async readTurn(parts: readonly string[], turn: string): Promise<unknown[]> {
+    const rows = await this.#access.run((db) =>
+      db
+        .selectFrom('transcript')
+        .innerJoin('sessions', (join) =>
+          join.onRef('sessions.session', '=', 'transcript.session').onRef('sessions.epoch', '=', 'transcript.epoch'),
+        )
+        .select('transcript.message')
+        .where('transcript.session', '=', JSON.stringify(parts))
+        .where('transcript.turn', '=', JSON.stringify(turn))
+        .orderBy('transcript.seq')
+        .execute(),
+    );
+    return rows.map(({ message }) => JSON.parse(message));
+  }
+
   async summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean> {
     const session = JSON.stringify(parts);
     return await this.#access.transaction(async (db) => {
