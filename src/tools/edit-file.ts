@@ -6,7 +6,7 @@ import { type TextDiff, unifiedDiff } from '../lib/unified-diff.ts';
 import { defineTool } from './define-tool.ts';
 import { type AppliedEdit, applyEdits } from './edits.ts';
 import { changeFile, type Existing } from './file-change.ts';
-import { pathSchema } from './file-path.ts';
+import { onPath, pathSchema } from './file-path.ts';
 
 const mostBytes = 8 * 1024 * 1024;
 const mostCharacters = 1024 * 1024;
@@ -65,10 +65,7 @@ export const editFile = defineTool<Input, Result>({
   forScripts: true,
   input: input as z.ZodType<Input>,
   output,
-  prepare: (wanted, sandbox) => ({
-    actions: [{ kind: 'write', path: wanted.path, cwd: sandbox.cwd }],
-    run: (context) => edit(wanted, context),
-  }),
+  prepare: onPath('write', edit),
   render,
 });
 

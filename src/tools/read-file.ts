@@ -8,7 +8,7 @@ import { defineTool } from './define-tool.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
 import { countLines, lineStart, numbered, pageOf } from './file-page.ts';
-import { pathSchema } from './file-path.ts';
+import { onPath, pathSchema } from './file-path.ts';
 
 const smallBytes = 64 * 1024;
 const timeoutMs = 60_000;
@@ -55,10 +55,7 @@ export const readFile = defineTool<Input, Result>({
   forScripts: true,
   input: input as z.ZodType<Input>,
   output,
-  prepare: (wanted, sandbox) => ({
-    actions: [{ kind: 'read', path: wanted.path, cwd: sandbox.cwd }],
-    run: (context) => read(wanted, context),
-  }),
+  prepare: onPath('read', read),
   render,
 });
 

@@ -5,7 +5,7 @@ import { printable } from '../lib/printable.ts';
 import { defineTool } from './define-tool.ts';
 import { AnswerCollector, garbled, requireFile } from './file-answer.ts';
 import { codeOf, type GuestEnd, runGuest } from './file-guest.ts';
-import { pathSchema } from './file-path.ts';
+import { onPath, pathSchema } from './file-path.ts';
 import { searchArguments } from './search-arguments.ts';
 import { FoundLines, FoundNames } from './search-output.ts';
 
@@ -78,10 +78,7 @@ export const searchFiles = defineTool<Input, Result>({
   forScripts: true,
   input: input as z.ZodType<Input>,
   output,
-  prepare: (wanted, sandbox) => ({
-    actions: [{ kind: 'read', path: wanted.path, cwd: sandbox.cwd }],
-    run: (context) => search(wanted, context),
-  }),
+  prepare: onPath('read', search),
   render,
 });
 

@@ -5,7 +5,7 @@ import { unifiedDiff } from '../lib/unified-diff.ts';
 import { defineTool } from './define-tool.ts';
 import { changeFile, type Existing } from './file-change.ts';
 import { countLines } from './file-page.ts';
-import { pathSchema } from './file-path.ts';
+import { onPath, pathSchema } from './file-path.ts';
 
 /** What is compared with the new text. */
 const comparedBytes = 1024 * 1024;
@@ -42,10 +42,7 @@ export const writeFile = defineTool<Input, Result>({
   forScripts: true,
   input,
   output,
-  prepare: (wanted, sandbox) => ({
-    actions: [{ kind: 'write', path: wanted.path, cwd: sandbox.cwd }],
-    run: (context) => write(wanted, context),
-  }),
+  prepare: onPath('write', write),
   render: ({ path, created, bytes, lines_added, lines_removed, kept }) => {
     const lines = lines_added === undefined ? '' : `, +${lines_added} −${lines_removed} lines`;
     const form = kept.length > 0 ? ` Kept as before: ${kept.join(', ')}.` : '';
