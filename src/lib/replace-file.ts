@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { syncPath } from './sync-path.ts';
 
 export interface ReplaceOptions {
   /** For a file that does not exist yet; one that exists keeps its mode and owner. */
@@ -56,7 +57,7 @@ export function replaceFile(path: string, options: ReplaceOptions, change: (text
   } finally {
     closeSync(descriptor);
   }
-  syncDirectory(dirname(target));
+  syncPath(dirname(target));
 }
 
 function openLock(lock: string, patienceMs: number): number {
@@ -100,13 +101,4 @@ function followLinks(path: string): string {
 /** Throws on what is not UTF-8: writing it back would change bytes nobody asked to change. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-}
-
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, constants.O_RDONLY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -1,8 +1,9 @@
 import { linkSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncPath } from '../../lib/sync-path.ts';
 import { connect, queries } from './connection.ts';
 import { corrupt } from './failures.ts';
-import { draftOf, makePrivateFile, removeAbandonedDrafts, removeDraft, sync, unmovedBytes } from './files.ts';
+import { draftOf, makePrivateFile, removeAbandonedDrafts, removeDraft, unmovedBytes } from './files.ts';
 import { applicationId } from './inspect.ts';
 import { migrate } from './migrate.ts';
 
@@ -24,12 +25,12 @@ export async function create(path: string): Promise<void> {
     } finally {
       database.close();
     }
-    sync(draft);
+    syncPath(draft);
     linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     removeDraft(draft);
   }
-  sync(dirname(path));
+  syncPath(dirname(path));
 }

@@ -3,11 +3,12 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely, Transaction } from 'kysely';
 import { HermeticError } from '../../core/errors.ts';
+import { syncPath } from '../../lib/sync-path.ts';
 import { migrations } from '../migrations.ts';
 import type { Tables } from '../schema.ts';
 import { connect, pragma } from './connection.ts';
 import { explained, failed } from './failures.ts';
-import { draftOf, makePrivateFile, removeAbandonedDrafts, removeDraft, sync } from './files.ts';
+import { draftOf, makePrivateFile, removeAbandonedDrafts, removeDraft } from './files.ts';
 import { latestVersion, refuseNewer, versionOf } from './inspect.ts';
 
 /** All or nothing, and once: of two processes that come at the same time the second finds the work done. */
@@ -51,9 +52,9 @@ function writeBackup(path: string, version: number): string {
   try {
     makePrivateFile(draft);
     reader.prepare('vacuum into ?').run(draft);
-    sync(draft);
+    syncPath(draft);
     renameSync(draft, backup);
-    sync(dirname(path));
+    syncPath(dirname(path));
     return backup;
   } finally {
     reader.close();
