@@ -45,6 +45,10 @@ export class ChatWork implements Work {
     return [...this.#toolbox.tools.values()];
   }
 
+  get isAtRest(): boolean {
+    return !this.#sandbox.isOpen;
+  }
+
   call(
     name: string,
     input: unknown,

@@ -22,6 +22,7 @@ export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram)
       values: [...channels.values()].map(({ kind, state }) => ({ labels: { channel: kind }, value: Number(state.kind === 'up') })),
     },
     { name: 'hermetic_turns_running', help: 'Turns that run now.', values: one(gateway.busy) },
+    { name: 'hermetic_conversations_held', help: 'Conversations that are in memory.', values: one(gateway.held) },
     { name: 'hermetic_messages_waiting', help: 'Messages that wait for a turn.', values: one(waiting.length) },
     { name: 'hermetic_places_to_be_told', help: 'Chats in which something is still to be said.', values: one(places.length) },
     { name: 'hermetic_questions_open', help: 'Questions that wait for a person.', values: one(questions.length) },

@@ -68,6 +68,11 @@ export class Conversation {
     return this.#turn !== undefined;
   }
 
+  /** Everything there is to know of it is in the store. */
+  get isAtRest(): boolean {
+    return !this.#turn && this.#lane.isIdle && (this.#work?.isAtRest ?? true);
+  }
+
   get work(): Work {
     this.#work ??= this.shared.surroundings.work(this.key, { parts: this.parts, title: this.title }, async (file, caption) => {
       await this.shared.outbox.deliver(this.place, `file/${randomUUID()}`, caption ?? file.name, { file });

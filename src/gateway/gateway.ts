@@ -16,6 +16,8 @@ export interface GatewayOptions extends ConversationParts {
 
 /** How long a turn may go on after the program was asked to end. */
 const drainMs = 10_000;
+/** More conversations than this stay in memory only while something goes on in them. */
+const mostAtRest = 100;
 
 /** Takes what channels bring, decides whose it is and whether it is heard, and has it handled once, in order, whatever happens in between. */
 export class Gateway {
@@ -65,6 +67,11 @@ export class Gateway {
     return [...this.#conversations.values()].filter(({ isBusy }) => isBusy).length;
   }
 
+  /** How many conversations are in memory. */
+  get held(): number {
+    return this.#conversations.size;
+  }
+
   #conversationOf(incoming: Incoming): Conversation | undefined {
     const { channels, sharing } = this.#options;
     const key = sessionKeyOf(incoming, sharing);
@@ -75,9 +82,16 @@ export class Gateway {
     const channel = channels.get(key.platform);
     if (!channel) return undefined;
     const title = `${key.platform} ${incoming.from.name}`;
+    this.#makeRoom();
     const conversation = new Conversation(key, parts, channel, title, this.#options);
     this.#conversations.set(name, conversation);
     return conversation;
+  }
+
+  /** Those that came first go first. Whoever comes back finds everything in the store. */
+  #makeRoom(): void {
+    const atRest = [...this.#conversations].filter(([, conversation]) => conversation.isAtRest);
+    for (const [name] of atRest.slice(0, Math.max(0, atRest.length - mostAtRest + 1))) this.#conversations.delete(name);
   }
 
   #wake(conversation: Conversation | undefined): void {

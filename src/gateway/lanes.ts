@@ -17,6 +17,10 @@ export class Lanes {
     return await result;
   }
 
+  get isIdle(): boolean {
+    return this.#last.size === 0;
+  }
+
   /** Resolves when nothing runs. */
   async idle(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values());

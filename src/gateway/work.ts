@@ -7,6 +7,8 @@ import type { Tool, ToolResult } from '../core/tool.ts';
 /** What a session can do: its tools at its sandbox, which opens when it is first needed. */
 export interface Work {
   readonly tools: readonly Tool[];
+  /** Nothing of it is open: made anew, it would be the same. */
+  readonly isAtRest: boolean;
   call(
     name: string,
     input: unknown,
