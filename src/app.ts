@@ -31,7 +31,8 @@ export interface OpenedSandbox {
   fingerprint: string;
 }
 
-const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
+/** For whoever wants to hear nothing. */
+export const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
 /** Failures that mean `auto` may look further: the backend cannot work here, whatever the spec. */
 const passable: ReadonlySet<string> = new Set([

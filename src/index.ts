@@ -1,5 +1,5 @@
 /** The sandbox layer as a library: put the parts together from a configuration, open a session's sandbox, run commands in it. */
-import { App } from './app.ts';
+import { App, quiet } from './app.ts';
 import { loadConfig } from './config/load.ts';
 import type { OpenListener } from './core/sandbox.ts';
 import { namedSession } from './sandbox-request.ts';
@@ -41,8 +41,6 @@ export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandbox
 export { exitCodeOf, type RunEnd, type RunOptions, run } from './tools/run.ts';
 export type { DeliverFile, SentFile } from './tools/send-file.ts';
 export type { CallOptions } from './tools/toolbox.ts';
-
-const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
 export interface CreateOptions {
   /** Where configuration, `HERMETIC_HOME` and the variables to forward come from; usually `process.env`. */

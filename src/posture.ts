@@ -2,6 +2,7 @@ import type { App } from './app.ts';
 import type { Audience } from './config/sandbox-settings.ts';
 import type { Backend, Enforcement, Limits } from './core/sandbox.ts';
 import type { ProofEntry } from './core/store.ts';
+import { limitsOf } from './sandbox-specs.ts';
 
 /** Where sessions of one kind run, found out by trying. */
 export interface Posture {
@@ -43,12 +44,7 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
     image: backend && settings.imageFor(backend.kind),
     network: terminal.network ?? (open ? 'open' : 'none'),
     idleSeconds: settings.idleSeconds,
-    limits: {
-      cpus: terminal.container_cpu,
-      memoryMb: terminal.container_memory,
-      diskMb: terminal.container_disk,
-      pids: terminal.container_pids,
-    },
+    limits: limitsOf(app.loaded.config),
     enforcement,
     unusable,
     proof: backend && (await app.latestProof(backend, audience)),

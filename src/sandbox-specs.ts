@@ -5,7 +5,7 @@ import type { LoadedConfig } from './config/load.ts';
 import { sandboxSettings } from './config/sandbox-settings.ts';
 import { parseVolume } from './config/schema.ts';
 import { HermeticError } from './core/errors.ts';
-import type { Backend, Mount, OpenListener, SandboxSpec } from './core/sandbox.ts';
+import type { Backend, Limits, Mount, OpenListener, SandboxSpec } from './core/sandbox.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { sandboxEnvironment } from './sandboxes/environment.ts';
 import { refuseUnhonoured } from './sandboxes/honour.ts';
@@ -19,6 +19,15 @@ export interface ResolvedSpec {
   spec: SandboxSpec;
   /** Equal for sandboxes that are made alike. */
   fingerprint: string;
+}
+
+export function limitsOf({ terminal }: LoadedConfig['config']): Limits {
+  return {
+    cpus: terminal.container_cpu,
+    memoryMb: terminal.container_memory,
+    diskMb: terminal.container_disk,
+    pids: terminal.container_pids,
+  };
 }
 
 /** Makes of a configuration what the sandboxes of sessions are to be. */
@@ -66,12 +75,7 @@ export class SandboxSpecs {
       workdir: this.#workdir(contained),
       env,
       mounts: contained ? mounts : [],
-      limits: {
-        cpus: terminal.container_cpu,
-        memoryMb: terminal.container_memory,
-        diskMb: terminal.container_disk,
-        pids: terminal.container_pids,
-      },
+      limits: limitsOf(this.#loaded.config),
       network: terminal.network,
       persistent: terminal.container_persistent,
       user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import type { App } from '../../app.ts';
+import { type App, quiet } from '../../app.ts';
 import { policy } from '../../approval/policy.ts';
 import { circumstancesOf, firstDirectory } from '../../circumstances.ts';
 import type { Verdict } from '../../core/approval.ts';
@@ -58,7 +58,7 @@ export function approvalsCommand(io: CliIo): Command {
 function judgeFor(app: App, name: string): (command: string) => Verdict {
   const [backend] = app.candidates(name);
   if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
-  const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, { notice: () => undefined, progress: () => undefined });
+  const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, quiet);
   const place = { backend, spec, sandbox: { definitions: {} } };
   const circumstances = circumstancesOf(place, { source: 'cli', role: 'admin' }, app.loaded);
   return (command) => policy.judge({ kind: 'command', command, cwd: firstDirectory(place) }, circumstances);
