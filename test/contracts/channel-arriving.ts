@@ -4,6 +4,16 @@ import { Accepted, type ChannelBench } from './channel-harness.ts';
 
 const never = () => new Promise<void>(() => undefined);
 
+/** From now on whatever is offered stays open. Returns how much that was. */
+function acceptNothing(accepted: Accepted): () => number {
+  let offered = 0;
+  accepted.hold = () => {
+    offered += 1;
+    return never();
+  };
+  return () => offered;
+}
+
 export function arrivingContract(bench: ChannelBench): void {
   it('says who said what where, and to whom', async () => {
     const { harness, accepted } = bench;
@@ -48,14 +58,10 @@ export function arrivingContract(bench: ChannelBench): void {
 
   it('delivers again, under the same id, what a program that died had not accepted', async () => {
     const { harness, accepted } = bench;
-    let offered = 0;
-    accepted.hold = () => {
-      offered += 1;
-      return never();
-    };
+    const offered = acceptNothing(accepted);
     await bench.start();
     const id = harness.userSays(harness.direct, { text: 'survive' });
-    await until('it is offered', () => offered > 0);
+    await until('it is offered', () => offered() > 0);
     await bench.channel.stop();
     const second = new Accepted();
     await bench.create().start(second.accept);
@@ -224,17 +230,13 @@ export function arrivingContract(bench: ChannelBench): void {
 
   it('stops although something can never be accepted', async () => {
     const { harness, accepted } = bench;
-    let offered = 0;
-    accepted.hold = () => {
-      offered += 1;
-      return never();
-    };
+    const offered = acceptNothing(accepted);
     await bench.start();
     harness.userSays(harness.direct, { text: 'stuck' });
     harness.userSays(harness.direct, { text: 'behind it' });
-    await until('it is offered', () => offered > 0);
+    await until('it is offered', () => offered() > 0);
     await bench.channel.stop();
-    expect(offered).toBe(1);
+    expect(offered()).toBe(1);
     expect(harness.unconfirmed()).toBe(2);
   });
 
