@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HermeticError } from '../../src/core/errors.ts';
+import { partsOf } from '../fakes/model-bodies.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { said, shownText, startBench } from './turn-bench.ts';
 
@@ -180,7 +181,7 @@ describe('a turn', () => {
     const ids = bench.events.flatMap((event) => (event.type === 'tool-started' ? [event.callId] : []));
     expect(new Set(ids).size).toBe(4);
     const last = bench.server.requests[2]?.body.messages;
-    expect(last.flatMap((message: { tool_call_id?: string }) => message.tool_call_id ?? [])).toEqual(ids);
+    expect(last?.flatMap((message) => message.tool_call_id ?? [])).toEqual(ids);
   });
 
   it('shows text before and after tools once each, and answers with the last', async () => {
@@ -199,6 +200,7 @@ describe('a turn', () => {
     );
     const image = { data: new Uint8Array([137, 80, 78, 71]), mediaType: 'image/png' };
     expect(await bench.run([{ text: 'what is it?', from: 'Ada', images: [image] }])).toEqual({ kind: 'answered', text: 'I cannot see it' });
-    expect(bench.server.requests[0]?.body.messages[1].content[1].image_url.url).toBe('data:image/png;base64,iVBORw==');
+    const sent = partsOf(bench.server.requests[0]?.body.messages?.[1]?.content);
+    expect(sent[1]?.image_url?.url).toBe('data:image/png;base64,iVBORw==');
   });
 });

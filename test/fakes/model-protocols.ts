@@ -1,3 +1,5 @@
+import { type Body, type Content, partsOf } from './model-bodies.ts';
+
 /** How the interfaces of model providers look on the wire, as far as an agent uses them. */
 
 export interface ScriptedUsage {
@@ -37,17 +39,16 @@ export interface Protocol {
   seen(body: Body): SeenMessage[];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the body of a request is whatever was sent; a test looks at what it expects
-export type Body = any;
-
 const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 const event = (value: { type: string }) => `event: ${value.type}\n${data(value)}`;
 const halves = (text: string) => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
 
-function textOf(content: Body): string {
+function textOf(content: Content): string {
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map((part) => part.text ?? textOf(part.content ?? part.output ?? part.functionResponse?.response?.content)).join('\n');
+  const inner = partsOf(content).map(
+    (part) => part.text ?? textOf(part.content ?? part.output ?? part.functionResponse?.response?.content),
+  );
+  return inner.join('\n');
 }
 
 const chat: Protocol = {
@@ -88,10 +89,10 @@ const chat: Protocol = {
   },
   failure: (status, message) => ({ error: { message, type: 'error', code: status } }),
   seen: (body) =>
-    body.messages.map((message: Body) => ({
+    (body.messages ?? []).map((message) => ({
       role: message.role,
       text: textOf(message.content),
-      calls: (message.tool_calls ?? []).map((call: Body) => call.function.name),
+      calls: (message.tool_calls ?? []).map((call) => call.function.name),
     })),
 };
 
@@ -150,12 +151,12 @@ const anthropic: Protocol = {
   failure: (_status, message) => ({ type: 'error', error: { type: 'error', message } }),
   seen: (body) => [
     ...(body.system ? [{ role: 'system' as const, text: textOf(body.system), calls: [] }] : []),
-    ...body.messages.map((message: Body) => {
-      const parts: Body[] = Array.isArray(message.content) ? message.content : [];
+    ...(body.messages ?? []).map((message) => {
+      const parts = partsOf(message.content);
       return {
         role: parts.some((part) => part.type === 'tool_result') ? 'tool' : message.role,
         text: textOf(message.content),
-        calls: parts.filter((part) => part.type === 'tool_use').map((part) => part.name),
+        calls: parts.filter((part) => part.type === 'tool_use').map((part) => part.name ?? ''),
       };
     }),
   ],
@@ -220,10 +221,10 @@ const responses: Protocol = {
   },
   failure: (status, message) => ({ error: { message, type: 'error', code: String(status) } }),
   seen: (body) =>
-    body.input.map((item: Body) => ({
+    (body.input ?? []).map((item) => ({
       role: item.type === 'function_call_output' ? 'tool' : item.type === 'function_call' ? 'assistant' : item.role,
       text: textOf(item.content ?? item.output),
-      calls: item.type === 'function_call' ? [item.name] : [],
+      calls: item.type === 'function_call' ? [item.name ?? ''] : [],
     })),
 };
 
@@ -256,10 +257,10 @@ const gemini: Protocol = {
   failure: (status, message) => ({ error: { code: status, message, status: 'ERROR' } }),
   seen: (body) => [
     ...(body.systemInstruction ? [{ role: 'system' as const, text: textOf(body.systemInstruction.parts), calls: [] }] : []),
-    ...body.contents.map((content: Body) => ({
-      role: content.role === 'model' ? 'assistant' : content.parts.some((part: Body) => part.functionResponse) ? 'tool' : 'user',
-      text: textOf(content.parts),
-      calls: content.parts.flatMap((part: Body) => (part.functionCall ? [part.functionCall.name] : [])),
+    ...(body.contents ?? []).map(({ role, parts }) => ({
+      role: role === 'model' ? ('assistant' as const) : parts.some((part) => part.functionResponse) ? ('tool' as const) : ('user' as const),
+      text: textOf(parts),
+      calls: parts.flatMap((part) => (part.functionCall ? [part.functionCall.name] : [])),
     })),
   ],
 };

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Body, type Finish, type Protocol, protocols, type ScriptedUsage, type SeenMessage } from './model-protocols.ts';
+import type { Body } from './model-bodies.ts';
+import { type Finish, type Protocol, protocols, type ScriptedUsage, type SeenMessage } from './model-protocols.ts';
 import { rules } from './model-rules.ts';
 
 /** What an answer is made of, in order. */
@@ -178,9 +179,8 @@ async function stream(
   response.end();
 }
 
-function toolNames(body: Body): string[] {
-  const tools: Body[] = body.tools ?? [];
-  return tools.flatMap((tool) => tool.function?.name ?? tool.name ?? tool.functionDeclarations?.map((each: Body) => each.name) ?? []);
+function toolNames({ tools = [] }: Body): string[] {
+  return tools.flatMap((tool) => tool.function?.name ?? tool.name ?? tool.functionDeclarations?.map(({ name }) => name) ?? []);
 }
 
 async function readAll(stream: IncomingMessage): Promise<string> {

@@ -5,6 +5,7 @@ import type { HermeticError } from '../../src/core/errors.ts';
 import { checkModel } from '../../src/models/check.ts';
 import { type ModelSettings, openModel } from '../../src/models/index.ts';
 import { startBench } from '../agent/turn-bench.ts';
+import { partsOf } from '../fakes/model-bodies.ts';
 import { calls, inTurn, refuses, says, startModelServer } from '../fakes/model-server.ts';
 
 const refusalOf = (settings: ModelSettings, variables = {}): Promise<HermeticError> =>
@@ -148,7 +149,11 @@ describe('a conversation', () => {
   it('gives Anthropic its own thoughts back as they were, which it insists on', async () => {
     await using bench = await startBench(script(), { provider: 'anthropic', model: 'claude' });
     await bench.run('go');
-    expect(bench.server.requests[1]?.body.messages[1].content[0]).toEqual({ type: 'thinking', thinking: 'Hm.', signature: 'signed' });
+    expect(partsOf(bench.server.requests[1]?.body.messages?.[1]?.content)[0]).toEqual({
+      type: 'thinking',
+      thinking: 'Hm.',
+      signature: 'signed',
+    });
   });
 });
 
@@ -157,15 +162,13 @@ describe('the cache of a provider', () => {
     await using bench = await startBench(inTurn(calls(['echo', { text: 'a' }]), says('done')), { provider: 'anthropic', model: 'claude' });
     await bench.run('go');
     const [first, second] = bench.server.requests;
-    const marks = (body: { system: unknown[]; messages: { content: { cache_control?: unknown }[] }[] }) => [
-      body.system,
-      ...body.messages.map((message) => message.content.some((part) => part.cache_control !== undefined)),
-    ];
-    expect(first?.body.system.at(-1).cache_control).toEqual({ type: 'ephemeral' });
-    expect(marks(first?.body).slice(1)).toEqual([true]);
+    const marks = (request: typeof first) =>
+      request?.body.messages?.map(({ content }) => partsOf(content).some((part) => part.cache_control !== undefined));
+    expect(partsOf(first?.body.system).at(-1)?.cache_control).toEqual({ type: 'ephemeral' });
+    expect(marks(first)).toEqual([true]);
     // Question, answer with the call, result: what was marked before and the end of what is new.
-    expect(marks(second?.body).slice(1)).toEqual([true, false, true]);
-    expect(JSON.stringify(second?.body.messages[0])).toBe(JSON.stringify(first?.body.messages[0]));
+    expect(marks(second)).toEqual([true, false, true]);
+    expect(JSON.stringify(second?.body.messages?.[0])).toBe(JSON.stringify(first?.body.messages?.[0]));
   });
 
   it('is marked for models of Anthropic behind OpenRouter as well', async () => {
