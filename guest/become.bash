@@ -1,4 +1,4 @@
-# How a process becomes a shell. Stands before whatever starts shells: forker.bash and supervisor.bash.
+# How a process becomes a shell, and how that ends. Stands before whatever starts shells: forker.bash and supervisor.bash.
 
 # What a shell that runs one command does once it is ours. On one line, so that all of it is read before the command can set an alias
 # or `set -v`; and so that its traps and tracing see nothing of how it ends.
@@ -20,4 +20,25 @@ become() { # mode rows columns load file remarks
   [[ ${TERM:-dumb} != dumb ]] || TERM=xterm-256color
   export TERM SHELL=$BASH __HERMETIC_BODY="$4; $body" __HERMETIC_FILE=$5
   exec script -qefc "stty echo rows $2 cols $3 2>/dev/null; exec 3>&2 $6; $start 2>&3 3>&-; exit" /dev/null
+}
+
+# Sets `status` to how a shell ended; `rest` pauses for so many seconds. Not by `wait -f`: that never returns, and complains without end,
+# when the end was noticed before it was called.
+await() { # process
+  local last rounds=0 pause=0.005
+  wait "$1"
+  status=$?
+  # `wait` takes a stop for the end, and whoever kills a command stops it first.
+  while kill -0 "$1" 2>/dev/null; do
+    rest "$pause"
+    ((++rounds < 40)) || pause=0.1
+    wait "$1"
+    status=$?
+  done
+  # It may have been killed between the two looks at it, and `wait` have told of the stop before that.
+  if ((status > 146 && status < 151)); then
+    wait "$1"
+    last=$?
+    ((last == 127)) || status=$last
+  fi
 }

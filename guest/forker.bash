@@ -29,6 +29,8 @@ else
   exec {nothing}<> <(:) 2>/dev/null
 fi
 
+rest() { read -rt "$1" _ <&"$nothing"; }
+
 # Whether somebody still has the other end of this pipe.
 lingers() {
   IFS= read -rN 1 -t 0.01 _ <&"$1"
@@ -55,23 +57,10 @@ supervise() {
     export __HERMETIC_SHELL=$run/shell.bash __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     become "$mode" "$rows" "$columns" '. "$__HERMETIC_SHELL"' "$run/shell.bash" '2<>"$__HERMETIC_AT.end"'
   ) 2>/dev/null &
-  local shell=$! status last
+  local shell=$! status
   trap - EXIT
   exec 2>&"$end" {to_out}>&- {to_err}>&-
-  wait -f "$shell"
-  status=$?
-  # `wait` takes a stop that was noticed before for the end, as when everything is stopped before it is killed.
-  while ((status > 146 && status < 151)); do
-    if ! kill -0 "$shell" 2>/dev/null; then
-      wait "$shell"
-      last=$?
-      ((last == 127)) || status=$last
-      break
-    fi
-    read -rt 0.02 _ <&"$nothing"
-    wait "$shell"
-    status=$?
-  done
+  await "$shell"
   # First: once the host knows, it may go away, and what the command left in the background must not end with it.
   printf 'ended %s\n' "$mark" >&"$control"
   printf 'S %d\n' "$status" >&"$end"

@@ -45,21 +45,9 @@ unset shell early
 # What else bash remarks on than a child that was killed.
 hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 
-# Not `wait -f`, which never returns when the end was noticed before it was called.
-wait "$shell_process"
-status=$?
-while kill -0 "$shell_process" 2>/dev/null; do
-  # It is only stopped.
-  if IFS= read -rt 0.1 remark; then hear "$remark"; fi
-  wait "$shell_process"
-  status=$?
-done <&"$remarks"
-# It may have been killed between the two looks at it, and `wait` have told of the stop before that.
-if ((status > 146 && status < 151)); then
-  wait "$shell_process"
-  last=$?
-  ((last == 127)) || status=$last
-fi
+rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
+
+await "$shell_process"
 while read -rt 0 && IFS= read -r remark; do hear "$remark"; done <&"$remarks"
 __hermetic_frame m S >&241
 if [[ $killed ]]; then __hermetic_frame r killed >&242; fi
