@@ -6,13 +6,25 @@ const longestOrder = 64;
 const control = /[^\P{Cc}\t\n]/u;
 const controls = new RegExp(control, 'gu');
 
+const escapeSign = '\\u001b';
+const bell = '\\u0007';
+/** Each is one sign, and means the same as the escape sign and a letter. */
+const textBegins = '\\u0090\\u0098\\u009d-\\u009f';
+const parametersBegin = '\\u009b';
+const textEnds = '\\u009c';
+
 /**
  * Orders to a terminal: a text for it up to its end, one with parameters, a short one. Security: none is looked for past the next one, so
  * that what is no order at all takes no longer.
  */
-const orders =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
-  /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\n\u0007\u001b\u0090\u0098\u009b-\u009f]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]/g;
+const orders = new RegExp(
+  [
+    `(?:${escapeSign}[\\]PX^_]|[${textBegins}])[^\\n${bell}${escapeSign}${textBegins}${parametersBegin}${textEnds}]*(?:${bell}|${escapeSign}\\\\|${textEnds})`,
+    `(?:${escapeSign}\\[|${parametersBegin})[0-?]*[ -/]*[@-~]`,
+    `${escapeSign}[ -/]*[0-~]`,
+  ].join('|'),
+  'g',
+);
 
 /**
  * Turns what a program prints at a terminal into what a person would have read there: without colours and other orders to the terminal,

@@ -247,6 +247,11 @@ describeInChromium('the web page', (rig) => {
     await panel.getByText('down: the token is wrong').waitFor();
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'bubblewrap · proven' }).click();
+    await panel.getByText('down: the token is wrong').click();
+    await panel.getByRole('button', { name: 'Close' }).waitFor();
+    await page.mouse.click(5, 5);
+    await panel.waitFor({ state: 'detached' });
   });
 
   it('signs out', async () => {

@@ -4,6 +4,7 @@ import { memo } from 'preact/compat';
 import { useMemo, useState } from 'preact/hooks';
 import { decodeEntities } from './entities.ts';
 import { Icon } from './icons.tsx';
+import { Scrolling } from './scrolling.tsx';
 
 /**
  * CommonMark as elements. Security: nothing here makes elements of text: HTML in it is shown as it was written, links lead to the web or to
@@ -128,10 +129,9 @@ function CodeBlock({ text, language }: { text: string; language: string }): JSX.
         <span>{name || 'text'}</span>
         <CopyButton text={text} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0}>
+      <Scrolling>
         <code>{text}</code>
-      </pre>
+      </Scrolling>
     </figure>
   );
 }

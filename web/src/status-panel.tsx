@@ -7,16 +7,7 @@ export function StatusPanel({ status, close }: { status: Status | undefined; clo
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a dialog closes by Escape by itself
-    <dialog
-      class="status-panel"
-      ref={dialog}
-      aria-labelledby="status-title"
-      onClose={close}
-      onClick={(event) => {
-        if (event.target === event.currentTarget) event.currentTarget.close();
-      }}
-    >
+    <dialog class="status-panel" ref={dialog} aria-labelledby="status-title" closedby="any" onClose={close}>
       <div class="status-content">
         <header>
           <h2 id="status-title">Status</h2>

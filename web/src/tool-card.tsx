@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
+import { Scrolling } from './scrolling.tsx';
 import type { ShownCall } from './timeline.ts';
 
 const stateWords = { running: 'running', ok: 'done', failed: 'failed', gone: 'interrupted' } as const;
@@ -39,11 +40,10 @@ function Output({ text, isRunning }: { text: string; isRunning: boolean }): JSX.
   }, [text]);
   if (text === '' && !isRunning) return null;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <pre class="tool-output" ref={element} tabIndex={0}>
+    <Scrolling class="tool-output" element={element}>
       {text}
       {isRunning && <span class="cursor" />}
-    </pre>
+    </Scrolling>
   );
 }
 
