@@ -14,6 +14,7 @@ import { findImage } from '../src/sandboxes/docker/image.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { backendOf, contextIn } from './backends.ts';
 import type { Task } from './client.ts';
+import { isRequired } from './required.ts';
 
 /** One backend as an installation of its own, with everything it makes in one place. */
 export interface TestEngine {
@@ -52,8 +53,7 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
   const context = { ...found, docker: { ...found.docker, ...variant?.docker } };
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context);
-  const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes(kind);
-  if (obstacle !== undefined && isRequired) {
+  if (obstacle !== undefined && isRequired(kind)) {
     it(`${kind} works on this machine`, () => expect.fail(obstacle));
   } else if (obstacle !== undefined) {
     console.warn(`${kind} is not tested: ${obstacle}`);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { backendOf, contextIn } from '../backends.ts';
+import { isRequired } from '../required.ts';
 
 const kind = 'bubblewrap';
 const directory = mkdtempSync(join(tmpdir(), 'hermetic-check-'));
@@ -11,11 +12,10 @@ rmSync(directory, { recursive: true, force: true });
 
 /** Why sessions cannot be contained on this machine. */
 const obstacle = check.usable ? undefined : `${check.reason} ${check.fix}`;
-const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes(kind);
 
 /** Tests that need a sandbox; skipped with the reason where none can be made, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeContained(title: string, body: () => void | Promise<void>): void {
   if (obstacle === undefined) describe(title, body);
-  else if (isRequired) it(`${title}: ${kind} works on this machine`, () => expect.fail(obstacle));
+  else if (isRequired(kind)) it(`${title}: ${kind} works on this machine`, () => expect.fail(obstacle));
   else it.skip(`${title}: ${obstacle}`, () => undefined);
 }

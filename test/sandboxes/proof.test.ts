@@ -7,6 +7,7 @@ import type { Isolation, Mount, OpenSandbox, Sandbox, SandboxSpec } from '../../
 import { type ProofOptions, proofText, prove, type Sibling } from '../../src/sandboxes/proof/index.ts';
 import { backendOf, contextIn } from '../backends.ts';
 import { describeBackend } from '../engines.ts';
+import { isRequired } from '../required.ts';
 import { pretendedSandbox } from './proof/fake-sandbox.ts';
 
 let home: string;
@@ -200,10 +201,11 @@ describe('something that only says it is a sandbox', () => {
   });
 
   const bwrap = '/usr/bin/bwrap';
-  it.skipIf(!existsSync(bwrap))('is found out when it shares nothing but the network and the files', async (context) => {
+  const isTested = existsSync(bwrap) || isRequired('bubblewrap');
+  it.runIf(isTested)('is found out when it shares nothing but the network and the files', async (context) => {
     const own = ['user', 'pid', 'ipc', 'uts'].map((kind) => `--unshare-${kind}`);
     const proof = await proveThis([bwrap, ...own, '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev']);
-    if (verdictsOf(proof).probe !== 'held') return context.skip('bubblewrap does not work here');
+    if (verdictsOf(proof).probe !== 'held' && !isRequired('bubblewrap')) return context.skip('bubblewrap does not work here');
     expect(proof.lines.find(({ check }) => check === 'namespaces')).toMatchObject({
       verdict: 'broken',
       happened: expect.stringMatching(/: net\.$/),

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newHome } from '../http/gateway.ts';
+import { isRequired } from '../required.ts';
 import type { Started } from './gateway-process.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -102,8 +103,7 @@ export class WebRig {
 /** Skipped with the reason where there is no browser, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeInChromium(title: string, body: (rig: WebRig) => void): void {
   const obstacle = obstacleOf();
-  const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes('chromium');
-  if (obstacle !== undefined && isRequired) {
+  if (obstacle !== undefined && isRequired('chromium')) {
     it('chromium works on this machine', () => expect.fail(obstacle));
   } else if (obstacle !== undefined) {
     console.warn(`the web page is not tested in a browser: ${obstacle}`);

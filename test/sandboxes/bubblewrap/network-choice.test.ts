@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { networkObstacle } from '../../../src/sandboxes/bubblewrap/network.ts';
 import { findProgram } from '../../../src/sandboxes/bubblewrap/programs.ts';
+import { isRequired } from '../../required.ts';
 import { describeBubblewrap, isRoot } from './open.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hermetic-choice-'));
@@ -68,7 +69,7 @@ describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
       });
     });
 
-    it.skipIf(networkObstacle() !== undefined)('is open where slirp4netns is there', async () => {
+    it.skipIf(networkObstacle() !== undefined && !isRequired('bubblewrap'))('is open where slirp4netns is there', async () => {
       expect(await ask(false)).toEqual({
         honours: true,
         notes: [expect.stringContaining('through slirp4netns')],

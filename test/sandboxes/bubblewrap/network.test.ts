@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { networkObstacle } from '../../../src/sandboxes/bubblewrap/network.ts';
 import { processesWith } from '../../engines.ts';
+import { isRequired } from '../../required.ts';
 import { makeTestHost, type TestHost } from './network-host.ts';
 import {
   describeBubblewrap,
@@ -23,11 +24,10 @@ import {
 } from './open.ts';
 
 const obstacle = isRoot ? networkObstacle() : 'only root can make the namespaces in which this is tested';
-const isRequired = isRoot && (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes('bubblewrap');
 
 /** Each in a host of its own, so that nobody meets processes of somebody else. */
 function onTestHost(title: string, body: (host: () => TestHost) => void): void {
-  if (obstacle !== undefined && !isRequired) {
+  if (obstacle !== undefined && !(isRoot && isRequired('bubblewrap'))) {
     describe.skip(`${title}: ${obstacle}`, () => it('would be tested'));
     return;
   }

@@ -23,6 +23,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Enforcement, Limits } from '../../../src/core/sandbox.ts';
 import { probe } from '../../../src/sandboxes/bubblewrap/probe.ts';
 import type { BubblewrapOptions } from '../../../src/sandboxes/bubblewrap/start.ts';
+import { isRequired } from '../../required.ts';
 
 /** Who runs the product. */
 export type Person = 'root' | 'ordinary';
@@ -34,13 +35,12 @@ export const ordinaryUser = isRoot ? 65534 : (process.getuid?.() ?? 0);
 export const noLimits: Limits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 
 const answer = await probe();
-const isRequired = (process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes('bubblewrap');
 
 /** The suite, or why it cannot run here. */
 export function describeBubblewrap(title: string, body: () => void): void {
   if (answer.ok) {
     describe(title, body);
-  } else if (isRequired) {
+  } else if (isRequired('bubblewrap')) {
     const reason = `${answer.reason} ${answer.fix}`;
     it(`${title} can be started`, () => expect.fail(reason));
   } else {

@@ -5,6 +5,7 @@ import { findEngine } from '../../../src/sandboxes/docker/discover.ts';
 import type { Engine } from '../../../src/sandboxes/docker/engine.ts';
 import { type ExecOptions, openExec } from '../../../src/sandboxes/docker/exec-stream.ts';
 import { findImage, type ImageFacts } from '../../../src/sandboxes/docker/image.ts';
+import { isRequired } from '../../required.ts';
 
 export interface RealEngine {
   engine: Engine;
@@ -32,7 +33,7 @@ export async function realEngine(): Promise<RealEngine> {
     });
     return { engine, image, installation, skip: '' };
   } catch (error) {
-    if ((process.env.HERMETIC_TEST_REQUIRE ?? '').split(',').includes('docker')) {
+    if (isRequired('docker')) {
       throw error;
     }
     const reason = error instanceof Error ? error.message : String(error);
