@@ -21,7 +21,9 @@ export const toolOutput = z
 
 export const security = z
   .strictObject({
-    redact_secrets: flag().default(true).describe('Replaces known secrets and token formats in output and logs.'),
+    redact_secrets: flag()
+      .default(true)
+      .describe('Replaces known secrets and token formats in what tools give back. The audit log never holds them, whatever is set here.'),
   })
   .describe('Protection against leaks.');
 
