@@ -144,6 +144,10 @@ export class GatewayProgram {
     return this.#web.newLink();
   }
 
+  get isPublic(): boolean {
+    return this.#options.isPublic;
+  }
+
   /** As it is configured now; undefined when there is none, or the configuration has a mistake. */
   get modelName(): string | undefined {
     try {

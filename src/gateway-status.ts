@@ -5,6 +5,8 @@ import { type Posture, postureLines, postureOf, unsafeWarning } from './posture.
 
 /** What is true of the running gateway at this moment. JSON, for whoever asks from another process. */
 export interface GatewayStatus {
+  /** Whether it is there for others than whoever sits at its terminal. */
+  isPublic: boolean;
   backend: string | undefined;
   image: string | undefined;
   isContained: boolean;
@@ -19,11 +21,12 @@ export interface GatewayStatus {
   url: string | undefined;
 }
 
-export async function gatewayStatus({ app, gateway, channels, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
+export async function gatewayStatus({ app, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
   const posture = await postureOf(app, 'messaging');
   const { approvals } = app.loaded.config;
   const questions = await (await app.approvals.questions()).open();
   return {
+    isPublic,
     backend: posture.backend?.kind,
     image: posture.image,
     isContained: posture.backend !== undefined && posture.backend.traits.isolation !== 'none',

@@ -18,10 +18,15 @@ export function gatewaySocket(home: string): string {
   return join(home, 'gateway.sock');
 }
 
+/** What it says, which may be little while it starts; undefined when none runs for this home. */
+async function ask(home: string): Promise<Partial<GatewayStatus> | undefined> {
+  return ((await askInstance(gatewaySocket(home))) as Partial<GatewayStatus> | null | undefined) ?? undefined;
+}
+
 /** undefined when none runs for this home. */
 export async function runningGateway(home: string): Promise<RunningGateway | undefined> {
-  const said = (await askInstance(gatewaySocket(home))) as Partial<GatewayStatus> | undefined;
-  if (said === undefined || said === null) return undefined;
+  const said = await ask(home);
+  if (!said) return undefined;
   const { channels } = said;
   return {
     state: channels ? 'running' : 'starting',
@@ -35,10 +40,10 @@ export async function runningGateway(home: string): Promise<RunningGateway | und
 
 /** Says how to reach the one that runs. */
 export async function alreadyRunning(home: string): Promise<HermeticError> {
-  const gateway = await runningGateway(home);
-  const isChat = gateway?.channels.some(({ kind }) => kind === 'terminal');
-  const way = gateway?.url
-    ? `Its page is ${gateway.url} (the link it printed at its start lets a browser in); hermetic status shows more.`
+  const said = await ask(home);
+  const isChat = said?.isPublic === false;
+  const way = said?.url
+    ? `Its page is ${said.url} (the link it printed at its start lets a browser in); hermetic status shows more.`
     : 'hermetic status shows it.';
   return new HermeticError(
     'gateway/running',
