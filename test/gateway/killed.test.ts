@@ -187,24 +187,30 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['Fine.', 'That is all.']);
   });
 
-  it('after it has summed up what it had said in this very turn still says what comes next', async () => {
-    await start({ backend: 'local', config: { model: { context_tokens: 20_000 } } });
+  it('after it has summed up what was said in this very turn says what comes next, and hears nothing twice', async () => {
+    await start({ backend: 'local', config: { model: { context_tokens: 20_000 }, gateway: { busy_mode: 'steer' } } });
+    const { promise: isSteered, resolve: steered } = Promise.withResolvers<void>();
     const long = { command: 'head -c 46000 /dev/zero | tr "\\0" x' };
     const texts = ['First.', 'Second.'];
     let summaries = 0;
-    program.model.script = ({ tools, bytes }) => {
+    program.model.script = async ({ tools, bytes }) => {
+      await isSteered;
       const usage = { input: Math.ceil(bytes / 3.5) };
       const text = tools.length === 0 ? `Summary ${++summaries}.` : texts.shift();
       if (text === undefined) return never;
       return { pieces: [{ text }, ...(tools.length === 0 ? [] : [{ call: 'terminal', input: long }])], usage };
     };
     say('work');
+    await until('the first answer is asked for', () => program.model.requests.length === 1);
+    say('and hurry up');
+    await until('it was taken', () => program.api.unconfirmed.length === 0);
+    steered();
     await until('the third answer is asked for', () => program.model.requests.filter(({ tools }) => tools.length > 0).length === 3);
-    expect(summaries).toBe(2);
+    expect(summaries).toBe(1);
     await program.told();
     expect(program.texts()).toEqual(['First.', 'Second.']);
     await program.kill();
-    program.model.script = () => says('Third.');
+    program.model.script = inTurn(says('Third.'), says('Heard twice.'));
     await program.start();
     await program.shows('Third.');
     await settled();
