@@ -215,6 +215,12 @@ describeContained('a gateway that is killed', () => {
     await program.shows('Third.');
     await settled();
     expect(program.texts()).toEqual(['First.', 'Second.', 'Third.', 'That is all.']);
+    const heard =
+      program.model.requests
+        .at(-1)
+        ?.messages.map(({ text }) => text)
+        .join('\n') ?? '';
+    expect(heard.split('and hurry up')).toHaveLength(2);
   });
 
   it('is the only one of its home', async () => {
