@@ -1,5 +1,5 @@
 import type { Action, Circumstances, Finding, Policy, Verdict } from '../core/approval.ts';
-import { isInside, normalised } from './checks/paths.ts';
+import { mayTouch } from './checks/host-paths.ts';
 import { touchRead, touchTreeRead, touchWrite } from './checks/touch.ts';
 import { judgeCode } from './programs/code.ts';
 import { runFields } from './programs/invoke.ts';
@@ -91,7 +91,5 @@ function countsInside({ rule, paths }: Found, { hostPaths }: Circumstances): boo
   if (hostPaths.length === 0) return false;
   const { reach } = rules[rule];
   if (reach !== 'paths') return reach === 'anything';
-  return paths.some(
-    (path) => path === undefined || hostPaths.some((host) => isInside(path, normalised(host)) || isInside(normalised(host), path)),
-  );
+  return paths.some((path) => hostPaths.some((host) => mayTouch(path, host)));
 }
