@@ -15,27 +15,18 @@ interface Place {
 export function circumstancesOf(
   { backend, spec, sandbox }: Place,
   { source, role }: Pick<CallOrigin, 'source' | 'role'>,
-  { home, environment }: Pick<LoadedConfig, 'home' | 'environment'>,
+  { home }: Pick<LoadedConfig, 'home'>,
 ): Circumstances {
-  const onHost = isOnHost(backend);
+  const onHost = backend.traits.isolation === 'none';
   return {
     disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
     hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
     source,
     role,
-    home: spec.env.HOME ?? (onHost ? (environment.HOME ?? '/root') : '/root'),
+    home: backend.places(spec).home,
     ownPaths: onHost ? [home] : [],
     // Without isolation a session works in a directory of Hermetic's home.
     sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home] : [],
     definitions: sandbox.definitions,
   };
-}
-
-/** Where a session begins. */
-export function firstDirectory({ backend, spec }: Pick<Place, 'backend' | 'spec'>): string {
-  return spec.workdir ?? (isOnHost(backend) ? pathsIn(spec.directory).workspace : '/workspace');
-}
-
-function isOnHost({ traits }: Backend): boolean {
-  return traits.isolation === 'none';
 }

@@ -95,6 +95,12 @@ export interface Remains {
   destroy(): Promise<void>;
 }
 
+/** Absolute paths inside a sandbox. */
+export interface Places {
+  home: string;
+  workdir: string;
+}
+
 export interface Backend {
   readonly kind: string;
   readonly traits: Traits;
@@ -104,6 +110,8 @@ export interface Backend {
   open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox>;
   /** Never includes what belongs to another installation. */
   list(): Promise<Remains[]>;
+  /** Where a session of this spec has its home and begins, as its commands see it. */
+  places(spec: SandboxSpec): Places;
   /** What a sandbox takes of the host's disk at this moment. */
   diskBytes(spec: SandboxSpec): Promise<number>;
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
-import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
 import type { BackendContext } from './context.ts';
 import { directoryBytes, pathsIn } from './sandbox-directory.ts';
 import { forkerCommand } from './shell/run-directory.ts';
@@ -66,7 +66,7 @@ class LocalBackend implements Backend {
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
-    const workdir = spec.workdir ?? pathsIn(spec.directory).workspace;
+    const { workdir } = this.places(spec);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, 0);
@@ -74,6 +74,10 @@ class LocalBackend implements Backend {
       return { child, limits: undefined, release: async () => undefined };
     };
     return await openTied({ spec, workdir, start, endPatienceMs }, signal);
+  }
+
+  places({ env, directory, workdir }: SandboxSpec): Places {
+    return { home: this.#environment(env).HOME, workdir: workdir ?? pathsIn(directory).workspace };
   }
 
   diskBytes({ directory }: SandboxSpec): Promise<number> {
@@ -85,7 +89,7 @@ class LocalBackend implements Backend {
   }
 
   /** Security: an allowlist. The gateway's own environment holds its keys. */
-  #environment(extra: Readonly<Record<string, string>>): Record<string, string> {
+  #environment(extra: Readonly<Record<string, string>>): Record<string, string> & { HOME: string } {
     const { environment } = this.#context;
     const kept = Object.fromEntries(allowed.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
     return { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userInfo().username, LANG: 'C.UTF-8', ...kept, ...extra };

@@ -89,6 +89,27 @@ describe('run --ask without a terminal', () => {
   });
 });
 
+describe('files of the host in the home of a sandbox', () => {
+  const asHost = { TERMINAL_DOCKER_RUN_AS_HOST_USER: 'true' };
+  it.each([
+    ['bubblewrap', '/home/agent', {}],
+    ['docker', '/root', {}],
+    ['docker', '/home/agent', asHost],
+  ])('are asked about on %s under whatever name of %s', async (backend, home, extra) => {
+    const environment = { TERMINAL_DOCKER_VOLUMES: JSON.stringify([`${work}:${home}/data`]), ...extra };
+    for (const path of ['~/data', '$HOME/data/x', `${home}/data`, '../../../../..$HOME/data', '"$HOME"/da*']) {
+      const { stdout } = await hermetic.run(['approvals', 'judge', '--backend', backend, `rm -rf ${path}`], { environment });
+      expect([path, stdout.slice(0, 4)]).toEqual([path, 'ask:']);
+    }
+    for (const path of ['~', '/', '$HOME/*', '~/../*']) {
+      const { stdout } = await hermetic.run(['approvals', 'judge', '--backend', backend, `rm -rf ${path}`], { environment });
+      expect([path, stdout.slice(0, 5)]).not.toEqual([path, 'allow']);
+    }
+    const { stdout } = await hermetic.run(['approvals', 'judge', '--backend', backend, 'rm -rf ~/other'], { environment });
+    expect(stdout).toMatch(/^allow/);
+  });
+});
+
 describe('run --ask at a terminal', () => {
   it('shows what was found and runs it after a yes', async () => {
     const terminal = atTerminal(['run', '--ask', '--', `${remove}; exit 9`]);

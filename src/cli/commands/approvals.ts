@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { type App, quiet } from '../../app.ts';
 import { policy } from '../../approval/policy.ts';
-import { circumstancesOf, firstDirectory } from '../../circumstances.ts';
+import { circumstancesOf } from '../../circumstances.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { cliSession } from '../../sandbox-request.ts';
@@ -61,7 +61,8 @@ function judgeFor(app: App, name: string): (command: string) => Verdict {
   const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, quiet);
   const place = { backend, spec, sandbox: { definitions: {} } };
   const circumstances = circumstancesOf(place, { source: 'cli', role: 'admin' }, app.loaded);
-  return (command) => policy.judge({ kind: 'command', command, cwd: firstDirectory(place) }, circumstances);
+  const { workdir } = backend.places(spec);
+  return (command) => policy.judge({ kind: 'command', command, cwd: workdir }, circumstances);
 }
 
 async function judgeLines(io: CliIo, judge: (command: string) => Verdict): Promise<void> {

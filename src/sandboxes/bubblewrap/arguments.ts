@@ -43,6 +43,9 @@ export function checkMounts(mounts: readonly Mount[]): void {
   }
 }
 
+export const workspaceInside = '/workspace';
+export const homeInside = '/home/agent';
+
 /** Everything bubblewrap is told except the command, for `--args`. */
 export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispensable>): Promise<string[]> {
   const optional = (option: Dispensable, ...values: string[]): string[] => (without.has(option) ? [] : [option, ...values]);
@@ -50,13 +53,13 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
   // Temporary files are memory. Full before the limit is reached they say so; otherwise the kernel would kill some process for it.
   const size = (share: number): string[] => (view.memoryBytes > 0 ? optional('--size', String(Math.round(view.memoryBytes * share))) : []);
   const binds: Mount[] = [
-    { source: view.workspace, target: '/workspace', readOnly: false },
-    { source: view.home, target: '/home/agent', readOnly: false },
+    { source: view.workspace, target: workspaceInside, readOnly: false },
+    { source: view.home, target: homeInside, readOnly: false },
     ...view.mounts,
   ];
   const environment = {
     PATH: standardPath,
-    HOME: '/home/agent',
+    HOME: homeInside,
     USER: 'agent',
     LOGNAME: 'agent',
     SHELL: '/bin/bash',
@@ -82,7 +85,7 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
       .map((bind) => ({ ...bind, target: placeOf(bind.target) }))
       .sort((a, b) => (a.target === b.target ? 0 : a.target < b.target ? -1 : 1))
       .flatMap((bind) => [bind.readOnly ? '--ro-bind' : '--bind', bind.source, bind.target]),
-    ...['--remount-ro', '/', '--chdir', '/workspace'],
+    ...['--remount-ro', '/', '--chdir', workspaceInside],
     // Security: the last one. Whoever joins that process relies on every option before it, and the list may end early if we are killed.
     ...(view.infoDescriptor === undefined ? [] : ['--info-fd', String(view.infoDescriptor)]),
   ];

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
+import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand, mostForCommands } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
+import { homeInside, workspaceInside } from './arguments.ts';
 import { countsApart } from './launch.ts';
 import { networkObstacle } from './network.ts';
 import { enforcementHere, probe } from './probe.ts';
@@ -84,7 +85,11 @@ class BubblewrapBackend implements Backend {
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, release };
     };
-    return await openTied({ spec, workdir: spec.workdir ?? '/workspace', start, endPatienceMs }, signal);
+    return await openTied({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+  }
+
+  places({ env, workdir }: SandboxSpec): Places {
+    return { home: env.HOME ?? homeInside, workdir: workdir ?? workspaceInside };
   }
 
   diskBytes({ directory }: SandboxSpec): Promise<number> {

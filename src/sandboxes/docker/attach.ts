@@ -7,7 +7,7 @@ import type { AttachmentPipes } from '../shell/forker.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import type { Place } from '../shell-sandbox.ts';
 import { attachByStreams } from '../streamed-sandbox.ts';
-import { workspaceInside } from './container.ts';
+import { placesInside } from './container.ts';
 import { countsOf } from './container-counts.ts';
 import { containerEnd } from './container-end.ts';
 import type { Engine } from './engine.ts';
@@ -40,7 +40,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   };
   const place: Place = {
     name: spec.name,
-    workdir: spec.workdir ?? workspaceInside,
+    workdir: placesInside(spec).workdir,
     limits: isForked ? { read: countsOf(engine, id), isCheap: true, isNew } : { isNew },
     ended: containerEnd(engine, id, waiting.signal),
     end: () => (spec.persistent ? engine.kill(id) : removeAll()),

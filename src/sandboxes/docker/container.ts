@@ -1,5 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
-import type { Mount, SandboxSpec } from '../../core/sandbox.ts';
+import type { Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
 import { networkName } from './network.ts';
@@ -61,14 +61,18 @@ interface EngineMount {
 }
 
 export const runDirectoryInside = '/run/hermetic';
-export const workspaceInside = '/workspace';
+const workspaceInside = '/workspace';
 
 /**
  * Home is where the user of the sandbox may write. `/root` of most images is closed to anybody but root, so that the host's user gets a home
  * of its own; everything that is mounted for the agent (credentials, skills) belongs under this path.
  */
-export function homeInside(user: SandboxSpec['user']): string {
+function homeInside(user: SandboxSpec['user']): string {
   return user === 'host' ? '/home/agent' : '/root';
+}
+
+export function placesInside({ env, user, workdir }: SandboxSpec): Places {
+  return { home: env.HOME ?? homeInside(user), workdir: workdir ?? workspaceInside };
 }
 
 /** The body of `POST /containers/create`. Pure. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Remains, SandboxSpec } from '../../core/sandbox.ts';
+import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { directoryBytes, listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
@@ -10,7 +10,7 @@ import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { attachToContainer } from './attach.ts';
-import { type ContainerBody, containerBody, runDirectoryInside } from './container.ts';
+import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
 import { findEngine } from './discover.ts';
 import type { ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
@@ -231,6 +231,10 @@ class DockerBackend implements Backend {
   async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
     if (hasVolumes(engine)) await removeVolumes(engine, name);
     await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
+  }
+
+  places(spec: SandboxSpec): Places {
+    return placesInside(spec);
   }
 
   /** Its files, and what was written in the container beside them. */

@@ -1,10 +1,19 @@
 import { expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
-import { useBench } from './bench.ts';
+import { collect, useBench } from './bench.ts';
 
 export function directoryContract(engine: TestEngine): void {
   const bench = useBench(engine);
   const home = (): Promise<string> => bench.output('cd "$1"', { args: [bench.workdir] });
+
+  it.each([{}, { workdir: '/tmp', env: { HOME: '/usr' } }])('begins where the backend says, and so does its home: %j', async (wishes) => {
+    const spec = engine.spec(wishes);
+    const sandbox = await engine.open(spec);
+    const { stdout } = await collect(await sandbox.exec({ command: 'printf "%s %s %s" ~ "$HOME" "$PWD"' }));
+    const { home: own, workdir } = engine.backend.places(spec);
+    expect(stdout).toBe(`${own} ${own} ${workdir}`);
+    await sandbox.destroy();
+  });
 
   it('is where the last command left it', async () => {
     await bench.run('mkdir -p deep/er && cd deep/er');

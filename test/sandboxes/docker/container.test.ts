@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Mount, SandboxSpec } from '../../../src/core/sandbox.ts';
-import { containerBody, homeInside } from '../../../src/sandboxes/docker/container.ts';
+import { containerBody, placesInside } from '../../../src/sandboxes/docker/container.ts';
 import { parseExtraArguments } from '../../../src/sandboxes/docker/extra-arguments.ts';
 import { resolveMounts } from '../../../src/sandboxes/docker/mounts.ts';
 import { specHash } from '../../../src/sandboxes/docker/spec-hash.ts';
@@ -149,7 +149,7 @@ describe('the body of a container', () => {
   });
 
   it('agrees with itself about home', () => {
-    expect(containerBody(exampleInput()).Env).toEqual([`HOME=${homeInside('default')}`]);
+    expect(containerBody(exampleInput()).Env).toEqual([`HOME=${placesInside(exampleInput().spec).home}`]);
     expect(containerBody(exampleInput({ spec: exampleSpec({ env: { HOME: '/x', A: '1' } }) })).Env).toEqual(['HOME=/x', 'A=1']);
   });
 });
