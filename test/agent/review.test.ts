@@ -77,7 +77,9 @@ describe('a reviewing model', async () => {
     server.script = () => new Promise<never>(() => undefined);
     const gone = new AbortController();
     setTimeout(() => gone.abort(), 200);
+    const begun = Date.now();
     expect(await review(clean, {}, gone.signal)).toBe('escalate');
+    expect(Date.now() - begun).toBeLessThan(5000);
   });
 
   it('cannot be found when there is none', async () => {
