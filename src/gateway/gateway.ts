@@ -135,7 +135,9 @@ export class Gateway {
       return await inbox.done(seqs);
     }
     const heard = await this.#heard(entries);
-    if (heard.length > 0) conversation.resume(turn, heard);
+    const [first] = heard;
+    // Looked for again: while it was at rest it may have been let go.
+    if (first) this.#conversationOf(first.message)?.resume(turn, heard);
     else await inbox.done(seqs);
   }
 
