@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
+import { createFile } from '../lib/create-file.ts';
 import type { Environment } from './environment-layer.ts';
 
 export interface Home {
@@ -40,13 +41,12 @@ export function prepareHome({ directory, files }: Home): void {
   try {
     if (mkdirSync(directory, { recursive: true, mode: 0o700 }) === undefined) return;
   } catch (error) {
-    throw unreadable(directory, 'cannot be made or is not a directory', error, 'Set HERMETIC_HOME to a directory you can write to.');
+    throw unreadable(directory, 'cannot be made or is not a directory', error, writableHint);
   }
   try {
-    writeFileSync(files.dotenv, emptyDotenv, { flag: 'wx', mode: 0o600 });
+    createFile(files.dotenv, () => emptyDotenv);
   } catch (error) {
-    // Another process that starts for the first time at the same moment was quicker.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unreadable(files.dotenv, 'cannot be written', error);
+    throw unwritable(files.dotenv, error);
   }
 }
 
@@ -78,7 +78,15 @@ export function readTextFile(path: string, { ownerOnly }: ReadOptions): string |
   }
 }
 
-function unreadable(path: string, what: string, cause?: unknown, hint?: string): HermeticError {
+const writableHint = 'Set HERMETIC_HOME to a directory you can write to.';
+
+/** For a file that has to be made in the home. */
+export function unwritable(path: string, cause: unknown): HermeticError {
+  const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((cause as NodeJS.ErrnoException).code ?? '');
+  return unreadable(path, 'cannot be written', cause, isFull ? 'Make room on its disk.' : writableHint);
+}
+
+export function unreadable(path: string, what: string, cause?: unknown, hint?: string): HermeticError {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   return new HermeticError('config/unreadable', `${path} ${what}${code ? ` (${code})` : ''}.`, { hint, cause });
 }
