@@ -15,6 +15,12 @@ export const local: Circumstances = {
 
 export const cwd = '/home/ada/project';
 
+const sandbox = '/home/ada/.hermetic/sandboxes/local/default';
+export const workspace = `${sandbox}/workspace`;
+
+/** As a session of the backend `local` has it: its workspace is below Hermetic's own home. */
+export const session: Circumstances = { ...local, sessionPaths: [workspace, `${sandbox}/home`] };
+
 interface Dangerous {
   command: string;
   /** Rules it must raise. */
@@ -31,6 +37,14 @@ export function dangerousCommands(): readonly Dangerous[] {
 
 export function harmlessCommands(): readonly string[] {
   return lines('harmless.txt').map((line) => line.replaceAll('⏎', '\n'));
+}
+
+/** Ways from a session's workspace to what is Hermetic's. */
+export function waysOut(): readonly { command: string; verdict: string }[] {
+  return lines('ways-out.txt').map((line) => {
+    const [verdict = '', command = ''] = line.split('\t');
+    return { verdict, command: command.replaceAll('⏎', '\n') };
+  });
 }
 
 function lines(name: string): readonly string[] {

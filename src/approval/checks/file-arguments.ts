@@ -1,15 +1,13 @@
 import { readOptions } from '../shell/options.ts';
 import { fromNetwork, isFromNetwork, isUnknown, unknown } from '../shell/values.ts';
-import { candidates } from './hermetic.ts';
+import { candidates, patternOf } from './candidates.ts';
 import type { Invocation } from './invocation.ts';
-import { resolvePaths } from './paths.ts';
+import { resolvePaths } from './resolve.ts';
 import { touchRead, touchTreeRead, touchWrite } from './touch.ts';
 
 /** Their arguments are texts, names or places, and show nothing of a file. */
 const blind =
   /^(?:echo|printf|cd|pushd|ls|ll|dir|stat|test|\[|\[\[|mkdir|touch|chmod|chown|chgrp|ssh|ssh-add|ssh-keygen|ssh-copy-id|git|basename|dirname|realpath|readlink|which|type|file|du|df|export|declare|local|alias|unset|set|find|fd|tree|rm|rmdir|unlink|shred|mv|ln|source|\.|sudo|doas|env|command|exec|nohup|timeout|time|xargs|su|docker|podman|kubectl|npm|npx|yarn|pnpm|make|mktemp|umask|trap|eval|sh|bash|zsh|dash|fish|kill|pkill|curl|wget|getfacl|namei|test|true|false|case|read|man|tldr|hermetic|systemctl|awk-x|chattr|lsattr|crontab|code|open|xdg-open)$/;
-/** Their first word is a pattern or a program, not a path. */
-const patternFirst = /^(?:grep|egrep|fgrep|rg|ag|ack|sed|awk|gawk|mawk|jq|yq|perl|python[\d.]*|node|ruby|php|expr|tr|pgrep)$/;
 /** They print or copy what they read. */
 const shows =
   /^(?:cat|tac|head|tail|less|more|most|bat|nl|grep|egrep|fgrep|rg|ag|ack|sed|awk|gawk|base64|base32|basenc|xxd|od|hexdump|strings|rev|sort|uniq|cut|paste|fold|cp|scp|rsync|sftp|ftp|tar|zip|7z|gzip|bzip2|xz|zstd|cpio|dd|tee|diff|cmp|comm|column|jq|yq|vim?|nvim|nano|emacs|view|ex|ed|pbcopy|xclip|mail|mutt|sendmail|nc|ncat|http|aws|gsutil|rclone|s3cmd|gpg|install|shar|uuencode|split|join|pr|fmt|python[\d.]*|node|ruby|perl|git-add|pandoc|highlight|pygmentize|qrencode|magic-wormhole|wormhole|croc|transfer|gist|pastebinit)$/;
@@ -47,8 +45,7 @@ function reads({ program, args, state }: Invocation): void {
   const gitAdd = program === 'git' && args[0] === 'add';
   if (blind.test(program) && !gitAdd) return;
   const words = readOptions(args, { short: program === 'tar' ? 'f' : '' }).rest;
-  const skipped =
-    patternFirst.test(program) && !args.some((arg) => /^-[a-z]*[ef]$|^--(?:file|regexp|expression)/.test(arg)) ? words[0] : undefined;
+  const skipped = patternOf(program, args, words);
   for (const [index, arg] of args.entries()) {
     if (
       arg === skipped ||

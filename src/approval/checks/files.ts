@@ -1,7 +1,8 @@
 import { readOptions, startsUnknown } from '../shell/options.ts';
 import { isUnknown } from '../shell/values.ts';
 import type { Invocation } from './invocation.ts';
-import { isProtectedRoot, isSystemPath, resolvePaths, wholeDirectory } from './paths.ts';
+import { isProtectedRoot, isSystemPath, wholeDirectory } from './paths.ts';
+import { resolvePaths } from './resolve.ts';
 import { touchTree, touchWrite } from './touch.ts';
 
 /** What deletes, overwrites or changes the rights of files. */

@@ -3,7 +3,7 @@ import type { RuleId } from '../rules.ts';
 import { readOptions } from '../shell/options.ts';
 import { isUnknown } from '../shell/values.ts';
 import type { Invocation } from './invocation.ts';
-import { resolvePaths } from './paths.ts';
+import { resolvePaths } from './resolve.ts';
 import { touchWrite } from './touch.ts';
 
 const everything = /^(?:\.|:\/|\*|\.\/|:\(top\).*|--all|\.\.)$/;

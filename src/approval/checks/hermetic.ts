@@ -1,6 +1,8 @@
 import { readOptions } from '../shell/options.ts';
+import { candidates, patternOf } from './candidates.ts';
 import type { Invocation } from './invocation.ts';
-import { isOwn, resolvePaths } from './paths.ts';
+import { isOwn } from './paths.ts';
+import { resolvePaths } from './resolve.ts';
 
 /** What only prints and reveals little. */
 const harmless = /^(?:--version|-V|--help|-h|help|version|status|doctor)$/;
@@ -51,21 +53,25 @@ function judgeOwnCommand(args: readonly string[], { state }: Invocation): void {
 
 /** They look at files and change none. */
 const readers =
-  /^(?:cat|tac|head|tail|less|more|bat|ls|ll|dir|tree|stat|file|du|df|wc|grep|egrep|fgrep|rg|ag|ack|diff|cmp|md5sum|sha\d*sum|sum|cksum|strings|xxd|od|hexdump|base64|jq|yq|sort|uniq|cut|find|locate|realpath|readlink|basename|dirname|test|\[|\[\[|cd|pushd|echo|printf|awk|nl|column|fd|view|tar|zip|cp|rsync|scp|curl|wget|source|\.|git|export|declare|open|xdg-open|lsof|fuser|getfacl|namei|sh|bash|which|type|command|sudo|env|hermetic|sed|sqlite3?)$/;
+  /^(?:cat|tac|head|tail|less|more|bat|ls|ll|dir|tree|stat|file|du|df|wc|grep|egrep|fgrep|rg|ag|ack|diff|cmp|md5sum|sha\d*sum|sum|cksum|strings|xxd|od|hexdump|base64|jq|yq|sort|uniq|cut|find|locate|realpath|readlink|basename|dirname|test|\[|\[\[|cd|pushd|echo|printf|awk|nl|column|fd|view|tar|zip|cp|rsync|scp|curl|wget|source|\.|git|export|declare|open|xdg-open|lsof|fuser|getfacl|namei|sh|bash|which|type|command|sudo|env|hermetic|sed|sqlite3?|cmake)$/;
+
+/** They only pass on their arguments, to whatever is looked at next. */
+const passing = /^(?:echo|printf|cd|pushd|sudo|env|test|\[|\[\[|export|declare|local|readonly|typeset|sh|bash)$/;
+/** Without a word about it they write where they are started. */
+const writersHere = /^(?:unzip|bsdtar|7z|unar|unrar|cpio|patch)$/;
+/** Only names a place to look in, whatever the program does. */
+const lookingIn = /^-[IL]/;
 
 /** Reports arguments that are Hermetic's own files. */
 export function ownFileRules({ program, args, state }: Invocation): void {
-  if (state.circumstances.ownPaths.length === 0) return;
-  for (const arg of args) {
-    for (const text of candidates(arg)) {
+  if (state.circumstances.ownPaths.length === 0 || passing.test(program)) return;
+  const reading = readers.test(program) && !changes(program, args);
+  const pattern = reading ? patternOf(program, args, readOptions(args).rest) : undefined;
+  for (const arg of writersHere.test(program) ? [...args, '.'] : args) {
+    for (const text of arg === pattern ? [] : candidates(arg)) {
       for (const path of resolvePaths(text, state)) {
-        if (
-          path === undefined ||
-          !isOwn(path, state) ||
-          /^(?:echo|printf|cd|pushd|sudo|env|test|\[|\[\[|export|declare|sh|bash)$/.test(program)
-        )
-          continue;
-        state.judgement.report(readers.test(program) && !changes(program, args) ? 'hermetic/read' : 'hermetic/files', program, [path]);
+        if (path === undefined || !isOwn(path, state)) continue;
+        state.judgement.report(reading || lookingIn.test(arg) ? 'hermetic/read' : 'hermetic/files', program, [path]);
       }
     }
   }
@@ -81,18 +87,7 @@ function changes(program: string, args: readonly string[]): boolean {
       args.some((arg) => /\b(?:insert|update|delete|drop|alter|replace|create|attach|vacuum|pragma)\b/i.test(arg))
     );
   if (program === 'find') return args.some((arg) => /^-(?:delete|exec|execdir|ok|okdir)$/.test(arg));
+  if (program === 'cmake') return args.some((arg) => /^-[BEP]|^-D.*(?:\/|\.\.)|^--(?:build|install)/.test(arg));
   if (program === 'git') return !args.some((arg) => /^(?:status|log|diff|show|blame|ls-files)$/.test(arg));
   return false;
-}
-
-/** The texts in an argument that may be a path. */
-export function candidates(arg: string): readonly string[] {
-  const texts = new Set([arg]);
-  for (const separator of ['=', '@', ':']) {
-    const at = arg.indexOf(separator);
-    if (at !== -1) texts.add(arg.slice(at + 1));
-  }
-  const [, attached] = /^-[A-Za-z]([~/].*)$/s.exec(arg) ?? [];
-  if (attached !== undefined) texts.add(attached);
-  return [...texts].filter((text) => text !== '' && !(text.startsWith('-') && text === arg));
 }

@@ -1,7 +1,7 @@
 import { readOptions } from '../shell/options.ts';
 import { fromNetwork, isUnknown, unknown } from '../shell/values.ts';
 import type { Invocation } from './invocation.ts';
-import { resolvePaths } from './paths.ts';
+import { resolvePaths } from './resolve.ts';
 import { touchRead, touchWrite } from './touch.ts';
 
 const local =

@@ -1,31 +1,18 @@
 import type { RuleId } from '../rules.ts';
 import { globExpression, isPattern } from '../shell/glob.ts';
 import type { State } from '../shell/state.ts';
-import { isUnknown } from '../shell/values.ts';
 
-/** The absolute paths a text may mean; undefined for one nobody knows. */
-export function resolvePaths(text: string, state: State): readonly (string | undefined)[] {
-  // No file has a longer name, and long texts take the patterns below too long.
-  if (text.length > 4_200) return [undefined];
-  const path = text.startsWith('~') ? homeOf(text, state) : text;
-  if (path.startsWith('/')) return [normalised(path)];
-  if (path === '' || isUnknown(path.slice(0, 1))) return [undefined];
-  return state.workingDirectories.map((directory) => (directory.startsWith('/') ? normalised(`${directory}/${path}`) : undefined));
-}
-
-function homeOf(text: string, state: State): string {
-  const [, name = '', rest = ''] = /^~([^/]*)(.*)$/s.exec(text) ?? [];
-  if (name === '') return `${state.variables.get('HOME')?.[0] ?? state.circumstances.home}${rest}`;
-  return name === 'root' ? `/root${rest}` : `/home/${name}${rest}`;
-}
-
-/** Without `.`, `..`, doubled slashes and the other names a Mac and Linux give to the same places. */
-export function normalised(path: string): string {
+/**
+ * Without `.`, `..`, doubled slashes and the other names a Mac and Linux give to the same places. With a directory: to a process that
+ * works there.
+ */
+export function normalised(path: string, directory?: string): string {
   if (/^\/[^/]/.test(path) && !/\/(?:\.|\/|$)|^\/(?:proc|private|System)/.test(path)) return path;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '..') segments.pop();
     else if (segment !== '' && segment !== '.') segments.push(segment);
+    if (directory !== undefined && /^proc\/[^/]+\/cwd$/.test(segments.join('/'))) segments.splice(0, 3, ...directory.slice(1).split('/'));
   }
   const clean = `/${segments.join('/')}`;
   const [, other] = /^\/proc\/(?:self|thread-self|\d+)\/root(\/.*)?$/.exec(clean) ?? [];
@@ -227,9 +214,7 @@ export function isDoubtfulCredential(path: string): boolean {
   return doubtful.test(path) || (isPattern(path) && mayBe(path.slice(path.lastIndexOf('/') + 1), '.env'));
 }
 
-/** Known for sure to be the session's: neither a variable nor a pattern leads out of it again. */
-function isOfSession(path: string, state: State): boolean {
-  if (isUnknown(path) || /\/\.[^/]*[*?[]/.test(path)) return false;
+export function isOfSession(path: string, state: State): boolean {
   return (state.circumstances.sessionPaths ?? []).some((own) => isInside(path, normalised(own)));
 }
 

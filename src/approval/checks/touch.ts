@@ -1,5 +1,5 @@
 import type { State } from '../shell/state.ts';
-import { isUnknown } from '../shell/values.ts';
+import { isUnknown, isUnseen } from '../shell/values.ts';
 import {
   holdsOwn,
   isCredential,
@@ -9,17 +9,15 @@ import {
   isRawDisk,
   isSystemPath,
   normalised,
-  resolvePaths,
   startupRule,
 } from './paths.ts';
+import { resolvePaths } from './resolve.ts';
 
 /** Reports what it means that a program writes, changes or removes the file at a path. */
 export function touchWrite(text: string, program: string | undefined, state: State): void {
   for (const path of resolvePaths(text, state)) {
-    if (path === undefined) {
-      if (isUnknown(text)) state.judgement.report('shell/unresolved-argument', program, [undefined]);
-      continue;
-    }
+    if (isUnsure(text, path, state)) state.judgement.report('shell/unresolved-argument', program, [undefined]);
+    if (path === undefined) continue;
     const report = (rule: Parameters<State['judgement']['report']>[0]): void => state.judgement.report(rule, program, [path]);
     if (isOwn(path, state)) report('hermetic/files');
     if (isRawDisk(path)) report('disk/raw-write');
@@ -31,6 +29,13 @@ export function touchWrite(text: string, program: string | undefined, state: Sta
     if (/\/\.?(?:bash|zsh|python|mysql|psql|node_repl|sh)_?history$|^\/var\/log\//.test(path)) report('system/erase-traces');
     else if (isSystemPath(path, state) && !isRawDisk(path)) report('files/system-write');
   }
+}
+
+/** Whether nobody knows where it is. Security: beside Hermetic's own files, a part that nobody knows may lead to them. */
+function isUnsure(text: string, path: string | undefined, state: State): boolean {
+  if (state.circumstances.ownPaths.length === 0) return path === undefined && isUnseen(text);
+  if (path !== undefined) return isUnseen(text + path);
+  return isUnknown(text) ? isUnseen(text) : state.workingDirectories.some(isUnseen);
 }
 
 /** Reports what it means that a program sees what is in the file at a path. `shows`: it prints or copies what it reads. */

@@ -1,8 +1,8 @@
-import { resolvePaths } from '../checks/paths.ts';
 import { readOptions } from '../shell/options.ts';
 import { contentsOf } from '../shell/redirections.ts';
 import type { State } from '../shell/state.ts';
 import { isFromNetwork, isUnknown, plainToken, unknown } from '../shell/values.ts';
+import { changeDirectory, popDirectory, pushDirectory } from './directories.ts';
 import { printed } from './outputs.ts';
 
 type Texts = readonly string[];
@@ -14,13 +14,6 @@ export function reportUnseen(code: string, program: string | undefined, state: S
   else if (isUnknown(code) && !/[\uE004]/.test(code)) state.judgement.report('code/unseen', program);
   return isUnknown(code);
 }
-
-const changeDirectory: Builtin = (args, state) => {
-  const [target = state.variables.get('HOME')?.[0] ?? unknown] = args.filter((arg) => !/^-[LPe@]+$|^--$/.test(arg));
-  const paths = target === '-' ? [undefined] : resolvePaths(target, state);
-  state.variables.set('PWD', [...new Set(paths.map((path) => path ?? unknown))]);
-  return [''];
-};
 
 const evaluate: Builtin = (args, state, stdin) => {
   const code = args.join(' ');
@@ -129,8 +122,8 @@ const printFormatted: Builtin = (args, state) => {
 
 const builtins: Readonly<Record<string, Builtin>> = {
   cd: changeDirectory,
-  pushd: changeDirectory,
-  popd: (_args, state) => changeDirectory(['-'], state, ['']),
+  pushd: pushDirectory,
+  popd: popDirectory,
   eval: evaluate,
   source,
   '.': source,

@@ -1,5 +1,6 @@
 import { shellQuote } from '../../lib/shell-quote.ts';
-import { isCredential, isDoubtfulCredential, isProtectedRoot, resolvePaths } from '../checks/paths.ts';
+import { isCredential, isDoubtfulCredential, isProtectedRoot } from '../checks/paths.ts';
+import { resolvePaths } from '../checks/resolve.ts';
 import { rules } from '../rules.ts';
 import { Judgement, State } from '../shell/state.ts';
 import { reportUnseen } from './builtins.ts';

@@ -1,4 +1,5 @@
-import { isProtectedRoot, resolvePaths } from '../checks/paths.ts';
+import { isProtectedRoot } from '../checks/paths.ts';
+import { resolvePaths } from '../checks/resolve.ts';
 import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, isFromNetwork, isUnknown, unknown } from '../shell/values.ts';

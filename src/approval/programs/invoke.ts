@@ -1,5 +1,6 @@
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { applyRules } from '../checks/index.ts';
+import { resolvePaths } from '../checks/resolve.ts';
 import { noteAssignment } from '../shell/assignments.ts';
 import { parseCommand } from '../shell/parse-command.ts';
 import type { State } from '../shell/state.ts';
@@ -55,7 +56,7 @@ function runProgram(name: string, program: string, args: Texts, state: State, st
   } else if (runDownloaded(name, args, state, stdin)) return [unknown];
   for (const [variable, value] of assignedBy(program, args)) {
     state = state.fork();
-    state.variables.set(variable, [value]);
+    state.variables.set(variable, variable === 'PWD' ? resolvePaths(value, state).map((path) => path ?? unknown) : [value]);
     noteAssignment(variable, state);
   }
   applyRules(program, args, state, stdin);
@@ -70,7 +71,8 @@ function runProgram(name: string, program: string, args: Texts, state: State, st
 /** A function or alias of the script or of the session. */
 function runDefined(name: string, args: Texts, state: State, stdin: Texts): Texts | undefined {
   const { judgement } = state;
-  if (state.callers.filter((caller) => caller === name).length > 1) return undefined;
+  const depth = state.callers.filter((caller) => caller === name).length;
+  if (depth > 2 || (depth === 2 && !isElsewhere(name, state))) return undefined;
   const alias = state.aliases.get(name);
   if (alias !== undefined) {
     const before = state.callers;
@@ -94,6 +96,14 @@ function runDefined(name: string, args: Texts, state: State, stdin: Texts): Text
   return runDefinition(name, source, args, state, stdin);
 }
 
+/** Security: a function that calls itself from one directory after the other may get to any. */
+function isElsewhere(name: string, state: State): boolean {
+  const first = state.calledFrom.get(name);
+  if (first === undefined || first.join('\n') === state.workingDirectories.join('\n')) return false;
+  state.variables.set('PWD', [unknown]);
+  return true;
+}
+
 function runDefinition(name: string, source: string, args: Texts, state: State, stdin: Texts): Texts | undefined {
   const { problem, scripts } = parseCommand(source);
   const first = problem ? undefined : scripts[0]?.commands[0]?.command;
@@ -110,12 +120,14 @@ function runDefinition(name: string, source: string, args: Texts, state: State, 
 }
 
 function callFunction(name: string, args: Texts, state: State, run: () => Texts): Texts {
-  const { parameters, callers } = state;
+  const { parameters, callers, calledFrom } = state;
+  if (!calledFrom.has(name)) state.calledFrom = new Map([...calledFrom, [name, state.workingDirectories]]);
   state.parameters = args;
   state.callers = [...callers, name];
   const output = run();
   state.parameters = parameters;
   state.callers = callers;
+  state.calledFrom = calledFrom;
   state.ended = false;
   return output;
 }

@@ -1,5 +1,6 @@
 import { shellQuote } from '../../lib/shell-quote.ts';
-import { holdsOwn, resolvePaths } from '../checks/paths.ts';
+import { holdsOwn } from '../checks/paths.ts';
+import { resolvePaths } from '../checks/resolve.ts';
 import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, plainToken, unknown } from '../shell/values.ts';

@@ -1,4 +1,4 @@
-import { resolvePaths } from '../checks/paths.ts';
+import { resolvePaths } from '../checks/resolve.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, hasPlaceholder, isFromNetwork, isUnknown, parameter, plainToken, transformed, unknown } from '../shell/values.ts';
 import { foundBy } from './found-by.ts';

@@ -85,7 +85,9 @@ function withHome(text: string, state: State): readonly string[] {
   const [, name = '', rest = ''] = /^~([^/]*)(.*)$/s.exec(text) ?? [];
   if (name === '') return (state.variables.get('HOME') ?? [unknown]).map((home) => home + rest);
   if (name === '+') return state.workingDirectories.map((directory) => directory + rest);
-  if (name === '-') return [unknown + rest];
+  if (name === '-') return (state.variables.get('OLDPWD') ?? [unknown]).map((directory) => directory + rest);
+  if (/^[+-]?\d+$/.test(name))
+    return [...state.workingDirectories, ...(state.variables.get('DIRSTACK') ?? [unknown])].map((directory) => directory + rest);
   return [(name === 'root' ? '/root' : `/home/${name}`) + rest];
 }
 

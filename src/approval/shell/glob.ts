@@ -12,11 +12,11 @@ export function globExpression(pattern: string, anywhere: boolean): RegExp | und
     if (character === '*') source += `${hidden}${anywhere ? '[\\s\\S]*' : '[^/]*'}`;
     else if (character === '?') source += `${hidden}${anywhere ? '[\\s\\S]' : '[^/]'}`;
     else if (character === '[') {
-      const set = /^\[([!^]?)(\]?[^\]/]*)\]/.exec(pattern.slice(at));
-      if (!set) source += '\\[';
+      const [set, not, members = ''] = /^\[([!^]?)(\]?(?:\[([:.=])[^\]/]*\3\]|[^\]/])*)\]/.exec(pattern.slice(at)) ?? [];
+      if (set === undefined) source += '\\[';
       else {
-        source += `[${set[1] ? '^' : ''}${(set[2] ?? '').replace(/[\\\]^[]/g, '\\$&')}]`;
-        at += set[0].length - 1;
+        source += `[${not ? '^' : ''}${members.replace(/\[([:.=])(.*?)\1\]|[\\\]^[]/g, member)}]`;
+        at += set.length - 1;
       }
     } else source += character.replace(/[.+^${}()|\\/\]]/g, '\\$&');
   }
@@ -25,6 +25,34 @@ export function globExpression(pattern: string, anywhere: boolean): RegExp | und
   } catch {
     return undefined;
   }
+}
+
+const classes: Readonly<Record<string, string>> = {
+  alpha: 'A-Za-z',
+  digit: '0-9',
+  alnum: 'A-Za-z0-9',
+  upper: 'A-Z',
+  lower: 'a-z',
+  xdigit: '0-9A-Fa-f',
+  word: '\\w',
+  space: '\\s',
+  blank: ' \\t',
+  punct: '!-\\/:-@\\[-`{-~',
+  graph: '!-~',
+  print: ' -~',
+  cntrl: '\\x00-\\x1f',
+};
+
+/** One of a set: `[:name:]`, `[.x.]`, `[=x=]` or a character. */
+function member(text: string, kind: string | undefined, inner: string): string {
+  if (kind === undefined) return `\\${text}`;
+  return kind === ':' ? (classes[inner] ?? '') : inner.replace(/[\\\]^[-]/g, '\\$&');
+}
+
+/** Whether a part of a path may be `..` without saying so. Not every bash leaves it out of what patterns match. */
+export function matchesParent(segment: string): boolean {
+  if (/^(?:\.|[?*+@!]\().*/s.test(segment) && /[?*+@!]\(/.test(segment)) return true;
+  return segment.startsWith('.') && isPattern(segment) && (globExpression(segment, false)?.test('..') ?? true);
 }
 
 export function isPattern(text: string): boolean {

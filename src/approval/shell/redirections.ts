@@ -1,5 +1,5 @@
 import type { HereDoc, Redirection } from 'unbash';
-import { resolvePaths } from '../checks/paths.ts';
+import { resolvePaths } from '../checks/resolve.ts';
 import { touchRead, touchWrite } from '../checks/touch.ts';
 import { expandParts, expandText, expandWord } from './expand.ts';
 import type { State } from './state.ts';

@@ -93,6 +93,10 @@ export class State {
   /** Of the function that runs, or undefined when nobody knows them. */
   parameters: readonly string[] | undefined;
   callers: readonly string[] = [];
+  /** Where it was when the first of several calls of a function began. */
+  calledFrom: ReadonlyMap<string, readonly string[]> = new Map();
+  /** Where it still is if the last `cd` failed, as far as that matters. */
+  leftBehind: readonly string[] = [];
   /** Nothing after this point of the branch runs. */
   ended = false;
 
@@ -128,7 +132,15 @@ export class State {
     copy.aliases = new Map(this.aliases);
     copy.parameters = this.parameters;
     copy.callers = this.callers;
+    copy.calledFrom = this.calledFrom;
+    copy.leftBehind = this.leftBehind;
     return copy;
+  }
+
+  /** Goes on where nobody asked whether the last `cd` succeeded. */
+  settle(): void {
+    if (this.leftBehind.length > 0) this.variables.set('PWD', [...new Set([...this.workingDirectories, ...this.leftBehind])]);
+    this.leftBehind = [];
   }
 
   /** Whichever of these ways was taken. */
@@ -140,6 +152,7 @@ export class State {
     this.arrays = merged(states.map(({ arrays }) => arrays));
     this.functions = new Map(states.flatMap(({ functions }) => [...functions]));
     this.aliases = new Map(states.flatMap(({ aliases }) => [...aliases]));
+    this.leftBehind = states.flatMap(({ leftBehind }) => leftBehind);
     this.ended = open.length === 0 && ways.length > 0;
   }
 }

@@ -23,6 +23,16 @@ export function isUnknown(text: string): boolean {
   return anyUnknown.test(text);
 }
 
+/** Whether it is unknown, and not only because nobody called the function it is in. */
+export function isUnseen(text: string): boolean {
+  return /[\uE000-\uE002]/.test(text);
+}
+
+/** What comes before the first part that is unknown. */
+export function knownStart(text: string): string {
+  return text.slice(0, text.search(anyUnknown));
+}
+
 export function hasPlaceholder(text: string): boolean {
   return anyPlaceholder.test(text);
 }

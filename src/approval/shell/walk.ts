@@ -43,6 +43,7 @@ export function runScript(script: ParsedScript, state: State, stdin: Texts): Tex
 function runStatements(statements: readonly Statement[], state: State, stdin: Texts): Texts {
   let output = nothing;
   for (const { command, background } of statements) {
+    state.settle();
     output = joined(output, runNode(command, background ? state.fork() : state, stdin));
   }
   return output;
@@ -117,12 +118,17 @@ function runAndOr(node: AndOr, state: State, stdin: Texts): Texts {
   if (!first) return nothing;
   let output = runNode(first, state, stdin);
   const ways: State[] = [];
+  let leftBehind = state.leftBehind;
   for (const [index, command] of rest.entries()) {
+    leftBehind = [...leftBehind, ...state.leftBehind];
     if (node.operators[index] === '&&') {
       ways.push(state.fork());
+      state.leftBehind = [];
       output = joined(output, runNode(command, state, stdin));
     } else {
       const way = state.fork();
+      way.leftBehind = leftBehind;
+      way.settle();
       output = joined(output, runNode(command, way, stdin));
       state.become([state.fork(), way]);
     }
@@ -166,16 +172,28 @@ function runCase(node: Case, state: State, stdin: Texts): Texts {
   return output;
 }
 
-/** Twice, so that what the end of a round sets is seen by the start of the next. */
+/**
+ * Twice, so that what the end of a round sets is seen by the start of the next. Security: what then still grows, such as the way up from
+ * a directory, may become anything, and is that in a third round.
+ */
 function runLoop(state: State, round: (way: State) => Texts): Texts {
   let output = nothing;
-  for (let count = 0; count < 2; count++) {
+  for (let count = 0, grew = true; count < 2 || (count === 2 && grew); count++) {
+    const before = state.variables;
     const way = state.fork();
     output = joined(output, round(way));
     way.ended = false;
     state.become([state.fork(), way]);
+    if (count === 1) grew = widen(state, before);
   }
   return output;
+}
+
+/** Adds that it may be anything to every variable that got other values than it had. */
+function widen(state: State, before: ReadonlyMap<string, Texts>): boolean {
+  const grown = [...state.variables].filter(([name, values]) => values.some((value) => !before.get(name)?.includes(value)));
+  for (const [name, values] of grown) state.variables.set(name, [...values, unknown]);
+  return grown.length > 0;
 }
 
 function loopValues(words: readonly Word[], state: State): Texts {
