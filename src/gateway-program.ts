@@ -51,8 +51,9 @@ export class GatewayProgram {
   readonly #outbox: Outbox;
   readonly #options: ProgramOptions;
   readonly #page: WebChannel | undefined;
+  /** What has begun; ended in the opposite order, whatever fails meanwhile. */
+  readonly #begun = new AsyncDisposableStack();
   #web: WebServer | undefined;
-  #forgetting: NodeJS.Timeout | undefined;
 
   static async create(options: ProgramOptions): Promise<GatewayProgram> {
     return new GatewayProgram(options, await options.app.store());
@@ -62,6 +63,7 @@ export class GatewayProgram {
     const { app, log } = options;
     this.app = app;
     this.#options = options;
+    this.#begun.defer(() => app.close());
     const { loaded } = app;
     this.#page = options.isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
     const own = [...(options.channels ?? []), ...(this.#page ? [this.#page] : [])];
@@ -111,26 +113,36 @@ export class GatewayProgram {
     };
   }
 
-  /** Sweeps, takes up what was left, then listens. Resolves with the link that lets a browser in, when there is a page. */
+  /**
+   * Opens the page, sweeps, takes up what was left, then listens. Resolves with the link that lets a browser in, when there is a page. What has
+   * begun when it rejects is for `stop` to end.
+   */
   async start(): Promise<string | undefined> {
     const { app, log } = this.#options;
+    // First: where it cannot be served, nobody is heard. Until there is a gateway behind it, it asks for patience.
+    if (this.#page) await this.#serve(this.#page);
     await app.sandboxes
       .start()
       .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
     await this.#forget();
-    this.#forgetting = setInterval(() => void this.#forget(), dayMs);
+    const forgetting = setInterval(() => void this.#forget(), dayMs);
+    this.#begun.defer(() => clearInterval(forgetting));
+    this.#begun.defer(() => this.#outbox.stop());
     await this.#outbox.start();
+    this.#begun.defer(() => this.gateway.stop());
     await this.gateway.start();
+    return this.#web?.newLink();
+  }
+
+  async #serve(page: WebChannel): Promise<void> {
+    const { app, log } = this.#options;
     const { web } = app.loaded.config;
-    const page = this.#page;
-    if (!page) return undefined;
-    const token = app.loaded.environment[web.token_env] || tokenIn(join(app.loaded.home, 'web-token'));
-    this.#web = await serveWeb({
+    const server = await serveWeb({
       host: web.host,
       port: web.port,
       behindTls: web.behind_tls,
       publicUrl: web.public_url,
-      token,
+      token: app.loaded.environment[web.token_env] || tokenIn(join(app.loaded.home, 'web-token')),
       pages,
       log,
       parts: {
@@ -141,7 +153,8 @@ export class GatewayProgram {
         metrics: () => gatewayMetrics(this),
       },
     });
-    return this.#web.newLink();
+    this.#begun.defer(() => server.close());
+    this.#web = server;
   }
 
   get isPublic(): boolean {
@@ -175,11 +188,8 @@ export class GatewayProgram {
     }
   }
 
+  /** Ends what has begun, also when that is not everything. */
   async stop(): Promise<void> {
-    clearInterval(this.#forgetting);
-    await this.#web?.close();
-    await this.gateway.stop();
-    await this.#outbox.stop();
-    await this.app.close();
+    await this.#begun.disposeAsync();
   }
 }

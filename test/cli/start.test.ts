@@ -1,7 +1,12 @@
-import { rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelDrivers } from '../../src/channels/index.ts';
 import { platformNames } from '../../src/config/sections/channels.ts';
+import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
 const connectable = channelDrivers.map(({ kind }) => kind);
@@ -42,5 +47,49 @@ describe('hermetic start', () => {
     const { code, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_GATEWAY_SANDBOX_IMAGE: 'debian:13' } });
     expect(stderr).toContain('local has no image');
     expect(code).toBe(2);
+  });
+
+  const socket = () => join(hermetic.home, '.hermetic', 'gateway.sock');
+
+  it('ends with an error, and leaves nothing running, when the port of the page is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    try {
+      const { code, stdout, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_WEB_PORT: String(port) } });
+      expect(stderr).toContain(`The web page cannot listen on 127.0.0.1 port ${port}`);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(existsSync(socket())).toBe(false);
+    } finally {
+      other.close();
+    }
+  });
+
+  it('ends with an error when everybody on the network could read along', async () => {
+    const { code, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_WEB_HOST: '0.0.0.0' } });
+    expect(stderr).toContain('everybody on the network could read along');
+    expect(code).toBe(2);
+  });
+
+  it.each([
+    ['is empty', '', 0o600, 'holds no token'],
+    ['can be read by others', 'x'.repeat(43), 0o644, 'is not a file that only you can read'],
+  ])('ends with an error when the token of the page %s', async (_, content, mode, says) => {
+    await mkdir(join(hermetic.home, '.hermetic'), { mode: 0o700 });
+    await writeFile(join(hermetic.home, '.hermetic', 'web-token'), content, { mode });
+    const { code, stderr } = await hermetic.run(['start']);
+    expect(stderr).toContain(says);
+    expect(code).toBe(2);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends when it is asked to by %s while it starts', async (signal) => {
+    const child = hermetic.start(['start']);
+    let stderr = '';
+    child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));
+    await until('it has begun', () => existsSync(socket()));
+    child.kill(signal);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(stderr).toContain('ending');
+    expect(existsSync(socket())).toBe(false);
   });
 });

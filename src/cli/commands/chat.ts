@@ -114,15 +114,17 @@ class Talk {
   }
 
   async run({ signal, code }: Interrupt): Promise<number> {
-    await this.#greet();
-    await this.program.start();
-    const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
-    await (signal.aborted ? undefined : Promise.race([this.#left, aborted]));
-    const exitCode = signal.aborted ? code() : 0;
-    // Whoever leaves does not want it to go on.
-    await this.program.gateway.stopTurn(this.#key);
-    await this.program.stop();
-    return exitCode;
+    try {
+      await this.#greet();
+      await this.program.start();
+      const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
+      await (signal.aborted ? undefined : Promise.race([this.#left, aborted]));
+      // Whoever leaves does not want it to go on.
+      await this.program.gateway.stopTurn(this.#key);
+      return signal.aborted ? code() : 0;
+    } finally {
+      await this.program.stop();
+    }
   }
 
   /** Security: without anything to contain commands, nothing starts. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
+import type { GatewayProgram } from '../../gateway-program.ts';
 import { type GatewayStatus, gatewayStatus } from '../../gateway-status.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -21,7 +22,7 @@ export function startCommand(io: CliIo): Command {
 }
 
 async function start(io: CliIo): Promise<void> {
-  const { GatewayProgram } = await import('../../gateway-program.ts');
+  const { GatewayProgram: Program } = await import('../../gateway-program.ts');
   const app = appOf(io);
   const say = (line: string): void => void io.stderr.write(`hermetic: ${line}\n`);
   const interrupt = interruptSignal(io);
@@ -29,13 +30,20 @@ async function start(io: CliIo): Promise<void> {
   const instance = await claimInstance(gatewaySocket(app.loaded.home), () => status());
   if (!instance) throw await alreadyRunning(app.loaded.home);
   try {
-    const program = await GatewayProgram.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
-    const link = await begin(program, say);
-    status = () => gatewayStatus(program);
-    if (link) io.stdout.write(`Open ${link}\n`);
-    await ended(interrupt.signal);
-    say('ending; what runs has a moment to finish');
-    await program.stop();
+    const program = await Program.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
+    try {
+      await introduce(program, say);
+      if (!interrupt.signal.aborted) {
+        const link = await program.start();
+        status = () => gatewayStatus(program);
+        if (link) io.stdout.write(`Open ${link}\n`);
+        await ended(interrupt.signal);
+      }
+      say('ending; what runs has a moment to finish');
+    } finally {
+      // Before the lock is given up: of two gateways for one home both would answer.
+      await program.stop();
+    }
   } finally {
     await instance.close();
     interrupt.stop();
@@ -43,7 +51,7 @@ async function start(io: CliIo): Promise<void> {
 }
 
 /** Security: without anything to contain commands, nothing starts. */
-async function begin(program: import('../../gateway-program.ts').GatewayProgram, say: (line: string) => void): Promise<string | undefined> {
+async function introduce(program: GatewayProgram, say: (line: string) => void): Promise<void> {
   const status = await gatewayStatus(program);
   for (const line of status.posture) say(line);
   if (status.backend === undefined) {
@@ -53,7 +61,6 @@ async function begin(program: import('../../gateway-program.ts').GatewayProgram,
   }
   if (status.warning) say(`\n${status.warning}\n`);
   tellOf(status, say);
-  return await program.start();
 }
 
 function tellOf({ approvals, model, channels }: GatewayStatus, say: (line: string) => void): void {
