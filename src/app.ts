@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Approvals } from './approvals.ts';
+import { insteadNotice, noneWorks, type Passed, passOver } from './backend-choice.ts';
 import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from './config/sandbox-settings.ts';
 import { backendNames } from './config/schema.ts';
 import { ensureProven, notContained, type ProofSubject, remember } from './containment.ts';
-import { HermeticError } from './core/errors.ts';
 import type { Proof } from './core/proof.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
 import type { ProofEntry, Store } from './core/store.ts';
@@ -33,15 +33,6 @@ export interface OpenedSandbox {
 
 /** For whoever wants to hear nothing. */
 export const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
-
-/** Failures that mean `auto` may look further: the backend cannot work here, whatever the spec. */
-const passable: ReadonlySet<string> = new Set([
-  'backend/not-installed',
-  'backend/not-running',
-  'backend/not-permitted',
-  'backend/unavailable',
-  'sandbox/no-image',
-]);
 
 /** The parts of Hermetic, put together from a configuration. No input or output happens until something is asked of it. */
 export class App {
@@ -125,23 +116,24 @@ export class App {
 
   /** Opens the session's sandbox. With `auto`, on the first backend that works; the listener is told why an earlier one does not. */
   async openSandbox(request: SandboxRequest, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
-    const candidates = this.candidates(request.backend ?? this.settings(request.audience).backend);
-    const failures: string[] = [];
+    const name = request.backend ?? this.settings(request.audience).backend;
+    const candidates = this.candidates(name);
+    const passed: Passed[] = [];
     for (const backend of candidates) {
+      let opened: OpenedSandbox;
       try {
-        const opened = await this.#open(request, backend, listener, signal);
-        if (backend.traits.isolation !== 'none') await this.#prove(opened, request.audience, listener);
-        if (failures.length > 0) listener.notice(`${failures.join(' ')} This session runs on ${backend.kind} instead.`);
-        if (request.parts.length > 0) await this.#tellOfOthers(request, backend, candidates, listener);
-        return opened;
+        opened = await this.#open(request, backend, listener, signal);
       } catch (error) {
-        if (!(error instanceof HermeticError) || !passable.has(error.code) || candidates.length === 1) throw error;
-        failures.push(`${backend.kind}: ${error.message}`);
+        if (name !== 'auto') throw error;
+        passed.push(passOver(error, backend, await this.#hasFiles(request, backend)));
+        continue;
       }
+      if (passed.length > 0) listener.notice(insteadNotice(passed, backend));
+      if (backend.traits.isolation !== 'none') await this.#prove(opened, request.audience, listener);
+      if (request.parts.length > 0) await this.#tellOfOthers(request, backend, candidates, listener);
+      return opened;
     }
-    throw new HermeticError('backend/unavailable', `No sandbox can be made on this machine. ${failures.join(' ')}`, {
-      hint: 'Install one: sudo apt-get install bubblewrap. Commands are never run without a sandbox unless terminal.backend is local.',
-    });
+    throw noneWorks(passed);
   }
 
   /** Whether the settings would make the same sandbox for this session now. */
@@ -245,10 +237,14 @@ export class App {
     return { hermeticHome: this.loaded.home, engineSockets: host?.startsWith('unix://') ? [host.slice('unix://'.length)] : [] };
   }
 
+  async #hasFiles(request: SandboxRequest, backend: Backend): Promise<boolean> {
+    return this.#specs.hasFiles(backend, await this.#nameOf(request, backend));
+  }
+
   /** Files of a session do not move between backends, so nobody should look for them in vain. */
   async #tellOfOthers(request: SandboxRequest, backend: Backend, candidates: readonly Backend[], listener: OpenListener): Promise<void> {
     for (const other of candidates) {
-      if (other !== backend && this.#specs.hasFiles(other, await this.#nameOf(request, other))) {
+      if (other !== backend && (await this.#hasFiles(request, other))) {
         listener.notice(`This session also has files on ${other.kind} (--backend ${other.kind}).`);
       }
     }

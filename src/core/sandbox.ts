@@ -57,6 +57,8 @@ export interface Traits {
   durable: boolean;
   /** Addresses that mean the host inside a sandbox, where the network is made for it in user space. */
   hostAliases: readonly string[];
+  /** What the configuration asks for by a name that only this backend knows, in words. `auto` then has no other one to try. */
+  insists: string | undefined;
   /** true, or the reason why not. */
   honours: Readonly<Record<Wish, true | string>>;
 }

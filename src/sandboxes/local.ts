@@ -33,6 +33,7 @@ class LocalBackend implements Backend {
     disposable: false,
     durable: false,
     hostAliases: [],
+    insists: undefined,
     honours: {
       image: 'local has no image',
       mounts: `${noIsolation}, where every directory is there already`,

@@ -130,7 +130,11 @@ await describeBackend('bubblewrap', () => {
     const environment = { TERMINAL_ENV: 'auto', DOCKER_HOST: 'unix:///nowhere/docker.sock' };
     const outcome = await hermetic.run(['run', '--', 'id -un'], { environment });
     expect(outcome).toMatchObject({ code: 0, stdout: 'agent\n' });
-    expect(outcome.stderr).toMatch(/\/nowhere\/docker\.sock[\s\S]*bubblewrap instead/);
+    expect(outcome.stderr).toMatch(/\/nowhere\/docker\.sock.*\. This session runs on bubblewrap instead\./);
+    const fresh = await hermetic.run(['run', '--session', 'unproven', '--', 'true'], {
+      environment: { ...environment, TERMINAL_CONTAINER_PIDS: '100' },
+    });
+    expect(fresh.stderr).toMatch(/bubblewrap instead[\s\S]*proving/);
   });
 
   it('sandboxes are listed, shown and destroyed', async () => {

@@ -28,6 +28,7 @@ class BubblewrapBackend implements Backend {
     disposable: true,
     durable: false,
     hostAliases: ['10.0.2.2'],
+    insists: undefined,
     honours: {
       image: 'bubblewrap shows the programs of this machine and has no image',
       mounts: true,

@@ -132,7 +132,7 @@ async function answering(engine: Engine, options: FindOptions, by?: string): Pro
   } catch (error) {
     if (error instanceof HermeticError && error.code === 'backend/not-running') {
       const missing = errnoOf(error) === 'ENOENT';
-      const said = by === undefined ? '' : ` It was named by ${by}; no other engine is tried.`;
+      const said = by === undefined ? '' : ` It was named by ${by}, so no other engine is looked for.`;
       const message = missing ? `There is no Docker engine at ${engine.where}.` : error.message;
       throw new HermeticError('backend/not-running', message + said, {
         hint: startHint[options.platform ?? process.platform] ?? error.hint,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../../core/sandbox.ts';
+import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec, Traits } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { directoryBytes, listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
@@ -32,26 +32,35 @@ export const docker: Driver<BackendContext, Backend> = {
 
 class DockerBackend implements Backend {
   readonly kind = 'docker';
-  readonly traits = {
-    isolation: 'container',
-    disposable: true,
-    durable: true,
-    hostAliases: [],
-    honours: {
-      image: true,
-      mounts: true,
-      'host-user': true,
-      'network-none': true,
-      'network-restricted': 'docker cannot restrict the network of a sandbox yet',
-      'network-open': true,
-      ephemeral: true,
-    },
-  } as const;
+  readonly traits: Traits;
   readonly #context: BackendContext;
   #found: Promise<Engine> | undefined;
 
   constructor(context: BackendContext) {
     this.#context = context;
+    const { runtime, extraArgs } = context.docker;
+    const isExtra = extraArgs.some((word) => word.startsWith('--runtime'));
+    this.traits = {
+      isolation: 'container',
+      disposable: true,
+      durable: true,
+      hostAliases: [],
+      // Security: a runtime is chosen for its boundary, and no other backend has that one.
+      insists: runtime
+        ? `terminal.docker_runtime asks for ${runtime}`
+        : isExtra
+          ? 'terminal.docker_extra_args asks for a runtime'
+          : undefined,
+      honours: {
+        image: true,
+        mounts: true,
+        'host-user': true,
+        'network-none': true,
+        'network-restricted': 'docker cannot restrict the network of a sandbox yet',
+        'network-open': true,
+        ephemeral: true,
+      },
+    };
   }
 
   /** Looked for again after it was not found. */

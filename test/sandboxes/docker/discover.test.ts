@@ -114,7 +114,7 @@ describe('an engine somebody named', () => {
 
   it('and does not answer is an error, whatever else answers', async () => {
     await linkTo(join(root, 'var/run/docker.sock'));
-    const refusal = { code: 'backend/not-running', message: expect.stringMatching(/no other engine is tried/) };
+    const refusal = { code: 'backend/not-running', message: expect.stringMatching(/no other engine is looked for/) };
     await expect(find({}, 'unix:///there/is/none')).rejects.toMatchObject(refusal);
     await expect(find({ DOCKER_HOST: 'unix:///there/is/none' })).rejects.toMatchObject(refusal);
     await expect(find({ DOCKER_HOST: 'tcp://127.0.0.1:1' })).rejects.toMatchObject(refusal);
