@@ -61,17 +61,20 @@ export function guardAll({ site, requests, trustForwarded }: GuardParts): Middle
   };
 }
 
-/** For what is not for everybody. */
+/**
+ * For what is not for everybody. Security: whoever has the right token or cookie is let in however many wrong ones came from the same address,
+ * which others may share. That tells a guesser nothing within reach: tokens are too long to be guessed.
+ */
 export function guardOwn({ site, keeper, failures, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
   return async (context, next) => {
-    const address = addressOf(context, trustForwarded);
-    const wait = failures.waitFor(address);
-    if (wait > 0) return tooMany(context, wait);
     const bearer = bearerOf(context);
-    const isIn = bearer === undefined ? cookiesOf(context).some((cookie) => keeper.isCookie(cookie)) : keeper.isToken(bearer);
+    const cookies = cookiesOf(context);
+    const isIn = bearer === undefined ? cookies.some((cookie) => keeper.isCookie(cookie)) : keeper.isToken(bearer);
     if (!isIn) {
       // A page that was never let in asks before it knows; that is no attempt.
-      if (bearer !== undefined || cookiesOf(context).length > 0) failures.take(address);
+      const isAttempt = bearer !== undefined || cookies.length > 0;
+      const wait = isAttempt ? failures.take(addressOf(context, trustForwarded)) : 0;
+      if (wait > 0) return tooMany(context, wait);
       context.header('www-authenticate', 'Bearer');
       return refusal(context, 401, 'A bearer token, or the cookie of this page, is needed.');
     }

@@ -11,14 +11,13 @@ export class Rate {
 
   /** 0 when there is one left, which is taken; else in how many seconds there will be. */
   take(key: string): number {
-    const wait = this.waitFor(key);
+    const wait = this.#waitFor(key);
     const bucket = this.#buckets.get(key);
     if (wait === 0 && bucket) bucket.left -= 1;
     return wait;
   }
 
-  /** The same without taking it. */
-  waitFor(key: string): number {
+  #waitFor(key: string): number {
     const now = Date.now();
     const { left, at } = this.#buckets.get(key) ?? { left: this.#perMinute, at: now };
     const refilled = Math.min(this.#perMinute, left + ((now - at) / 60_000) * this.#perMinute);

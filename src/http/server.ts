@@ -26,6 +26,7 @@ import type { HttpLimits, HttpParts } from './parts.ts';
 import { Rate } from './rate.ts';
 import { bodyOf, ownRoutes, tooLarge } from './routes.ts';
 import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
+import { leastTokenLength } from './token.ts';
 
 export interface WebServerOptions extends SiteOptions {
   /** 0 is a free one. */
@@ -113,11 +114,11 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
   };
 }
 
-/** Security: an empty variable must not let everybody in. */
+/** Security: an empty variable must not let everybody in, nor a word that can be guessed somebody. */
 function refuseWeakToken(token: string): void {
-  if (token.length >= 16) return;
-  throw new HermeticError('config/bad-value', 'The token of the web page has fewer than 16 characters.', {
-    hint: 'Remove the variable that web.token_env names; a token is made then.',
+  if (token.length >= leastTokenLength) return;
+  throw new HermeticError('config/bad-value', `The token of the web page has fewer than ${leastTokenLength} characters.`, {
+    hint: 'Remove the variable that web.token_env names, and a token is made; or set it to what openssl rand -hex 32 prints.',
   });
 }
 
@@ -155,16 +156,14 @@ function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<W
 }
 
 async function logIn(context: Context<Web>, { site, keeper, failures, trustForwarded }: GuardParts): Promise<Response> {
-  const address = addressOf(context, trustForwarded);
-  const wait = failures.waitFor(address);
-  if (wait > 0) return tooMany(context, wait);
   // Security: another page must not let a browser in, not even with a code it has.
   if (!isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may log in.');
   const body = await bodyOf(context, login);
   if (body instanceof Response) return body;
   const isIn = 'code' in body ? keeper.redeem(body.code) : keeper.isToken(body.token);
   if (!isIn) {
-    failures.take(address);
+    const wait = failures.take(addressOf(context, trustForwarded));
+    if (wait > 0) return tooMany(context, wait);
     return refusal(context, 401, 'code' in body ? 'This link was used already, or is too old.' : 'This is not the token.');
   }
   const isEncrypted = context.req.header('origin')?.startsWith('https:') ?? false;

@@ -3,6 +3,8 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { HermeticError } from '../core/errors.ts';
 import { createFile } from '../lib/create-file.ts';
 
+export const leastTokenLength = 32;
+
 /** The token in a file for its owner alone; made when there is none. Of several processes that make it at once, all get the same. */
 export function tokenIn(path: string): string {
   make(path);
@@ -12,7 +14,8 @@ export function tokenIn(path: string): string {
     throw new HermeticError('config/unreadable', `${path} is not a file that only you can read.`, { hint: `Run: chmod 600 ${path}` });
   }
   const token = readFileSync(path, 'utf8').trim();
-  if (token.length < 32) throw new HermeticError('config/unreadable', `${path} holds no token.`, { hint: 'Remove it; a new one is made.' });
+  if (token.length < leastTokenLength)
+    throw new HermeticError('config/unreadable', `${path} holds no token.`, { hint: 'Remove it; a new one is made.' });
   return token;
 }
 
