@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { chmodSync, closeSync, constants, existsSync, openSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { basename, dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 
@@ -20,17 +21,23 @@ export async function claimInstance(path: string, answer: () => Promise<unknown>
   const lock = lockFile(`${path}.lock`);
   if (!lock) return undefined;
   try {
-    const server = (await isClaimed(path)) ? undefined : await listen(path, answer);
-    if (!server) lock.close();
-    return (
-      server && {
-        close: async () => {
-          server.close();
-          rmSync(path, { force: true });
-          lock.close();
-        },
-      }
-    );
+    if (await isClaimed(path)) {
+      lock.close();
+      return undefined;
+    }
+    const short = shorten(path);
+    const server = await listen(path, short.path, answer).catch((error: unknown) => {
+      short.release();
+      throw error;
+    });
+    return {
+      close: async () => {
+        server.close();
+        short.release();
+        rmSync(path, { force: true });
+        lock.close();
+      },
+    };
   } catch (error) {
     lock.close();
     throw error;
@@ -48,11 +55,22 @@ function lockFile(path: string): DatabaseSync | undefined {
   } catch (error) {
     lock.close();
     if ((error as { errcode?: number }).errcode === sqliteBusy) return undefined;
+    if (error instanceof Error) error.message = `${path}: ${error.message}`;
     throw error;
   }
 }
 
-async function listen(path: string, answer: () => Promise<unknown>): Promise<Server> {
+/** What the kernel takes as the path of a socket, in bytes. */
+const longestSocketPath = 107;
+
+/** Another way to a path that is too long for a socket, through its open directory, until it is released. */
+function shorten(path: string): { path: string; release(): void } {
+  if (Buffer.byteLength(path) <= longestSocketPath) return { path, release: () => undefined };
+  const directory = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
+  return { path: `/proc/self/fd/${directory}/${basename(path)}`, release: () => closeSync(directory) };
+}
+
+async function listen(path: string, shortPath: string, answer: () => Promise<unknown>): Promise<Server> {
   rmSync(path, { force: true });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -61,7 +79,7 @@ async function listen(path: string, answer: () => Promise<unknown>): Promise<Ser
       () => socket.destroy(),
     );
   });
-  server.listen(path);
+  server.listen(shortPath);
   await once(server, 'listening');
   // Security: only the owner of the home may ask.
   chmodSync(path, 0o600);
@@ -69,25 +87,28 @@ async function listen(path: string, answer: () => Promise<unknown>): Promise<Ser
 }
 
 async function isClaimed(path: string): Promise<boolean> {
-  const socket = connect(path);
-  try {
+  return await talk(path, async (socket) => {
     await once(socket, 'connect');
     return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+  }).catch(() => false);
 }
 
 /** What the program that has claimed this path answers; undefined when there is none. */
 export async function askInstance(path: string): Promise<unknown> {
-  const socket = connect(path);
-  socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer')));
-  try {
+  return await talk(path, async (socket) => {
+    socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer')));
     return JSON.parse(await text(socket));
-  } catch {
     // Nobody is there, or what is there is no program of ours.
-    return undefined;
+  }).catch(() => undefined);
+}
+
+async function talk<T>(path: string, work: (socket: Socket) => Promise<T>): Promise<T> {
+  const short = shorten(path);
+  const socket = connect(short.path);
+  try {
+    return await work(socket);
+  } finally {
+    socket.destroy();
+    short.release();
   }
 }

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { askInstance, claimInstance } from '../../src/lib/instance.ts';
 
@@ -63,4 +64,19 @@ it('is one when several find a dead one at the same moment', async () => {
   expect(winners).toHaveLength(1);
   expect(await askInstance(path)).toBe(winners[0]);
   await claimed[winners[0] ?? 0]?.close();
+});
+
+it('is reached by others where the path is longer than a socket may have', async () => {
+  const deep = join(directory, 'd'.repeat(120));
+  mkdirSync(deep);
+  path = join(deep, 'one.sock');
+  const first = await claimInstance(path, async () => 'first');
+  expect(await askInstance(path)).toBe('first');
+  expect(await claimInstance(path, async () => 'second')).toBeUndefined();
+  const elsewhere = `import { askInstance } from ${JSON.stringify(join(import.meta.dirname, '../../src/lib/instance.ts'))}; console.log(await askInstance(process.argv[1]));`;
+  const asked = spawn(process.execPath, ['--input-type=module', '-e', elsewhere, path]);
+  expect(await text(asked.stdout)).toBe('first\n');
+  await first?.close();
+  expect(readdirSync(deep)).toEqual(['one.sock.lock']);
+  expect(await askInstance(path)).toBeUndefined();
 });
