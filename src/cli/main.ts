@@ -1,4 +1,4 @@
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { auditCommand } from './commands/audit.ts';
@@ -16,6 +16,7 @@ import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
 import { exitCodeFor } from './exit-codes.ts';
 import { type CliIo, commandOn } from './io.ts';
+import { isToldOutputFailure, watchOutput } from './output-failures.ts';
 import { version } from './version.ts';
 
 const examples = `
@@ -41,6 +42,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       process.exitCode = code;
     },
   };
+  watchOutput(io);
   try {
     await program(io).parseAsync([...argv], { from: 'user' });
   } catch (error) {
@@ -76,6 +78,9 @@ function program(io: CliIo): Command {
 }
 
 function report(io: CliIo, error: unknown): void {
+  if (isToldOutputFailure(error)) return;
+  // Those of commander itself are printed; this one comes from an action.
+  if (error instanceof InvalidArgumentError) io.stderr.write(`error: ${error.message}\n`);
   if (error instanceof CommanderError) {
     io.setExitCode(error.exitCode === 0 ? 0 : 2);
     return;
@@ -85,6 +90,12 @@ function report(io: CliIo, error: unknown): void {
     io.setExitCode(exitCodeFor(error.code));
     return;
   }
-  io.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  io.stderr.write(`error: ${error instanceof Error ? unexpected(error) : String(error)}\n`);
   io.setExitCode(1);
+}
+
+/** Where it happened helps nobody when it is the machine that refuses, and whoever mends the program otherwise. */
+function unexpected(error: Error & { syscall?: string; errcode?: number }): string {
+  const isOfTheMachine = error.syscall !== undefined || error.errcode !== undefined;
+  return isOfTheMachine ? `${error.message}.` : (error.stack ?? error.message);
 }

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
 import type { CliIo } from './io.ts';
+import { exitCodeOfOutput } from './output-failures.ts';
 
 /** Writes a chunk where it belongs, at the speed of whoever reads it. What nobody reads any more is dropped. */
 export function forwardOutput(io: CliIo): (chunk: OutputChunk) => Promise<void> {
@@ -31,35 +32,35 @@ export async function forwardInput(io: CliIo, handle: ExecHandle): Promise<void>
   for (const event of ['end', 'error']) stdin.once(event, () => handle.closeStdin());
 }
 
-/** What a program is expected to exit with when nobody reads its output any more. */
-const brokenPipeCode = 141;
-
 export interface Interrupt {
   signal: AbortSignal;
-  /** How to exit after it: 130, or 141 when whoever read our output went away. */
+  /** How to exit after it: 130, or as our output says that could not be written. */
   code(): number;
   stop(): void;
 }
 
-/** Ctrl-C and a request to end are for the command; the second time they are for us. A reader that went away ends it too. */
+/** Ctrl-C and a request to end are for the command; the second time they are for us. Output that cannot be written ends it too. */
 export function interruptSignal(io: CliIo): Interrupt {
   const controller = new AbortController();
   const interrupt = (): void => {
     if (controller.signal.aborted) process.exit(130);
     controller.abort(new Error('interrupted'));
   };
-  const brokenPipe = (error: NodeJS.ErrnoException): void => {
-    if (error.code === 'EPIPE') controller.abort(error);
-    else throw error;
+  let failure: NodeJS.ErrnoException | undefined;
+  const outputFailed = (error: NodeJS.ErrnoException): void => {
+    failure ??= error;
+    controller.abort(error);
   };
+  const outputs = [io.stdout, io.stderr];
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const name of signals) process.on(name, interrupt);
-  io.stdout.on('error', brokenPipe);
+  for (const stream of outputs) stream.on('error', outputFailed);
   return {
     signal: controller.signal,
-    code: () => ((controller.signal.reason as NodeJS.ErrnoException | undefined)?.code === 'EPIPE' ? brokenPipeCode : 130),
+    code: () => (failure ? exitCodeOfOutput(failure) : 130),
     stop: () => {
       for (const name of signals) process.off(name, interrupt);
+      for (const stream of outputs) stream.off('error', outputFailed);
     },
   };
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
+import { HermeticError } from '../core/errors.ts';
 import { isSameSecret } from '../lib/same-secret.ts';
 
 export interface HttpOptions {
@@ -32,7 +33,12 @@ export async function serveHttp({ port, token, makeServer }: HttpOptions): Promi
   });
   const server = createServer((request, response) => void listener(request, response));
   server.listen(port, host);
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: Error) => {
+    throw new HermeticError('usage/bad-argument', `${host} port ${port} cannot be listened on: ${error.message}.`, {
+      hint: 'Choose another port; 0 is a free one.',
+      cause: error,
+    });
+  });
   const { port: bound } = server.address() as AddressInfo;
   for (const name of [host, 'localhost']) names.add(`${name}:${bound}`);
   return {

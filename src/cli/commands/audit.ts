@@ -40,10 +40,10 @@ export function auditCommand(io: CliIo): Command {
     });
 
   audit
-    .command('show <seq>')
+    .command('show')
     .description('one record, whole')
-    .action(async (text: string) => {
-      const seq = count(text);
+    .argument('<seq>', 'its number', count)
+    .action(async (seq: number) => {
       const [record] = await withApp(io, async (app) => await (await app.store()).audit.list({ after: seq - 1 }, 1));
       if (record?.seq !== seq) throw new HermeticError('usage/bad-argument', `There is no record ${seq}.`, { hint: 'hermetic audit list' });
       io.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Hermetic } from './hermetic.ts';
+
+const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
+let hermetic: Hermetic;
+beforeEach(() => {
+  hermetic = new Hermetic({ TERMINAL_ENV: 'local', HERMETIC_WEB_PORT: '0' });
+});
+afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+
+const noStack = /^(?!.*^\s+at )(?!.*node:)/ms;
+
+describe('what the machine refuses is one sentence', () => {
+  it.each([['status'], ['doctor'], ['sandbox', 'list'], ['run', '--', 'true'], ['shell'], ['chat'], ['start']])(
+    'when nobody can write to the home: %s %s',
+    async (...args) => {
+      const { code, stdout, stderr } = await hermetic.run(args, { environment: { HERMETIC_HOME: '/proc' } });
+      expect(stderr).toMatch(/^error: .*\/proc\//m);
+      expect(stderr).toMatch(noStack);
+      expect([1, 2]).toContain(code);
+      expect(stdout).toBe('');
+    },
+  );
+
+  it.each(['start', 'chat'])('when no file can grow: %s', async (command) => {
+    await hermetic.run(['status']);
+    const { code, stderr } = await run('ulimit -f 0; exec "$@"', [command]);
+    expect(stderr).toMatch(/^error: .*gateway\.sock\.lock: /m);
+    expect(stderr).toMatch(noStack);
+    expect(code).toBe(1);
+  });
+
+  it('when the port is taken: mcp', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    try {
+      const { code, stderr } = await hermetic.run(['mcp', '--http', String(port)]);
+      expect(stderr).toMatch(new RegExp(`^error: 127\\.0\\.0\\.1 port ${port} cannot be listened on: .*\nhint: `));
+      expect(code).toBe(2);
+    } finally {
+      other.close();
+    }
+  });
+});
+
+describe('output that cannot be written', () => {
+  it.each([['--help'], ['status'], ['audit', 'export'], ['run', '--', 'echo', 'here']])('is said once: %s %s', async (...args) => {
+    await hermetic.run(['run', '--', 'true']);
+    const { code, stderr } = await run('exec "$@" > /dev/full', args);
+    expect(stderr.match(/^error: .*$/gm)).toEqual(['error: Standard output cannot be written (ENOSPC).']);
+    expect(stderr).toMatch(noStack);
+    expect(code).toBe(1);
+  });
+
+  it.each([['--help'], ['status'], ['run', '--', 'echo', 'here']])('is no mistake when its reader has gone: %s %s', async (...args) => {
+    const { code, stderr } = await run('exec > >(:); wait $!; exec "$@"', args);
+    expect(stderr).not.toMatch(/error|node:/);
+    expect(code).toBe(141);
+  });
+});
+
+describe('an argument that is none', () => {
+  it.each(['abc', '0'])('is explained: audit show %s', async (seq) => {
+    const { code, stderr } = await hermetic.run(['audit', 'show', seq]);
+    expect(stderr).toMatch(/^error: .*'seq'.* A number of at least 1 is needed\.\n/);
+    expect(code).toBe(2);
+  });
+});
+
+/** The program, started by a line of bash that may change what it finds. */
+async function run(line: string, args: readonly string[]) {
+  const child = spawn('bash', ['-c', line, '-', process.execPath, bin, ...args], {
+    env: hermetic.environment,
+    cwd: hermetic.home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stderr = '';
+  child.stdout.resume();
+  child.stderr.on('data', (data: Buffer) => {
+    stderr += data.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stderr };
+}
