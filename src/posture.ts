@@ -27,7 +27,7 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
   let backend: Backend | undefined;
   let enforcement: Enforcement | undefined;
   for (const candidate of app.candidates(settings.backend)) {
-    const check = await candidate.check();
+    const check = await candidate.check(settings.imageFor(candidate.kind));
     if (check.usable) {
       backend = candidate;
       enforcement = check.limits;
@@ -84,8 +84,9 @@ export function postureLines(app: App, posture: Posture): string[] {
 export async function unsafeWarning(app: App, { audience, backend }: Posture): Promise<string | undefined> {
   if (audience !== 'messaging' || backend === undefined || backend.traits.isolation !== 'none') return undefined;
   const choices: string[] = [];
+  const { imageFor } = app.settings(audience);
   for (const other of app.backends.values()) {
-    if (other.traits.isolation !== 'none' && (await other.check()).usable) choices.push(other.kind);
+    if (other.traits.isolation !== 'none' && (await other.check(imageFor(other.kind))).usable) choices.push(other.kind);
   }
   const remedy = choices.map((kind) => `  hermetic config set gateway.terminal_backend ${kind}`);
   return [

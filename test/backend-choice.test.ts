@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { type App, createApp } from '../src/index.ts';
+import { postureOf } from '../src/posture.ts';
 import { cliSession } from '../src/sandbox-request.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { describeBackend } from './engines.ts';
 
+/** Port 1 of this machine: nobody listens there, so nothing leaves it. */
+const missing = '127.0.0.1:1/hermetic/none:1';
 const quiet = { notice: () => undefined, progress: () => undefined };
 
 await describeBackend('docker', ({ context }) => {
@@ -52,6 +55,17 @@ await describeBackend('docker', ({ context }) => {
     await expect(meanwhile.sandboxes.run('talk', 'ls')).rejects.toMatchObject(kept);
     await meanwhile.close();
     expect((await appWith().sandboxes.run('talk', 'ls')).stdout).toBe('file\n');
+  });
+
+  it.each([
+    ['terminal.docker_image', { TERMINAL_DOCKER_IMAGE: missing }],
+    ['gateway.sandbox_image', { HERMETIC_GATEWAY_SANDBOX_IMAGE: missing }],
+  ])('an engine without the image of %s, which cannot be pulled, is not said to be used', async (_, environment) => {
+    const { backend, unusable } = await postureOf(appWith({ TERMINAL_ENV: 'docker', ...environment }), 'messaging');
+    expect(backend).toBeUndefined();
+    expect(unusable).toMatchObject([
+      { backend: 'docker', reason: expect.stringContaining(`${missing} is not there and cannot be pulled`) },
+    ]);
   });
 
   it('who asks for a runtime by name gets no other backend', async () => {

@@ -106,8 +106,8 @@ export interface Places {
 export interface Backend {
   readonly kind: string;
   readonly traits: Traits;
-  /** Runs `true` in a throw-away sandbox. Never throws: a failure is the answer. */
-  check(): Promise<Check>;
+  /** Runs `true` in a throw-away sandbox, of this image where there are images. Never throws: a failure is the answer. */
+  check(image?: string): Promise<Check>;
   /** Attaches to the sandbox of this name or makes it. Leaves nothing behind when it throws. */
   open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox>;
   /** Never includes what belongs to another installation. */

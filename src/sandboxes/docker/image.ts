@@ -43,10 +43,23 @@ export async function findImage(engine: Engine, reference: string, signal?: Abor
   }
 }
 
-/** Does not ask a registry. */
-export async function imageAvailability(engine: Engine, reference: string): Promise<'present' | 'absent'> {
-  return (await findImage(engine, reference)) ? 'present' : 'absent';
+/** Throws `sandbox/no-image` unless the engine finds the image in its registry, soon. Pulls nothing. */
+export async function refuseUnlessPullable(engine: Engine, reference: string, timeoutMs = 4000): Promise<void> {
+  const { text } = parseImageReference(reference);
+  refuseId(text);
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    await engine.request('GET', `/distribution/${text}/json`, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted && refusedStatus(error) === undefined) throw error;
+    const reason = signal.aborted ? `the registry did not answer within ${timeoutMs / 1000} s` : reasonOf(error);
+    throw noImage(`The image ${text} is not there and cannot be pulled: ${reason}`, text, reason, error);
+  }
 }
+
+/** Pulls that failed, so that not everybody who comes a moment later waits for the same failure. */
+const failures = new WeakMap<Engine, Map<string, { error: HermeticError; at: number }>>();
+const failureCountsMs = 30_000;
 
 /** The image, pulled when it is not there. Pulls anonymously: an image of a private registry must be pulled beforehand with `docker pull`. */
 export async function ensureImage(engine: Engine, reference: string, options: EnsureOptions): Promise<ImageFacts> {
@@ -55,17 +68,34 @@ export async function ensureImage(engine: Engine, reference: string, options: En
     return present;
   }
   const parsed = parseImageReference(reference);
-  if (parsed.text.startsWith('sha256:')) {
-    throw new HermeticError('sandbox/no-image', `There is no image with the id ${reference}.`, {
-      hint: 'Name the image instead of its id, so that it can be pulled.',
-    });
+  refuseId(parsed.text);
+  const failure = failures.get(engine)?.get(parsed.text);
+  if (failure && performance.now() - failure.at < failureCountsMs) {
+    throw failure.error;
   }
-  await pull(engine, parsed, options);
+  try {
+    await pull(engine, parsed, options);
+  } catch (error) {
+    if (error instanceof HermeticError && error.code === 'sandbox/no-image') {
+      const known = failures.get(engine) ?? new Map();
+      failures.set(engine, known.set(parsed.text, { error, at: performance.now() }));
+    }
+    throw error;
+  }
   const pulled = await findImage(engine, reference, options.signal);
   if (!pulled) {
     throw new HermeticError('sandbox/no-image', `The engine says it pulled ${reference}, but does not have it.`);
   }
   return pulled;
+}
+
+function refuseId(text: string): void {
+  if (!text.startsWith('sha256:')) {
+    return;
+  }
+  throw new HermeticError('sandbox/no-image', `There is no image with the id ${text}.`, {
+    hint: 'Name the image instead of its id, so that it can be pulled.',
+  });
 }
 
 async function pull(engine: Engine, reference: ImageReference, options: EnsureOptions): Promise<void> {
@@ -122,16 +152,18 @@ function pullError(reference: string, error: unknown): HermeticError {
   if (error instanceof HermeticError && error.code.startsWith('backend/')) {
     return error;
   }
-  const reason =
-    error instanceof HermeticError && error.cause instanceof Error
-      ? error.cause.message
-      : error instanceof Error
-        ? error.message
-        : String(error);
-  return new HermeticError('sandbox/no-image', `The image ${reference} cannot be pulled: ${reason.trim()}`, {
-    hint: hintFor(reason, reference),
-    cause: error,
-  });
+  const reason = reasonOf(error);
+  return noImage(`The image ${reference} cannot be pulled: ${reason}`, reference, reason, error);
+}
+
+function noImage(message: string, reference: string, reason: string, cause: unknown): HermeticError {
+  return new HermeticError('sandbox/no-image', message, { hint: hintFor(reason, reference), cause });
+}
+
+/** In the engine's own words where it has said something. */
+function reasonOf(error: unknown): string {
+  const said = error instanceof HermeticError && error.cause instanceof Error ? error.cause : error;
+  return (said instanceof Error ? said.message : String(said)).trim();
 }
 
 function hintFor(reason: string, reference: string): string {

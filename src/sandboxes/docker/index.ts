@@ -10,12 +10,12 @@ import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { attachToContainer } from './attach.ts';
+import { checkDocker } from './check.ts';
 import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
 import { findEngine } from './discover.ts';
 import type { ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
-import { ensureImage, findImage } from './image.ts';
-import { launchContainer } from './launch.ts';
+import { ensureImage } from './image.ts';
 import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
@@ -74,49 +74,8 @@ class DockerBackend implements Backend {
     return this.#found;
   }
 
-  async check(): Promise<Check> {
-    try {
-      const engine = await this.#engine();
-      const info = await engine.info();
-      const image = await findImage(engine, this.#context.docker.image);
-      const notes = image ? [] : [`The image ${this.#context.docker.image} is not there yet; it is pulled on first use.`];
-      const storage = image
-        ? await storageSupport(engine, info, image.id, 1024)
-        : { enforced: false, how: 'unknown until the image is there' };
-      if (image) await this.#runTrue(engine, image.id);
-      const summary = `engine ${info.ServerVersion} at ${engine.where}, image ${this.#context.docker.image}`;
-      return { usable: true, summary, limits: limitEnforcement(info, storage), notes };
-    } catch (error) {
-      const failure = error instanceof HermeticError ? error : undefined;
-      const reason = (error as Error).message;
-      const fix = failure?.hint ?? 'See the log of the engine.';
-      switch (failure?.code) {
-        case 'backend/not-installed':
-        case 'backend/not-running':
-        case 'backend/not-permitted':
-          return { usable: false, code: failure.code, reason, fix };
-        default:
-          return { usable: false, code: 'backend/unavailable', reason, fix };
-      }
-    }
-  }
-
-  async #runTrue(engine: Engine, image: string): Promise<void> {
-    const { installation, docker: settings } = this.#context;
-    const body = {
-      Image: image,
-      Entrypoint: ['true'],
-      Labels: { 'hermetic.installation': installation, 'hermetic.probe': 'true' },
-      HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], ...(settings.runtime && { Runtime: settings.runtime }) },
-    } as unknown as ContainerBody;
-    const id = await launchContainer(engine, `hermetic-probe-${crypto.randomUUID().slice(0, 8)}`, body);
-    try {
-      const { exitCode, reason } = await engine.wait(id);
-      if (exitCode !== 0)
-        throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
-    } finally {
-      await engine.remove(id);
-    }
+  check(image: string = this.#context.docker.image): Promise<Check> {
+    return checkDocker(() => this.#engine(), image, this.#context);
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ensureImage, imageAvailability } from '../../../src/sandboxes/docker/image.ts';
+import { ensureImage, findImage, refuseUnlessPullable } from '../../../src/sandboxes/docker/image.ts';
 import { parseImageReference } from '../../../src/sandboxes/docker/image-reference.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { realEngine } from './real-engine.ts';
@@ -179,6 +179,21 @@ describe('a pull', () => {
     await gone.promise;
   });
 
+  it('that failed is not tried again for a while, unless the image is there by then', async () => {
+    const replies: Parameters<typeof fakeEngine>[0] = {
+      ...missing,
+      'POST /images/create?fromImage=x&tag=latest': { status: 500, body: { message: 'no such host' } },
+    };
+    await using fake = await fakeEngine(replies);
+    const pull = () => ensureImage(fake.engine, 'x', { progress: () => undefined });
+    const refusal = { code: 'sandbox/no-image', message: expect.stringMatching(/no such host/) };
+    await expect(pull()).rejects.toMatchObject(refusal);
+    await expect(pull()).rejects.toMatchObject(refusal);
+    expect(fake.calls.filter((call) => call.startsWith('POST'))).toHaveLength(1);
+    replies['GET /images/x:latest/json'] = { status: 200, body: { Id: 'sha256:1', Size: 1, Config: null } };
+    expect(await pull()).toMatchObject({ id: 'sha256:1' });
+  });
+
   it('of an id is not tried', async () => {
     await using fake = await fakeEngine({});
     await expect(ensureImage(fake.engine, `sha256:${'ab'.repeat(32)}`, { progress: () => undefined })).rejects.toMatchObject({
@@ -187,15 +202,49 @@ describe('a pull', () => {
   });
 });
 
+describe('whether an image can be pulled', () => {
+  it('is asked of the registry, and nothing is pulled', async () => {
+    await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': { status: 200, body: {} } });
+    await refuseUnlessPullable(fake.engine, 'x');
+    expect(fake.calls.filter((call) => call.startsWith('POST'))).toEqual([]);
+  });
+
+  it.each([
+    [403, 'pull access denied for x, repository does not exist', /name right/],
+    [401, 'unauthorized: authentication required', /name right/],
+    [500, 'dial tcp: lookup registry-1.docker.io: no such host', /reach the registry/],
+  ])('is a no with the words of the engine: %i', async (status, message, hint) => {
+    await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': { status, body: { message } } });
+    await expect(refuseUnlessPullable(fake.engine, 'x')).rejects.toMatchObject({
+      code: 'sandbox/no-image',
+      message: expect.stringContaining(`x:latest is not there and cannot be pulled: ${message}`),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it('is a no when the registry does not answer in time', async () => {
+    await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': () => undefined });
+    await expect(refuseUnlessPullable(fake.engine, 'x', 100)).rejects.toMatchObject({
+      code: 'sandbox/no-image',
+      message: expect.stringMatching(/the registry did not answer within 0\.1 s/),
+    });
+  });
+});
+
 const real = await realEngine();
 describe.skipIf(real.skip)(`images of a real engine ${real.skip}`, () => {
   it('are present or absent, and one that is there is not pulled', async () => {
-    expect(await imageAvailability(real.engine, real.image.reference)).toBe('present');
-    expect(await imageAvailability(real.engine, 'hermetic-test:there-is-none')).toBe('absent');
+    expect(await findImage(real.engine, real.image.reference)).toEqual(real.image);
+    expect(await findImage(real.engine, 'hermetic-test:there-is-none')).toBeUndefined();
     const lines: string[] = [];
     expect(await ensureImage(real.engine, real.image.reference, { progress: (text) => lines.push(text) })).toEqual(real.image);
     expect(await ensureImage(real.engine, real.image.id, { progress: (text) => lines.push(text) })).toMatchObject({ id: real.image.id });
     expect(lines).toEqual([]);
+  });
+
+  it('that no registry gives cannot be pulled, which is known without a pull', async () => {
+    const refusal = { code: 'sandbox/no-image', hint: expect.stringMatching(/registry/) };
+    await expect(refuseUnlessPullable(real.engine, '127.0.0.1:1/hermetic/none:1')).rejects.toMatchObject(refusal);
   });
 
   it('that no registry gives are an error with a hint', async () => {

@@ -1,0 +1,58 @@
+import { HermeticError } from '../../core/errors.ts';
+import type { Check } from '../../core/sandbox.ts';
+import type { BackendContext } from '../context.ts';
+import type { ContainerBody } from './container.ts';
+import type { Engine } from './engine.ts';
+import { findImage, refuseUnlessPullable } from './image.ts';
+import { launchContainer } from './launch.ts';
+import { limitEnforcement } from './limits.ts';
+import { storageSupport } from './storage.ts';
+
+/** Whoever asks how things are gets an answer, also of an engine that has stopped giving any. */
+const timeoutMs = 5000;
+
+/** Runs `true` in a container of this image. One that is not there must be one that could be pulled. Never throws. */
+export async function checkDocker(find: () => Promise<Engine>, image: string, context: BackendContext): Promise<Check> {
+  try {
+    const engine = await find();
+    const info = await engine.info({ timeoutMs });
+    const summary = `engine ${info.ServerVersion} at ${engine.where}, image ${image}`;
+    const found = await findImage(engine, image);
+    if (!found) {
+      await refuseUnlessPullable(engine, image);
+      const limits = limitEnforcement(info, { enforced: false, how: 'unknown until the image is there' });
+      return { usable: true, summary, limits, notes: [`The image ${image} is not there yet; it is pulled on first use.`] };
+    }
+    const storage = await storageSupport(engine, info, found.id, 1024);
+    await runTrue(engine, found.id, context);
+    return { usable: true, summary, limits: limitEnforcement(info, storage), notes: [] };
+  } catch (error) {
+    const failure = error instanceof HermeticError ? error : undefined;
+    const reason = (error as Error).message;
+    const fix = failure?.hint ?? 'See the log of the engine.';
+    switch (failure?.code) {
+      case 'backend/not-installed':
+      case 'backend/not-running':
+      case 'backend/not-permitted':
+        return { usable: false, code: failure.code, reason, fix };
+      default:
+        return { usable: false, code: 'backend/unavailable', reason, fix };
+    }
+  }
+}
+
+async function runTrue(engine: Engine, image: string, { installation, docker: settings }: BackendContext): Promise<void> {
+  const body = {
+    Image: image,
+    Entrypoint: ['true'],
+    Labels: { 'hermetic.installation': installation, 'hermetic.probe': 'true' },
+    HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], ...(settings.runtime && { Runtime: settings.runtime }) },
+  } as unknown as ContainerBody;
+  const id = await launchContainer(engine, `hermetic-probe-${crypto.randomUUID().slice(0, 8)}`, body);
+  try {
+    const { exitCode, reason } = await engine.wait(id);
+    if (exitCode !== 0) throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
+  } finally {
+    await engine.remove(id);
+  }
+}
