@@ -1,4 +1,4 @@
-import { setKey, unsetKey } from '../config/edit.ts';
+import { type Changes, changeKeys, checkChanges } from '../config/edit.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { ModelFailure } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
@@ -30,18 +30,25 @@ export async function tryModel({ environment }: LoadedConfig, choice: ModelChoic
   return checked.usable ? undefined : checked.failure;
 }
 
+/** Throws when it could not be saved, or not be used. */
+export function checkChoice(choice: Omit<ModelChoice, 'key'>): void {
+  checkChanges(changesFor(choice));
+  if (choice.baseUrl === undefined && providers[choice.provider].baseUrl === undefined)
+    throw new HermeticError('usage/bad-argument', `${choice.provider} has no address of its own: --base-url is needed.`);
+}
+
 /** The key first: a configuration that names a model whose key is missing would be worse than none. */
 export function saveModel({ files, config }: LoadedConfig, choice: ModelChoice): void {
-  const { provider, model, baseUrl, keyVariable, key } = choice;
-  if (key !== undefined) saveSecret(files.dotenv, keyVariableOf(choice), key);
-  const isOther = config.model.provider !== provider || config.model.model !== model;
-  const values = { provider, model, base_url: baseUrl, api_key_env: keyVariable };
-  for (const [name, value] of Object.entries(values)) {
-    if (value === undefined) unsetKey(files.config, `model.${name}`);
-    else setKey(files.config, `model.${name}`, value);
-  }
+  checkChoice(choice);
+  if (choice.key !== undefined) saveSecret(files.dotenv, keyVariableOf(choice), choice.key);
+  const isOther = config.model.provider !== choice.provider || config.model.model !== choice.model;
   // It was said of another model.
-  if (isOther) unsetKey(files.config, 'model.context_tokens');
+  const outdated = isOther ? { 'model.context_tokens': undefined } : {};
+  changeKeys(files.config, { ...changesFor(choice), ...outdated });
+}
+
+function changesFor({ provider, model, baseUrl, keyVariable }: Omit<ModelChoice, 'key'>): Changes {
+  return { 'model.provider': provider, 'model.model': model, 'model.base_url': baseUrl, 'model.api_key_env': keyVariable };
 }
 
 /** Security: a file that does not exist yet is made for its owner alone. */

@@ -1,4 +1,4 @@
-import { setKey } from '../config/edit.ts';
+import { changeKeys } from '../config/edit.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { HermeticError } from '../core/errors.ts';
 import { saveSecret } from './model-setup.ts';
@@ -23,5 +23,5 @@ export async function tryTelegram({ config }: LoadedConfig, token: string): Prom
 
 export function saveTelegram({ files, config }: LoadedConfig, token: string): void {
   saveSecret(files.dotenv, config.telegram.token_env, token);
-  setKey(files.config, 'telegram.enabled', 'true');
+  changeKeys(files.config, { 'telegram.enabled': 'true' });
 }

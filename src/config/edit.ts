@@ -10,18 +10,42 @@ import { parseYaml, readYamlLayer } from './yaml-layer.ts';
 
 type Values = Record<string, Record<string, unknown>>;
 
-/** Sets one key in a config.yaml, making the file when there is none. Writes only a file that would load as a whole. */
-export function setKey(file: string, name: string, text: string): void {
+/** Texts for keys, by their names; undefined takes a key out. */
+export type Changes = Readonly<Record<string, string | undefined>>;
+
+/** Throws when one of them is no key, or not a value of its key. */
+export function checkChanges(changes: Changes): void {
+  for (const [name, text] of Object.entries(changes)) checkedChange(name, text);
+}
+
+/** Changes keys of a config.yaml all at once, making the file when there is none. Writes only a file that would load as a whole. */
+export function changeKeys(file: string, changes: Changes): void {
+  const checked = Object.entries(changes).map(([name, text]) => checkedChange(name, text));
+  edit(file, (before = '') => {
+    const wanted = valuesOf(before);
+    let after: string | undefined = before;
+    for (const { key, value } of checked) {
+      if (after === undefined) break;
+      if (value !== undefined) {
+        wanted[key.section] = { ...wanted[key.section], [key.key]: value };
+        after = spliceIn(after, key.section, key.key, value);
+      } else if (Object.hasOwn(wanted[key.section] ?? {}, key.key)) {
+        delete wanted[key.section]?.[key.key];
+        after = spliceOut(after, key.section, key.key);
+      }
+    }
+    return { after, wanted };
+  });
+}
+
+function checkedChange(name: string, text: string | undefined): { key: ConfigKey; value: unknown } {
   const key = findKey(name);
   if (!key) throw unknownKeyError(name);
+  if (text === undefined) return { key, value: undefined };
   const value = valueFromText(key, text);
   const [first, ...others] = complaintsAbout(key, value);
   if (first) throw new HermeticError(first.code, [first, ...others].map((complaint) => complaint.sentence).join('\n'));
-  edit(file, (before = '') => {
-    const wanted = valuesOf(before);
-    wanted[key.section] = { ...wanted[key.section], [key.key]: value };
-    return { after: spliceIn(before, key.section, key.key, value), wanted };
-  });
+  return { key, value };
 }
 
 /** Takes one key out of a config.yaml, also one that does not exist by now. false when the file does not set it. */

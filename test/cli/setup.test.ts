@@ -97,6 +97,18 @@ describe('hermetic setup with options', () => {
     expect(config()).toBe('');
   });
 
+  it.each([
+    ['no name of a variable', ['openai', '--api-key-env', 'BAD NAME'], 'model.api_key_env must be the name of an environment variable'],
+    ['no address of a model', ['openai', '--base-url', 'ftp://x'], 'model.base_url must be an http:// or https:// address'],
+    ['no address where there is none', ['openai-compatible'], '--base-url is needed'],
+  ])('changes nothing when it is given %s, also without a test', async (_case, args, says) => {
+    write('config.yaml', 'model:\n  provider: ollama\n');
+    write('.env', '');
+    const outcome = await hermetic.run(['setup', '--no-test', '--model', 'm', '--provider', ...args], { input: goodKey });
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
+    expect([config(), dotenv()]).toEqual(['model:\n  provider: ollama\n', '']);
+  });
+
   it('says which key is missing', async () => {
     const outcome = await hermetic.run(anthropic());
     expect(outcome).toMatchObject({ code: 1, stdout: '' });

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { setKey, unsetKey } from '../../src/config/edit.ts';
+import { changeKeys, unsetKey } from '../../src/config/edit.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { errorOf, makeHome, type TestHome } from './scratch.ts';
 
@@ -32,7 +32,9 @@ web: {port: 1, host: "::1"} # local
 # last words
 `;
 
-describe('setKey', () => {
+describe('changeKeys', () => {
+  const setKey = (file: string, name: string, text: string) => changeKeys(file, { [name]: text });
+
   test('changes one value and not one other byte', () => {
     writeFileSync(home.config, commented);
     setKey(home.config, 'terminal.timeout', '60');
@@ -41,6 +43,14 @@ describe('setKey', () => {
     expect(text()).toBe(
       commented.replace('timeout: 5', 'timeout: 60').replace('backend:   docker', 'backend: podman').replace('port: 1', 'port: 8080'),
     );
+  });
+
+  test('changes all keys it is given, or none', () => {
+    writeFileSync(home.config, commented);
+    expect(() => changeKeys(home.config, { 'terminal.timeout': '60', 'web.port': 'nine' })).toThrow('web.port');
+    expect(text()).toBe(commented);
+    changeKeys(home.config, { 'terminal.timeout': '60', 'web.port': undefined, 'terminal.ssh_port': undefined });
+    expect(text()).toBe(commented.replace('timeout: 5', 'timeout: 60').replace('port: 1, ', ''));
   });
 
   test('adds a key at the end of its section and keeps every comment', () => {

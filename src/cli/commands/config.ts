@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { setKey, unsetKey } from '../../config/edit.ts';
+import { changeKeys, unsetKey } from '../../config/edit.ts';
 import { problemsError, throwProblems, unknownKeyError } from '../../config/explain.ts';
 import { findHome, prepareHome } from '../../config/home.ts';
 import { type ConfigKey, configKeys, configSections, findKey, findSection } from '../../config/keys.ts';
@@ -35,7 +35,7 @@ export function configCommand(io: CliIo): Command {
     .action((name: string, value: string) => {
       const home = findHome({ environment });
       prepareHome(home);
-      setKey(home.files.config, name, value);
+      changeKeys(home.files.config, { [name]: value });
       print(`${name} is set in ${home.files.config}`);
       warnWhenOverridden(io, name);
     });

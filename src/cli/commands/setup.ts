@@ -4,7 +4,7 @@ import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { type ProviderName, providers } from '../../models/providers.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { keyVariableOf, type ModelChoice, saveModel, tryModel } from '../model-setup.ts';
+import { checkChoice, keyVariableOf, type ModelChoice, saveModel, tryModel } from '../model-setup.ts';
 import { runningGateway } from '../running-gateway.ts';
 import { saveTelegram, tryTelegram } from '../telegram-setup.ts';
 
@@ -59,6 +59,7 @@ async function setup(io: CliIo, options: SetupOptions): Promise<void> {
 async function model(io: CliIo, loaded: LoadedConfig, { provider, model: name, baseUrl, apiKeyEnv, test }: SetupOptions): Promise<void> {
   if (!provider || !name) throw new HermeticError('usage/bad-argument', '--provider and --model are needed, both of them.');
   const wanted = { provider, model: name, baseUrl, keyVariable: apiKeyEnv };
+  checkChoice(wanted);
   const variable = keyVariableOf(wanted);
   const isNeeded = providers[provider].needsKey || apiKeyEnv !== undefined;
   const choice: ModelChoice = { ...wanted, key: await secret(io, loaded, variable, isNeeded) };
