@@ -51,6 +51,8 @@ export interface ChatCommand {
   role: Role;
   /** Waits until no turn runs, and keeps others from beginning. */
   takesTurn: boolean;
+  /** What becomes of files beside it: they are in the sandbox before it runs, it does something with them itself, or they are left out. */
+  files: 'sandbox' | 'own' | 'none';
   /** Resolves with what to say; undefined when there is nothing to say. */
   run(call: CommandCall): Promise<string | Said | undefined>;
 }

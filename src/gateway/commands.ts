@@ -2,10 +2,10 @@ import { nearest } from '../lib/nearest.ts';
 import type { Role } from './access.ts';
 import { type ChatCommand, type CommandCall, parseCommand } from './command.ts';
 
-type Plain = Omit<ChatCommand, 'usage' | 'role' | 'takesTurn'> & Partial<ChatCommand>;
+type Plain = Omit<ChatCommand, 'usage' | 'role' | 'takesTurn' | 'files'> & Partial<ChatCommand>;
 
-function command({ usage = '', role = 'user', takesTurn = false, ...rest }: Plain): ChatCommand {
-  return { usage, role, takesTurn, ...rest };
+function command({ usage = '', role = 'user', takesTurn = false, files = takesTurn ? 'sandbox' : 'none', ...rest }: Plain): ChatCommand {
+  return { usage, role, takesTurn, files, ...rest };
 }
 
 const answerWords = { session: 'session', always: 'always' } as const;
@@ -86,6 +86,7 @@ export const chatCommands: readonly ChatCommand[] = [
     name: 'queue',
     usage: 'TEXT',
     help: 'for the next turn, without disturbing this one',
+    files: 'own',
     run: async ({ controls, rest }) => {
       if (rest === '') return needed('comes next');
       await controls.queue(rest);
@@ -96,6 +97,7 @@ export const chatCommands: readonly ChatCommand[] = [
     name: 'steer',
     usage: 'TEXT',
     help: 'for the turn that is running',
+    files: 'own',
     run: async ({ controls, rest }) => {
       if (rest === '') return needed('should it know');
       return (await controls.steer(rest)) ? 'Passed on.' : 'Nothing was running, so it is in line.';
@@ -132,18 +134,22 @@ export const chatCommands: readonly ChatCommand[] = [
 
 const byName = new Map(chatCommands.map((one) => [one.name, one]));
 
-export type FoundCommand = { kind: 'command'; command: ChatCommand; rest: string } | { kind: 'unknown'; say: string } | { kind: 'text' };
+export type FoundCommand =
+  | { kind: 'command'; command: ChatCommand; rest: string }
+  | { kind: 'unknown'; name: string; say: string }
+  | { kind: 'text' };
 
 /** What a text is: a command, a mistake, or something for the agent. */
 export function commandIn(text: string, role: Role): FoundCommand {
   const parsed = parseCommand(text);
   if (!parsed) return { kind: 'text' };
-  const found = byName.get(parsed.name === 'start' ? 'help' : parsed.name);
+  const { name } = parsed;
+  const found = byName.get(name === 'start' ? 'help' : name);
   if (!found) {
-    const meant = nearest(parsed.name, byName.keys());
-    return { kind: 'unknown', say: `There is no /${parsed.name}.${meant ? ` Did you mean /${meant}?` : ''} /help lists the commands.` };
+    const meant = nearest(name, byName.keys());
+    return { kind: 'unknown', name, say: `There is no /${name}.${meant ? ` Did you mean /${meant}?` : ''} /help lists the commands.` };
   }
-  if (found.role === 'admin' && role !== 'admin') return { kind: 'unknown', say: `/${found.name} is for admins.` };
+  if (found.role === 'admin' && role !== 'admin') return { kind: 'unknown', name, say: `/${name} is for admins.` };
   return { kind: 'command', command: found, rest: parsed.rest };
 }
 

@@ -7,6 +7,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { Access, Role } from './access.ts';
 import { commandIn } from './commands.ts';
+import { leftOut } from './incoming-files.ts';
 import { Lanes } from './lanes.ts';
 import type { Outbox } from './outbox.ts';
 import { pressedAnswer, settleCard } from './question-card.ts';
@@ -118,7 +119,8 @@ export class Conversation {
       if (!this.#turn) together.push(heard);
       else if (this.#turn === running && !this.#inLine.has(entry.seq)) this.#interject(heard);
     } else if (found.kind === 'unknown') {
-      await outbox.deliver(this.place, `reply/${entry.seq}`, found.say, { replyTo: message.id });
+      const say = found.say + leftOut(message.files, found.name);
+      await outbox.deliver(this.place, `reply/${entry.seq}`, say, { replyTo: message.id });
       await inbox.done([entry.seq]);
     } else if (!found.command.takesTurn) {
       await this.#replies.obey(heard);

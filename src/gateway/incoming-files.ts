@@ -1,5 +1,6 @@
 import type { TurnInput } from '../core/agent.ts';
 import type { Channel, IncomingFile } from '../core/channel.ts';
+import { fenced } from './fenced.ts';
 import type { Work } from './work.ts';
 
 const mostBytes = 20 * 1024 * 1024;
@@ -26,4 +27,18 @@ export async function incomingFiles(
     }
   }
   return { files, images };
+}
+
+/** For whoever sent them; nothing when there were none. */
+export function whereFilesAre(files: TurnInput['files'] = []): string {
+  if (files.length === 0) return '';
+  return `Files you sent, as the sandbox has them:\n${fenced(files.map(({ path }) => path).join('\n'))}\n`;
+}
+
+/** For whoever sent them along with something that has no use for them. */
+export function leftOut({ length }: readonly IncomingFile[], command: string): string {
+  if (length === 0) return '';
+  return length === 1
+    ? `\nThe file was left out. Send it without /${command}.`
+    : `\nThe files were left out. Send them without /${command}.`;
 }

@@ -5,7 +5,7 @@ import { HermeticError } from '../core/errors.ts';
 import { commandIn } from './commands.ts';
 import { Controls } from './controls.ts';
 import type { Conversation } from './conversation.ts';
-import { incomingFiles } from './incoming-files.ts';
+import { incomingFiles, leftOut, whereFilesAre } from './incoming-files.ts';
 import { chatApprover } from './question-card.ts';
 import { resetIsDue } from './reset.ts';
 import { type Heard, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
@@ -31,7 +31,14 @@ export class Replies {
       await outbox.deliver(place, `yolo/${turn.id}`, 'Nobody is asked in this session. /yolo off ends that.');
     }
     const input = await Promise.all(heard.map(({ message }) => this.#inputOf(message)));
-    await this.#turnFor(turn, heard).run(input);
+    try {
+      await this.#turnFor(turn, heard).run(input);
+    } catch (error) {
+      // No model has heard of them: whoever sent them is told instead.
+      const text = whereFilesAre(input.flatMap(({ files = [] }) => files));
+      if (text !== '' && !turn.isParked) await outbox.deliver(place, `files/${heard[0]?.entry.seq}`, text);
+      throw error;
+    }
   }
 
   /** With what the transcript has already. */
@@ -93,15 +100,17 @@ export class Replies {
     const { place, shared } = this.#conversation;
     const found = commandIn(message.text, role);
     if (found.kind !== 'command') return;
+    const { command, rest } = found;
     const controls = new Controls(this.#conversation, heard, this.#originOf([heard]));
-    const said = await found.command.run({ controls, from: message.from, place, role, rest: found.rest }).catch((error: unknown) => {
+    const brought = command.files === 'sandbox' ? whereFilesAre((await this.#inputOf(message)).files) : '';
+    const said = await command.run({ controls, from: message.from, place, role, rest }).catch((error: unknown) => {
       if (error instanceof HermeticError) return `${error.message} ${error.hint ?? ''}`.trim();
       this.#conversation.complain(error);
       return 'That did not work. The log says more.';
     });
-    if (said === undefined) return;
-    const { text, file = undefined } = typeof said === 'string' ? { text: said } : said;
-    await shared.outbox.deliver(place, `reply/${entry.seq}`, text, { replyTo: message.id, file });
+    const { text, file = undefined } = typeof said === 'object' ? said : { text: said ?? '' };
+    const all = brought + text + (command.files === 'none' ? leftOut(message.files, command.name) : '');
+    if (all !== '') await shared.outbox.deliver(place, `reply/${entry.seq}`, all.trimStart(), { replyTo: message.id, file });
   }
 
   /** The same for one that takes a turn. */

@@ -2,15 +2,22 @@ import type { Sandbox } from '../core/sandbox.ts';
 import { plainName } from '../lib/plain-name.ts';
 import { askToSucceed } from './ask-sandbox.ts';
 
-/** In the home of the session; a file that has the name of another gets a number. Nothing there is meant to be changed. */
+/**
+ * In the home of the session. What is there already under its name is not put there again; another file of that name leaves it a number. Nothing
+ * there is meant to be changed.
+ */
 const script = `
 umask 022
 mkdir -p ~/incoming && cd ~/incoming || exit 1
+draft=$(mktemp .XXXXXXXXXX) || exit 1
+trap 'rm -f -- "$draft"' EXIT
+cat >"$draft" && chmod 444 -- "$draft" || exit 1
 name=$1 number=1
-while [[ -e $name || -L $name ]]; do
+same() { [[ -f $name && ! -L $name ]] && cmp -s -- "$draft" "$name"; }
+while [[ -e $name || -L $name ]] && ! same; do
   number=$((number + 1)) name=$number-$1
 done
-cat >"$name" && chmod 444 -- "$name" || exit 1
+same || mv -- "$draft" "$name" || exit 1
 printf '%s/%s' "$PWD" "$name"`;
 
 /** Puts what a person sent into the sandbox. Resolves with the path inside. */

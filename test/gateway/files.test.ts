@@ -54,4 +54,50 @@ describeContained('files', async () => {
       ['The report.', 'report.csv', '1\n2\n3\n'],
     ]);
   });
+
+  it('that come with a command are there before it runs, and whoever sent them is told where', async () => {
+    await rig.say('/run cat ~/incoming/table.csv', { from: 'cleo', files: [rig.file('table.csv', 'a,b\n')] });
+    const answer = await rig.shows('a,b', 'cleo');
+    expect(answer).toMatch(/incoming\/table\.csv[\s\S]*a,b/);
+    await rig.say("/python import os; print(open(os.path.expanduser('~/incoming/more.csv')).read())", {
+      from: 'cleo',
+      files: [rig.file('more.csv', 'c,d\n')],
+    });
+    expect(await rig.shows('c,d', 'cleo')).toContain('incoming/more.csv');
+  });
+
+  it('that come with a command which has no use for them are said to be left out', async () => {
+    await rig.say('/whoami', { from: 'cleo', files: [rig.file('useless.txt', 'x')] });
+    expect(await rig.shows('on fake', 'cleo')).toContain('The file was left out. Send it without /whoami.');
+    await rig.say('/whomai', { from: 'cleo', files: [rig.file('useless.txt', 'x'), rig.file('more.txt', 'x')] });
+    expect(await rig.shows('There is no /whomai', 'cleo')).toContain('The files were left out. Send them without /whomai.');
+  });
+
+  it('that arrive again are the same, and others with their name are not', async () => {
+    for (const [content, path] of [
+      ['one\n', 'twice.txt'],
+      ['one\n', 'twice.txt'],
+      ['two\n', '2-twice.txt'],
+      ['two\n', '2-twice.txt'],
+    ] as const) {
+      const said = await rig.say('/run ls -A ~/incoming | grep -c twice', { from: 'cleo', files: [rig.file('twice.txt', content)] });
+      await rig.quiet();
+      const answer = rig.platform.messages.find(({ replyTo }) => replyTo === said.id)?.text ?? '';
+      expect(answer).toContain(`incoming/${path}\n`);
+      expect(answer).toMatch(path === 'twice.txt' ? /^1$/m : /^2$/m);
+    }
+  });
+});
+
+describeContained('without a model, files', async () => {
+  const rig = await Rig.start({ model: 'none' });
+  afterAll(() => rig.close());
+
+  it('that people send are kept, and they are told where', async () => {
+    await rig.say('look at this', { files: [rig.file('notes.txt', 'some notes\n')] });
+    await rig.shows('hermetic setup');
+    expect(rig.all()).toMatch(/Files you sent, as the sandbox has them:\n```\n\/\S+\/incoming\/notes\.txt\n/);
+    await rig.say('/run cat ~/incoming/notes.txt');
+    await rig.shows('some notes');
+  });
 });
