@@ -172,6 +172,19 @@ await describeBackend('bubblewrap', () => {
     expect(unusable.stdout).toMatch(/docker: not usable\n {2}why: .*\n {2}fix: /);
   });
 
+  it('doctor goes on where a backend that works cannot be proven, and says so', async () => {
+    const without = { DOCKER_HOST: 'unix:///nowhere/docker.sock' };
+    // The host has its network, whatever is wished.
+    const words = await hermetic.run(['doctor', '--prove'], { environment: { ...without, TERMINAL_NETWORK: 'none' } });
+    expect(words.stdout).toMatch(/\nbubblewrap:\n.*held/s);
+    expect(words.stdout).toMatch(/\nlocal: could not be tried: .*which has its network/);
+    expect(words.code).toBe(0);
+    // Nobody knows whether a backend contains that could not be tried.
+    const data = await hermetic.run(['doctor', '--prove', '--json'], { environment: { ...without, TERMINAL_NETWORK: 'restricted' } });
+    expect(JSON.parse(data.stdout)).toMatchObject({ proofs: { bubblewrap: { held: null, reason: expect.stringMatching(/restrict/) } } });
+    expect(data.code).toBe(1);
+  });
+
   it('local is never chosen for you, and warns when you choose it', async () => {
     const outcome = await hermetic.run(['run', '--backend', 'local', '--', 'echo here']);
     expect(outcome).toMatchObject({ code: 0, stdout: 'here\n' });

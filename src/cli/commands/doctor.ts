@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { checkConfig } from '../../config/load.ts';
+import { HermeticError } from '../../core/errors.ts';
 import type { Proof } from '../../core/proof.ts';
 import type { Check } from '../../core/sandbox.ts';
 import { proofJson, proofText } from '../../sandboxes/proof/index.ts';
@@ -9,7 +10,7 @@ import { appOf } from '../session-options.ts';
 
 const explanation = `
 Starts a throw-away sandbox on every backend and runs true in it. Exits with 0 when the configured backend can be used, with 3 when it
-cannot, with 2 when the configuration is wrong, and with 1 when a proof is broken on a backend that should contain.`;
+cannot, with 2 when the configuration is wrong, and with 1 when a backend that should contain does not, or could not be tried.`;
 
 export function doctorCommand(io: CliIo): Command {
   return commandOn(io, 'doctor')
@@ -31,24 +32,44 @@ export function doctorCommand(io: CliIo): Command {
         if (!json) io.stderr.write(`hermetic: trying ${kind} …\n`);
         checks.set(kind, await backend.check());
       }
-      const proofs = new Map<string, Proof>();
+      const proofs = new Map<string, Proof | HermeticError>();
       for (const [kind, backend] of prove ? app.backends : []) {
         if (!checks.get(kind)?.usable) continue;
         if (!json) io.stderr.write(`hermetic: trying to break out of ${kind} …\n`);
-        proofs.set(kind, await app.proveBackend(backend, 'cli'));
+        proofs.set(kind, await app.proveBackend(backend, 'cli').catch(asFailure));
       }
       await app.close();
       const usable = app.candidates(app.settings('cli').backend).find(({ kind }) => checks.get(kind)?.usable);
-      const isBroken = [...proofs].some(([kind, { held }]) => !held && app.backends.get(kind)?.traits.isolation !== 'none');
-      const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofJson(proof)]));
-      if (json)
+      // Security: nobody knows whether a backend contains that could not be tried.
+      const isBroken = [...proofs].some(([kind, proof]) => !held(proof) && app.backends.get(kind)?.traits.isolation !== 'none');
+      if (json) {
+        const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofFacts(proof)]));
         io.stdout.write(`${JSON.stringify({ ...facts(app, checks, usable?.kind), ...(prove && { proofs: shown }) }, undefined, 2)}\n`);
-      else
-        io.stdout.write(
-          prose(app, checks, usable?.kind) + [...proofs].map(([kind, proof]) => `\n${kind}:\n${proofText(proof)}\n`).join(''),
-        );
+      } else {
+        io.stdout.write(prose(app, checks, usable?.kind) + [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join(''));
+      }
       io.setExitCode(usable ? (isBroken ? 1 : 0) : 3);
     });
+}
+
+function asFailure(error: unknown): HermeticError {
+  if (error instanceof HermeticError) return error;
+  return new HermeticError('sandbox/open-failed', error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+function held(proof: Proof | HermeticError): boolean {
+  return !(proof instanceof HermeticError) && proof.held;
+}
+
+function proofFacts(proof: Proof | HermeticError) {
+  if (!(proof instanceof HermeticError)) return proofJson(proof);
+  const { code, message, hint } = proof;
+  return { held: null, code, reason: message, fix: hint ?? null };
+}
+
+function proofProse(kind: string, proof: Proof | HermeticError): string {
+  if (!(proof instanceof HermeticError)) return `\n${kind}:\n${proofText(proof)}\n`;
+  return `\n${kind}: could not be tried: ${proof.message}\n${proof.hint ? `  fix: ${proof.hint}\n` : ''}`;
 }
 
 function facts(app: App, checks: ReadonlyMap<string, Check>, usable: string | undefined) {
