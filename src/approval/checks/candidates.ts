@@ -30,7 +30,7 @@ function listed(text: string): readonly string[] {
 /** Their first word is a pattern or a program, not a path, */
 const patternFirst = /^(?:grep|egrep|fgrep|rg|ag|ack|sed|awk|gawk|mawk|jq|yq|perl|python[\d.]*|node|ruby|php|expr|tr|pgrep)$/;
 /** unless an option holds it or names the file that does. */
-const patternOption = /^-[a-z]*[ef]$|^--(?:file|regexp|expression)/;
+const patternOption = /^-[a-z]*[ef]$|^--(?:ex?|fi?l?)(?:=|$)|^--(?:file|reg|exp)/;
 const attachedPattern = /^-[a-zA-Z]*[ef]./;
 
 /** Which of the words of a program is no path although others are. */

@@ -1,7 +1,7 @@
 import { readOptions, startsUnknown } from '../shell/options.ts';
 import { isUnknown } from '../shell/values.ts';
 import type { Invocation } from './invocation.ts';
-import { isProtectedRoot, isSystemPath, wholeDirectory } from './paths.ts';
+import { isOwn, isProtectedRoot, isSystemPath, wholeDirectory } from './paths.ts';
 import { resolvePaths } from './resolve.ts';
 import { touchTree, touchWrite } from './touch.ts';
 
@@ -60,17 +60,26 @@ export const fileRules: Readonly<Record<string, (invocation: Invocation) => void
         options.rest.flatMap((path) => resolvePaths(path, state)),
       );
   },
-  ln: ({ program, args, state }) => {
-    for (const path of readOptions(args, { short: 'tS' }).rest) {
-      if (isSystemLink(path)) continue;
-      touchWrite(path, program, state);
-    }
-  },
+  ln: link,
 };
 
+/** Security: what is written through a link looks as if it were written where the link is. */
+function link({ program, args, state }: Invocation): void {
+  const options = readOptions(args, { short: 'tS', long: ['target-directory', 'suffix'] });
+  const [directory] = options.valuesOf('t', 'target-directory');
+  const last = options.rest.length > 1 ? options.rest.at(-1) : undefined;
+  const place = directory ?? last;
+  if (place !== undefined) touchWrite(place, program, state);
+  for (const source of directory === undefined && last !== undefined ? options.rest.slice(0, -1) : options.rest) {
+    const symbolic = options.has('s', 'symbolic') && !options.has('r', 'relative');
+    const targets = symbolic && place !== undefined && !/^[/~]/.test(source) ? [`${place}/../${source}`, `${place}/${source}`] : [source];
+    for (const target of targets) if (!isSystemLink(target, state)) touchWrite(target, program, state);
+  }
+}
+
 /** A link to a program or library is no change of it. */
-function isSystemLink(path: string): boolean {
-  return /^\/(?:usr|opt|bin|lib|mnt|srv)\//.test(path);
+function isSystemLink(path: string, state: Invocation['state']): boolean {
+  return /^\/(?:usr|opt|bin|lib|mnt|srv)\//.test(path) && !resolvePaths(path, state).some((one) => one !== undefined && isOwn(one, state));
 }
 
 function pathsOf(args: readonly string[], state: Invocation['state']): readonly (string | undefined)[] {

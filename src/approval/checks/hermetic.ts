@@ -55,8 +55,8 @@ function judgeOwnCommand(args: readonly string[], { state }: Invocation): void {
 const readers =
   /^(?:cat|tac|head|tail|less|more|bat|ls|ll|dir|tree|stat|file|du|df|wc|grep|egrep|fgrep|rg|ag|ack|diff|cmp|md5sum|sha\d*sum|sum|cksum|strings|xxd|od|hexdump|base64|jq|yq|sort|uniq|cut|find|locate|realpath|readlink|basename|dirname|test|\[|\[\[|cd|pushd|echo|printf|awk|nl|column|fd|view|tar|zip|cp|rsync|scp|curl|wget|source|\.|git|export|declare|open|xdg-open|lsof|fuser|getfacl|namei|sh|bash|which|type|command|sudo|env|hermetic|sed|sqlite3?|cmake)$/;
 
-/** They only pass on their arguments, to whatever is looked at next. */
-const passing = /^(?:echo|printf|cd|pushd|sudo|env|test|\[|\[\[|export|declare|local|readonly|typeset|sh|bash)$/;
+/** They only pass on their arguments, to whatever is looked at next, or mean something else by them than a path from here. */
+const passing = /^(?:ln|echo|printf|cd|pushd|sudo|env|test|\[|\[\[|export|declare|local|readonly|typeset|sh|bash)$/;
 /** Without a word about it they write where they are started. */
 const writersHere = /^(?:unzip|bsdtar|7z|unar|unrar|cpio|patch)$/;
 /** Only names a place to look in, whatever the program does. */

@@ -1,13 +1,13 @@
 import { reportUnseen } from '../programs/builtins.ts';
 import { readOptions } from '../shell/options.ts';
 import type { Invocation } from './invocation.ts';
-import { touchWrite } from './touch.ts';
+import { touchRead, touchWrite } from './touch.ts';
 
 const address = String.raw`(?:\d+|\$|\/(?:\\.|[^/\\])*\/I?)`;
 const runs = new RegExp(String.raw`^\s*(?:${address}(?:\s*,\s*[+~]?${address})?)?\s*!?\s*e(?:\s+(.*))?$`);
-const writes = new RegExp(String.raw`^\s*(?:${address}(?:\s*,\s*[+~]?${address})?)?\s*!?\s*[wW]\s+(\S.*)$`);
+const files = new RegExp(String.raw`^\s*(?:${address}(?:\s*,\s*[+~]?${address})?)?\s*!?\s*([rRwW])\s*(\S.*)$`);
 
-/** sed can run programs and write files of its own. */
+/** sed can run programs, and read and write files of its own. */
 export function sedRules({ program, args, state }: Invocation): void {
   const options = readOptions(args, { short: 'efl', long: ['expression', 'file', 'line-length'] });
   const given = options.valuesOf('e', 'expression');
@@ -21,14 +21,15 @@ export function sedRules({ program, args, state }: Invocation): void {
           state.judgement.runSource(run[1], state.fork(), ['']);
         }
       }
-      const written = writes.exec(line)?.[1];
-      if (written) touchWrite(written, program, state);
+      const [, verb = '', path = ''] = files.exec(line) ?? [];
+      if (/w/i.test(verb)) touchWrite(path, program, state);
+      else if (verb !== '') touchRead(path, program, state, true);
     }
     for (const [, , , , flags, target] of script.matchAll(
-      /(^|[;{}\s\d$/])s([^\w\s])((?:\\.|(?!\2)[^\\\n])*\2(?:\\.|(?!\2)[^\\\n])*)\2([a-zA-Z0-9]*)(?:\s+(\S+))?/g,
+      /(^|[;{}\s\d$/])s([^\w\s])((?:\\.|(?!\2)[^\\\n])*\2(?:\\.|(?!\2)[^\\\n])*)\2([a-vx-zA-Z0-9]*)(?:w\s*(\S+))?/g,
     )) {
       if (/e/.test(flags ?? '')) state.judgement.report('code/inline', program);
-      if (/w$/.test(flags ?? '') && target) touchWrite(target, program, state);
+      if (target) touchWrite(target, program, state);
     }
   }
 }

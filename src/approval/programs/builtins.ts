@@ -79,8 +79,23 @@ const trap: Builtin = (args, state) => {
   const [code] = args.filter((arg) => arg !== '--');
   if (code !== undefined && code !== '-' && code !== '' && !/^-[lp]+$/.test(code)) {
     reportUnseen(code, 'trap', state);
-    state.judgement.runSource(code, state.fork(), ['']);
+    const way = state.fork();
+    state.judgement.runSource(code, way, ['']);
+    // It runs at any time, and perhaps again and again.
+    if (way.workingDirectories.join('\n') !== state.workingDirectories.join('\n')) way.variables.set('PWD', [unknown]);
+    state.become([state.fork(), way]);
   }
+  return [''];
+};
+
+/** Security: with these the words of later commands mean other files than they say. */
+export function noteOptions(names: Texts, program: string, state: State): void {
+  if (state.circumstances.ownPaths.length > 0 && names.some((name) => isUnknown(name) || /^(?:cdable_vars|dotglob|nocaseglob)$/.test(name)))
+    state.judgement.report('code/injected', program);
+}
+
+const shellOptions: Builtin = (args, state) => {
+  if (args.some((arg) => /^-\w*s/.test(arg))) noteOptions(args, 'shopt', state);
   return [''];
 };
 
@@ -128,6 +143,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   source,
   '.': source,
   set: setParameters,
+  shopt: shellOptions,
   shift: (args, state) => {
     const count = Number(args[0] ?? 1);
     const last = state.parameters?.at(-1);

@@ -1,8 +1,9 @@
 import { shellQuote } from '../../lib/shell-quote.ts';
-import { isCredential, isDoubtfulCredential, isProtectedRoot } from '../checks/paths.ts';
+import { isCredential, isDoubtfulCredential, isOwn, isProtectedRoot } from '../checks/paths.ts';
 import { resolvePaths } from '../checks/resolve.ts';
 import { rules } from '../rules.ts';
-import { Judgement, State } from '../shell/state.ts';
+import type { State } from '../shell/state.ts';
+import { foundApart } from './apart.ts';
 import { reportUnseen } from './builtins.ts';
 import { type CodeLanguage, isHarmlessCode } from './harmless-code.ts';
 
@@ -13,11 +14,13 @@ export function judgeCode(language: CodeLanguage, code: string, program: string,
   const { ownPaths, home } = state.circumstances;
   const literals = literalsOf(code);
   const names = ownPaths.flatMap((own) => [own, own.replace(home, '~'), own.slice(own.lastIndexOf('/'))]);
-  if (names.some((name) => name.length > 4 && code.includes(name))) state.judgement.report('hermetic/files', program, ownPaths);
+  const beyond = withoutSession(code, state);
+  if (names.some((name) => name.length > 4 && beyond.includes(name))) state.judgement.report('hermetic/files', program, ownPaths);
   for (const literal of literals) {
     for (const path of /\s/.test(literal) ? [] : resolvePaths(literal, state)) {
       const secret = path !== undefined && (isCredential(path, state) || (/\.\w/.test(literal) && isDoubtfulCredential(path)));
       if (secret) state.judgement.report('credentials/read', program, [path]);
+      if (path !== undefined && literal.includes('/') && isOwn(path, state)) state.judgement.report('hermetic/read', program, [path]);
     }
   }
   if (isHarmlessCode(language, code)) return;
@@ -31,18 +34,22 @@ export function judgeCode(language: CodeLanguage, code: string, program: string,
   }
 }
 
+/** Without the paths in it that are the session's, though they are below Hermetic's own. */
+function withoutSession(code: string, state: State): string {
+  const isWhole = (rest: string): boolean => /^(?![\w.-])(?!\S*\.\.)/.test(rest);
+  return (state.circumstances.sessionPaths ?? []).reduce(
+    (text, path) => text.split(path).reduce((before, rest) => before + (isWhole(rest) ? '' : path) + rest),
+    code,
+  );
+}
+
 const starts = /system|subprocess|popen|exec|spawn|child_process|fork|`|shell|getline|Process|\bcall\b|\brun\b|\|/i;
 const deletes = /rmtree|rmSync|rm_rf|rm_r|rmdir|remove|unlink|removedirs|\brm\b/;
 
 /** Security: what nobody may allow stays forbidden when another language starts it. */
 function reportHard(command: string, state: State): void {
-  const inner = new Judgement(state.circumstances);
-  inner.runScript = state.judgement.runScript;
-  inner.runSource = state.judgement.runSource;
-  inner.runFields = state.judgement.runFields;
-  state.judgement.step(50);
-  state.judgement.deeper(() => inner.runSource(command, new State(inner, state.workingDirectories[0] ?? '/'), ['']));
-  for (const { rule, program, paths } of inner.found.values()) if (rules[rule].hard) state.judgement.report(rule, program, paths);
+  const found = foundApart(state, (inner) => void inner.judgement.runSource(command, inner, ['']));
+  for (const { rule, program, paths } of found) if (rules[rule].hard) state.judgement.report(rule, program, paths);
 }
 
 function literalsOf(code: string): string[] {

@@ -3,7 +3,7 @@ import { resolvePaths } from '../checks/resolve.ts';
 import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, isFromNetwork, isUnknown, unknown } from '../shell/values.ts';
-import { reportUnseen } from './builtins.ts';
+import { noteOptions, reportUnseen } from './builtins.ts';
 import { judgeCode } from './code.ts';
 import type { CodeLanguage } from './harmless-code.ts';
 
@@ -105,7 +105,7 @@ function runShell(program: string, args: Texts, state: State, stdin: Texts): Tex
     if (isUnknown(arg)) reportUnseen(arg, program, state);
     if (arg.startsWith('-') && /c|C/.test(arg)) command ||= arg.includes('c') || program.startsWith('fish');
     if (arg.includes('s')) input = true;
-    if (/[oO]$/.test(arg)) at++;
+    if (/[oO]$/.test(arg)) noteOptions([args[++at] ?? ''], program, state);
   }
   const operands = args.slice(at);
   const [first] = operands;

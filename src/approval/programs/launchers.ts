@@ -4,6 +4,7 @@ import { resolvePaths } from '../checks/resolve.ts';
 import { readOptions } from '../shell/options.ts';
 import type { State } from '../shell/state.ts';
 import { fromNetwork, plainToken, unknown } from '../shell/values.ts';
+import { foundApart } from './apart.ts';
 import { firstTest, foundBy } from './found-by.ts';
 import { type Launcher, runCode } from './launcher.ts';
 import { toolLaunchers } from './tool-launchers.ts';
@@ -64,13 +65,21 @@ const find: Launcher = (args, state) => {
     const command = args.slice(index + 1, end === -1 ? undefined : end);
     const places = foundBy(args);
     // Security: a search for Hermetic's files finds them.
-    const finds =
-      args.some((word) => /hermetic/i.test(word)) &&
-      starts.some((start) => resolvePaths(start, state).some((path) => path !== undefined && holdsOwn(path, state)));
-    for (const place of finds ? [...places, ...state.circumstances.ownPaths] : places) {
-      const fields = command.map((part) => part.replaceAll('{}', place));
-      state.judgement.runFields(fields, state.fork(), ['']);
-    }
+    const own = starts.some((start) => resolvePaths(start, state).some((path) => path !== undefined && holdsOwn(path, state)))
+      ? state.circumstances.ownPaths
+      : [];
+    const names = args.some((word) => /hermetic/i.test(word));
+    const runOn = (place: string, way: State): void =>
+      void way.judgement.runFields(
+        command.map((part) => part.replaceAll('{}', place)),
+        way,
+        [''],
+      );
+    for (const place of names ? [...places, ...own] : places) runOn(place, state.fork());
+    // And one for something else may.
+    const files = own.flatMap((path) => places.map((place) => `${path}${place.slice(place.lastIndexOf('/'))}`));
+    if (files.some((file) => foundApart(state, (way) => runOn(file, way)).some(({ rule }) => rule === 'hermetic/files')))
+      state.judgement.report('shell/unresolved-argument', 'find');
   }
   return undefined;
 };

@@ -1,5 +1,7 @@
+import { touchRead, touchWrite } from '../checks/touch.ts';
 import { readOptions } from '../shell/options.ts';
 import { contentsOf } from '../shell/redirections.ts';
+import type { State } from '../shell/state.ts';
 import { fromNetwork, isUnknown, unknown } from '../shell/values.ts';
 import { reportUnseen } from './builtins.ts';
 import { type Launcher, runCode } from './launcher.ts';
@@ -173,17 +175,31 @@ const make: Launcher = (args, state, stdin, program) => {
 };
 
 const lineEditor: Launcher = (_args, state, stdin, program) => {
-  for (const line of stdin.flatMap((text) => text.split('\n'))) if (line.startsWith('!')) runCode(line.slice(1), program, state, ['']);
+  for (const line of stdin.flatMap((text) => text.split('\n'))) {
+    if (line.startsWith('!')) runCode(line.slice(1), program, state, ['']);
+    editsOther(line, program, state);
+  }
   return undefined;
 };
+
+/** A command of an editor about another file than the one that is open. */
+function editsOther(command: string, program: string, state: State): void {
+  for (const part of command.split('|')) {
+    const [, verb, path = ''] = /^[\s:%\d,.$]*(w|W|wq|write|sav\w*|up\w*|r|read|e|edit)(?:\s+|!\s*)([^\s!].*)$/s.exec(part) ?? [];
+    if (verb === undefined) continue;
+    if (/^[re]/.test(verb)) touchRead(path, program, state, true);
+    else touchWrite(path, program, state);
+  }
+}
 
 /** Editors and pagers that run commands of their own. */
 const editor: Launcher = (args, state, _stdin, program) => {
   for (const [index, arg] of args.entries()) {
-    const text = arg.startsWith('+') ? arg.slice(1) : /^-(?:c|-cmd)$/.test(arg) ? (args[index + 1] ?? '') : '';
+    const text = arg.startsWith('+') ? arg.slice(1) : /^-(?:[a-zA-Z]*c|-cmd)$/.test(arg) ? (args[index + 1] ?? '') : '';
     const [, code] = /^:?(?:%|\d*,?\d*)?!\s*(.*)$/s.exec(text) ?? [];
     if (code !== undefined) runCode(code, program, state, ['']);
-    else if (/\b(?:system|py3?|python3?|lua|ruby|perl|call)\b/.test(text)) state.judgement.report('code/inline', program);
+    else if (/\b(?:system|py3?|python3?|lua|ruby|perl|call|exe\w*|norm\w*)\b/.test(text)) state.judgement.report('code/inline', program);
+    else editsOther(text, program, state);
   }
   return undefined;
 };

@@ -76,7 +76,7 @@ const commandVariables = new Set([
   ],
 ]);
 const loaders =
-  /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|ENV|PYTHONSTARTUP|PERL5OPT|PERL5DB|RUBYOPT|PROMPT_COMMAND|PS[0-4]|SHELLOPTS)$/;
+  /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|ENV|PYTHONSTARTUP|PERL5OPT|PERL5DB|RUBYOPT|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS)$/;
 
 /** Reports what it means that a variable is set for the programs that follow. */
 export function noteAssignment(name: string, state: State): void {
