@@ -4,6 +4,7 @@ import type { SessionKey } from '../core/session.ts';
 import { commandIn } from './commands.ts';
 import { commandCall } from './controls.ts';
 import { Conversation, type ConversationParts } from './conversation.ts';
+import { fenced } from './fenced.ts';
 import { LiveMessage } from './live-message.ts';
 import { type Heard, steeringTurn } from './running-turn.ts';
 import { type SharingSettings, sessionKeyOf, sessionParts } from './session-key.ts';
@@ -18,6 +19,8 @@ export interface GatewayOptions extends ConversationParts {
 const drainMs = 10_000;
 /** More conversations than this stay in memory only while something goes on in them. */
 const mostAtRest = 100;
+/** Of what somebody had typed, so much is shown to remind them of it. */
+const mostShown = 300;
 
 /** Takes what channels bring, decides whose it is and whether it is heard, and has it handled once, in order, whatever happens in between. */
 export class Gateway {
@@ -130,8 +133,7 @@ export class Gateway {
     const waits = await Promise.all(calls.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
     // Only what had not begun is taken up: whatever ran may have done its work.
     if (calls.length > 0 && !waits.includes(true)) {
-      const names = [...new Set(calls.map(({ name }) => name))].join(', ');
-      await outbox.deliver(place, endKey(turn), `I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`);
+      await outbox.deliver(place, endKey(turn), interruption(calls, entries), { replyTo: entries.at(-1)?.incoming.id });
       return await inbox.done(seqs);
     }
     const heard = await this.#heard(entries);
@@ -164,11 +166,19 @@ export class Gateway {
 }
 
 /** What somebody had asked to run without the agent. */
-function commandsIn(entries: readonly InboxEntry[]): { seq: number; callId: string; name: string }[] {
+function commandsIn(entries: readonly InboxEntry[]): { seq: number; callId: string; name: string; text: string }[] {
   return entries.flatMap(({ seq, incoming }) => {
-    const found = incoming.kind === 'message' ? commandIn(incoming.text, 'admin') : undefined;
-    return found?.kind === 'command' ? [{ seq, callId: commandCall, name: `/${found.command.name}` }] : [];
+    if (incoming.kind !== 'message') return [];
+    const { text } = incoming;
+    const found = commandIn(text, 'admin');
+    return found.kind === 'command' ? [{ seq, callId: commandCall, name: `/${found.command.name}`, text }] : [];
   });
+}
+
+function interruption(calls: readonly { name: string }[], entries: readonly InboxEntry[]): string {
+  const names = [...new Set(calls.map(({ name }) => name))].join(', ');
+  const typed = commandsIn(entries).map(({ text }) => fenced(text.length > mostShown ? `${text.slice(0, mostShown)}…` : text));
+  return [`I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`, ...typed].join('\n');
 }
 
 /** Ids are of one place: elsewhere there may be the same. */

@@ -100,10 +100,10 @@ describeContained('a gateway that is killed', () => {
       calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 98765` }]),
       says('I did it all again.'),
     );
-    say('work');
+    const { message_id: said } = say('work');
     await until('it runs', () => lines('marker') === 1);
     await program.restart();
-    await program.shows('I was interrupted while running terminal');
+    expect(await program.shows('I was interrupted while running terminal')).toMatchObject({ replyTo: said });
     await settled();
     expect(lines('marker')).toBe(1);
     expect(program.texts().length).toBe(2);
@@ -112,10 +112,11 @@ describeContained('a gateway that is killed', () => {
 
   it('while a typed command runs says so, and does not run it again', async () => {
     await start({ backend: 'local' });
-    say(`/run echo ran >> ${program.home}/marker; sleep 87654`);
+    const { message_id: said } = say(`/run echo ran >> ${program.home}/marker; sleep 87654`);
     await until('it runs', () => lines('marker') === 1);
     await program.restart();
-    await program.shows('I was interrupted while running /run');
+    const shown = await program.shows('I was interrupted while running /run');
+    expect(shown).toMatchObject({ replyTo: said, text: expect.stringContaining('/marker; sleep 87654') });
     await settled();
     expect(lines('marker')).toBe(1);
     await until('nothing of it runs', () => !processes().includes('sleep 87654'));
