@@ -172,18 +172,19 @@ export class App {
   }
 
   async #open(request: SandboxRequest, backend: Backend, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
+    const { parts, isPassing = false } = request;
     const name = await this.#nameOf(request, backend);
     const { spec, fingerprint } = await this.#specs.resolve(request, backend, listener, name);
     if (backend.traits.honours.mounts === true) await copyCredentials(this.#specs.offered(spec));
     const ledger = this.store().then(({ sandboxes }) => sandboxes);
     let sandbox: OpenSandbox;
     try {
-      const note = (outcome: string): void => this.approvals.noteSandbox({ backend, spec }, request.parts, outcome);
-      sandbox = noteEnd(await openRecorded({ backend, spec, parts: request.parts, fingerprint, ledger }, listener, signal), note);
+      const note = (outcome: string): void => this.approvals.noteSandbox({ backend, spec }, parts, outcome);
+      sandbox = noteEnd(await openRecorded({ backend, spec, parts, isPassing, fingerprint, ledger }, listener, signal), note);
       note('opened');
     } catch (error) {
       // Another program has given the session a spare meanwhile.
-      const isRenamed = request.parts.length > 0 && name !== (await this.#nameOf(request, backend).catch(() => name));
+      const isRenamed = parts.length > 0 && name !== (await this.#nameOf(request, backend).catch(() => name));
       if (isRenamed) return await this.#open(request, backend, listener, signal);
       throw error;
     }
@@ -209,7 +210,7 @@ export class App {
 
   /** Proves sandboxes of these settings anew, with a sibling beside it, and remembers what came of it. Both are gone afterwards. */
   async proveBackend(backend: Backend, audience: Audience): Promise<Proof> {
-    const open = (title: string) => this.#open({ audience, parts: ['proof', title, randomUUID()], title }, backend, quiet);
+    const open = (title: string) => this.#open({ audience, parts: ['proof', title, randomUUID()], title, isPassing: true }, backend, quiet);
     const subject = await open('proof');
     try {
       const sibling = await open('sibling of a proof');

@@ -12,6 +12,8 @@ export interface SandboxRequest {
   backend?: string | undefined;
   /** Instead of the backend's configured image. */
   image?: string | undefined;
+  /** Whoever opens it destroys it, and nobody comes back for its files: when that program dies before, they go with the next sweep. */
+  isPassing?: boolean;
 }
 
 /** The sandbox of a session somebody names on the command line. */

@@ -10,6 +10,8 @@ export interface RecordedOptions {
   spec: SandboxSpec;
   /** What its name is derived from. */
   parts: readonly string[];
+  /** Its files are for this program alone, which keeps them until it destroys them or dies. */
+  isPassing: boolean;
   fingerprint: string;
   /** May still be opening: a sandbox that is known already need not wait for it. */
   ledger: Promise<SandboxLedger>;
@@ -19,8 +21,9 @@ const mostBetweenRenewalsMs = 60_000;
 
 /** Opens a sandbox that the ledger knew of before anything of it was made, and knows of until nothing of it is left. */
 export async function openRecorded(options: RecordedOptions, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
-  const { backend, spec, parts, fingerprint } = options;
-  const { name, directory, image, persistent } = spec;
+  const { backend, spec, parts, isPassing, fingerprint } = options;
+  const { name, directory, image } = spec;
+  const persistent = spec.persistent && !isPassing;
   const owner = attachmentName();
   const key = { backend: backend.kind, name };
   const leaseUntil = (): Date => new Date(Date.now() + spec.idleSeconds * 1000);
@@ -36,22 +39,41 @@ export async function openRecorded(options: RecordedOptions, listener: OpenListe
     sandbox = await backend.open(spec, listener, signal);
     const ledger = await begun;
     await ledger.opened(key, { specHash: fingerprint, owner, leaseUntil: leaseUntil() });
-    return new RecordedSandbox(sandbox, { ledger, key, owner, persistent, leaseUntil, idleMs: spec.idleSeconds * 1000 });
+    return new RecordedSandbox(sandbox, {
+      ledger,
+      key,
+      owner,
+      hasFiles: spec.persistent,
+      isPassing,
+      leaseUntil,
+      idleMs: spec.idleSeconds * 1000,
+    });
   } catch (error) {
     await sandbox?.close();
     const ledger = await begun;
     // What failed to open has left nothing behind, unless it was there before.
-    if (existsSync(pathsIn(directory).record)) await ledger.closed(key, new Date(), owner);
-    else await ledger.forget(key);
+    const hasFiles = existsSync(pathsIn(directory).record);
+    await letGo({ ledger, key, owner, hasFiles, isPassing });
     throw error;
   }
 }
 
-interface Record {
+interface Hold {
   ledger: SandboxLedger;
   key: SandboxKey;
   owner: string;
-  persistent: boolean;
+  /** There is still something of it. */
+  hasFiles: boolean;
+  isPassing: boolean;
+}
+
+/** What passes with this program stays its own: closed, it would be anybody's to sweep. */
+async function letGo({ ledger, key, owner, hasFiles, isPassing }: Hold): Promise<void> {
+  if (!hasFiles) await ledger.forget(key);
+  else if (!isPassing) await ledger.closed(key, new Date(), owner);
+}
+
+interface Record extends Hold {
   leaseUntil(): Date;
   idleMs: number;
 }
@@ -71,9 +93,7 @@ class RecordedSandbox extends SandboxAround {
   override async close(): Promise<void> {
     clearInterval(this.#renewal);
     await super.close();
-    const { ledger, key, owner, persistent } = this.#record;
-    if (persistent) await ledger.closed(key, new Date(), owner);
-    else await ledger.forget(key);
+    await letGo(this.#record);
   }
 
   override async destroy(): Promise<void> {

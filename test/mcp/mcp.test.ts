@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CallToolResult, Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -115,6 +116,18 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(await sandboxes()).toHaveLength(before.length + 2);
       await Promise.all([one.close(), two.close()]);
       await until('nothing is left', async () => (await sandboxes()).length === before.length);
+    });
+
+    it('leaves nothing for long when it is killed', async () => {
+      const before = await sandboxes();
+      const client = await connect();
+      await client.callTool({ name: 'terminal', arguments: { command: 'echo mine >private' } });
+      expect(await sandboxes()).toHaveLength(before.length + 1);
+      const { pid } = client.transport as StdioClientTransport;
+      process.kill(pid ?? expect.fail('no process'), 'SIGKILL');
+      await until('it is dead', () => !existsSync(`/proc/${pid}`));
+      expect((await hermetic.run(['sandbox', 'prune'])).stdout).toMatch(/was to be gone when it closed\n1 were removed/);
+      expect(await sandboxes()).toEqual(before);
     });
 
     it('comes back to a session that has a name', async () => {

@@ -61,6 +61,17 @@ await describeBackend('bubblewrap', () => {
     expect(await sandboxes.find(key)).toBeUndefined();
   });
 
+  it('one that is to pass with its program belongs to it also while it is closed', async () => {
+    const request = { ...cliSession('passing'), backend: 'bubblewrap', isPassing: true };
+    const { sandbox } = await app.openSandbox(request, quiet);
+    await sandbox.writeFile('/workspace/file', 'content');
+    await sandbox.close();
+    expect(await sweep(await options())).toEqual([]);
+    const { sandbox: again } = await app.openSandbox(request, quiet);
+    expect(await again.readFile('/workspace/file')).toEqual(Buffer.from('content'));
+    await again.destroy();
+  });
+
   it('what was not used for long is found by age, and only then', async () => {
     const { sandbox, spec } = await open('old');
     await sandbox.close();

@@ -47,7 +47,7 @@ async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions)
   // Only a connection that nobody can come back to takes its files with it.
   const isPassing = session === undefined && http === undefined;
   const name = session ?? (isPassing ? `mcp ${randomUUID()}` : 'mcp');
-  const tools = new ToolSession(app, { ...cliSession(name), ...choice }, { listener: listenerOn(io) });
+  const tools = new ToolSession(app, { ...cliSession(name), ...choice, isPassing }, { listener: listenerOn(io) });
   try {
     const options = await serverOptions(app, tools);
     if (http === undefined) await onStreams(io, options, interrupt.signal);
