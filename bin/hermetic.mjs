@@ -32,6 +32,7 @@ async function prepareClone() {
 }
 
 async function runHere() {
+  endWithParent();
   // Security: only below the package itself. A cache in a directory others can write to would let them choose the code.
   if (isClone) module.enableCompileCache(join(root, 'node_modules', '.cache', 'hermetic'));
   const file = isClone ? join('src', 'cli', 'main.ts') : join('dist', 'cli', 'main.js');
@@ -39,13 +40,17 @@ async function runHere() {
   await main(process.argv.slice(2));
 }
 
+/** Whoever started this with a channel and is gone, however it died, wants it to end. */
+function endWithParent() {
+  if (!process.channel) return;
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 function runOnPinnedNode() {
-  const child = spawn(pinnedNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
-  const forward = (signal) => child.kill(signal);
-  process.on('SIGTERM', forward);
-  process.on('SIGHUP', forward);
-  // The terminal interrupts both; the child decides what that means.
-  process.on('SIGINT', () => undefined);
+  const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
+  const child = spawn(pinnedNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio });
+  for (const name of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(name, (signal) => child.kill(signal));
   child.on('error', (error) => {
     console.error(`${pinnedNode} could not be started: ${error.message}`);
     process.exitCode = 2;

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   accessSync,
   constants,
@@ -153,8 +154,15 @@ describe('the command', () => {
         console.log(process.versions.node);
         if (first === 'exit') process.exitCode = Number(second);
         if (first === 'die') process.kill(process.pid, second);
+        if (first !== 'start') return;
+        const signals = ['SIGTERM', 'SIGHUP', 'SIGINT'];
+        for (const name of signals) process.once(name, () => { console.log('ended by', name); process.exit(0); });
+        console.log('started');
+        setInterval(() => undefined, 1000);
       }`,
     );
+    const { scripts } = JSON.parse(read('package.json'));
+    writeFileSync(join(clone, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: scripts.start } }));
   });
   afterAll(() => rmSync(clone, { recursive: true }));
 
@@ -176,6 +184,32 @@ describe('the command', () => {
     expect(runOnOldNode('exit', '7')).toMatchObject({ status: 7, signal: null, stdout: `${process.versions.node}\n` });
     expect(runOnOldNode('die', 'SIGTERM')).toMatchObject({ status: null, signal: 'SIGTERM' });
     expect(runOnOldNode('die', 'SIGINT')).toMatchObject({ status: null, signal: 'SIGINT' });
+  });
+
+  /** What it prints until nobody holds its output any more, when this is done to what was started. */
+  async function printedAfter(command: string, args: string[], signal: NodeJS.Signals): Promise<string> {
+    const child = spawn(command, args, { cwd: clone, stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (text.includes('started')) child.kill(signal);
+      printed += text;
+    });
+    await once(child, 'close');
+    return printed;
+  }
+
+  it.each([
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGHUP', 'SIGHUP'],
+    ['SIGINT', 'SIGINT'],
+    ['SIGKILL', 'SIGTERM'],
+  ] as const)('on the pinned Node it ends as it should when what started it is sent %s alone', async (sent, heard) => {
+    const args = ['--import', pretendOldNode, join(clone, 'bin/hermetic.mjs'), 'start'];
+    expect(await printedAfter(process.execPath, args, sent)).toContain(`ended by ${heard}\n`);
+  });
+
+  it('ends with npm start', async () => {
+    expect(await printedAfter('npm', ['start'], 'SIGTERM')).toContain('ended by SIGTERM\n');
   });
 });
 

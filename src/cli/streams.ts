@@ -39,11 +39,19 @@ export interface Interrupt {
   stop(): void;
 }
 
+/** npm and our own start script pass on what a terminal has sent to everybody already. */
+const echoMs = 500;
+
 /** Ctrl-C and a request to end are for the command; the second time they are for us. Output that cannot be written ends it too. */
 export function interruptSignal(io: CliIo): Interrupt {
   const controller = new AbortController();
+  let firstAt = 0;
   const interrupt = (): void => {
-    if (controller.signal.aborted) process.exit(130);
+    if (controller.signal.aborted) {
+      if (performance.now() - firstAt > echoMs) process.exit(130);
+      return;
+    }
+    firstAt = performance.now();
     controller.abort(new Error('interrupted'));
   };
   let failure: NodeJS.ErrnoException | undefined;
