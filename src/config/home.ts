@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { createFile } from '../lib/create-file.ts';
+import { shellQuote } from '../lib/shell-quote.ts';
 import type { Environment } from './environment-layer.ts';
 
 export interface Home {
@@ -36,18 +37,32 @@ export function expandPath(path: string, prefixes: Readonly<Record<string, strin
 
 const emptyDotenv = '# Secrets, one NAME=value per line. Nobody else may read this file: keep it at mode 600.\n';
 
-/** Makes the home, for its owner alone, when there is none. One that exists is left as it is. */
+/** Makes the home, for its owner alone, when there is none. One that exists is left as it is, and refused when others can write to it. */
 export function prepareHome({ directory, files }: Home): void {
+  let isNew: boolean;
   try {
-    if (mkdirSync(directory, { recursive: true, mode: 0o700 }) === undefined) return;
+    isNew = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
   } catch (error) {
     throw unreadable(directory, 'cannot be made or is not a directory', error, writableHint);
   }
+  refuseWritable(directory);
+  if (!isNew) return;
   try {
     createFile(files.dotenv, () => emptyDotenv);
   } catch (error) {
     throw unwritable(files.dotenv, error);
   }
+}
+
+/** Security: whoever can replace config.yaml decides what runs here. */
+function refuseWritable(directory: string): void {
+  const { mode } = statSync(directory);
+  if (process.platform === 'win32' || (mode & 0o022) === 0) return;
+  throw unreadable(directory, `can be written by others (mode ${shown(mode)})`, undefined, `Run: chmod go-w ${shellQuote(directory)}`);
+}
+
+function shown(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(3, '0');
 }
 
 export interface ReadOptions {
@@ -65,8 +80,7 @@ export function readTextFile(path: string, { ownerOnly }: ReadOptions): string |
     descriptor = openSync(path, 'r');
     const { mode } = fstatSync(descriptor);
     if (ownerOnly && process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      const shown = (mode & 0o777).toString(8).padStart(3, '0');
-      throw unreadable(path, `can be read or written by others (mode ${shown})`, undefined, `Run: chmod 600 ${path}`);
+      throw unreadable(path, `can be read or written by others (mode ${shown(mode)})`, undefined, `Run: chmod 600 ${shellQuote(path)}`);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(descriptor));
   } catch (error) {

@@ -15,7 +15,7 @@ For every key, the first of these that sets it counts:
 3. the key in \`$HERMETIC_HOME/config.yaml\`,
 4. the default.
 
-\`HERMETIC_HOME\` is \`~/.hermetic\` unless the environment says otherwise, and is made with mode 0700. A blank variable counts as unset. Lists and
+\`HERMETIC_HOME\` is \`~/.hermetic\` unless the environment says otherwise, and is made with mode 0700. Nothing starts while others can write to it. A blank variable counts as unset. Lists and
 maps are JSON in the environment. For a key without a default, \`null\` and empty text in \`config.yaml\` mean unset.
 
 \`.env\` must be readable by its owner alone (mode 600); otherwise nothing starts. It holds \`NAME=value\` lines, with \`export\`, comments, \`'literal'\` and

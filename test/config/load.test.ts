@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { configKeys } from '../../src/config/keys.ts';
@@ -31,6 +32,20 @@ describe('the home', () => {
     expect(loadConfig({ environment: { HOME: userHome, HERMETIC_HOME: '~/b' } }).home).toBe(join(userHome, 'b'));
     expect(loadConfig({ environment: { HOME: userHome, HERMETIC_HOME: ' ' } }).home).toBe(join(userHome, '.hermetic'));
     expect(loadConfig({ environment: { HOME: userHome, HERMETIC_HOME: '~/b' }, home: join(userHome, 'c') }).home).toBe(join(userHome, 'c'));
+  });
+
+  test.each([0o777, 0o770, 0o775, 0o702])('with mode %o is refused with the command that helps', (mode) => {
+    chmodSync(home.directory, mode);
+    const error = errorOf(load);
+    expect(error.code).toBe('config/unreadable');
+    expect(error.message).toContain(`can be written by others (mode ${mode.toString(8)})`);
+    execFileSync('sh', ['-c', error.hint?.replace('Run: ', '') ?? '']);
+    expect(load().home).toBe(home.directory);
+  });
+
+  test.each([0o700, 0o750, 0o755])('with mode %o is used', (mode) => {
+    chmodSync(home.directory, mode);
+    expect(load().home).toBe(home.directory);
   });
 
   test('that is a file is refused', () => {
