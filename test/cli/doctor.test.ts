@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, watch } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -14,6 +14,15 @@ for (const [kind, environment] of Object.entries(engines)) {
     const hermetic = new Hermetic({ TERMINAL_ENV: kind, TERMINAL_DOCKER_IMAGE: context.docker.image, ...environment });
     const place = join(hermetic.home, '.hermetic', 'sandboxes', kind);
     afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+
+    it('a look at what works makes no file that a kill could leave', async () => {
+      const temporary = mkdtempSync(join(hermetic.home, 'temporary-'));
+      const made: (string | null)[] = [];
+      const watcher = watch(temporary, (_, name) => made.push(name));
+      expect((await hermetic.run(['doctor'], { environment: { TMPDIR: temporary } })).stdout).toContain(`${kind}: usable`);
+      watcher.close();
+      expect(made).toEqual([]);
+    });
 
     it('a proof that is killed leaves nothing for long', async () => {
       const child = hermetic.start(['doctor', '--prove']);

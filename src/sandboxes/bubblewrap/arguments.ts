@@ -8,9 +8,10 @@ export const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 /** The host as bubblewrap sees it at the moment it starts. */
 export interface View {
-  runDirectory: string;
-  workspace: string;
-  home: string;
+  /** Of these three, one that is undefined is empty and in memory. */
+  runDirectory: string | undefined;
+  workspace: string | undefined;
+  home: string | undefined;
   mounts: readonly Mount[];
   /** The descriptor from which each file made up for /etc is read, by name. Read in this order: what follows waits for its end. */
   etcDescriptors: ReadonlyMap<string, number>;
@@ -52,7 +53,9 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
   const perms = (mode: string): string[] => optional('--perms', mode);
   // Temporary files are memory. Full before the limit is reached they say so; otherwise the kernel would kill some process for it.
   const size = (share: number): string[] => (view.memoryBytes > 0 ? optional('--size', String(Math.round(view.memoryBytes * share))) : []);
-  const binds: Mount[] = [
+  const shown = (source: string | undefined, target: string, readOnly: boolean): string[] =>
+    source === undefined ? ['--tmpfs', target] : [readOnly ? '--ro-bind' : '--bind', source, target];
+  const places = [
     { source: view.workspace, target: workspaceInside, readOnly: false },
     { source: view.home, target: homeInside, readOnly: false },
     ...view.mounts,
@@ -77,14 +80,14 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     ...[...perms('1777'), ...size(1 / 2), '--tmpfs', '/tmp', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
     ...[...optional('--size', String(16 * 1024 * 1024)), '--tmpfs', '/run', '--symlink', '/run', '/var/run'],
     // Security: read-only, so that a pipe in it can be written but not replaced by a link for the host to follow.
-    ...['--ro-bind', view.runDirectory, '/run/hermetic'],
+    ...shown(view.runDirectory, '/run/hermetic', true),
     // Late, because the host may hold one of them back until the network is there, while the rest need not wait.
     ...[...view.etcDescriptors].flatMap(([name, at]) => [...perms('0644'), '--file', String(at), `/etc/${name}`]),
     // A mount below another must come after it; of two at the same place the later one, the user's, is seen.
-    ...binds
-      .map((bind) => ({ ...bind, target: placeOf(bind.target) }))
+    ...places
+      .map((place) => ({ ...place, target: placeOf(place.target) }))
       .sort((a, b) => (a.target === b.target ? 0 : a.target < b.target ? -1 : 1))
-      .flatMap((bind) => [bind.readOnly ? '--ro-bind' : '--bind', bind.source, bind.target]),
+      .flatMap(({ source, target, readOnly }) => shown(source, target, readOnly)),
     ...['--remount-ro', '/', '--chdir', workspaceInside],
     // Security: the last one. Whoever joins that process relies on every option before it, and the list may end early if we are killed.
     ...(view.infoDescriptor === undefined ? [] : ['--info-fd', String(view.infoDescriptor)]),

@@ -90,16 +90,17 @@ export function groupVersions(user: number | undefined): readonly (1 | 2)[] {
 export interface Stage {
   /** What `stageScript` reads, separated by NUL. */
   words: string[];
-  /** Where each source appears, in the same order. */
-  places: string[];
+  /** Where each source appears, in the same order; one that is undefined appears nowhere. */
+  places: (string | undefined)[];
 }
 
-export async function planStage(user: number, sources: readonly string[], entrances: readonly string[]): Promise<Stage> {
-  const places = sources.map((_, index) => `${stageDirectory}/${index}`);
+export async function planStage(user: number, sources: readonly (string | undefined)[], entrances: readonly string[]): Promise<Stage> {
+  const places = sources.map((source, index) => source && `${stageDirectory}/${index}`);
   const files: string[] = [];
   const lines = await Promise.all(
     sources.map(async (source, index) => {
-      const place = places[index] as string;
+      const place = places[index];
+      if (source === undefined || place === undefined) return '';
       const isDirectory = (await stat(source)).isDirectory();
       if (!isDirectory) files.push(place);
       return `${escapeField(source)} ${place} none rbind${isDirectory ? ',x-mount.mkdir=0755' : ''} 0 0\n`;

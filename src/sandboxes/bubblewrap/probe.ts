@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement } from '../../core/sandbox.ts';
 import { findHierarchies, makeControlGroups } from './cgroup.ts';
@@ -15,15 +12,14 @@ import { startBubblewrap } from './start.ts';
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 const probeInstallation = 'ffff';
 
-/** Runs `true` in a throw-away sandbox. Never throws. */
+/** What the sandboxes of sessions are made of is made in memory here, so that nothing is left of a probe that is killed. */
+const inMemory = { runDirectory: undefined, workspace: undefined, home: undefined };
+
+/** Runs `true` in a throw-away sandbox, with a directory of the host in it. Never throws. */
 export async function probe({ network = false } = {}): Promise<{ ok: true } | ({ ok: false } & Failure)> {
-  let directory: string | undefined;
   try {
-    directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
-    const [runDirectory, workspace, home] = [join(directory, 'run'), join(directory, 'workspace'), join(directory, 'home')];
-    await Promise.all([runDirectory, workspace, home].map((path) => mkdir(path, { mode: 0o700 })));
-    const name = probeName();
-    const options = { name, installation: probeInstallation, runDirectory, workspace, home, mounts: [], env: {}, limits: noLimits };
+    const mounts = [{ source: '/usr', target: '/mounted', readOnly: true }];
+    const options = { ...inMemory, name: probeName(), installation: probeInstallation, mounts, env: {}, limits: noLimits };
     const { child, release } = await startBubblewrap({ ...options, network, command: ['true'] });
     child.stdout?.resume();
     child.stderr?.resume();
@@ -36,8 +32,6 @@ export async function probe({ network = false } = {}): Promise<{ ok: true } | ({
     const reason = error instanceof Error ? error.message : String(error);
     const fix = (error instanceof HermeticError ? error.hint : undefined) ?? 'Use the docker backend.';
     return { ok: false, code: failureCode(error), reason, fix };
-  } finally {
-    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -20,12 +20,15 @@ export interface BubblewrapOptions {
   name: string;
   /** Names the control groups of this installation: hexadecimal. */
   installation: string;
-  /** Seen read-only at /run/hermetic. As root it is given to the sandbox's group, and so is what is made in it later. */
-  runDirectory: string;
+  /**
+   * Seen read-only at /run/hermetic. As root it is given to the sandbox's group, and so is what is made in it later. undefined, here and below:
+   * empty and in memory.
+   */
+  runDirectory: string | undefined;
   /** Seen at /workspace. As root it is given to the sandbox's user. */
-  workspace: string;
+  workspace: string | undefined;
   /** Seen at /home/agent. As root it is given to the sandbox's user. */
-  home: string;
+  home: string | undefined;
   mounts: readonly Mount[];
   env: Readonly<Record<string, string>>;
   limits: Limits;
@@ -210,24 +213,23 @@ function spawnLauncher(program: string, command: readonly string[], asRoot: bool
 
 /** Gives the directories to the user and plans where that user will find them. */
 async function prepareStage(options: BubblewrapOptions, user: number, entrances: readonly string[]): Promise<launch.Stage> {
-  const { runDirectory, workspace, home, mounts } = options;
+  const { runDirectory, workspace, home } = options;
   await Promise.all([
-    give(workspace, user),
-    give(home, user),
-    shareRunDirectory(runDirectory, user),
+    workspace && give(workspace, user),
+    home && give(home, user),
+    runDirectory && shareRunDirectory(runDirectory, user),
     mkdir(launch.stageDirectory, { recursive: true, mode: 0o755 }),
   ]);
-  return await launch.planStage(user, [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)], entrances);
+  return await launch.planStage(user, sourcesOf(options), entrances);
 }
 
-function viewOf(options: BubblewrapOptions, places: readonly string[] | undefined): View {
+function sourcesOf({ runDirectory, workspace, home, mounts }: BubblewrapOptions): (string | undefined)[] {
+  return [runDirectory, workspace, home, ...mounts.map((mount) => mount.source)];
+}
+
+function viewOf(options: BubblewrapOptions, places: readonly (string | undefined)[] | undefined): View {
   const { env, mounts, limits } = options;
-  const [runDirectory = '', workspace = '', home = '', ...sources] = places ?? [
-    options.runDirectory,
-    options.workspace,
-    options.home,
-    ...mounts.map((mount) => mount.source),
-  ];
+  const [runDirectory, workspace, home, ...sources] = places ?? sourcesOf(options);
   const shown = mounts.map((mount, index) => ({ ...mount, source: sources[index] ?? '' }));
   return {
     runDirectory,
