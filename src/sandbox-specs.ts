@@ -30,6 +30,16 @@ export function limitsOf({ terminal }: LoadedConfig['config']): Limits {
   };
 }
 
+/** The mounts, resolved. Refuses what is not there, and what would hand over the host. */
+export async function checkedVolumes({ config, home, environment }: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
+  const { allow_dangerous_mounts: allowDangerous } = config.terminal;
+  const forbidden = {
+    [home]: 'it is the home of Hermetic itself',
+    [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
+  };
+  return await checkedMounts(mounts, { allowDangerous, forbidden });
+}
+
 /** Makes of a configuration what the sandboxes of sessions are to be. */
 export class SandboxSpecs {
   readonly #loaded: LoadedConfig;
@@ -93,13 +103,7 @@ export class SandboxSpecs {
 
   /** The volumes, checked, and what Hermetic's home offers every sandbox. */
   async #mountsFor(wished: SandboxSpec, backend: Backend): Promise<Mount[]> {
-    const { config, home, environment } = this.#loaded;
-    const { allow_dangerous_mounts: allowDangerous } = config.terminal;
-    const forbidden = {
-      [home]: 'it is the home of Hermetic itself',
-      [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
-    };
-    const volumes = await checkedMounts(wished.mounts, { allowDangerous, forbidden });
+    const volumes = await checkedVolumes(this.#loaded, wished.mounts);
     if (backend.traits.honours.mounts !== true) return volumes;
     return [...volumes, ...(await offerings(this.offered(wished)))];
   }

@@ -32,12 +32,12 @@ A file that does not parse, an unknown key or a value that does not fit stops th
 | \`hermetic config get KEY [--json]\` | the value in force |
 | \`hermetic config set KEY VALUE\` | changes \`config.yaml\`, keeps its comments, writes only what would load |
 | \`hermetic config unset KEY\` | takes the key out of \`config.yaml\` |
-| \`hermetic config check [--json]\` | what is wrong, all at once; exit code 2 when something is |
+| \`hermetic config check [--json]\` | what is wrong, all at once; exit code 2 when something is. Warns of what loads and is refused by \`start\` or \`run\`, as \`set\` and \`unset\` do |
 | \`hermetic config path\` | where \`config.yaml\` is |
 
 With \`--json\`, \`get\` prints \`{"key", "value", "origin"}\` and \`list\` an array of these. \`value\` is null when unset; \`origin\` is \`{"source"}\` with \`default\`,
-\`config.yaml\` (and \`line\`), \`.env\` (and \`variable\`, \`line\`) or \`environment\` (and \`variable\`). \`check\` prints \`{"ok", "problems"}\`, each problem with \`code\`,
-\`message\` and, where known, \`key\`, \`file\`, \`line\`, \`column\`, \`variable\` and \`hint\`.
+\`config.yaml\` (and \`line\`), \`.env\` (and \`variable\`, \`line\`) or \`environment\` (and \`variable\`). \`check\` prints \`{"ok", "problems", "warnings"}\`, each problem with
+\`code\`, \`message\` and, where known, \`key\`, \`file\`, \`line\`, \`column\`, \`variable\` and \`hint\`; warnings have \`code\`, \`message\` and \`hint\`.
 `;
 
 /** The text of docs/config.md. */

@@ -161,7 +161,25 @@ describe('config set and unset', () => {
 describe('config check', () => {
   test('is content with a good configuration', async () => {
     expect((await config(['check'])).out).toContain('fine');
-    expect(JSON.parse((await config(['check', '--json'])).out)).toEqual({ ok: true, problems: [] });
+    expect(JSON.parse((await config(['check', '--json'])).out)).toEqual({ ok: true, problems: [], warnings: [] });
+  });
+
+  test.each([
+    ['web.host', '0.0.0.0', 'everybody on the network could read along'],
+    ['terminal.docker_volumes', '["/etc:/x"]', '/etc cannot be mounted at /x'],
+    ['terminal.docker_volumes', '["/nowhere/at/all:/x"]', 'it does not exist'],
+    ['terminal.backend', 'podman', 'The podman backend is not part of this version'],
+    ['terminal.network', 'restricted', 'cannot restrict the network'],
+    ['telegram.enabled', 'true', 'TELEGRAM_BOT_TOKEN (telegram.token_env) is not set'],
+  ])('warns of what loads and would be refused: %s %s', async (key, value, says) => {
+    const set = await config(['set', key, value]);
+    expect(set).toMatchObject({ error: undefined, err: expect.stringContaining(says), out: expect.stringContaining('is set in') });
+    const { out, err, code } = await config(['check']);
+    expect(err).toMatch(/^warning: .*\n(hint: .*\n)?$/);
+    expect(err).toBe(set.err);
+    expect([out.includes('fine'), code]).toEqual([false, 0]);
+    const { ok, warnings } = JSON.parse((await config(['check', '--json'])).out);
+    expect({ ok, warnings }).toEqual({ ok: true, warnings: [expect.objectContaining({ message: expect.stringContaining(says) })] });
   });
 
   test('reports every problem', async () => {

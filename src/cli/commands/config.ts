@@ -7,7 +7,9 @@ import { checkConfig, type LoadedConfig, loadConfig } from '../../config/load.ts
 import { originText, shownValue, valueText } from '../../config/show.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
+import { configWarnings } from '../config-warnings.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { appOf } from '../session-options.ts';
 
 interface Output {
   json?: boolean;
@@ -32,23 +34,23 @@ export function configCommand(io: CliIo): Command {
   config
     .command('set <key> <value>')
     .description('change config.yaml; lists and maps are JSON or YAML')
-    .action((name: string, value: string) => {
+    .action(async (name: string, value: string) => {
       const home = findHome({ environment });
       prepareHome(home);
       changeKeys(home.files.config, { [name]: value });
       print(`${name} is set in ${home.files.config}`);
-      warnWhenOverridden(io, name);
+      await tellOfOthers(io, name);
     });
 
   config
     .command('unset <key>')
     .description('take a key out of config.yaml')
-    .action((name: string) => {
+    .action(async (name: string) => {
       const home = findHome({ environment });
       prepareHome(home);
       const removed = unsetKey(home.files.config, name);
       print(`${name} ${removed ? 'is no longer set' : 'was not set'} in ${home.files.config}`);
-      warnWhenOverridden(io, name);
+      await tellOfOthers(io, name);
     });
 
   config
@@ -66,15 +68,17 @@ export function configCommand(io: CliIo): Command {
     .command('check')
     .description('say what is wrong with the configuration, all at once')
     .option('--json', 'print the problems as JSON')
-    .action(({ json }: Output) => {
+    .action(async ({ json }: Output) => {
       const problems = checkConfig({ environment });
+      const warnings = problems.length > 0 ? [] : await configWarnings(appOf(io));
       if (json) {
-        print(JSON.stringify({ ok: problems.length === 0, problems }));
+        print(JSON.stringify({ ok: problems.length === 0, problems, warnings: warnings.map(warningJson) }));
         if (problems.length > 0) io.setExitCode(2);
         return;
       }
       throwProblems(problems);
-      print(`${findHome({ environment }).files.config} and the environment are fine`);
+      for (const warning of warnings) io.stderr.write(warningText(warning));
+      print(`${findHome({ environment }).files.config} and the environment ${warnings.length === 0 ? 'are fine' : 'can be read'}`);
     });
 
   config
@@ -118,7 +122,16 @@ function printable(text: string): string {
   return /\p{Cc}/u.test(text) ? JSON.stringify(text) : text;
 }
 
-function warnWhenOverridden(io: CliIo, name: string): void {
+function warningJson({ code, message, hint }: HermeticError) {
+  return { code, message, ...(hint !== undefined && { hint }) };
+}
+
+function warningText({ message, hint }: HermeticError): string {
+  return `warning: ${message}\n${hint ? `hint: ${hint}\n` : ''}`;
+}
+
+/** What else keeps the change from having an effect. */
+async function tellOfOthers(io: CliIo, name: string): Promise<void> {
   const problems = checkConfig({ environment: io.environment });
   const [first, ...others] = problems;
   if (first) {
@@ -129,4 +142,5 @@ function warnWhenOverridden(io: CliIo, name: string): void {
   if (origin?.source === 'environment' || origin?.source === '.env') {
     io.stderr.write(`note: ${originText(origin)} is set and counts more than config.yaml\n`);
   }
+  for (const warning of await configWarnings(appOf(io))) io.stderr.write(warningText(warning));
 }

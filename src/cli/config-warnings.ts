@@ -1,0 +1,37 @@
+import { type App, quiet } from '../app.ts';
+import type { Audience } from '../config/sandbox-settings.ts';
+import { HermeticError } from '../core/errors.ts';
+import { refuseInTheClear } from '../http/site.ts';
+import { platformChannels } from '../platforms.ts';
+import { checkedVolumes } from '../sandbox-specs.ts';
+import { refuseUnhonoured } from '../sandboxes/honour.ts';
+
+/** What a configuration says that `start` or `run` will refuse, as far as that can be known without asking an engine or a platform. */
+export async function configWarnings(app: App): Promise<HermeticError[]> {
+  const { web } = app.loaded.config;
+  const checks = [
+    () => checkSandboxes(app, 'cli'),
+    () => checkSandboxes(app, 'messaging'),
+    () => void platformChannels(app.loaded, () => undefined),
+    () => (web.enabled ? refuseInTheClear({ host: web.host, behindTls: web.behind_tls, publicUrl: web.public_url }) : undefined),
+  ];
+  const found = new Map<string, HermeticError>();
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof HermeticError)) throw error;
+      found.set(error.message, error);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Those of the backend that is tried first. */
+async function checkSandboxes(app: App, audience: Audience): Promise<void> {
+  const [backend] = app.candidates(app.settings(audience).backend);
+  if (!backend) return;
+  const spec = app.specFor({ audience, parts: ['check'], title: 'check' }, backend, quiet);
+  refuseUnhonoured(backend, spec);
+  await checkedVolumes(app.loaded, spec.mounts);
+}
