@@ -20,7 +20,7 @@ export function normalised(path: string, directory?: string): string {
   return clean.replace(/^\/private(?=\/(?:etc|var|tmp)(?:\/|$))/, '').replace(/^\/System\/Volumes\/Data(?=\/|$)/, '') || '/';
 }
 
-export function isInside(path: string, directory: string): boolean {
+function isInside(path: string, directory: string): boolean {
   return directory === '/' || path === directory || path.startsWith(`${directory}/`);
 }
 

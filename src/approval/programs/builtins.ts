@@ -1,3 +1,4 @@
+import { noteExport, noteLasting } from '../shell/assignments.ts';
 import { readOptions } from '../shell/options.ts';
 import { contentsOf } from '../shell/redirections.ts';
 import type { State } from '../shell/state.ts';
@@ -51,7 +52,10 @@ const read: Builtin = (args, state, stdin) => {
   const arrays = readOptions(args, { short: 'adinNptu' }).valuesOf('a');
   const lines = stdin.map((text) => text.split('\n')[0] ?? '');
   const known = names.length === 1 && stdin.every((text) => text !== '' && !isUnknown(text)) ? lines : [unknown];
-  for (const name of names) state.variables.set(name, known);
+  for (const name of names) {
+    state.variables.set(name, known);
+    noteLasting(name, state);
+  }
   for (const name of arrays) state.arrays.set(name, [unknown]);
   return [''];
 };
@@ -124,14 +128,21 @@ const declare: Builtin = (args, state) => {
     if (name !== undefined && value !== undefined && !state.variables.has(name) && !state.arrays.has(name))
       state.variables.set(name, [value]);
   }
-  // A reference to another variable may be any of them.
-  if (/n/.test(flags)) for (const name of names) state.variables.set(name.replace(/=.*/s, ''), [unknown]);
+  for (const arg of names) {
+    const [name = '', other = ''] = arg.split('=');
+    if (/x/.test(flags)) noteExport(name, state);
+    if (!/n/.test(flags)) continue;
+    // A reference to another variable may be any of them.
+    state.variables.set(name, [unknown]);
+    noteLasting(other, state);
+  }
   return [''];
 };
 
 const printFormatted: Builtin = (args, state) => {
   if (args[0] !== '-v' || args[1] === undefined) return printed(args);
   state.variables.set(args[1], printed(args.slice(2)));
+  noteLasting(args[1], state);
   return [''];
 };
 
@@ -167,7 +178,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   return: end,
   declare,
   typeset: declare,
-  export: declare,
+  export: (args, state, stdin) => declare(args.some((arg) => arg.startsWith('-')) ? args : ['-x', ...args], state, stdin),
   readonly: declare,
   local: (args, state, stdin) => (args.length === 0 ? [''] : declare(args, state, stdin)),
   printf: printFormatted,

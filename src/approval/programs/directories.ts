@@ -43,8 +43,11 @@ function placesOf(target: string, state: State): Texts {
 
 function go(places: Texts, state: State): void {
   const before = state.workingDirectories;
+  // Security: from Hermetic's own files it may seem to lead to the session's, and fail. What `cd -` then means is what it meant before.
+  state.ifFailed = new Map([
+    ['PWD', before.filter((directory) => isOwn(directory, state))],
+    ['OLDPWD', state.variables.get('OLDPWD') ?? [unknown]],
+  ]);
   state.variables.set('OLDPWD', before);
   state.variables.set('PWD', [...new Set(places)]);
-  // Security: from Hermetic's own files it may seem to lead to the session's, and fail.
-  state.leftBehind = before.filter((directory) => isOwn(directory, state));
 }

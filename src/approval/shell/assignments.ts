@@ -30,7 +30,7 @@ const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly'])
 export function assignmentField(assignment: Assignment, state: State, program: string): string[][] {
   if (declaring.has(program)) {
     assign(assignment, state);
-    if (program !== 'local' && program !== 'readonly' && /^(?:HOME|CDPATH|IFS)$/.test(assignment.name)) noteLasting(assignment.name, state);
+    if (program !== 'local' && program !== 'readonly') noteExport(assignment.name, state);
   }
   if (assignment.value.type === 'ArrayValue') return [[assignment.text]];
   const prefix = `${assignment.name}${assignment.append ? '+' : ''}=`;
@@ -40,12 +40,18 @@ export function assignmentField(assignment: Assignment, state: State, program: s
 /** Sets a variable for what follows; one that is exported already, also for the next commands of the session. */
 export function assignLasting(assignment: Assignment, state: State): void {
   assign(assignment, state);
-  if (assignment.name === 'HOME') noteLasting('HOME', state);
+  if (state.variables.get(assignment.name)?.some((value) => value !== '')) noteLasting(assignment.name, state);
 }
 
-/** Security: the words of later commands then mean something else than they say: where `~` and `cd` lead, and where a word ends. */
-function noteLasting(name: string, state: State): void {
-  state.judgement.report('code/injected', name);
+/** Security: the words of later commands then mean something else than they say: where `~` and `cd` lead, */
+export function noteLasting(name: string, state: State): void {
+  if (name === 'HOME' || name === 'CDPATH') state.judgement.report('code/injected', name);
+}
+
+/** and where a word ends. */
+export function noteExport(name: string, state: State): void {
+  if (name === 'IFS') state.judgement.report('code/injected', name);
+  noteLasting(name, state);
 }
 
 /** Programs run what these say. */

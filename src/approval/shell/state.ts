@@ -95,8 +95,8 @@ export class State {
   callers: readonly string[] = [];
   /** Where it was when the first of several calls of a function began. */
   calledFrom: ReadonlyMap<string, readonly string[]> = new Map();
-  /** Where it still is if the last `cd` failed, as far as that matters. */
-  leftBehind: readonly string[] = [];
+  /** What directories still are if the last `cd` failed, as far as that matters. */
+  ifFailed: ReadonlyMap<string, readonly string[]> = new Map();
   /** Nothing after this point of the branch runs. */
   ended = false;
 
@@ -133,14 +133,14 @@ export class State {
     copy.parameters = this.parameters;
     copy.callers = this.callers;
     copy.calledFrom = this.calledFrom;
-    copy.leftBehind = this.leftBehind;
+    copy.ifFailed = this.ifFailed;
     return copy;
   }
 
   /** Goes on where nobody asked whether the last `cd` succeeded. */
   settle(): void {
-    if (this.leftBehind.length > 0) this.variables.set('PWD', [...new Set([...this.workingDirectories, ...this.leftBehind])]);
-    this.leftBehind = [];
+    for (const [name, values] of this.ifFailed) this.variables.set(name, unionOf([this.variables.get(name) ?? [unknown], values]));
+    this.ifFailed = new Map();
   }
 
   /** Whichever of these ways was taken. */
@@ -152,9 +152,19 @@ export class State {
     this.arrays = merged(states.map(({ arrays }) => arrays));
     this.functions = new Map(states.flatMap(({ functions }) => [...functions]));
     this.aliases = new Map(states.flatMap(({ aliases }) => [...aliases]));
-    this.leftBehind = states.flatMap(({ leftBehind }) => leftBehind);
+    this.ifFailed = unionByName(states.map(({ ifFailed }) => ifFailed));
     this.ended = open.length === 0 && ways.length > 0;
   }
+}
+
+function unionOf(lists: readonly (readonly string[])[]): readonly string[] {
+  return limited([...new Set(lists.flat())]);
+}
+
+export function unionByName(maps: readonly ReadonlyMap<string, readonly string[]>[]): Map<string, readonly string[]> {
+  const result = new Map<string, readonly string[]>();
+  for (const map of maps) for (const [name, values] of map) result.set(name, unionOf([result.get(name) ?? [], values]));
+  return result;
 }
 
 function merged(maps: readonly ReadonlyMap<string, readonly string[]>[]): Map<string, readonly string[]> {

@@ -14,11 +14,11 @@ import type {
   Word,
 } from 'unbash';
 import { forEachChild } from 'unbash';
-import { assign, assignLasting, assignmentField, noteAssignment } from './assignments.ts';
+import { assign, assignLasting, assignmentField, noteAssignment, noteLasting } from './assignments.ts';
 import { expandText, expandWord, visitNested } from './expand.ts';
 import { parseCommand } from './parse-command.ts';
 import { openRedirections, storeOutput } from './redirections.ts';
-import type { State } from './state.ts';
+import { type State, unionByName } from './state.ts';
 import { combinations, isWhollyUnknown, joined, parameter, plainToken, unknown } from './values.ts';
 
 type Texts = readonly string[];
@@ -82,6 +82,7 @@ function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, state: Sta
     case 'For':
     case 'Select': {
       const values = node.wordlist ? loopValues(node.wordlist, state) : (state.parameters ?? [unknown]);
+      noteLasting(node.name.value, state);
       return runLoop(state, (way) => {
         way.variables.set(node.name.value, values.length > 0 ? values : nothing);
         return runList(node.body, way, stdin);
@@ -118,16 +119,16 @@ function runAndOr(node: AndOr, state: State, stdin: Texts): Texts {
   if (!first) return nothing;
   let output = runNode(first, state, stdin);
   const ways: State[] = [];
-  let leftBehind = state.leftBehind;
+  let ifFailed = state.ifFailed;
   for (const [index, command] of rest.entries()) {
-    leftBehind = [...leftBehind, ...state.leftBehind];
+    ifFailed = unionByName([ifFailed, state.ifFailed]);
     if (node.operators[index] === '&&') {
       ways.push(state.fork());
-      state.leftBehind = [];
+      state.ifFailed = new Map();
       output = joined(output, runNode(command, state, stdin));
     } else {
       const way = state.fork();
-      way.leftBehind = leftBehind;
+      way.ifFailed = ifFailed;
       way.settle();
       output = joined(output, runNode(command, way, stdin));
       state.become([state.fork(), way]);
