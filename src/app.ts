@@ -19,6 +19,7 @@ import { copyCredentials } from './sandboxes/offerings.ts';
 import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { nameSession } from './sandboxes/sandbox-directory.ts';
+import { isDiskWatched } from './sandboxes/unenforced-limits.ts';
 import { watchDisk } from './sandboxes/watched-sandbox.ts';
 import { SessionSandboxes } from './session-sandboxes.ts';
 import { openStore } from './stores/index.ts';
@@ -128,7 +129,7 @@ export class App {
         passed.push(passOver(error, backend, await this.#hasFiles(request, backend)));
         continue;
       }
-      if (passed.length > 0) listener.notice(insteadNotice(passed, backend));
+      if (passed.length > 0) listener.notice(...insteadNotice(passed, backend));
       if (backend.traits.isolation !== 'none') await this.#prove(opened, request.audience, listener);
       if (request.parts.length > 0) await this.#tellOfOthers(request, backend, candidates, listener);
       return opened;
@@ -189,8 +190,8 @@ export class App {
       throw error;
     }
     const { diskMb } = spec.limits;
-    if (diskMb === 0 || backend.traits.isolation === 'none') return { sandbox, backend, spec, fingerprint };
-    const notice = (text: string): void => listener.notice(text);
+    if (diskMb === 0 || !isDiskWatched(backend.traits)) return { sandbox, backend, spec, fingerprint };
+    const notice = (text: string, inChat?: string): void => listener.notice(text, inChat);
     const watch = { mostBytes: diskMb * 1024 * 1024, measure: () => backend.diskBytes(spec), notice };
     return { sandbox: watchDisk(sandbox, watch), backend, spec, fingerprint };
   }
@@ -246,7 +247,8 @@ export class App {
   async #tellOfOthers(request: SandboxRequest, backend: Backend, candidates: readonly Backend[], listener: OpenListener): Promise<void> {
     for (const other of candidates) {
       if (other !== backend && (await this.#hasFiles(request, other))) {
-        listener.notice(`This session also has files on ${other.kind} (--backend ${other.kind}).`);
+        const text = `This session also has files on ${other.kind}`;
+        listener.notice(`${text} (--backend ${other.kind}).`, `${text}, which are not here.`);
       }
     }
   }

@@ -3,6 +3,7 @@ import type { Audience } from './config/sandbox-settings.ts';
 import type { Backend, Enforcement, Limits } from './core/sandbox.ts';
 import type { ProofEntry } from './core/store.ts';
 import { limitsOf } from './sandbox-specs.ts';
+import { insteadOfEnforcing, unenforcedLimits } from './sandboxes/unenforced-limits.ts';
 
 /** Where sessions of one kind run, found out by trying. */
 export interface Posture {
@@ -51,6 +52,11 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
   };
 }
 
+/** A sentence for each limit that does not hold here. */
+export function unenforcedIn({ backend, limits, enforcement }: Posture): string[] {
+  return backend && enforcement ? unenforcedLimits(limits, enforcement, backend.traits) : [];
+}
+
 const units: Readonly<Record<keyof Limits, string>> = { cpus: 'cpus', memoryMb: 'MB memory', diskMb: 'MB disk', pids: 'processes' };
 
 /** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
@@ -61,7 +67,9 @@ export function postureLines(app: App, posture: Posture): string[] {
   if (!backend) return [`${audience} sessions cannot run: nothing works of ${configured}`, ...skipped];
   const limit = (name: keyof Limits): string => {
     if (limits[name] === 0) return `no limit of ${units[name]}`;
-    const held = enforcement?.[name].enforced ? '' : ` (not enforced: ${enforcement?.[name].how ?? 'nobody knows'})`;
+    const held = enforcement?.[name].enforced
+      ? ''
+      : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'nobody knows'})`;
     return `${limits[name]} ${units[name]}${held}`;
   };
   const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once, ${terminal.warm_spares} ready beforehand`;

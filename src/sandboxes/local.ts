@@ -69,7 +69,7 @@ class LocalBackend implements Backend {
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const { workdir } = this.places(spec);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
-      if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits)) listener.notice(sentence);
+      if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, 0);
       const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
       return { child, limits: undefined, release: async () => undefined };

@@ -1,10 +1,20 @@
-import type { Enforcement, Limits } from '../core/sandbox.ts';
+import type { Enforcement, Limits, Traits } from '../core/sandbox.ts';
 
 const names: Record<keyof Limits, string> = { cpus: 'cpu', memoryMb: 'memory', diskMb: 'disk', pids: 'process' };
 
+/** Without a sandbox there is nothing whose files could be counted. */
+export function isDiskWatched({ isolation }: Pick<Traits, 'isolation'>): boolean {
+  return isolation !== 'none';
+}
+
+/** What becomes of a limit that is not enforced. */
+export function insteadOfEnforcing(name: keyof Limits, traits: Pick<Traits, 'isolation'>): string {
+  return name === 'diskMb' && isDiskWatched(traits) ? 'only watched' : 'not enforced';
+}
+
 /** A sentence for each limit that was asked for and is not enforced. */
-export function unenforcedLimits(limits: Limits, enforcement: Enforcement): string[] {
+export function unenforcedLimits(limits: Limits, enforcement: Enforcement, traits: Pick<Traits, 'isolation'>): string[] {
   return (Object.keys(names) as (keyof Limits)[])
     .filter((name) => limits[name] > 0 && !enforcement[name].enforced)
-    .map((name) => `The ${names[name]} limit is ${name === 'diskMb' ? 'only watched' : 'not enforced'}: ${enforcement[name].how}.`);
+    .map((name) => `The ${names[name]} limit is ${insteadOfEnforcing(name, traits)}: ${enforcement[name].how}.`);
 }

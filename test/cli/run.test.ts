@@ -158,6 +158,8 @@ await describeBackend('bubblewrap', () => {
     expect((await hermetic.run(['status'])).stdout).toMatch(/isolation process/);
     expect((await hermetic.run(['status'])).stdout).toMatch(/proven to contain at/);
     const unsafe = await hermetic.run(['status'], { environment: { HERMETIC_GATEWAY_TERMINAL_BACKEND: 'local' } });
+    expect(unsafe.stdout).toMatch(/command line.*\n(?: .*\n)* +The disk limit is only watched: bubblewrap/);
+    expect(unsafe.stdout).toMatch(/messaging.*\n(?: .*\n)* +The disk limit is not enforced: local/);
     expect(unsafe.stdout).toMatch(/WITHOUT A SANDBOX[\s\S]*gateway.terminal_backend bubblewrap/);
     const doctor = await hermetic.run(['doctor', '--json'], { environment: { DOCKER_HOST: 'unix:///nowhere/docker.sock' } });
     expect(doctor.code).toBe(0);
@@ -188,6 +190,8 @@ await describeBackend('bubblewrap', () => {
   it('local is never chosen for you, and warns when you choose it', async () => {
     const outcome = await hermetic.run(['run', '--backend', 'local', '--', 'echo here']);
     expect(outcome).toMatchObject({ code: 0, stdout: 'here\n' });
+    expect(outcome.stderr).toMatch(/The disk limit is not enforced/);
+    expect(outcome.stderr).not.toMatch(/watched/);
     expect(outcome.stderr).toMatch(/warning: local has no isolation/);
   });
 });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { printable } from '../../lib/printable.ts';
-import { type Posture, postureOf, unsafeWarning } from '../../posture.ts';
+import { type Posture, postureOf, unenforcedIn, unsafeWarning } from '../../posture.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -31,7 +31,8 @@ export function statusCommand(io: CliIo): Command {
     });
 }
 
-function facts({ configured, backend, image, network, idleSeconds, unusable, proof }: Posture) {
+function facts(posture: Posture) {
+  const { configured, backend, image, network, idleSeconds, unusable, proof } = posture;
   return {
     configured,
     used: backend?.kind ?? null,
@@ -40,6 +41,7 @@ function facts({ configured, backend, image, network, idleSeconds, unusable, pro
     network,
     idleSeconds,
     unusable,
+    unenforced: unenforcedIn(posture),
     proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
   };
 }
@@ -105,7 +107,7 @@ function gatewayRows(gateway: RunningGateway | null): string[][] {
 
 function rows(
   title: string,
-  { configured, used, isolation, image, network, idleSeconds, unusable, proof }: ReturnType<typeof facts>,
+  { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: ReturnType<typeof facts>,
 ): string[][] {
   return [
     [title, used === null ? `nothing works of ${configured}` : `${used} (${configured})`],
@@ -116,6 +118,7 @@ function rows(
         ? 'not proven yet: hermetic doctor --prove'
         : `${proof.held ? 'proven to contain' : 'PROVEN NOT TO CONTAIN'} at ${proof.provenAt}`,
     ],
+    ...unenforced.map((sentence) => ['', sentence]),
     ...unusable.map(({ backend, reason }) => ['', `not ${backend}: ${reason}`]),
   ];
 }

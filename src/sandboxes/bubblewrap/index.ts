@@ -80,7 +80,7 @@ class BubblewrapBackend implements Backend {
         command: forkerCommand('/run/hermetic', 0, commandProcesses),
       });
       if (isNew) {
-        for (const sentence of unenforcedLimits(spec.limits, enforcement)) listener.notice(sentence);
+        for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
         if (obstacle !== undefined) listener.notice(`This sandbox has no network: ${obstacle}.`);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();

@@ -117,7 +117,7 @@ class DockerBackend implements Backend {
           },
         );
       }
-      listener.notice('The settings of this sandbox have changed: its container is replaced. Its files stay.');
+      tellReplaced(listener, 'The settings of this sandbox have changed');
       await engine.remove(found.id);
       found = undefined;
     }
@@ -154,7 +154,7 @@ class DockerBackend implements Backend {
     } catch (error) {
       if (signal?.aborted) throw error;
       // It may have been about to end, or a command has broken it.
-      listener.notice('The container of this sandbox did not answer: it is replaced. Its files stay.');
+      tellReplaced(listener, 'The container of this sandbox did not answer');
       await engine.remove(found.id);
       return await launch();
     }
@@ -193,7 +193,7 @@ class DockerBackend implements Backend {
       storageLimited: storage.enforced,
       extraArgs: settings.extraArgs,
     });
-    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage)), isForked };
+    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage), this.traits), isForked };
   }
 
   async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
@@ -248,4 +248,9 @@ class DockerBackend implements Backend {
     const orphans = containers.filter((one) => records.every(({ name }) => one.labels['hermetic.name'] !== name));
     return [...kept, ...orphans.map((container) => this.#orphan(container))];
   }
+}
+
+function tellReplaced(listener: OpenListener, why: string): void {
+  const text = `${why}: it is replaced. Its files stay.`;
+  listener.notice(text, text);
 }
