@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { describeBackend } from '../engines.ts';
@@ -185,6 +186,17 @@ await describeBackend('bubblewrap', () => {
     const data = await hermetic.run(['doctor', '--prove', '--json'], { environment: { ...without, TERMINAL_NETWORK: 'restricted' } });
     expect(JSON.parse(data.stdout)).toMatchObject({ proofs: { bubblewrap: { held: null, reason: expect.stringMatching(/restrict/) } } });
     expect(data.code).toBe(1);
+  });
+
+  it('status does not wait long for an engine that takes calls and never answers', async () => {
+    const socket = join(home, 'silent.sock');
+    const silent = createServer().listen(socket);
+    await once(silent, 'listening');
+    const begun = performance.now();
+    const outcome = await hermetic.run(['status'], { environment: { TERMINAL_ENV: 'auto', DOCKER_HOST: `unix://${socket}` } });
+    expect(performance.now() - begun).toBeLessThan(9_000);
+    expect(outcome.stdout).toMatch(/not docker: .*silent\.sock did not answer within 5 s/);
+    silent.close();
   });
 
   it('local is never chosen for you, and warns when you choose it', async () => {

@@ -13,18 +13,23 @@ export function statusCommand(io: CliIo): Command {
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
       const app = appOf(io);
-      const cli = await postureOf(app, 'cli');
-      const messaging = await postureOf(app, 'messaging');
+      // All at once: of an engine that does not answer, all of them wait for the same word.
+      const [cli, messaging, sandboxes, gateway] = await Promise.all([
+        postureOf(app, 'cli'),
+        postureOf(app, 'messaging'),
+        count(app),
+        runningGateway(app.loaded.home),
+      ]);
       const warning = await unsafeWarning(app, messaging);
       const status = {
         home: app.loaded.home,
         backend: facts(cli),
         messaging: { ...facts(messaging), scope: app.loaded.config.gateway.sandbox_scope, warning: warning ?? null },
-        sandboxes: await count(app),
+        sandboxes,
         limits: limits(app),
         timeoutSeconds: app.loaded.config.terminal.timeout,
         approvals: await approvals(app),
-        gateway: (await runningGateway(app.loaded.home)) ?? null,
+        gateway: gateway ?? null,
       };
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
       else io.stdout.write(`${prose(status)}${warning === undefined ? '' : `\n${warning}\n`}`);
