@@ -1,13 +1,13 @@
 import { HermeticError } from './core/errors.ts';
 import type { Backend } from './core/sandbox.ts';
 
-/** Failures that mean `auto` may look further: the backend cannot work here, whatever the spec. */
-const passable: ReadonlySet<string> = new Set([
-  'backend/not-installed',
-  'backend/not-running',
-  'backend/not-permitted',
-  'backend/unavailable',
-  'sandbox/no-image',
+/** Failures that mean `auto` may look further: the backend cannot work here, whatever the spec. In words that say nothing of the host. */
+const passable: ReadonlyMap<string, string> = new Map([
+  ['backend/not-installed', 'is not installed'],
+  ['backend/not-running', 'is not running'],
+  ['backend/not-permitted', 'may not be used'],
+  ['backend/unavailable', 'does not work'],
+  ['sandbox/no-image', 'has no image'],
 ]);
 
 /** Why a backend was passed over. */
@@ -29,9 +29,10 @@ export function passOver(error: unknown, backend: Backend, hasFiles: boolean): P
   throw new HermeticError(error.code, `${sentence(error.message)} ${reason}, so no other backend is tried.`, { hint, cause: error });
 }
 
-/** For whoever gets another backend than the first. */
-export function insteadNotice(passed: readonly Passed[], backend: Backend): string {
-  return `${reasons(passed)} This session runs on ${backend.kind} instead.`;
+/** For whoever gets another backend than the first: in full, and for people in a chat. */
+export function insteadNotice(passed: readonly Passed[], { kind }: Backend): [text: string, inChat: string] {
+  const short = passed.map(({ backend, error }) => `${backend.kind} ${passable.get(error.code)}`).join(', ');
+  return [`${reasons(passed)} This session runs on ${kind} instead.`, `This session runs on ${kind}: ${short}.`];
 }
 
 export function noneWorks(passed: readonly Passed[]): HermeticError {

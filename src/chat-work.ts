@@ -3,7 +3,7 @@ import type { Model, TurnFacts } from './core/agent.ts';
 import type { CallOrigin } from './core/approval.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
-import type { SendFile, Work } from './gateway/work.ts';
+import type { Outlet, Work } from './gateway/work.ts';
 import { postureOf } from './posture.ts';
 import type { SessionSandbox } from './session-sandboxes.ts';
 import { sessionTools } from './session-tools.ts';
@@ -13,11 +13,11 @@ import type { Toolbox } from './tools/toolbox.ts';
 export interface ChatWorkOptions {
   key: SessionKey;
   session: { parts: readonly string[]; title: string };
-  send: SendFile;
+  outlet: Outlet;
   /** As it is configured now. */
   model(): Promise<Model>;
-  /** Told what happens to the sandbox that people should know. */
-  notice(text: string): void;
+  /** For whoever runs the gateway: what happens to the sandbox, with everything that is no business of people in the chat. */
+  log(text: string): void;
 }
 
 /** What a conversation can do, at the sandbox that `gateway.sandbox_scope` gives it. */
@@ -25,17 +25,25 @@ export class ChatWork implements Work {
   readonly #app: App;
   readonly #sandbox: SessionSandbox;
   readonly #toolbox: Toolbox;
+  /** Of conversations that share a sandbox, the one that uses it hears of it. */
+  readonly #listen: () => SessionSandbox;
   readonly #opened: () => Promise<OpenedSandbox>;
 
-  constructor(app: App, { key, session, send, model, notice }: ChatWorkOptions) {
+  constructor(app: App, { key, session, outlet, model, log }: ChatWorkOptions) {
     this.#app = app;
-    this.#sandbox = app.sandboxes.of(key, { notice, progress: () => undefined });
+    const notice = (text: string, inChat?: string): void => {
+      log(text);
+      if (inChat !== undefined) outlet.notice(inChat);
+    };
+    const listener = { notice, progress: () => undefined };
+    this.#listen = () => app.sandboxes.of(key, listener);
+    this.#sandbox = this.#listen();
     this.#opened = () => app.sandboxes.opened(key);
     const { toolbox } = sessionTools(app.loaded, {
       sandbox: this.#sandbox,
       ready: (signal) => this.#sandbox.open(signal),
       guard: app.approvals.guard({ session, opened: this.#opened, model }),
-      deliver: async ({ name, data, caption }) => await send({ name, data }, caption),
+      deliver: async ({ name, data, caption }) => await outlet.file({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(session.parts, call),
     });
     this.#toolbox = toolbox;
@@ -54,11 +62,12 @@ export class ChatWork implements Work {
     input: unknown,
     { run, origin, signal, progress }: { run: string; origin: CallOrigin; signal: AbortSignal; progress: (text: string) => void },
   ): Promise<ToolResult> {
+    this.#listen();
     return this.#toolbox.call(name, input, { signal, progress, origin: { ...origin, run } });
   }
 
   async put(name: string, data: Uint8Array): Promise<string> {
-    return await putFile(this.#sandbox, name, data);
+    return await putFile(this.#listen(), name, data);
   }
 
   async facts(): Promise<TurnFacts['sandbox']> {

@@ -102,9 +102,10 @@ export class GatewayProgram {
       return await openModel({ ...config.model, ...(choice !== undefined && { model: choice }) }, environment);
     };
     return {
-      work: (key, session, send) => {
-        const notice = (text: string): void => log(`${session.title}: ${text}`);
-        return new ChatWork(app, { key, session, send, model: () => model(), notice });
+      work: (key, session, outlet) => {
+        // Whoever is alone with the gateway reads its log.
+        const heard = this.isPublic ? outlet : { ...outlet, notice: () => undefined };
+        return new ChatWork(app, { key, session, outlet: heard, model: () => model(), log: (text) => log(`${session.title}: ${text}`) });
       },
       model,
       questions: questionDesk(app, store),

@@ -62,6 +62,8 @@ export class SessionSandboxes {
   readonly #spares: Spares<Spare>;
   /** By the name of the sandbox. */
   readonly #opened = new Map<string, OpenedSandbox>();
+  /** What people in the chat were told when the sandbox of this session was last opened. */
+  readonly #told = new Map<string, ReadonlySet<string>>();
 
   constructor(app: App) {
     const { gateway, terminal } = app.loaded.config;
@@ -160,7 +162,8 @@ export class SessionSandboxes {
     await this.#spares.stop();
   }
 
-  async #open(request: SandboxRequest, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+  async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+    const listener = this.#onlyNew(request, whole);
     const opened = (await this.#claim(request, listener)) ?? (await this.#app.openSandbox(request, listener, signal));
     this.#opened.set(opened.sandbox.name, opened);
     void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
@@ -173,6 +176,21 @@ export class SessionSandboxes {
       return answer;
     };
     return { sandbox: opened.sandbox, isCurrent };
+  }
+
+  /** What was so the last time, and people in the chat were told, is not told them again. */
+  #onlyNew({ parts }: SandboxRequest, listener: OpenListener): OpenListener {
+    const name = this.#app.sandboxName(parts);
+    const before = this.#told.get(name);
+    const now = new Set<string>();
+    this.#told.set(name, now);
+    return {
+      progress: (text) => listener.progress(text),
+      notice: (text, inChat) => {
+        listener.notice(text, inChat === undefined || before?.has(inChat) ? undefined : inChat);
+        if (inChat !== undefined) now.add(inChat);
+      },
+    };
   }
 
   async #claim(request: SandboxRequest, listener: OpenListener): Promise<OpenedSandbox | undefined> {

@@ -77,8 +77,11 @@ export type Check =
 
 /** What happens while a sandbox opens, for whoever waits. */
 export interface OpenListener {
-  /** Something the person should know: a limit that is not enforced, a replaced sandbox. */
-  notice(text: string): void;
+  /**
+   * Something the person should know: a limit that is not enforced, a replaced sandbox. `inChat` is what people in a chat are told of it;
+   * undefined when it is not for them. Security: it says nothing of the host.
+   */
+  notice(text: string, inChat?: string): void;
   /** Progress of something slow, such as an image pull. */
   progress(text: string): void;
 }

@@ -10,6 +10,7 @@ import { commandIn } from './commands.ts';
 import { leftOut } from './incoming-files.ts';
 import { Lanes } from './lanes.ts';
 import type { Outbox } from './outbox.ts';
+import { chatOutlet } from './outlet.ts';
 import { pressedAnswer, settleCard } from './question-card.ts';
 import { Replies } from './replies.ts';
 import type { ResetSettings } from './reset.ts';
@@ -75,9 +76,9 @@ export class Conversation {
   }
 
   get work(): Work {
-    this.#work ??= this.shared.surroundings.work(this.key, { parts: this.parts, title: this.title }, async (file, caption) => {
-      await this.shared.outbox.deliver(this.place, `file/${randomUUID()}`, caption ?? file.name, { file });
-    });
+    const { outbox, surroundings } = this.shared;
+    const outlet = chatOutlet({ place: this.place, outbox, turn: () => this.#turn?.id, complain: (error) => this.complain(error) });
+    this.#work ??= surroundings.work(this.key, { parts: this.parts, title: this.title }, outlet);
     return this.#work;
   }
 

@@ -22,12 +22,17 @@ export interface Work {
   status(): Promise<string[]>;
 }
 
-/** How work reaches people: files a tool sends. */
-export type SendFile = (file: OutgoingFile, caption: string | undefined) => Promise<void>;
+/** How work reaches people. */
+export interface Outlet {
+  /** What a tool sends. */
+  file(file: OutgoingFile, caption: string | undefined): Promise<void>;
+  /** What happens to the sandbox that they should know. */
+  notice(text: string): void;
+}
 
 /** Everything the gateway needs and does not make itself. */
 export interface Surroundings {
-  work(key: SessionKey, session: { parts: readonly string[]; title: string }, send: SendFile): Work;
+  work(key: SessionKey, session: { parts: readonly string[]; title: string }, outlet: Outlet): Work;
   /** The model of a session: as configured, or as chosen in the chat. Rejects with what to do when there is none. */
   model(choice: string | undefined): Promise<Model>;
   questions: QuestionDesk;

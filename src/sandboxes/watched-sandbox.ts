@@ -4,7 +4,7 @@ import { SandboxAround } from './sandbox-around.ts';
 export interface DiskWatch {
   mostBytes: number;
   measure(): Promise<number>;
-  notice(text: string): void;
+  notice(text: string, inChat?: string): void;
   everyMs?: number;
 }
 
@@ -104,9 +104,9 @@ class WatchedSandbox extends SandboxAround {
     if (bytes <= mostBytes) this.#allowedBytes = mostBytes;
     if (bytes <= this.#allowedBytes) return;
     this.#allowedBytes = bytes + slackBytes;
-    notice(
-      `The sandbox uses ${megabytes(bytes)} MB of the ${megabytes(mostBytes)} MB it may have: what was running was ended. Remove files to go on.`,
-    );
+    const used = `${megabytes(bytes)} MB of the ${megabytes(mostBytes)} MB it may have`;
+    const text = `The sandbox uses ${used}: what was running was ended. Remove files to go on.`;
+    notice(text, text);
     await Promise.allSettled([...this.#commands].map((handle) => handle.kill('KILL')));
   }
 }

@@ -118,7 +118,7 @@ export class Rig {
       outbox,
       standingOf,
       surroundings: {
-        work: (key, session, send) => new ChatWork(app, { key, session, send, model, notice: (text) => void this.log.push(text) }),
+        work: (key, session, outlet) => new ChatWork(app, { key, session, outlet, model, log: (text) => void this.log.push(text) }),
         model,
         questions: questionDesk(app, store),
         status: async () => ['all is well'],

@@ -2,12 +2,12 @@ import type { OpenListener } from '../../core/sandbox.ts';
 
 /** Keeps what there is to tell about a sandbox until there is somebody to tell. */
 export class HeldListener implements OpenListener {
-  readonly #held: string[] = [];
+  readonly #held: Parameters<OpenListener['notice']>[] = [];
   #listener: OpenListener | undefined;
 
-  notice(text: string): void {
-    if (this.#listener) this.#listener.notice(text);
-    else this.#held.push(text);
+  notice(...said: Parameters<OpenListener['notice']>): void {
+    if (this.#listener) this.#listener.notice(...said);
+    else this.#held.push(said);
   }
 
   progress(text: string): void {
@@ -17,6 +17,6 @@ export class HeldListener implements OpenListener {
   /** From now on this one is told, and first all that was kept. */
   handTo(listener: OpenListener): void {
     this.#listener = listener;
-    for (const text of this.#held.splice(0)) listener.notice(text);
+    for (const said of this.#held.splice(0)) listener.notice(...said);
   }
 }

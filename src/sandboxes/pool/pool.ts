@@ -57,7 +57,11 @@ export class SandboxPool<Session> {
 
   async #openOne(name: string, session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
     if (this.#stopped) throw new HermeticError('sandbox/lost', 'The command did not start: all sandboxes were closed.');
-    const tell = (place: number): void => listener.notice(`All sandboxes are in use. This session is ${ordinal(place)} in line.`);
+    const tell = (place: number): void =>
+      listener.notice(
+        `All sandboxes are in use. This session is ${ordinal(place)} in line.`,
+        'All sandboxes are in use. This one waits in line.',
+      );
     if (this.#open.free === 0) await this.#closeIdlest();
     const giveBack = await this.#open.take(tell, signal);
     this.#giveBack.set(name, giveBack);

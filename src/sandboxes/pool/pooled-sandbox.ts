@@ -19,6 +19,8 @@ export interface PooledOptions {
 }
 
 const examinationMs = 5_000;
+const replaced = 'The settings of this sandbox have changed. It is replaced; its files stay.';
+const madeAgain = 'It has been made again; what was running is not repeated.';
 
 /**
  * The sandbox of a session, whether or not there is one at the moment. It is opened by the first command, closed after a time without any,
@@ -152,7 +154,7 @@ export class PooledSandbox implements Sandbox {
     const isAlone = (): boolean => this.#live === 1;
     // Whoever asks is live already: when that is all, nothing is disturbed.
     if (opened && isAlone() && !(await opened.isCurrent()) && isAlone() && this.#open === opened) {
-      this.listener.notice('The settings of this sandbox have changed. It is replaced; its files stay.');
+      this.listener.notice(replaced, replaced);
       await this.#letGo(opened, (sandbox) => sandbox.close());
     }
     while (this.#closing !== undefined) await this.#closing;
@@ -176,12 +178,12 @@ export class PooledSandbox implements Sandbox {
 
   async #make(signal: AbortSignal | undefined): Promise<Opened> {
     // Not the listener of this moment: what was opened may have something to tell when there is another one.
-    const notice = (text: string): void => this.listener.notice(text);
+    const notice = (text: string, inChat?: string): void => this.listener.notice(text, inChat);
     const progress = (text: string): void => this.listener.progress(text);
     const opened = await this.#options.open({ notice, progress }, signal);
     this.#name = opened.sandbox.name;
     if (this.#lost !== undefined) {
-      this.listener.notice(`The sandbox was lost: ${this.#lost}. It has been made again; what was running is not repeated.`);
+      this.listener.notice(`The sandbox was lost: ${this.#lost}. ${madeAgain}`, `The sandbox was lost. ${madeAgain}`);
       this.#lost = undefined;
     }
     this.#open = opened;
