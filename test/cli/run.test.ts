@@ -153,6 +153,17 @@ await describeBackend('bubblewrap', () => {
     expect(existsSync(directory)).toBe(false);
   });
 
+  it('prune removes every session that is stopped when no age is too young, and none when none is too old', async () => {
+    const apart = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
+    await apart.run(['run', '--', 'echo content > file']);
+    expect((await apart.run(['sandbox', 'prune'])).stdout).toMatch(/^0 were removed/);
+    expect((await apart.run(['sandbox', 'prune', '--older-than', '1h'])).stdout).toMatch(/^0 were removed/);
+    expect((await apart.run(['sandbox', 'prune', '--older-than', '0d', '--dry-run'])).stdout).toMatch(/1 would be removed/);
+    expect((await apart.run(['sandbox', 'prune', '--older-than', '0d'])).stdout).toMatch(/1 were removed/);
+    expect((await apart.run(['sandbox', 'list'])).stdout).toBe('There are no sandboxes.\n');
+    await rm(apart.home, { recursive: true });
+  });
+
   it('status and doctor say what is in force, in words and as data', async () => {
     const status = JSON.parse((await hermetic.run(['status', '--json'])).stdout) as { backend: unknown };
     expect(status.backend).toMatchObject({ configured: 'bubblewrap', used: 'bubblewrap', isolation: 'process' });

@@ -76,8 +76,9 @@ export function sandboxCommand(io: CliIo): Command {
     .action(async ({ olderThan, dryRun }: { olderThan?: number; dryRun?: boolean }) => {
       const app = appOf(io);
       const { sandboxes: ledger } = await app.store();
-      const age = olderThan ?? app.loaded.config.gateway.sandbox_retention_days * 86_400_000;
-      const unusedSince = age > 0 ? new Date(Date.now() - age) : undefined;
+      // Only in the configuration 0 days mean for ever.
+      const age = olderThan ?? (app.loaded.config.gateway.sandbox_retention_days * 86_400_000 || undefined);
+      const unusedSince = age === undefined ? undefined : new Date(Date.now() - age);
       const options = { backends: app.backends.values(), ledger, unusedSince };
       const leftovers = await findLeftovers(options);
       const sizes = await Promise.all(leftovers.map(({ directory }) => directoryBytes(directory)));
