@@ -128,6 +128,12 @@ describe('the documents', () => {
     expect(programs.filter((name) => !(name in bin) && !existsSync(join(root, 'node_modules', '.bin', name)))).toEqual([]);
   });
 
+  it('never make a program fetch by name what is not published', () => {
+    const configured = files('{*.md,docs/**/*.md,src/cli/**/*.ts}').filter((path) => /"command": "npx"/.test(read(path)));
+    expect(configured).toEqual([]);
+    expect(read('docs/mcp.md')).toContain('"args": ["/path/to/hermetic/bin/hermetic.mjs", "mcp"');
+  });
+
   it('link only to files that exist', () => {
     const broken = files('{*.md,{docs,bench,examples}/**/*.md}').flatMap((path) =>
       [...read(path).matchAll(/\]\(([^)\s]+)\)/g)]

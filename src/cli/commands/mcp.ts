@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { App } from '../../app.ts';
 import type { McpOptions } from '../../mcp/server.ts';
@@ -17,6 +18,9 @@ interface McpCommandOptions {
   http?: number;
 }
 
+/** Security: by its path, because what npx would fetch by its name from elsewhere is not ours. */
+const program = fileURLToPath(new URL('../../../bin/hermetic.mjs', import.meta.url));
+
 const explanation = `
 Serves terminal, process, execute_code, read_file, write_file, edit_file and search_files to any agent that speaks the Model Context
 Protocol. Over standard input and output every connection has a session of its own, which is gone with all its files when the
@@ -26,7 +30,7 @@ What would need a person to allow it is asked through the client when it can ask
 without writable directories of the host nothing needs to be asked.
 
 Example, for a client's configuration:
-  { "mcpServers": { "hermetic": { "command": "npx", "args": ["hermetic", "mcp", "--session", "work"] } } }`;
+  { "mcpServers": { "hermetic": { "command": "node", "args": [${JSON.stringify(program)}, "mcp", "--session", "work"] } } }`;
 
 export function mcpCommand(io: CliIo): Command {
   return commandOn(io, 'mcp')
