@@ -134,6 +134,12 @@ describe('the documents', () => {
     expect(read('docs/mcp.md')).toContain('"args": ["/path/to/hermetic/bin/hermetic.mjs", "mcp"');
   });
 
+  it('and the package ask for the same Node', () => {
+    expect(read('README.md')).toContain('any Node from 20 on');
+    expect(JSON.parse(read('package.json')).engines).toEqual({ node: '>=20' });
+    expect(JSON.parse(read('package-lock.json')).packages[''].engines).toEqual({ node: '>=20' });
+  });
+
   it('link only to files that exist', () => {
     const broken = files('{*.md,{docs,bench,examples}/**/*.md}').flatMap((path) =>
       [...read(path).matchAll(/\]\(([^)\s]+)\)/g)]
