@@ -1,7 +1,7 @@
 /**
  * The tools of Hermetic under an agent of your own. The "model" here is a script, so that this runs without a key:
  *
- *     node examples/own-agent.ts
+ *     node_modules/.bin/node --conditions=hermetic-source examples/own-agent.ts
  */
 import { createSandboxes, createToolbox } from 'hermetic';
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { describeBackend } from './engines.ts';
 
-const directory = join(import.meta.dirname, '../examples');
+const root = join(import.meta.dirname, '..');
+const directory = join(root, 'examples');
 const run = promisify(execFile);
 
 await describeBackend('bubblewrap', () => {
@@ -15,7 +16,9 @@ await describeBackend('bubblewrap', () => {
   afterAll(() => rm(home, { recursive: true, force: true }));
   const example = async (name: string): Promise<string> => {
     const env = { PATH: process.env.PATH, HOME: home, TERMINAL_ENV: 'bubblewrap' };
-    return (await run(process.execPath, ['--conditions=hermetic-source', join(directory, name)], { env, cwd: home })).stdout;
+    const [line] = new RegExp(`^node_modules/.* examples/${name}$`, 'm').exec(readFileSync(join(root, 'docs/library.md'), 'utf8')) ?? [''];
+    expect(readFileSync(join(directory, name), 'utf8')).toContain(line);
+    return (await run('sh', ['-c', line], { env, cwd: root })).stdout;
   };
 
   it('an agent of your own uses the tools, and a program the same session without a model', async () => {
