@@ -85,7 +85,7 @@ export const terminal = z
     network: choice(['none', 'restricted', 'open'])
       .optional()
       .describe(
-        'What a sandbox can reach. Unset is open where the backend can contain it, else none. `restricted` is for a later version, and refused by this one.',
+        'What a sandbox can reach, for the CLI and for messaging sessions. Unset is open where the backend can contain it, else none. `restricted` is for a later version, and refused by this one.',
       ),
     warm_spares: wholeNumber('a whole number', 0)
       .default(0)
