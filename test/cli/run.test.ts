@@ -149,8 +149,22 @@ await describeBackend('bubblewrap', () => {
     const shown = JSON.parse((await hermetic.run(['sandbox', 'show', 'gone', '--json'])).stdout) as Record<string, unknown>;
     expect(shown).toMatchObject({ session: 'gone', backend: 'bubblewrap', state: 'stopped' });
     expect(shown.diskBytes).toBeGreaterThan(100_000);
+    const words = (await hermetic.run(['sandbox', 'show', 'gone'])).stdout;
+    expect(words).toMatch(/^session +gone\nbackend +bubblewrap, stopped\n/);
+    expect(words).toMatch(/\ncontainment +held when it was tried at \d/);
+    expect(words).toMatch(/\nfiles +0\.1 MB in \//);
+    expect(words).not.toMatch(/[{}]|^[a-z]+[A-Z]/m);
     expect(await hermetic.run(['sandbox', 'destroy', 'gone'])).toMatchObject({ code: 0 });
     expect(existsSync(directory)).toBe(false);
+  });
+
+  it('a session with a very long name does not make a list of it', async () => {
+    const name = `long${'g'.repeat(5000)}`;
+    await hermetic.run(['run', '--session', name, '--', 'true']);
+    const lines = (await hermetic.run(['sandbox', 'list'])).stdout.split('\n');
+    expect(lines.some((line) => line.startsWith('longggg'))).toBe(true);
+    for (const line of lines) expect(line.length).toBeLessThan(200);
+    expect(await hermetic.run(['sandbox', 'destroy', name])).toMatchObject({ code: 0 });
   });
 
   it('prune removes every session that is stopped when no age is too young, and none when none is too old', async () => {

@@ -47,7 +47,7 @@ export function sandboxCommand(io: CliIo): Command {
       const found = await findOne(appOf(io), session, backend);
       const facts = await withDisk(found);
       if (json) io.stdout.write(`${JSON.stringify(facts, undefined, 2)}\n`);
-      else io.stdout.write(table(Object.entries(facts).map(([key, value]) => [key, printable(worded(value))])));
+      else io.stdout.write(table(shown(facts)));
     });
 
   sandbox
@@ -82,7 +82,7 @@ export function sandboxCommand(io: CliIo): Command {
       const options = { backends: app.backends.values(), ledger, unusedSince };
       const leftovers = await findLeftovers(options);
       const sizes = await Promise.all(leftovers.map(({ directory }) => directoryBytes(directory)));
-      const rows = leftovers.map((one, index) => [printable(one.session), one.backend, megabytes(sizes[index] ?? 0), one.why]);
+      const rows = leftovers.map((one, index) => [short(one.session), one.backend, megabytes(sizes[index] ?? 0), one.why]);
       if (!dryRun) await sweep({ ...options, backends: app.backends.values() });
       await app.close();
       const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
@@ -156,12 +156,13 @@ function plain({ session, backend, state, image, createdAt, name, directory, ent
   };
 }
 
+const minute = (time: string): string => time.slice(0, 16).replace('T', ' ');
+
 function row(found: Found): string[] {
   const { createdAt, lastUsedAt, proof, isSpare } = plain(found);
-  const minute = (time: string): string => time.slice(0, 16).replace('T', ' ');
   const proven = proof ? (proof.held ? 'held' : 'BROKEN') : '-';
   return [
-    isSpare ? '(spare)' : printable(found.session),
+    isSpare ? '(spare)' : short(found.session),
     found.backend,
     found.state,
     minute(createdAt),
@@ -171,8 +172,26 @@ function row(found: Found): string[] {
   ];
 }
 
-function worded(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '-');
+function shown(facts: Awaited<ReturnType<typeof withDisk>>): string[][] {
+  const { session, isSpare, backend, state, image, createdAt, lastUsedAt, leaseUntil, proof, name, directory, diskBytes } = facts;
+  const verdict = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${minute(proof.provenAt)}`;
+  return [
+    ['session', isSpare ? 'none yet: a spare' : printable(session)],
+    ['backend', `${backend}, ${state}`],
+    ['image', printable(image ?? '')],
+    ['created', minute(createdAt)],
+    ['last used', minute(lastUsedAt)],
+    ...(leaseUntil === null ? [] : [['kept until', minute(leaseUntil)]]),
+    ['containment', verdict ?? 'not tried'],
+    ['files', `${megabytes(diskBytes)} in ${directory}`],
+    ['name', name],
+  ];
+}
+
+/** For a table, which is as wide as its widest cell. */
+function short(session: string): string {
+  const signs = [...printable(session)];
+  return signs.length > 40 ? `${signs.slice(0, 39).join('')}…` : signs.join('');
 }
 
 /** Security: a session may be called anything, also something a terminal obeys. */
