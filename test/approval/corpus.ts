@@ -52,3 +52,26 @@ function lines(name: string): readonly string[] {
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
 }
+
+/** Ways to have something else run a command. */
+export const wrappings: readonly ((command: string) => string)[] = [
+  (command) => `sh -c '${command}'`,
+  (command) => `eval '${command}'`,
+  (command) => `( ${command} )`,
+  (command) => `true && { ${command}; }`,
+  (command) => `if ls; then ${command}; fi`,
+  (command) => `for i in 1; do ${command}; done`,
+  (command) => `x=$( ${command} )`,
+  (command) => `f() { ${command}; }; f`,
+  (command) => `bash <<'E'\n${command}\nE`,
+  (command) => `echo '${command}' | bash`,
+  (command) => `ssh host '${command}'`,
+  (command) => `${command}\n)`,
+  (command) => `${command}\necho "`,
+  (command) => `ls\n${command}\nif true; then`,
+  (command) => `nohup bash -lc '${command}' &`,
+];
+
+export function isWrappable(command: string): boolean {
+  return !/[\n'\\#]|<<|^\s*(?:if|for|while|case|coproc)|[&;]$/.test(command);
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { policy } from '../../src/approval/policy.ts';
-import { dangerousCommands, harmlessCommands, session, waysOut, workspace } from './corpus.ts';
+import { dangerousCommands, harmlessCommands, isWrappable, session, waysOut, workspace, wrappings } from './corpus.ts';
 
 const judge = (command: string, cwd = workspace) => policy.judge({ kind: 'command', command, cwd }, session).kind;
 const verdicts = (commands: readonly string[], cwd?: string) =>
@@ -37,6 +37,15 @@ describe('a session on the machine itself', () => {
       [],
     );
     expect(new Set(ways.map(({ command }) => command)).size).toBe(ways.length);
+  });
+
+  it('finds none by having something else run it', () => {
+    const rank = ['allow', 'ask', 'deny'];
+    const safer = waysOut()
+      .filter(({ command }) => isWrappable(command))
+      .flatMap(({ command, verdict }) => wrappings.map((around) => ({ wrapped: around(command), verdict })))
+      .filter(({ wrapped, verdict }) => rank.indexOf(judge(wrapped)) < rank.indexOf(verdict));
+    expect(safer).toEqual([]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { policy } from '../../src/approval/policy.ts';
-import { cwd, dangerousCommands, local } from './corpus.ts';
+import { cwd, dangerousCommands, isWrappable, local, wrappings } from './corpus.ts';
 
 const judge = (command: string) => policy.judge({ kind: 'command', command, cwd }, local);
 const rank = { allow: 0, ask: 1, deny: 2 };
@@ -177,6 +177,8 @@ describe('judging', () => {
     ['stars', `rm ${'*a'.repeat(3_000)}; cat /${'*'.repeat(90)}b`],
     ['a long word', `echo ${'a'.repeat(60_000)}`],
     ['a megabyte', 'echo hi; '.repeat(120_000)],
+    ['directories', 'cd a; cd -; pushd b; '.repeat(3_000)],
+    ['lists', `cp ${'a=b:c,d@e,'.repeat(6_000)}`],
     ['many words', `rm ${'a '.repeat(30_000)}`],
     ['many commands', 'ls -la /tmp | grep x\n'.repeat(3_000)],
     [
@@ -228,29 +230,12 @@ describe('judging', () => {
   });
 
   it('never finds a command safer because something is wrapped around it', () => {
-    const commands = dangerousCommands().filter(({ command }) => !/[\n'\\#]|<<|^\s*(?:if|for|while|case|coproc)|[&;]$/.test(command));
-    const wrap: ((command: string) => string)[] = [
-      (command) => `sh -c '${command}'`,
-      (command) => `eval '${command}'`,
-      (command) => `( ${command} )`,
-      (command) => `true && { ${command}; }`,
-      (command) => `if ls; then ${command}; fi`,
-      (command) => `for i in 1; do ${command}; done`,
-      (command) => `x=$( ${command} )`,
-      (command) => `f() { ${command}; }; f`,
-      (command) => `bash <<'E'\n${command}\nE`,
-      (command) => `echo '${command}' | bash`,
-      (command) => `ssh host '${command}'`,
-      (command) => `${command}\n)`,
-      (command) => `${command}\necho "`,
-      (command) => `ls\n${command}\nif true; then`,
-      (command) => `nohup bash -lc '${command}' &`,
-    ];
+    const commands = dangerousCommands().filter(({ command }) => isWrappable(command));
     const bad = /unterminated|^if true; then ls$/;
     fc.assert(
       fc.property(
         fc.constantFrom(...commands.filter(({ command }) => !bad.test(command))),
-        fc.constantFrom(...wrap),
+        fc.constantFrom(...wrappings),
         ({ command }, around) => {
           expect(rank[judge(around(command)).kind], around(command)).toBeGreaterThanOrEqual(rank[judge(command).kind]);
         },

@@ -3,10 +3,13 @@ import type { State } from '../shell/state.ts';
 import { isUnknown, knownStart } from '../shell/values.ts';
 import { isOfSession, normalised } from './paths.ts';
 
+/** No file has a longer name. */
+export const longestPath = 4_200;
+
 /** The absolute paths a text may mean; undefined for one nobody knows. */
 export function resolvePaths(text: string, state: State): readonly (string | undefined)[] {
-  // No file has a longer name, and long texts take the patterns below too long.
-  if (text.length > 4_200) return [undefined];
+  // Long texts take the patterns below too long.
+  if (text.length > longestPath) return [undefined];
   const path = text.startsWith('~') ? homeOf(text, state) : text;
   if (path === '' || isUnknown(path.slice(0, 1))) return [undefined];
   const directories = state.workingDirectories.filter((directory) => directory.startsWith('/'));
@@ -14,7 +17,7 @@ export function resolvePaths(text: string, state: State): readonly (string | und
     const known = directories.flatMap((directory) => meanings(`${directory}/${path}`, state));
     return directories.length < state.workingDirectories.length ? [...known, undefined] : known;
   }
-  const elsewhere = /^\/+proc\/.*cwd/.test(path) ? directories.map((directory) => normalised(path, directory)) : [];
+  const elsewhere = /\/proc\/.*cwd/.test(path) ? directories.map((directory) => normalised(path, directory)) : [];
   return [...meanings(path, state), ...elsewhere];
 }
 
@@ -38,6 +41,7 @@ function climbs(path: string, state: State): readonly string[] {
   const segments = path.split('/');
   for (const [index, segment] of segments.entries()) {
     if (!matchesParent(segment) || !isOfSession(normalised(segments.slice(0, index).join('/')), state)) continue;
+    state.judgement.step(segments.length / 10);
     segments[index] = '..';
     paths.push(segments.join('/'));
   }

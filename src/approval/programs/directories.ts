@@ -1,6 +1,6 @@
 import { isOwn } from '../checks/paths.ts';
-import { resolvePaths } from '../checks/resolve.ts';
-import type { State } from '../shell/state.ts';
+import { longestPath, resolvePaths } from '../checks/resolve.ts';
+import { type State, unionOf } from '../shell/state.ts';
 import { parameter, unknown } from '../shell/values.ts';
 
 type Texts = readonly string[];
@@ -17,7 +17,7 @@ export function pushDirectory(args: Texts, state: State): Texts {
   const [target] = args.filter((arg) => arg !== '-n' && arg !== '--');
   const places = target === undefined || /^[+-]\d+$/.test(target) ? stack : placesOf(target, state);
   const known = state.variables.get('DIRSTACK') ?? [];
-  state.variables.set('DIRSTACK', [...new Set([...known, ...(args.includes('-n') ? places : state.workingDirectories)])]);
+  state.variables.set('DIRSTACK', unionOf([known, args.includes('-n') ? places : state.workingDirectories]));
   if (!args.includes('-n')) go(places, state);
   return [''];
 }
@@ -26,7 +26,7 @@ export function popDirectory(_args: Texts, state: State): Texts {
   const stack = stackOf(state);
   go(stack, state);
   // What an earlier command left on it is not known.
-  state.variables.set('DIRSTACK', [...new Set([...stack, unknown])]);
+  state.variables.set('DIRSTACK', unionOf([stack, [unknown]]));
   return [''];
 }
 
@@ -38,10 +38,12 @@ function placesOf(target: string, state: State): Texts {
   const lists = /^(?:[/~]|\.\.?(?:\/|$))/.test(target) ? [] : (state.variables.get('CDPATH') ?? []);
   const texts = [target, ...lists.flatMap((list) => list.split(':')).map((base) => `${base || '.'}/${target}`)];
   const nobodyKnows = target.includes(parameter) ? parameter : unknown;
-  return texts.flatMap((text) => resolvePaths(text, state)).map((path) => path ?? nobodyKnows);
+  const paths = texts.flatMap((text) => resolvePaths(text, state));
+  return paths.map((path) => (path === undefined || path.length > longestPath ? nobodyKnows : path));
 }
 
 function go(places: Texts, state: State): void {
+  state.judgement.step(places.length);
   const before = state.workingDirectories;
   // Security: from Hermetic's own files it may seem to lead to the session's, and fail. What `cd -` then means is what it meant before.
   state.ifFailed = new Map([
@@ -49,5 +51,5 @@ function go(places: Texts, state: State): void {
     ['OLDPWD', state.variables.get('OLDPWD') ?? [unknown]],
   ]);
   state.variables.set('OLDPWD', before);
-  state.variables.set('PWD', [...new Set(places)]);
+  state.variables.set('PWD', unionOf([places]));
 }

@@ -157,7 +157,8 @@ export class State {
   }
 }
 
-function unionOf(lists: readonly (readonly string[])[]): readonly string[] {
+/** Each once, or that it may be anything when they are too many. */
+export function unionOf(lists: readonly (readonly string[])[]): readonly string[] {
   return limited([...new Set(lists.flat())]);
 }
 
