@@ -55,7 +55,7 @@ function program(io: CliIo): Command {
     .description('An AI agent in your chats, with a sandbox for every session.')
     .version(version())
     .addHelpText('after', examples)
-    .showHelpAfterError('(hermetic --help lists the commands)');
+    .showHelpAfterError('hint: hermetic --help lists the commands');
   for (const make of [
     startCommand,
     chatCommand,

@@ -66,6 +66,23 @@ describe('output that cannot be written', () => {
 });
 
 describe('an argument that is none', () => {
+  it.each([
+    [['no-such-command'], /^error: unknown command 'no-such-command'\n+hint: hermetic --help lists the commands\n$/],
+    [['run', 'ls', '-la'], /^error: unknown option '-la'\n+hint: .* hermetic run -- ls -la\n$/],
+    [['run', '--cwd', '', '--', 'pwd'], /^error: .*'--cwd.* A directory is needed\./],
+    [['run', '--session', 'x'.repeat(201), '--', 'pwd'], /^error: .* at most 200 characters\./],
+    [['code', '/nope.py'], /^error: \/nope\.py cannot be read: no such file or directory\.\n$/],
+    [['pairing', 'revoke', 'telegramm', '1'], /^error: telegramm is no platform\. Did you mean telegram\?\nhint: /],
+  ])('is refused in words: %j', async (args, says) => {
+    const { code, stdout, stderr } = await hermetic.run(args);
+    expect(stderr).toMatch(says);
+    expect([code, stdout]).toEqual([2, '']);
+  });
+
+  it('has no default that nobody would write', async () => {
+    expect((await hermetic.run(['run', '--help'])).stdout).not.toContain('{}');
+  });
+
   it.each(['abc', '0'])('is explained: audit show %s', async (seq) => {
     const { code, stderr } = await hermetic.run(['audit', 'show', seq]);
     expect(stderr).toMatch(/^error: .*'seq'.* A number of at least 1 is needed\.\n/);

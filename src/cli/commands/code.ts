@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { getSystemErrorMessage } from 'node:util';
 import { type Command, Option } from 'commander';
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import type { ToolFailure, ToolResult } from '../../core/tool.ts';
@@ -88,6 +89,13 @@ async function codeIn(io: CliIo, file: string): Promise<string> {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new HermeticError('usage/bad-argument', `${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`, { cause });
+    const { errno } = cause as NodeJS.ErrnoException;
+    throw new HermeticError(
+      'usage/bad-argument',
+      `${file} cannot be read: ${errno === undefined ? cause : getSystemErrorMessage(errno)}.`,
+      {
+        cause,
+      },
+    );
   }
 }

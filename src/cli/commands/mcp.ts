@@ -7,7 +7,7 @@ import type { McpOptions } from '../../mcp/server.ts';
 import { cliSession } from '../../sandbox-request.ts';
 import { ToolSession } from '../../tool-session.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { appOf, listenerOn } from '../session-options.ts';
+import { appOf, listenerOn, sessionName } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
 import { version } from '../version.ts';
 
@@ -35,7 +35,7 @@ Example, for a client's configuration:
 export function mcpCommand(io: CliIo): Command {
   return commandOn(io, 'mcp')
     .description('serve the tools to an agent of your own, over the Model Context Protocol')
-    .option('--session <name>', 'whose sandbox, files and shell state to use (default: one of its own for every connection)')
+    .option('--session <name>', 'whose sandbox, files and shell state to use (default: one of its own for every connection)', sessionName)
     .option('--backend <name>', 'instead of terminal.backend')
     .option('--image <image>', "instead of the backend's configured image")
     .option('--http <port>', 'streamable HTTP on 127.0.0.1 instead; the token is HERMETIC_MCP_TOKEN, or made and printed', port)

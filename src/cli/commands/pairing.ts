@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { platformNames } from '../../config/sections/channels.ts';
 import type { PairedPerson, PairingOutcome, PairingRequest } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { printable } from '../../lib/printable.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -51,6 +53,7 @@ export function pairingCommand(io: CliIo): Command {
     .action(async (platform: string, person: string) => {
       const isRevoked = await withApp(io, async (app) => await (await app.store()).pairing.revoke(platform, person));
       if (!isRevoked) {
+        refuseUnknown(platform);
         throw new HermeticError('pairing/not-found', `${printable(person)} on ${printable(platform)} is not paired. Nothing was changed.`, {
           hint: 'hermetic pairing list shows who is. Whoever the configuration names is allowed there.',
         });
@@ -59,6 +62,14 @@ export function pairingCommand(io: CliIo): Command {
     });
 
   return pairing;
+}
+
+function refuseUnknown(platform: string): void {
+  if (platformNames.some((name) => name === platform)) return;
+  const meant = nearest(platform, platformNames);
+  throw new HermeticError('usage/bad-argument', `${printable(platform)} is no platform.${meant ? ` Did you mean ${meant}?` : ''}`, {
+    hint: `The platforms are ${platformNames.join(', ')}. hermetic pairing list shows who is paired.`,
+  });
 }
 
 function told(outcome: PairingOutcome): string {

@@ -15,7 +15,7 @@ import { forwardInput, forwardOutput, interruptSignal, signalNumber } from '../s
 interface RunOptions extends SessionOptions {
   cwd?: string;
   timeout?: number;
-  env: Record<string, string>;
+  env?: Record<string, string>;
   ask?: boolean;
 }
 
@@ -36,11 +36,12 @@ export function runCommand(io: CliIo): Command {
   return withSessionOptions(commandOn(io, 'run'))
     .description('run one command in the sandbox of a session')
     .argument('<command...>', 'the command, after --')
-    .option('--cwd <directory>', 'where to run, for this command only')
+    .option('--cwd <directory>', 'where to run, for this command only', directory)
     .option('--timeout <seconds>', 'end it after this long (default: terminal.timeout)', secondsOption)
-    .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable, {})
+    .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable)
     .option('--ask', 'judge it first, and ask before what needs a person')
     .addHelpText('after', explanation)
+    .showHelpAfterError('hint: what belongs to the command comes after --, as in: hermetic run -- ls -la')
     .action(async (words: string[], options: RunOptions) => io.setExitCode(await runOnce(io, words, options)));
 }
 
@@ -53,15 +54,16 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
   const opened = await openSession(io, app, options, interrupt.signal);
   const { sandbox } = opened;
   const { parts } = cliSession(options.session);
+  const env = options.env ?? {};
   const cwd = posix.resolve(sandbox.cwd, options.cwd ?? '');
   let outcome: string | undefined;
   try {
     if (options.ask) {
-      const judged = { kind: 'command', command: withVariables(command, options.env), cwd } as const;
+      const judged = { kind: 'command', command: withVariables(command, env), cwd } as const;
       await permit(io, app, options.session, opened, judged, interrupt.signal);
     }
     outcome = 'failed';
-    const handle = await sandbox.exec({ command, env: options.env, stdin: 'open', ...(options.cwd !== undefined && { cwd }) });
+    const handle = await sandbox.exec({ command, env, stdin: 'open', ...(options.cwd !== undefined && { cwd }) });
     void forwardInput(io, handle);
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
@@ -96,7 +98,12 @@ function timeoutFor(asked: number | undefined, terminal: { timeout: number; max_
   return asked ?? Math.min(terminal.timeout, most);
 }
 
-function variable(text: string, before: Record<string, string>): Record<string, string> {
+function directory(text: string): string {
+  if (text === '') throw new InvalidArgumentError('A directory is needed.');
+  return text;
+}
+
+function variable(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, name, value = ''] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError('NAME=value is needed.');
   return { ...before, [name]: value };
