@@ -59,29 +59,53 @@ export function unenforcedIn({ backend, limits, enforcement }: Posture): string[
 
 const units: Readonly<Record<keyof Limits, string>> = { cpus: 'cpus', memoryMb: 'MB memory', diskMb: 'MB disk', pids: 'processes' };
 
-/** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
-export function postureLines(app: App, posture: Posture): string[] {
-  const { audience, backend, configured, image, network, limits, enforcement, idleSeconds, unusable, proof } = posture;
+export function cpuText(count: number): string {
+  return `${count} ${count === 1 ? 'cpu' : units.cpus}`;
+}
+
+/** In words, what there is to say of a posture besides its names. */
+export interface PostureWords {
+  /** Why not another backend. */
+  skipped: string[];
+  limits: string;
+  sandboxes: string;
+  /** undefined where nothing contains anything, and so there is nothing to prove. */
+  proof: string | undefined;
+}
+
+export function postureWords(app: App, posture: Posture): PostureWords {
+  const { audience, backend, limits, enforcement, idleSeconds, unusable, proof } = posture;
   const { gateway, terminal } = app.loaded.config;
-  const skipped = unusable.map(({ backend: kind, reason }) => `not ${kind}: ${reason}`);
-  if (!backend) return [`${audience} sessions cannot run: nothing works of ${configured}`, ...skipped];
   const limit = (name: keyof Limits): string => {
     if (limits[name] === 0) return `no limit of ${units[name]}`;
-    const held = enforcement?.[name].enforced
-      ? ''
-      : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'nobody knows'})`;
-    return `${limits[name]} ${units[name]}${held}`;
+    const held =
+      !backend || enforcement?.[name].enforced
+        ? ''
+        : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'nobody knows'})`;
+    return `${name === 'cpus' ? cpuText(limits.cpus) : `${limits[name]} ${units[name]}`}${held}`;
   };
   const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once, ${terminal.warm_spares} ready beforehand`;
+  const tried = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`;
+  return {
+    skipped: unusable.map(({ backend: kind, reason }) => `not ${kind}: ${reason}`),
+    limits: (['cpus', 'memoryMb', 'diskMb', 'pids'] as const).map(limit).join(', '),
+    sandboxes: `${audience === 'messaging' ? `${sharing}, ` : ''}reclaimed after ${idleSeconds} s of doing nothing`,
+    proof: !backend || backend.traits.isolation === 'none' ? undefined : (tried ?? 'not tried yet'),
+  };
+}
+
+/** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
+export function postureLines(app: App, posture: Posture): string[] {
+  const { audience, backend, configured, image, network } = posture;
+  const { skipped, limits, sandboxes, proof } = postureWords(app, posture);
+  if (!backend) return [`${audience} sessions cannot run: nothing works of ${configured}`, ...skipped];
   return [
     `${audience} sessions run on ${backend.kind} (configured: ${configured}), isolation ${backend.traits.isolation}`,
     ...skipped,
-    `image ${image ?? '-'}, network ${network}`,
-    `limits: ${(['cpus', 'memoryMb', 'diskMb', 'pids'] as const).map(limit).join(', ')}`,
-    `sandboxes: ${audience === 'messaging' ? `${sharing}, ` : ''}reclaimed after ${idleSeconds} s of doing nothing`,
-    proof
-      ? `containment ${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`
-      : 'containment not tried yet',
+    image === undefined ? `network ${network}` : `image ${image}, network ${network}`,
+    `limits: ${limits}`,
+    `sandboxes: ${sandboxes}`,
+    ...(proof === undefined ? [] : [`containment ${proof}`]),
   ];
 }
 

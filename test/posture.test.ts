@@ -36,7 +36,7 @@ await describeBackend('bubblewrap', () => {
     });
     expect(text).toMatch(/^messaging sessions run on bubblewrap \(configured: bubblewrap\), isolation process\n/);
     expect(text).toContain('network none');
-    expect(text).toMatch(/limits: 1 cpus.*512 MB memory.*no limit of MB disk, 256 processes/);
+    expect(text).toMatch(/limits: 1 cpu\b.*512 MB memory.*no limit of MB disk, 256 processes/);
     expect(text).toContain('one for each user, at most 7 at once, 2 ready beforehand, reclaimed after 120 s');
     expect(text).not.toContain('planted-secret');
   });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { printable } from '../../lib/printable.ts';
-import { type Posture, postureOf, unenforcedIn, unsafeWarning } from '../../posture.ts';
+import { cpuText, type Posture, postureOf, unenforcedIn, unsafeWarning } from '../../posture.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -87,7 +87,7 @@ function prose(status: Status): string {
     ...rows('command line', status.backend),
     ...rows('messaging', status.messaging),
     ['', `a sandbox for each ${status.messaging.scope}`],
-    ['limits', `${cpus} cpus, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
+    ['limits', `${cpuText(cpus)}, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
     ['timeout', `${status.timeoutSeconds} s a command`],
     ['sandboxes', `${status.sandboxes.total}, ${status.sandboxes.running} running`],
     ['approvals', `${status.approvals.mode}, scheduled jobs ${status.approvals.cronMode}, ${status.approvals.timeoutSeconds} s to answer`],
