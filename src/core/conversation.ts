@@ -179,8 +179,8 @@ export interface PairingRequest {
 
 export type PairingOutcome =
   | { kind: 'paired'; person: PairedPerson }
-  /** `left`: how many more wrong ones this approver may try. */
-  | { kind: 'wrong'; left: number }
+  /** `left`: how many more wrong ones this approver may try; undefined when they are not counted. */
+  | { kind: 'wrong'; left: number | undefined }
   /** This approver tried too many wrong ones. No code is looked at until then, also no right one. */
   | { kind: 'locked'; until: Date };
 
@@ -194,8 +194,11 @@ export interface PairingLedger {
    * changed, when it has asked less than ten minutes ago.
    */
   request(request: PairingRequest, code: string): Promise<PairingRequest | undefined>;
-  /** Pairs whoever was given this code. After five wrong ones in an hour its approver, and nobody else, is locked for the rest of that hour. */
-  approve(code: string, by: string, role: PairedPerson['role'], at: Date): Promise<PairingOutcome>;
+  /**
+   * Pairs whoever was given this code. After five wrong ones in an hour its approver, and nobody else, is locked for the rest of that hour,
+   * unless it is the owner of the store, who has nothing to guess.
+   */
+  approve(code: string, by: string, role: PairedPerson['role'], at: Date, isOwner?: boolean): Promise<PairingOutcome>;
   /** At once, and with the code the person may have open. False when it was not paired. */
   revoke(platform: string, person: string): Promise<boolean>;
   find(platform: string, person: string): Promise<PairedPerson | undefined>;

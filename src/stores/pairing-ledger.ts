@@ -52,9 +52,10 @@ export class SqlPairingLedger implements PairingLedger {
     });
   }
 
-  async approve(code: string, by: string, role: PairedPerson['role'], at: Date): Promise<PairingOutcome> {
+  async approve(code: string, by: string, role: PairedPerson['role'], at: Date, isOwner = false): Promise<PairingOutcome> {
     const [approver, time] = [JSON.stringify(by), at.getTime()];
     const missed = async (db: Reading): Promise<number[]> => {
+      if (isOwner) return [];
       const of = db.selectFrom('pairing_misses').select('at').where('approver', '=', approver);
       const rows = await of
         .where('at', '>', time - hourMs)
@@ -79,6 +80,7 @@ export class SqlPairingLedger implements PairingLedger {
       // Security: all of them are compared, and each in constant time.
       const [fitting, ...others] = open.filter((row) => isSameSecret(row.hash, fastly(row.salt, slow)));
       if (!fitting || others.length > 0) {
+        if (isOwner) return { kind: 'wrong', left: undefined };
         const seq = await takeNumbers(db, 'pairing');
         await db.insertInto('pairing_misses').values({ seq, approver, at: time }).execute();
         return { kind: 'wrong', left: mostMisses - misses.length - 1 };

@@ -71,6 +71,14 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await approve('ABCDEFGH', hour)).toMatchObject({ kind: 'paired' });
     });
 
+    it('never locks its owner, whose mistakes lock nobody else either', async () => {
+      await request('ada', 'ABCDEFGH');
+      const own = (code: string) => rig.store.pairing.approve(code, 'admin', 'user', at(minute), true);
+      for (let time = 0; time < 6; time++) expect(await own('WRONGWRO')).toStrictEqual({ kind: 'wrong', left: undefined });
+      expect(await approve('WRONGWRO', minute)).toStrictEqual({ kind: 'wrong', left: 4 });
+      expect(await own('ABCDEFGH')).toMatchObject({ kind: 'paired' });
+    });
+
     it('does not lengthen a lock by what is tried meanwhile', async () => {
       await wrongly(5, 0);
       await wrongly(20, 30 * minute);
