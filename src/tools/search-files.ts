@@ -187,7 +187,7 @@ function complaintsIn({ complaints }: GuestEnd, hasResult: boolean): string[] {
 function render({ path, matches, files, count, truncated, warnings }: Result): string {
   const body = matches ? renderLines(matches) : (files ?? []).map(oneLineName).join('\n');
   const notes = [
-    count === 0 && !truncated ? `Nothing found in ${path}.` : '',
+    count === 0 && !truncated ? `Nothing found ${path === '.' ? 'here' : `in ${path}`}.` : '',
     truncated ? `[Only the first ${count} are shown; there may be more. Search for less, or raise the limit.]` : '',
     ...warnings.map((warning) => `[${warning}]`),
   ];

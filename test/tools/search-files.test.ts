@@ -230,6 +230,7 @@ for (const kind of kinds) {
     it('that finds nothing is no failure', async () => {
       expect(await search({ pattern: 'nothing like it', path: 'find' })).toMatchObject({ count: 0, matches: [], truncated: false });
       expect(await tools.text('search_files', { pattern: 'nothing like it', path: 'find' })).toBe('Nothing found in find.');
+      expect(await tools.text('search_files', { pattern: 'nothing like it' })).toMatch(/^Nothing found here\.$/m);
     });
 
     it('says what is wrong with a pattern or a path', async () => {
