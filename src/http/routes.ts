@@ -6,9 +6,11 @@ import { disposition, isShownInline } from './files.ts';
 import { refusal, type Web } from './guard.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
 
-const id = z.string().regex(/^[\w-]{8,64}$/);
+const id = z.string().regex(/^[\w-]{8,64}$/, 'An id has 8 to 64 letters, digits, _ and -.');
+const text = z.string().max(60_000, 'A message has at most 60,000 characters. Send more as a file.');
+const files = z.array(id).max(10, 'A message has at most 10 files.').default([]);
 const message = z
-  .strictObject({ id, text: z.string().max(60_000), files: z.array(id).max(10).default([]), replyTo: id.optional() })
+  .strictObject({ id, text, files, replyTo: id.optional() })
   .refine(({ text, files }) => text.trim() !== '' || files.length > 0, 'It says nothing.');
 const press = z.strictObject({ id, message: id, data: z.string().min(1).max(64) });
 const noChat = 'There is no such chat.';
@@ -96,7 +98,12 @@ export function tooLarge(context: Context): Response {
 export async function bodyOf<T>(context: Context<Web>, schema: z.ZodType<T>): Promise<T | Response> {
   const body: unknown = await context.req.json().catch(() => undefined);
   const parsed = schema.safeParse(body);
-  return parsed.success ? parsed.data : refusal(context, 400, z.prettifyError(parsed.error));
+  return parsed.success ? parsed.data : refusal(context, 400, parsed.error.issues.map(inWords).join(' '));
+}
+
+/** People read it on the page, and programs want to know which field is meant. */
+function inWords({ message: words, path }: z.core.$ZodIssue): string {
+  return path.length === 0 ? words : `${words} (${path.join('.')})`;
 }
 
 function decoded(name: string): string | undefined {

@@ -314,6 +314,16 @@ describe('what does not fit', () => {
     expect(gateway.accepted).toEqual([]);
   });
 
+  it('is refused in words', async () => {
+    const chat = await start();
+    const refused = async (body: unknown) => await (await gateway.post(`/api/chats/${chat}/messages`, body)).json();
+    expect(await refused({ id: 'long-enough', text: 'x'.repeat(60_001) })).toEqual({
+      error: 'A message has at most 60,000 characters. Send more as a file. (text)',
+    });
+    expect(await refused({ id: 'short', text: 'x' })).toEqual({ error: 'An id has 8 to 64 letters, digits, _ and -. (id)' });
+    expect(await refused({ id: 'long-enough', text: ' ' })).toEqual({ error: 'It says nothing.' });
+  });
+
   it('is refused when it is too large, also when nobody says how large it is', async () => {
     const chat = await start({ limits: { mostJsonBytes: 2000 } });
     expect((await gateway.say(chat, 'x'.repeat(3000))).status).toBe(413);
