@@ -1,7 +1,7 @@
 import type { Channel } from './core/channel.ts';
 import type { GatewayProgram } from './gateway-program.ts';
-import type { StatusView } from './http/parts.ts';
-import { type Posture, postureLines, postureOf, unsafeWarning } from './posture.ts';
+import type { StatusLine, StatusView } from './http/parts.ts';
+import { type Posture, type PostureWords, postureLines, postureOf, postureWords, unsafeWarning } from './posture.ts';
 
 /** What is true of the running gateway at this moment. JSON, for whoever asks from another process. */
 export interface GatewayStatus {
@@ -10,7 +10,11 @@ export interface GatewayStatus {
   backend: string | undefined;
   image: string | undefined;
   isContained: boolean;
+  network: string;
+  /** Who shares a sandbox. */
+  scope: 'session' | 'user' | 'chat' | 'shared';
   proof: { held: boolean; at: string } | undefined;
+  words: PostureWords;
   /** As they are logged at the start. */
   posture: string[];
   warning: string | undefined;
@@ -23,14 +27,17 @@ export interface GatewayStatus {
 
 export async function gatewayStatus({ app, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
   const posture = await postureOf(app, 'messaging');
-  const { approvals } = app.loaded.config;
+  const { approvals, gateway: settings } = app.loaded.config;
   const questions = await (await app.approvals.questions()).open();
   return {
     isPublic,
     backend: posture.backend?.kind,
     image: posture.image,
     isContained: posture.backend !== undefined && posture.backend.traits.isolation !== 'none',
+    network: posture.network,
+    scope: settings.sandbox_scope,
     proof: proofOf(posture),
+    words: postureWords(app, posture),
     posture: postureLines(app, posture),
     warning: await unsafeWarning(app, posture),
     approvals: { mode: approvals.mode, waiting: questions.length },
@@ -49,8 +56,7 @@ function channelStatus({ kind, state }: Channel): GatewayStatus['channels'][numb
   return { kind, state: state.kind, reason: state.kind === 'down' ? state.reason : undefined };
 }
 
-const channelText = ({ kind, state, reason }: GatewayStatus['channels'][number]): string =>
-  `${kind} ${state}${reason ? ` (${reason})` : ''}`;
+const channelText = ({ state, reason }: GatewayStatus['channels'][number]): string => `${state}${reason ? ` (${reason})` : ''}`;
 
 /** For a chat: one fact a line. */
 export function statusLines({ posture, warning, approvals, model, turnsRunning, channels }: GatewayStatus): string[] {
@@ -59,39 +65,30 @@ export function statusLines({ posture, warning, approvals, model, turnsRunning, 
     ...posture,
     `approvals ${approvals.mode}, ${approvals.waiting} questions open in all`,
     `model ${model ?? 'none: run hermetic setup'}`,
-    `${turnsRunning} turns running; channels: ${channels.map(channelText).join(', ')}`,
+    `${turnsRunning} turns running; channels: ${channels.map((channel) => `${channel.kind} ${channelText(channel)}`).join(', ')}`,
   ];
 }
 
+const sharing: Readonly<Record<GatewayStatus['scope'], string>> = {
+  session: 'Everything runs in a sandbox of this session’s own.',
+  chat: 'Everything runs in a sandbox of this session’s own.',
+  user: 'Everything runs in a sandbox that your sessions share.',
+  shared: 'Everything runs in a sandbox that all sessions share.',
+};
+
 /** For the page. */
-export function statusView({
-  backend,
-  image,
-  isContained,
-  proof,
-  posture,
-  approvals,
-  model,
-  turnsRunning,
-  channels,
-}: GatewayStatus): StatusView {
-  const contained = isContained ? 'good' : 'bad';
+export function statusView(status: GatewayStatus): StatusView {
+  const { backend, isContained, scope, approvals, model, turnsRunning, channels } = status;
+  const where = isContained ? sharing[scope] : 'Commands run on the machine of the gateway itself, without a sandbox.';
   return {
-    summary: { label: 'Sandbox', value: backend ? (isContained ? backend : `${backend}: NOT CONTAINED`) : 'none works', tone: contained },
+    summary: {
+      label: 'Sandbox',
+      value: backend ? (isContained ? backend : `${backend}: NOT CONTAINED`) : 'none works',
+      tone: isContained ? 'good' : 'bad',
+    },
+    where: backend === undefined ? 'Nothing can be run: no sandbox works here.' : where,
     sections: [
-      {
-        title: 'Sandbox',
-        lines: [
-          { label: 'Backend', value: backend ?? 'none', tone: contained },
-          { label: 'Image', value: image ?? '-' },
-          {
-            label: 'Proof',
-            value: proof ? `${proof.held ? 'held' : 'BROKE'} ${proof.at}` : 'not tried yet',
-            tone: proof ? (proof.held ? 'good' : 'bad') : 'warning',
-          },
-          ...posture.slice(1).map((value) => ({ label: '', value })),
-        ],
-      },
+      { title: 'Sandbox', lines: sandboxLines(status) },
       {
         title: 'Approvals and model',
         lines: [
@@ -114,4 +111,18 @@ export function statusView({
       },
     ],
   };
+}
+
+function sandboxLines({ backend, image, isContained, network, proof, words }: GatewayStatus): StatusLine[] {
+  const line = (label: string, value: string | undefined, tone?: StatusLine['tone']): StatusLine[] =>
+    value === undefined ? [] : [{ label, value, tone }];
+  return [
+    ...line('Backend', backend ?? 'none', isContained ? 'good' : 'bad'),
+    ...words.skipped.flatMap((reason) => line('', reason)),
+    ...line('Image', image),
+    ...line('Network', network),
+    ...line('Proof', words.proof, proof ? (proof.held ? 'good' : 'bad') : 'warning'),
+    ...line('Limits', words.limits),
+    ...line('Sandboxes', words.sandboxes),
+  ];
 }

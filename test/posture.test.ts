@@ -41,6 +41,11 @@ await describeBackend('bubblewrap', () => {
     expect(text).not.toContain('planted-secret');
   });
 
+  it('a start on the machine itself speaks of no proof', async () => {
+    expect(await linesOf({ TERMINAL_ENV: 'local' })).not.toContain('containment');
+    expect(await linesOf({ TERMINAL_ENV: 'bubblewrap' })).toContain('containment not tried yet');
+  });
+
   it('a start that cannot run anything says why', async () => {
     const text = await linesOf({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock` });
     expect(text).toMatch(/^messaging sessions cannot run: nothing works of docker\nnot docker: \w/);

@@ -1,7 +1,7 @@
 import type { WebChats } from '../core/web-log.ts';
 
 /** One line of the status panel. */
-interface StatusLine {
+export interface StatusLine {
   label: string;
   value: string;
   /** Left out: a plain fact. */
@@ -12,6 +12,8 @@ interface StatusLine {
 export interface StatusView {
   /** One line for the head of the page, such as the backend and whether it was proven. */
   summary: StatusLine;
+  /** One sentence about where commands run. */
+  where: string;
   sections: readonly { title: string; lines: readonly StatusLine[] }[];
 }
 

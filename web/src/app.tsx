@@ -106,7 +106,14 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
             </button>
           </div>
         )}
-        <ChatView chat={chat} state={state} unsent={unsent} remove={(id) => outbox.remove(id)} say={(text) => void send(text)} />
+        <ChatView
+          chat={chat}
+          state={state}
+          unsent={unsent}
+          remove={(id) => outbox.remove(id)}
+          say={(text) => void send(text)}
+          where={status?.where ?? ''}
+        />
         <Composer
           chat={chat}
           openChat={openChat}

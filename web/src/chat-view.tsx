@@ -13,16 +13,18 @@ interface ChatViewProps {
   unsent: readonly Unsent[];
   remove: (id: string) => void;
   say: (text: string) => void;
+  /** One sentence about where commands run; empty until it is known. */
+  where: string;
 }
 
 const nearBottom = 80;
 const ideas = [
   ['/help', 'What can I do here?'],
-  ['/run uname -a && ls', 'Run a command in your sandbox'],
+  ['/run uname -a && ls', 'Run a command'],
   ['/python print(sum(range(10)))', 'Run some Python'],
 ] as const;
 
-export function ChatView({ chat, state, unsent, remove, say }: ChatViewProps): JSX.Element {
+export function ChatView({ chat, state, unsent, remove, say, where }: ChatViewProps): JSX.Element {
   const { timeline, isTyping } = state;
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
@@ -68,7 +70,7 @@ export function ChatView({ chat, state, unsent, remove, say }: ChatViewProps): J
           setAtEnd(scrollHeight - scrollTop - clientHeight < nearBottom)
         }
       >
-        {isEmpty && <Welcome say={say} />}
+        {isEmpty && <Welcome say={say} where={where} />}
         <div class="messages" role="log" aria-label="Conversation" aria-live="polite" aria-busy={isRunning}>
           {timeline.from > 0 && (
             <button type="button" class="quiet earlier" onClick={() => void earlier()}>
@@ -117,12 +119,12 @@ export function ChatView({ chat, state, unsent, remove, say }: ChatViewProps): J
   );
 }
 
-function Welcome({ say }: { say: (text: string) => void }): JSX.Element {
+function Welcome({ say, where }: Pick<ChatViewProps, 'say' | 'where'>): JSX.Element {
   return (
     <div class="welcome">
       <img src="/icon.svg" alt="" width="56" height="56" />
       <h2>What shall we do?</h2>
-      <p>Everything runs in a sandbox of this session’s own.</p>
+      <p>{where}</p>
       <ul>
         {ideas.map(([text, about]) => (
           <li key={text}>
