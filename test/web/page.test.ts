@@ -49,6 +49,33 @@ describeInChromium('the web page', (rig) => {
     expect(other.url()).toBe(rig.url);
   });
 
+  it('says where the token is, and where commands run', async () => {
+    const page = await rig.page();
+    await page.goto(rig.url);
+    await page.getByText('web-token').waitFor();
+    const where = 'Commands run on the machine of the gateway itself, without a sandbox.';
+    const inside = await rig.signedIn();
+    await inside.getByText('Everything runs in a sandbox of this session’s own.').waitFor();
+    await inside.route('**/api/status', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), where } });
+    });
+    await inside.reload();
+    await inside.getByText(where).waitFor();
+    expect(await inside.getByText('sandbox of this session').count()).toBe(0);
+  });
+
+  it('shows times in one way, and long lines of text to their end', async () => {
+    const page = await rig.signedIn({ locale: 'en-US' });
+    await say(page, `look\n\`\`\`\n${'a long question '.repeat(40)}\n\`\`\``);
+    const block = messages(page).last().locator('pre');
+    await block.getByText('a long question').waitFor();
+    expect(await block.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    const times = await page.locator('time').allTextContents();
+    expect(times.length).toBeGreaterThan(2);
+    for (const time of times) expect(time).toMatch(/^\d\d:\d\d$/);
+  });
+
   it('streams an answer, shows it as CommonMark, and makes nothing of HTML in it', async () => {
     const page = await rig.signedIn();
     await say(page, 'stream something');

@@ -124,7 +124,7 @@ function Link({ href, children }: { href: string; children: ComponentChildren })
 function CodeBlock({ text, language }: { text: string; language: string }): JSX.Element {
   const name = language.split(/\s/)[0] ?? '';
   return (
-    <figure class="code">
+    <figure class={`code${name === '' ? ' plain' : ''}`}>
       <figcaption>
         <span>{name || 'text'}</span>
         <CopyButton text={text} />

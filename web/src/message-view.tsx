@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
+import { clock } from './clock.ts';
 import { Icon } from './icons.tsx';
 import { Markdown } from './markdown.tsx';
 import type { Unsent } from './outbox.ts';
@@ -23,7 +24,7 @@ export const MessageView = memo(({ chat, message, isStreaming }: { chat: string;
     <article class={`message ${author}${asks ? ' asks' : ''}${isStreaming ? ' streaming' : ''}`} data-id={message.id}>
       <span class="visually-hidden">{author === 'us' ? 'Hermetic' : 'You'}:</span>
       {asks ? <Asking>{content}</Asking> : content}
-      <time dateTime={at}>{new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}</time>
+      <time dateTime={at}>{clock(new Date(at))}</time>
     </article>
   );
 });

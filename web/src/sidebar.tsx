@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { clock } from './clock.ts';
 import { Icon } from './icons.tsx';
 import type { Chat } from './wire.ts';
 
@@ -58,7 +59,5 @@ export function Sidebar({ chats, current, isOpen, open, close, signOut }: Sideba
 function ago(time: string): string {
   const date = new Date(time);
   const isToday = date.toDateString() === new Date().toDateString();
-  return isToday
-    ? date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-    : date.toLocaleDateString([], { day: 'numeric', month: 'short' });
+  return isToday ? clock(date) : date.toLocaleDateString([], { day: 'numeric', month: 'short' });
 }

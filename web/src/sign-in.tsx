@@ -23,7 +23,10 @@ export function SignIn({ reason, done }: { reason: string; done: () => void }): 
       >
         <img src="/icon.svg" alt="" width="56" height="56" />
         <h1>Hermetic</h1>
-        <p>Open the link that the gateway printed when it started, or enter its token.</p>
+        <p>
+          Open the link that the gateway printed when it started, or enter its token. The machine it runs on has the token in the file{' '}
+          <code>web-token</code> in Hermetic’s home, which usually is <code>~/.hermetic</code>.
+        </p>
         <label>
           Token
           <input
