@@ -1,5 +1,6 @@
 /** The texts in an argument that may be a path: also in `--file=a`, `@a`, `a:b`, `type=bind,source=a` and `-Ca`. */
 export function candidates(arg: string): readonly string[] {
+  if (/^https?:\/\//.test(arg)) return [];
   const texts = new Set<string>();
   const parts = arg.includes(',') ? [arg, ...arg.split(',')] : [arg];
   for (const part of parts) {

@@ -16,14 +16,17 @@ export function judgeCode(language: CodeLanguage, code: string, program: string,
   const names = ownPaths.flatMap((own) => [own, own.replace(home, '~'), own.slice(own.lastIndexOf('/'))]);
   const beyond = withoutSession(code, state);
   if (names.some((name) => name.length > 4 && beyond.includes(name))) state.judgement.report('hermetic/files', program, ownPaths);
+  const isHarmless = isHarmlessCode(language, code);
+  const reads = !isHarmless || readingWords.test(code);
   for (const literal of literals) {
     for (const path of /\s/.test(literal) ? [] : resolvePaths(literal, state)) {
       const secret = path !== undefined && (isCredential(path, state) || (/\.\w/.test(literal) && isDoubtfulCredential(path)));
       if (secret) state.judgement.report('credentials/read', program, [path]);
-      if (path !== undefined && literal.includes('/') && isOwn(path, state)) state.judgement.report('hermetic/read', program, [path]);
+      if (path !== undefined && reads && /\/|^\.\.$/.test(literal) && isOwn(path, state))
+        state.judgement.report('hermetic/read', program, [path]);
     }
   }
-  if (isHarmlessCode(language, code)) return;
+  if (isHarmless) return;
   state.judgement.report('code/inline', program);
   if (starts.test(code)) for (const command of [...literals, ...listsOf(code)].slice(0, 40)) reportHard(command, state);
   if (!deletes.test(code)) return;
@@ -43,6 +46,7 @@ function withoutSession(code: string, state: State): string {
   );
 }
 
+const readingWords = /\b(?:open|read|require|path|load|list|scan|walk|glob|file|dir|io|include|stat|exists|getline|chdir|linecache)/i;
 const starts = /system|subprocess|popen|exec|spawn|child_process|fork|`|shell|getline|Process|\bcall\b|\brun\b|\|/i;
 const deletes = /rmtree|rmSync|rm_rf|rm_r|rmdir|remove|unlink|removedirs|\brm\b/;
 
