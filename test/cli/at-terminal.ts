@@ -27,6 +27,8 @@ export function atTerminal(hermetic: Hermetic, args: readonly string[], environm
   const text = (): string => stripVTControlCharacters(shown);
   return {
     exit,
+    /** Of the terminal, whose child the program is. */
+    pid: child.pid,
     /** Everything that was ever shown, without what moves it around. */
     text,
     raw: () => shown,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OpenSandbox, TerminalSize } from '../../core/sandbox.ts';
+import type { ExecHandle, OpenSandbox, TerminalSize } from '../../core/sandbox.ts';
 import { endTree, exitCodeOf } from '../../tools/run.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
@@ -20,7 +20,7 @@ export function shellCommand(io: CliIo): Command {
       try {
         const atTerminal = isTerminal(io.stdin) && isTerminal(io.stdout);
         if (atTerminal) io.stderr.write(`hermetic: session ${options.session} on ${backend.kind}; exit leaves it\n`);
-        io.setExitCode(await (atTerminal ? interactive(io, sandbox) : lines(io, sandbox, interrupt)));
+        io.setExitCode(await (atTerminal ? interactive : lines)(io, sandbox, interrupt));
       } finally {
         await sandbox.close();
         await app.close();
@@ -29,7 +29,7 @@ export function shellCommand(io: CliIo): Command {
     });
 }
 
-async function interactive(io: CliIo, sandbox: OpenSandbox): Promise<number> {
+async function interactive(io: CliIo, sandbox: OpenSandbox, interrupt: Interrupt): Promise<number> {
   const stdin = io.stdin as NodeJS.ReadStream;
   const stdout = io.stdout as NodeJS.WriteStream;
   const size = (): TerminalSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
@@ -39,18 +39,18 @@ async function interactive(io: CliIo, sandbox: OpenSandbox): Promise<number> {
   stdin.setRawMode(true);
   stdout.on('resize', resized);
   try {
-    void forwardInput(io, handle);
-    const forward = forwardOutput(io);
-    for await (const chunk of handle.output) await forward(chunk);
-    return exitCodeOf(await handle.exit, signalNumber);
+    return await untilItEnds(io, handle, interrupt);
   } finally {
     stdout.off('resize', resized);
     stdin.setRawMode(false);
   }
 }
 
-async function lines(io: CliIo, sandbox: OpenSandbox, { signal, code }: Interrupt): Promise<number> {
-  const handle = await sandbox.shell();
+async function lines(io: CliIo, sandbox: OpenSandbox, interrupt: Interrupt): Promise<number> {
+  return await untilItEnds(io, await sandbox.shell(), interrupt);
+}
+
+async function untilItEnds(io: CliIo, handle: ExecHandle, { signal, code }: Interrupt): Promise<number> {
   signal.addEventListener('abort', () => void endTree(handle), { once: true });
   void forwardInput(io, handle);
   const forward = forwardOutput(io);
