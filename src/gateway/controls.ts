@@ -80,10 +80,10 @@ export class Controls implements SessionControls {
     const { work, running, channel, place } = this.#conversation;
     if (!running) return { text: 'Nothing can be run now.' };
     const { id: turn, signal } = running;
-    const call = commandCall;
+    const call = `${turn}/${commandCall}`;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
-    const result = await work.call(name, input, { run: `${turn}/${call}`, origin: this.#origin, signal, progress });
+    const result = await work.call(name, input, { run: call, origin: this.#origin, signal, progress });
     channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
     return shown(result, channel.traits);
   }

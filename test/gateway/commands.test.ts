@@ -55,6 +55,16 @@ describeContained('commands', async () => {
     expect(rig.model.requests.length).toBe(0);
   });
 
+  it('each call of a tool is shown as one of its own', async () => {
+    rig.activities.length = 0;
+    for (const word of ['one', 'two']) {
+      await say(`/run echo ${word}`);
+      await shows(word);
+    }
+    const shown = rig.activities.flatMap((one) => (one.kind === 'tool-started' ? [one.call] : []));
+    expect(new Set(shown).size).toBe(2);
+  });
+
   it('/run runs in the sandbox of the session, and shows output and failure', async () => {
     await say('/run cd /tmp && export WORD=kept && echo $((6*7))');
     await shows('42');
