@@ -32,7 +32,7 @@ export async function incomingFiles(
 /** For whoever sent them; nothing when there were none. */
 export function whereFilesAre(files: TurnInput['files'] = []): string {
   if (files.length === 0) return '';
-  return `Files you sent, as the sandbox has them:\n${fenced(files.map(({ path }) => path).join('\n'))}\n`;
+  return `Where the files you sent are:\n${fenced(files.map(({ path }) => path).join('\n'))}\n`;
 }
 
 /** For whoever sent them along with something that has no use for them. */

@@ -96,7 +96,7 @@ describeContained('without a model, files', async () => {
   it('that people send are kept, and they are told where', async () => {
     await rig.say('look at this', { files: [rig.file('notes.txt', 'some notes\n')] });
     await rig.shows('hermetic setup');
-    expect(rig.all()).toMatch(/Files you sent, as the sandbox has them:\n```\n\/\S+\/incoming\/notes\.txt\n/);
+    expect(rig.all()).toMatch(/Where the files you sent are:\n```\n\/\S+\/incoming\/notes\.txt\n/);
     await rig.say('/run cat ~/incoming/notes.txt');
     await rig.shows('some notes');
   });
