@@ -16,7 +16,7 @@ fi
 # Job control gives every shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
 set -m
 run=$1 lease=$2 most=${3:-0}
-declare -A base_of=() attachment_of=()
+declare -A base_of=() attachment_of=() supervisor_of=()
 cd /
 if (($# > 3)); then
   patience=$4 control=$5 nothing=$6
@@ -81,7 +81,7 @@ forget() {
   marks=
   for mark in "${!attachment_of[@]}"; do
     [[ ${attachment_of[$mark]} == "$1" ]] || continue
-    unset "attachment_of[$mark]"
+    unset "attachment_of[$mark]" "supervisor_of[$mark]"
     # Security: a pattern in its place could match every process there is.
     [[ $mark == *[!0-9]* ]] || marks+="|$mark"
   done
@@ -152,11 +152,14 @@ while :; do
       if __hermetic_room; then
         attachment_of[$b]=$attachment
         supervise "$run/$attachment/$a" "$b" "$c" "$d" "$e" &
+        supervisor_of[$b]=$!
       else
         printf 'F\n' 1<>"$run/$attachment/$a.end"
       fi
       ;;
-    ended) unset "attachment_of[$attachment]" ;;
+    ended) unset "attachment_of[$attachment]" "supervisor_of[$attachment]" ;;
+    # attachment mark: its shell does not come, perhaps because whoever starts it waits for room to fork. A signal ends that.
+    nudge) [[ -z ${supervisor_of[$a]-} ]] || kill -s CHLD "${supervisor_of[$a]}" ;;
     kill) # attachment mark signal sequence
       if [[ $b == KILL ]]; then
         kill_all "$a"

@@ -154,11 +154,19 @@ export class Attachment implements Spawner {
     if (this.#numbers.length < batch / 3 && !this.#closed) this.#makeMore().catch(() => undefined);
     const mark = `${this.#base}${String(number).padStart(9, '0')}`;
     const shell = new PipedShell(join(this.#directory, String(number)), request, {
-      receive,
+      receive: (record) => {
+        clearInterval(nudges);
+        receive(record);
+      },
       lost,
-      forget: () => this.#shells.delete(shell.lost),
+      forget: () => {
+        clearInterval(nudges);
+        this.#shells.delete(shell.lost);
+      },
       kill: (signal) => this.#kill(mark, signal),
     });
+    // In a sandbox that is full whoever would start the shell waits many seconds for room: the command is rather refused.
+    const nudges = setInterval(() => this.#nudge(mark), nudgeMs).unref();
     this.#shells.add(shell.lost);
     const { rows, columns } = request.terminal ?? { rows: 24, columns: 80 };
     try {
@@ -181,9 +189,11 @@ export class Attachment implements Spawner {
     if (signal === 'KILL' && left !== '0') throw new Error(`${left} processes survived`);
   }
 
-  #nudge(): void {
+  /** The forker, and with the mark of a shell whoever starts that one. */
+  #nudge(mark?: string): void {
     try {
       if (!this.#closed) writeSync(this.#alive, '\n');
+      if (mark !== undefined) this.#tell(`nudge ${this.#name} ${mark}`);
     } catch {
       // Full, or nobody is there: then it does not help.
     }

@@ -4,7 +4,9 @@ import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EndRecord } from '../../../src/sandboxes/shell/end-channel.ts';
 import { EventChannel } from '../../../src/sandboxes/shell/event-channel.ts';
+import { Attachment, makeAttachmentPipes } from '../../../src/sandboxes/shell/forker.ts';
 import { guestScript } from '../../../src/sandboxes/shell/guest-scripts.ts';
 import { openForWriting } from '../../../src/sandboxes/shell/named-pipes.ts';
 
@@ -49,12 +51,32 @@ describe('a forker', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it.runIf(process.getuid?.() === 0)('outlives a moment in which it can start no process, and forgets nothing', async () => {
-    // Room for itself and for the one that watches over the attachment.
-    const limited = `ulimit -u 2; exec bash "$0" "$1" 1`;
-    forker = spawn('setpriv', [`--reuid=${user}`, '--clear-groups', 'bash', '-c', limited, join(run, 'forker.bash'), run], {
+  /** One that can have so many processes, itself included. */
+  const startLimited = (processes: number): ChildProcess => {
+    const limited = `ulimit -u ${processes}; exec bash "$0" "$1" 1`;
+    return spawn('setpriv', [`--reuid=${user}`, '--clear-groups', 'bash', '-c', limited, join(run, 'forker.bash'), run], {
       stdio: 'ignore',
     });
+  };
+
+  it.runIf(process.getuid?.() === 0)('refuses a shell soon when there is room for all but the shell itself', async () => {
+    // The one that watches over the attachment, and the one that would wait for the shell.
+    forker = startLimited(3);
+    const ended = once(forker, 'exit').then(() => 'the forker has ended');
+    const attachment = await Attachment.open(run, await makeAttachmentPipes(run), ended);
+    const record = Promise.withResolvers<EndRecord>();
+    const begun = performance.now();
+    const shell = attachment.spawn({ mode: 'warm', restore: '' }, record.resolve, (reason) => record.reject(new Error(reason)));
+    expect(await record.promise).toEqual({ kind: 'no-room' });
+    // Left alone, bash would have tried for 15 seconds.
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    shell.release();
+    await attachment.close();
+  });
+
+  it.runIf(process.getuid?.() === 0)('outlives a moment in which it can start no process, and forgets nothing', async () => {
+    // Room for itself and for the one that watches over the attachment.
+    forker = startLimited(2);
     const events = channel('events');
     const alive = openForWriting(pipe('alive'));
     const nudges = setInterval(() => writeSync(alive, '\n'), 200);
