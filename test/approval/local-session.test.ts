@@ -75,6 +75,7 @@ describe('a session on the machine itself', () => {
     'pushd src; touch a; popd; touch b',
     'echo x > notes-$(date +%F).txt',
     'cd .. && cd workspace && touch x',
+    'cd .. && pwd && cd - && make',
     'cd src && { touch x; cd -; } && touch y',
     'go() { cd "$1" && mkdir -p out; }; go src',
     'walk() { for f in "$1"/*; do [ -d "$f" ] && walk "$f"; done; }; walk src; touch done',

@@ -59,12 +59,17 @@ const readers =
 const passing = /^(?:ln|echo|printf|cd|pushd|sudo|env|test|\[|\[\[|export|declare|local|readonly|typeset|sh|bash)$/;
 /** Without a word about it they write where they are started. */
 const writersHere = /^(?:unzip|bsdtar|7z|unar|unrar|cpio|patch)$/;
+/** It does not matter to them where they are started. */
+const anywhere =
+  /^(?:popd|dirs|pwd|true|false|:|exit|return|break|continue|unset|set|shopt|shift|read|let|eval|source|\.|trap|wait|sleep|date|whoami|id|uname|hostname|which|type|command|builtin|exec|time|timeout|nohup|nice|xargs|basename|dirname|seq|kill|jobs|alias|hermetic)$/;
 /** Only names a place to look in, whatever the program does. */
 const lookingIn = /^-[IL]/;
 
 /** Reports arguments that are Hermetic's own files. */
 export function ownFileRules({ program, args, state }: Invocation): void {
   if (state.circumstances.ownPaths.length === 0 || passing.test(program)) return;
+  if (!anywhere.test(program) && state.workingDirectories.some((directory) => isOwn(directory, state)))
+    state.judgement.report('hermetic/read', program, state.workingDirectories);
   const reading = readers.test(program) && !changes(program, args);
   const pattern = reading ? patternOf(program, args, readOptions(args).rest) : undefined;
   for (const arg of writersHere.test(program) ? [...args, '.'] : args) {
