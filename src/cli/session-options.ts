@@ -18,11 +18,8 @@ export function withSessionOptions(command: Command): Command {
     .option('--image <image>', "instead of the backend's configured image");
 }
 
-const longestName = 200;
-
 export function sessionName(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('A session needs a name.');
-  if (text.length > longestName) throw new InvalidArgumentError(`The name of a session has at most ${longestName} characters.`);
   return text;
 }
 

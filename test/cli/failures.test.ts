@@ -70,7 +70,7 @@ describe('an argument that is none', () => {
     [['no-such-command'], /^error: unknown command 'no-such-command'\n+hint: hermetic --help lists the commands\n$/],
     [['run', 'ls', '-la'], /^error: unknown option '-la'\n+hint: .* hermetic run -- ls -la\n$/],
     [['run', '--cwd', '', '--', 'pwd'], /^error: .*'--cwd.* A directory is needed\./],
-    [['run', '--session', 'x'.repeat(201), '--', 'pwd'], /^error: .* at most 200 characters\./],
+    [['mcp', '--session', ' '], /^error: .*'--session.* A session needs a name\./],
     [['code', '/nope.py'], /^error: \/nope\.py cannot be read: no such file or directory\.\n$/],
     [['pairing', 'revoke', 'telegramm', '1'], /^error: telegramm is no platform\. Did you mean telegram\?\nhint: /],
   ])('is refused in words: %j', async (args, says) => {
