@@ -98,7 +98,7 @@ export class SandboxSpecs {
     const wished = this.specFor(request, backend, listener, name);
     refuseUnhonoured(backend, wished);
     const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
-    return { spec, fingerprint: specFingerprint(this.#installation(), backend.kind, spec) };
+    return { spec, fingerprint: specFingerprint(this.#installation(), backend, spec) };
   }
 
   /** The volumes, checked, and what Hermetic's home offers every sandbox. */

@@ -109,6 +109,8 @@ export interface Places {
 export interface Backend {
   readonly kind: string;
   readonly traits: Traits;
+  /** What the configuration says about all its sandboxes beside the spec, in words of its own. Other ones make other sandboxes. */
+  readonly settings: readonly string[];
   /** Runs `true` in a throw-away sandbox, of this image where there are images. Never throws: a failure is the answer. */
   check(image?: string): Promise<Check>;
   /** Attaches to the sandbox of this name or makes it. Leaves nothing behind when it throws. */

@@ -44,6 +44,7 @@ class LocalBackend implements Backend {
       ephemeral: true,
     },
   } as const;
+  readonly settings = [];
   readonly #context: BackendContext;
 
   constructor(context: BackendContext) {

@@ -16,7 +16,8 @@ const spec: SandboxSpec = {
   user: 'default',
   idleSeconds: 300,
 };
-const of = (changes: Partial<SandboxSpec> = {}, installation = 'one') => specFingerprint(installation, 'docker', { ...spec, ...changes });
+const of = (changes: Partial<SandboxSpec> = {}, installation = 'one', settings: readonly string[] = []) =>
+  specFingerprint(installation, { kind: 'docker', settings }, { ...spec, ...changes });
 
 describe('the fingerprint of a spec', () => {
   it('does not depend on whose it is, how long it may idle, or the order of variables', () => {
@@ -34,6 +35,10 @@ describe('the fingerprint of a spec', () => {
     { user: 'host' },
   ])('changes with %j', (changes) => {
     expect(of(changes)).not.toBe(of());
+  });
+
+  it('changes with what the backend was told about all its sandboxes', () => {
+    expect(of({}, 'one', ['runtime runsc'])).not.toBe(of());
   });
 
   it('of a value says nothing to another installation', () => {

@@ -43,6 +43,7 @@ class BubblewrapBackend implements Backend {
       ephemeral: true,
     },
   } as const;
+  readonly settings = [];
   readonly #context: BackendContext;
 
   constructor(context: BackendContext) {

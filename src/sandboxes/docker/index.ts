@@ -33,12 +33,14 @@ export const docker: Driver<BackendContext, Backend> = {
 class DockerBackend implements Backend {
   readonly kind = 'docker';
   readonly traits: Traits;
+  readonly settings: readonly string[];
   readonly #context: BackendContext;
   #found: Promise<Engine> | undefined;
 
   constructor(context: BackendContext) {
     this.#context = context;
-    const { runtime, extraArgs } = context.docker;
+    const { host, runtime, extraArgs } = context.docker;
+    this.settings = [host ?? '', runtime ?? '', ...extraArgs];
     const isExtra = extraArgs.some((word) => word.startsWith('--runtime'));
     this.traits = {
       isolation: 'container',
