@@ -45,7 +45,7 @@ function reasons(passed: readonly Passed[]): string {
   return passed.map(({ backend, error }) => `${backend.kind}: ${sentence(error.message)}`).join(' ');
 }
 
-function sentence(text: string): string {
+export function sentence(text: string): string {
   const trimmed = text.trim();
   return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

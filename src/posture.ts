@@ -1,5 +1,7 @@
 import type { App } from './app.ts';
+import { sentence } from './backend-choice.ts';
 import type { Audience } from './config/sandbox-settings.ts';
+import { HermeticError } from './core/errors.ts';
 import type { Backend, Enforcement, Limits } from './core/sandbox.ts';
 import type { ProofEntry } from './core/store.ts';
 import { limitsOf } from './sandbox-specs.ts';
@@ -48,8 +50,19 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
     limits: limitsOf(app.loaded.config),
     enforcement,
     unusable,
-    proof: backend && (await app.latestProof(backend, audience)),
+    proof: backend && (await latestProof(app, backend, audience, unusable)),
   };
+}
+
+/** Throws when the settings ask for what the backend cannot do, and why no other one is used. */
+async function latestProof(app: App, backend: Backend, audience: Audience, unusable: Posture['unusable']): Promise<ProofEntry | undefined> {
+  try {
+    return await app.latestProof(backend, audience);
+  } catch (error) {
+    if (!(error instanceof HermeticError) || unusable.length === 0) throw error;
+    const others = unusable.map(({ backend: kind, reason }) => `${kind} cannot be used: ${sentence(reason)}`).join(' ');
+    throw new HermeticError(error.code, `${error.message} ${others}`, { hint: error.hint, cause: error });
+  }
 }
 
 /** A sentence for each limit that does not hold here. */

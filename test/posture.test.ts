@@ -46,6 +46,11 @@ await describeBackend('bubblewrap', () => {
     expect(await linesOf({ TERMINAL_ENV: 'bubblewrap' })).toContain('containment not tried yet');
   });
 
+  it('what the backend that is left cannot do is said with the reason why it is left', async () => {
+    const lines = linesOf({ TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock`, HERMETIC_GATEWAY_SANDBOX_IMAGE: 'debian:13' });
+    await expect(lines).rejects.toThrow(/bubblewrap .*has no image\. docker cannot be used: .*no-engine\.sock/);
+  });
+
   it('a start that cannot run anything says why', async () => {
     const text = await linesOf({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock` });
     expect(text).toMatch(/^messaging sessions cannot run: nothing works of docker\nnot docker: \w/);
