@@ -7,7 +7,7 @@ import { uncovered } from './grants.ts';
 import { type ApprovalMode, type CronMode, opinionOf, type Reviewer } from './modes.ts';
 import type { Questions } from './questions.ts';
 import { actionDetails, findingDetails } from './records.ts';
-import { forbidden, meaningChanged, nobodyThere, notAllowed, undecided, usedUp } from './refusals.ts';
+import { forbidden, meaningChanged, nobodyThere, notAllowed, toldToModel, undecided, usedUp } from './refusals.ts';
 
 /** Where the actions of one call would happen. */
 interface Situation {
@@ -67,6 +67,11 @@ export function guardOf(options: GuardOptions): Guard {
   const ownRun = randomUUID();
 
   return async (actions, origin, signal) => {
+    const permission = await permissionFor(actions, origin, signal);
+    return origin.isTyped ? permission : toldToModel(permission);
+  };
+
+  async function permissionFor(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
     try {
       if (!modes.has(options.mode)) return undecided(`there is no mode of approvals called ${JSON.stringify(options.mode)}.`);
       return await judge(actions, origin, signal);
@@ -75,7 +80,7 @@ export function guardOf(options: GuardOptions): Guard {
       await recordFailure(actions, origin, why);
       return undecided(why);
     }
-  };
+  }
 
   /** As well as it can be done: what failed may be the very log. */
   async function recordFailure(actions: readonly Action[], origin: CallOrigin, why: string): Promise<void> {

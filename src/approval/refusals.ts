@@ -1,12 +1,16 @@
 import type { Finding, Permission } from '../core/approval.ts';
 import type { QuestionEntry } from '../core/store.ts';
 
-/** Models that are stopped look for a detour; this is the place to say that there is none. */
 const noDetour =
   'Do not try it again, in other words, or by another way to the same end. Tell the person what you wanted to do and why, and go on with something else.';
 
+/** Models that are stopped look for a detour; this is the place to say that there is none. */
+export function toldToModel(permission: Permission): Permission {
+  return permission.allowed ? permission : { ...permission, reason: `${permission.reason} ${noDetour}` };
+}
+
 function refusal(...sentences: readonly string[]): Permission {
-  return { allowed: false, reason: ['It was not run.', ...sentences.filter((sentence) => sentence !== ''), noDetour].join(' ') };
+  return { allowed: false, reason: ['It was not run.', ...sentences.filter((sentence) => sentence !== '')].join(' ') };
 }
 
 function because(findings: readonly Finding[]): string {

@@ -83,7 +83,7 @@ export class Controls implements SessionControls {
     const call = `${turn}/${commandCall}`;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
-    const result = await work.call(name, input, { run: call, origin: this.#origin, signal, progress });
+    const result = await work.call(name, input, { run: call, origin: { ...this.#origin, isTyped: true }, signal, progress });
     channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
     return shown(result, channel.traits);
   }

@@ -40,6 +40,14 @@ describe('the guard', () => {
     expect(permission).toEqual(refused(detour));
   });
 
+  it('tells a model to look for no other way, and not a person who typed it', async () => {
+    const hard = [command('rm -rf "/"')];
+    expect(await rig.ask(hard, {})).toEqual(refused(detour));
+    const typed = await rig.ask(hard, { isTyped: true });
+    expect(typed).toEqual(refused(/Nobody can allow this/));
+    expect(typed).not.toEqual(refused(detour));
+  });
+
   it.each<[string, Partial<GuardOptions>]>([
     ['mode off', { mode: 'off' }],
     ['smart', { mode: 'smart', reviewer: async () => 'low-risk' }],

@@ -188,6 +188,7 @@ describe('a question', async () => {
     await until('it ran unasked', () => runs() === 1);
     await say('/run rm -rf /');
     await rig.quiet();
+    expect(rig.texts(chat).at(-1)).toMatch(/It was not run\. Nobody can allow this(?![\s\S]*another way)/);
     await say('/yolo off');
     await rig.quiet();
     await say(`/run ${dangerous()}`);
