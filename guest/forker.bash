@@ -22,8 +22,8 @@ if (($# > 3)); then
   patience=$4 control=$5 nothing=$6
   eval "$7; $8"
 else
-  # Whoever started the forker attaches to it soon, or is dead.
-  patience=60
+  # Whoever started the forker attaches to it soon, or is dead or does not wait any longer.
+  patience=20
   exec {control}<>"$run/control"
   # Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
   exec {nothing}<> <(:) 2>/dev/null

@@ -59,6 +59,11 @@ describe('a forker', () => {
     });
   };
 
+  it('ends soon when nobody ever attaches, however long its lease', async () => {
+    forker = spawn('bash', [join(run, 'forker.bash'), run, '600'], { stdio: 'ignore' });
+    expect(await once(forker, 'exit')).toEqual([0, null]);
+  });
+
   it.runIf(process.getuid?.() === 0)('refuses a shell soon when there is room for all but the shell itself', async () => {
     // The one that watches over the attachment, and the one that would wait for the shell.
     forker = startLimited(3);
