@@ -9,8 +9,7 @@ mark=$(<"$1/mark")
 # Security: what stands there may be anybody's, and a pattern in its place could match every process there is.
 [[ $mark =~ ^[0-9]{8,20}$ ]] || { echo 'nobody knows which processes are its' >&2; exit 1; }
 if [[ $2 != KILL ]]; then
-  members "$mark"
-  for pid in "${found[@]}"; do signal "$2" "$pid"; done
+  signal_all "$mark" "$2"
   for ((wait = 0; wait < $3; wait++)); do
     # Looking for all that is left takes a while on a busy machine, and is in vain before the first of them has ended.
     if [[ -e $1/exit ]]; then

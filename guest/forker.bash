@@ -163,11 +163,10 @@ while :; do
     kill) # attachment mark signal sequence
       if [[ $b == KILL ]]; then
         kill_all "$a"
-      else
         members "$a"
-        for pid in "${found[@]}"; do signal "$b" "$pid"; done
+      else
+        signal_all "$a" "$b"
       fi
-      members "$a"
       printf '\nkilled %s %d\n' "$c" "${#found[@]}" 1<>"$run/$attachment/events"
       ;;
     stop)

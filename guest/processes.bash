@@ -2,9 +2,10 @@
 
 # A command and all it starts carry a number as their soft limit of file locks, which the kernel stopped using long ago: unlike
 # the environment, the session or the parent it survives `env -i`, setsid and a double fork.
-members() {
+# Each one is handed to `$2`, with its group, as soon as it is found: beside hundreds of busy processes it takes seconds to look at all.
+members() { # mark [function]
   local process limits state
-  found=() group_of=()
+  found=()
   # Security: anything else could match the word `unlimited`, and with it every process there is.
   [[ $1 == ?(@\()[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
   for process in /proc/[0-9]*; do
@@ -15,7 +16,8 @@ members() {
     { IFS= read -rd '' state <"$process/stat"; } 2>/dev/null
     # A zombie is dead: it only waits for its parent to notice.
     [[ ${state##*) } =~ ^[^ZX]\ [0-9]+\ ([0-9]+) ]] || continue
-    found+=("${process#/proc/}") group_of[${process#/proc/}]=${BASH_REMATCH[1]}
+    found+=("${process#/proc/}")
+    [[ -z ${2-} ]] || "$2" "${process#/proc/}" "${BASH_REMATCH[1]}"
   done
 }
 
@@ -29,20 +31,36 @@ signal() {
   [[ $uid == "$EUID" ]] || setpriv --reuid "$uid" --clear-groups bash -c 'kill -s "$1" "$2"' bash "$1" "$2" 2>/dev/null
 }
 
-# Stopping everything first keeps a fork bomb from outrunning its killer; and whole groups, because that takes a moment however many
-# they are and however little of the processor they leave us.
+# Every process once: for some programs the second signal means more than the first. Whole groups at a time, because that takes a moment
+# however many they are and however little of the processor they leave us.
+signal_all() { # mark signal
+  local own wanted=$2 told=' '
+  IFS=' ' read -r _ _ _ _ own _ </proc/$BASHPID/stat
+  members "$1" signal_found
+}
+signal_found() { # process group
+  if [[ $2 == "$own" || ! -O /proc/$1 ]]; then
+    signal "$wanted" "$1"
+  elif [[ $told != *" $2 "* ]]; then
+    told+="$2 "
+    kill -s "$wanted" -- "-$2" 2>/dev/null
+  fi
+}
+
+halt() { # process group
+  [[ $stopped != *" $1 "* ]] || return 0
+  stopped+="$1 " fresh=1
+  [[ $2 == "$own" ]] || kill -s STOP -- "-$2" 2>/dev/null
+  signal STOP "$1"
+}
+
+# Stopping everything first keeps a fork bomb from outrunning its killer.
 kill_all() {
   local pid own stopped=' ' fresh tries
   IFS=' ' read -r _ _ _ _ own _ </proc/$BASHPID/stat
   for ((tries = 0; tries < 100; tries++)); do
     fresh=0
-    members "$1"
-    for pid in "${found[@]}"; do
-      [[ $stopped == *" $pid "* ]] && continue
-      stopped+="$pid " fresh=1
-      [[ ${group_of[$pid]} == "$own" ]] || kill -s STOP -- "-${group_of[$pid]}" 2>/dev/null
-      signal STOP "$pid"
-    done
+    members "$1" halt
     ((fresh)) || break
   done
   for ((tries = 0; tries < 400; tries++)); do

@@ -16,11 +16,10 @@ while read -r verb a b c; do
     kill) # mark signal sequence
       if [[ $b == KILL ]]; then
         kill_all "$a"
-      else
         members "$a"
-        for pid in "${found[@]}"; do signal "$b" "$pid"; done
+      else
+        signal_all "$a" "$b"
       fi
-      members "$a"
       printf 'killed %s %d\n' "$c" "${#found[@]}"
       ;;
   esac
