@@ -33,6 +33,9 @@ describe('files of the host in a disposable sandbox', () => {
     'find /da* -delete',
     'rm -rf ../data',
     'rm -rf /tmp/../data',
+    'rm -rf /tmp/.?/data',
+    'rm -rf /tmp/.[.]/data',
+    'shopt -s nocaseglob; rm -rf /[[:upper:]]ata',
     'rm -rf /dat$x',
     'rm -rf "/tmp/$x"',
   ])('are asked about: %s', (command) => expect(judged(command)).toBe('ask'));

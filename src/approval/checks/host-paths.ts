@@ -1,4 +1,4 @@
-import { globExpression, isPattern } from '../shell/glob.ts';
+import { globExpression, isPattern, matchesParent } from '../shell/glob.ts';
 import { isUnknown } from '../shell/values.ts';
 import { normalised } from './paths.ts';
 
@@ -7,6 +7,7 @@ export function mayTouch(path: string | undefined, directory: string): boolean {
   // A part nobody knows may be `..` as well.
   if (path === undefined || isUnknown(path)) return true;
   const names = namesOf(path);
+  if (names.some(matchesParent)) return true;
   for (const [at, name] of namesOf(directory).entries()) {
     const named = names[at];
     if (named === undefined || named.includes('**')) return true;
