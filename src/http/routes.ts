@@ -97,6 +97,7 @@ export function tooLarge(context: Context): Response {
 
 export async function bodyOf<T>(context: Context<Web>, schema: z.ZodType<T>): Promise<T | Response> {
   const body: unknown = await context.req.json().catch(() => undefined);
+  if (body === undefined) return refusal(context, 400, 'What was sent is not JSON.');
   const parsed = schema.safeParse(body);
   return parsed.success ? parsed.data : refusal(context, 400, parsed.error.issues.map(inWords).join(' '));
 }

@@ -322,6 +322,8 @@ describe('what does not fit', () => {
     });
     expect(await refused({ id: 'short', text: 'x' })).toEqual({ error: 'An id has 8 to 64 letters, digits, _ and -. (id)' });
     expect(await refused({ id: 'long-enough', text: ' ' })).toEqual({ error: 'It says nothing.' });
+    const init = { method: 'POST', body: 'nonsense', headers: { 'content-type': 'application/json' } };
+    expect(await (await gateway.call(`/api/chats/${chat}/messages`, init)).json()).toEqual({ error: 'What was sent is not JSON.' });
   });
 
   it('is refused when it is too large, also when nobody says how large it is', async () => {
