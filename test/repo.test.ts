@@ -93,8 +93,8 @@ describe('the source tree', () => {
     expect(files('src/**/*').filter((path) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/.test(basename(path)))).toEqual([]);
   });
 
-  it('has no file over 300 lines', () => {
-    expect(files('src/**/*.ts').filter((path) => read(path).trimEnd().split('\n').length > 300)).toEqual([]);
+  it('has no file over 400 lines', () => {
+    expect(files('src/**/*.ts').filter((path) => read(path).trimEnd().split('\n').length > 400)).toEqual([]);
   });
 
   it('is no deeper than the dependency rule reaches', () => {
