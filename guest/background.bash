@@ -9,38 +9,47 @@
 #   log    what it prints
 #   done   has a writer until it has ended
 #   exit   how it ended, once it has
+#   ready  a byte each from the command's process and from the one that waits for it, once a signal does to them what it should
 
 builtin ulimit -S -x >"$1/mark"
 # Opened here and not by what is forked: whoever follows finds a writer from the first moment on.
-{ (
-  # Without job control what runs in the background would ignore SIGINT for good.
-  builtin set -m
-  ( builtin read -r _ <&3 ) 3<>"$1/close" 4<>"$1/in" &
-  __hermetic_keeper=$!
+{
   (
-    builtin set +m
-    builtin unset __hermetic_keeper
-    if [[ -z $3 ]]; then
-      builtin eval -- "builtin set --; $2"
-    else
-      {
-        builtin shopt -p
-        builtin alias -p
-        for __hermetic_name in $(builtin compgen -A function); do
-          [[ $__hermetic_name == __hermetic_* || $__hermetic_name == trap ]] || builtin declare -f -- "$__hermetic_name"
-        done
-        builtin printf 'tty >%q/tty; stty rows %s cols %s\neval -- %q\n' "$1" $3 "$2"
-      } >"$1/main" 2>/dev/null
-      [[ ${TERM:-dumb} != dumb ]] || builtin export TERM=xterm-256color
-      builtin printf -v __hermetic_name 'exec bash --noprofile --norc %q/main' "$1"
-      builtin exec script -qefc "$__hermetic_name" /dev/null
-    fi
-  ) 3>&- <"$1/in" >>"$1/log" 2>&1 &
-  { builtin set +eux; } 2>/dev/null
-  builtin trap '' HUP INT TERM
-  builtin wait $!
-  builtin printf '%s\n' "$?" >|"$1/exit"
-  builtin kill "$__hermetic_keeper"
-) </dev/null >/dev/null 2>&1 & } 3<>"$1/done"
+    # Without job control what runs in the background would ignore SIGINT for good.
+    builtin set -m
+    ( builtin read -r _ <&3 ) 3<>"$1/close" 4<>"$1/in" &
+    __hermetic_keeper=$!
+    (
+      builtin set +m
+      builtin unset __hermetic_keeper
+      builtin printf x 1<>"$1/ready"
+      if [[ -z $3 ]]; then
+        builtin eval -- "builtin set --; $2"
+      else
+        {
+          builtin shopt -p
+          builtin alias -p
+          for __hermetic_name in $(builtin compgen -A function); do
+            [[ $__hermetic_name == __hermetic_* || $__hermetic_name == trap ]] || builtin declare -f -- "$__hermetic_name"
+          done
+          builtin printf 'tty >%q/tty; stty rows %s cols %s\neval -- %q\n' "$1" $3 "$2"
+        } >"$1/main" 2>/dev/null
+        [[ ${TERM:-dumb} != dumb ]] || builtin export TERM=xterm-256color
+        builtin printf -v __hermetic_name 'exec bash --noprofile --norc %q/main' "$1"
+        builtin exec script -qefc "$__hermetic_name" /dev/null
+      fi
+    ) 3>&- <"$1/in" >>"$1/log" 2>&1 &
+    { builtin set +eux; } 2>/dev/null
+    builtin trap '' HUP INT TERM
+    builtin printf x 1<>"$1/ready"
+    builtin wait $!
+    builtin printf '%s\n' "$?" >|"$1/exit"
+    # Also when it could not begin.
+    builtin printf x 1<>"$1/ready"
+    builtin kill "$__hermetic_keeper"
+  ) </dev/null >/dev/null 2>&1 4>&- &
+  # Until then a signal would be lost: a new process still ignores what the one it was forked from does.
+  builtin read -rN 2 -t 10 _ <&4 || builtin exit 0
+} 3<>"$1/done" 4<>"$1/ready"
 # Not by coming to its end, which the host hears of before this shell is gone; until then whoever goes away takes its processes along.
 builtin exit 0

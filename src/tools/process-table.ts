@@ -39,7 +39,7 @@ own=$own/processes
 umask 077
 mkdir -p -- "$own" && cd -- "$own" || exit 1
 ls -1t | grep -xE '[0-9a-f]{8}' | tail -n +${mostKept} | while IFS= read -r old; do [[ ! -e $old/exit ]] || rm -rf -- "./$old"; done
-mkdir -- "$2" && cd -- "$2" && mkfifo in close done && : >log && printf %s "$3" >command && date +%s >started || exit 1
+mkdir -- "$2" && cd -- "$2" && mkfifo in close done ready && : >log && printf %s "$3" >command && date +%s >started || exit 1
 printf %s "$own/$2"`;
 
 /** One line each: id, start, how it ended, bytes of log, whether its input is closed; then the command in base64. */

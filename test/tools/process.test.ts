@@ -127,6 +127,15 @@ function processTests(engine: TestEngine): void {
     expect((await act('kill', plain, { signal: 'INT' })).processes).toMatchObject([{ state: 'exited', exit_code: 130 }]);
   });
 
+  it('is in place when it has been started: a signal sent at once is not lost, however slowly it starts', async () => {
+    await bench.data('terminal', { command: "slow() { local code=$?; sleep 0.2; return $code; }; alias builtin='slow; \\builtin'" });
+    const interrupted = await start('exec sleep 1000');
+    expect((await act('kill', interrupted, { signal: 'INT' })).processes).toMatchObject([{ state: 'exited', exit_code: 130 }]);
+    const terminated = await start('exec sleep 1000');
+    expect((await act('kill', terminated)).processes).toMatchObject([{ state: 'exited', exit_code: 143 }]);
+    await bench.data('terminal', { command: 'unalias builtin; unset -f slow' });
+  });
+
   it('tells of texts that were looked for, also in pieces, and of the end', async () => {
     const heard: [string, ProcessEvent][] = [];
     const stop = tables.get(bench.sandbox)?.listen((id, event) => heard.push([id, event]));
