@@ -32,12 +32,13 @@ export function limitsOf({ terminal }: LoadedConfig['config']): Limits {
 
 /** The mounts, resolved. Refuses what is not there, and what would hand over the host. */
 export async function checkedVolumes({ config, home, environment }: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
-  const { allow_dangerous_mounts: allowDangerous } = config.terminal;
+  const { allow_dangerous_mounts: allowDangerous, docker_host: named } = config.terminal;
   const forbidden = {
     [home]: 'it is the home of Hermetic itself',
     [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
   };
-  return await checkedMounts(mounts, { allowDangerous, forbidden });
+  const socket = /^unix:\/\/(.+)/.exec(named ?? environment.DOCKER_HOST ?? '')?.[1];
+  return await checkedMounts(mounts, { allowDangerous, forbidden, engineSockets: socket === undefined ? [] : [socket] });
 }
 
 /** Makes of a configuration what the sandboxes of sessions are to be. */

@@ -127,12 +127,6 @@ export class Questions {
     return await ledger.list({ state: 'open' });
   }
 
-  /** Those whose answer came when the program that asked was gone. Whoever resumes them must `claim` them first. */
-  async answeredMeanwhile(): Promise<QuestionEntry[]> {
-    const found = await this.#options.ledger.list({ unclaimed: true });
-    return found.filter(({ id, answer }) => answer !== undefined && answer.kind !== 'deny' && !this.#waiting.has(id));
-  }
-
   async #begin(request: Request, timeoutMs: number): Promise<QuestionEntry> {
     const { ledger, redact } = this.#options;
     const askedAt = new Date();

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 
 const directory = new URL('../../guest/', import.meta.url);
 const texts = new Map<string, string>();
+
+/** Where a file of `guest/` lies on the host. */
+export function guestPath(name: string): string {
+  return fileURLToPath(new URL(name, directory));
+}
 
 /** The text of a file of `guest/`. Read once. */
 export async function guestFile(name: string): Promise<string> {

@@ -1,12 +1,16 @@
-import { realpath } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path/posix';
 import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
+import { guestPath } from '../lib/guest-files.ts';
+import { isEngineSocketName, pathBelow, presentEngineSockets } from './engine-sockets.ts';
 
 export interface MountRules {
   /** Hermetic's own home, and whatever else only the host may have, with the reason. */
   forbidden: Readonly<Record<string, string>>;
   allowDangerous: boolean;
+  /** Where this machine has sockets of container engines, besides the usual places. */
+  engineSockets: readonly string[];
 }
 
 /** Whoever can write here, and often whoever can read, has the host. Some are so as a whole, others with all they contain. */
@@ -28,30 +32,48 @@ const deepPlaces: Readonly<Record<string, string>> = {
   '/boot': 'it holds the kernel of the host',
   '/var/lib/docker': 'it holds the containers of the host',
 };
-const engineSocket = /^(?:docker|containerd|podman|crio|buildkitd)\.sock$/;
+const oneOfThese = 'Mount a directory without it, or set terminal.allow_dangerous_mounts if you mean it.';
 
 /**
  * The mounts with their sources resolved, so that what was checked is what is mounted. Refuses a source that does not exist, and one that would
- * hand over the host: a forbidden place, anything inside it, and anything that contains it.
+ * hand over the host: a forbidden place, anything inside it, and anything that contains it. `allowDangerous` lets all of these in except the socket of
+ * a container engine; those inside a directory are covered by a file that says so.
  */
 export async function checkedMounts(mounts: readonly Mount[], rules: MountRules): Promise<Mount[]> {
   const whole = await resolved(wholePlaces);
   const deep = await resolved({ ...deepPlaces, ...rules.forbidden });
-  return await Promise.all(
+  const checked = await Promise.all(
     mounts.map(async (mount) => {
       const source = await realpath(mount.source).catch((error: NodeJS.ErrnoException) => {
         throw refusal(mount, error.code === 'ENOENT' ? 'it does not exist' : error.message);
       });
+      if (await isEngineSocket(source)) {
+        throw refusal(
+          mount,
+          'the socket of a container engine controls this machine',
+          'Nothing allows this. Mount a directory without it.',
+        );
+      }
       const why = rules.allowDangerous ? undefined : danger(source, whole, deep);
-      if (why !== undefined)
-        throw refusal(mount, why, 'Mount a directory without it, or set terminal.allow_dangerous_mounts if you mean it.');
-      return { ...mount, source };
+      if (why !== undefined) throw refusal(mount, why, oneOfThese);
+      const resolvedMount = { ...mount, source };
+      return [resolvedMount, ...(await coversIn(resolvedMount, rules.engineSockets))];
     }),
   );
+  return checked.flat();
+}
+
+/** Security: a read-only mount does not stop a connection, so every engine socket below a mounted directory is hidden by a mount over it. */
+async function coversIn({ source, target }: Mount, engineSockets: readonly string[]): Promise<Mount[]> {
+  const below = (await presentEngineSockets(engineSockets)).map((socket) => pathBelow(source, socket)).filter((path) => path !== undefined);
+  return below.map((path) => ({ source: guestPath('hidden-socket.txt'), target: join(target, path), readOnly: true }));
+}
+
+async function isEngineSocket(source: string): Promise<boolean> {
+  return isEngineSocketName(source) && (await stat(source)).isSocket();
 }
 
 function danger(source: string, whole: ReadonlyMap<string, string>, deep: ReadonlyMap<string, string>): string | undefined {
-  if (engineSocket.test(basename(source))) return 'whoever has the socket of a container engine owns this machine';
   if (whole.has(source)) return whole.get(source);
   for (const [place, why] of deep) {
     if (source === place || isInside(source, place)) return why;

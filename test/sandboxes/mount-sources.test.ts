@@ -14,7 +14,7 @@ symlinkSync('/etc', join(root, 'me', 'project', 'harmless'));
 symlinkSync(home, join(root, 'me', 'link-to-home'));
 afterAll(() => rm(root, { recursive: true }));
 
-const rules = { allowDangerous: false, forbidden: { [home]: 'it is the home of Hermetic itself' } };
+const rules = { allowDangerous: false, engineSockets: [] as string[], forbidden: { [home]: 'it is the home of Hermetic itself' } };
 const check = (source: string, allowDangerous = false) =>
   checkedMounts([{ source, target: '/data', readOnly: true }], { ...rules, allowDangerous });
 
@@ -41,13 +41,26 @@ describe('the sources of mounts', () => {
       code: 'config/bad-value',
       hint: expect.stringContaining('allow_dangerous_mounts'),
     });
-    await expect(check(source, true)).resolves.toHaveLength(1);
+    expect((await check(source, true))[0]).toMatchObject({ target: '/data', readOnly: true });
   });
 
   it('refuse the socket of an engine wherever it lies', async () => {
     const path = join(root, 'docker.sock');
     const server = createServer().listen(path);
-    await expect(check(path)).rejects.toThrow(/socket of a container engine/);
+    for (const allowDangerous of [false, true]) await expect(check(path, allowDangerous)).rejects.toThrow(/socket of a container engine/);
+    server.close();
+  });
+
+  it('cover the socket of an engine that lies in a directory, whatever is allowed', async () => {
+    const directory = join(root, 'services');
+    mkdirSync(directory);
+    const engineSockets = [join(directory, 'engine.sock')];
+    const server = createServer().listen(engineSockets[0]);
+    const found = await checkedMounts([{ source: directory, target: '/data', readOnly: true }], { ...rules, engineSockets });
+    expect(found).toEqual([
+      { source: directory, target: '/data', readOnly: true },
+      { source: expect.stringContaining('hidden-socket.txt'), target: '/data/engine.sock', readOnly: true },
+    ]);
     server.close();
   });
 

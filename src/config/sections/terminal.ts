@@ -56,7 +56,9 @@ export const terminal = z
       .describe('Host directories and files to mount. `~/` is the home of whoever runs Hermetic.'),
     allow_dangerous_mounts: flag()
       .default(false)
-      .describe('Allows volumes that hand over the host: `/`, `/etc`, an engine socket, the Hermetic home, `.ssh` and the like.'),
+      .describe(
+        'Allows volumes that hand over the host: `/`, `/etc`, `/run`, the Hermetic home, `.ssh` and the like. The socket of a container engine stays refused, and is hidden in a directory that contains it. A gateway refuses the sandbox all the same when its containment proof finds the host in it.',
+      ),
     docker_extra_args: listOf(extraArgument(), 'arguments')
       .default([])
       .describe('Further arguments for the engine when it creates the container. Variables belong in `terminal.docker_env`.'),

@@ -34,8 +34,6 @@ export interface ContainerInput {
   /** The engine can limit the container's own file system. */
   storageLimited: boolean;
   extraArgs?: readonly string[] | undefined;
-  /** Paths of engine sockets, to be refused as mounts. */
-  sockets?: readonly string[] | undefined;
 }
 
 export interface ContainerBody {
@@ -185,7 +183,7 @@ function runtimeOf(configured: string | undefined, extra: string | undefined): s
 /** A mount the user asks for replaces ours at the same path, and only there. */
 function mountsOf(input: ContainerInput): EngineMount[] {
   const { spec } = input;
-  const wanted = spec.mounts.map((mount) => checkMount(mount, input.sockets));
+  const wanted = spec.mounts.map(checkMount);
   const targets = new Set<string>();
   for (const { target } of wanted) {
     if (targets.has(target)) {

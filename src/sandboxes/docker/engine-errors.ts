@@ -111,10 +111,6 @@ export function refusedStatus(error: unknown): number | undefined {
   return error instanceof HermeticError && error.cause instanceof EngineRefusal ? error.cause.status : undefined;
 }
 
-export function isNameConflict(error: unknown): boolean {
-  return error instanceof HermeticError && error.code === 'sandbox/in-use' && refusedStatus(error) === 409;
-}
-
 /** The system's code (ENOENT, EACCES, …) of an error or of what caused it. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) {

@@ -2,53 +2,64 @@ import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
+import { isEngineSocketName, pathBelow, presentEngineSockets, usualEngineSockets } from '../engine-sockets.ts';
 import type { EngineAddress } from './connection.ts';
 import { errnoOf } from './engine-errors.ts';
 
 const key = 'terminal.docker_volumes';
-const engineSockets = ['docker.sock', 'containerd.sock', 'podman.sock', 'crio.sock', 'buildkitd.sock'];
-
 /**
  * The mounts with their sources resolved to what they really are, refused where that is an engine's socket or does not exist.
- * Security: whoever reaches the engine's socket owns the host, and a read-only mount does not stop a connection.
+ * Security: whoever reaches the engine's socket owns the host, and a read-only mount does not stop a connection. A directory that contains one is
+ * refused, unless another of the mounts covers the socket.
  */
 export async function resolveMounts(mounts: readonly Mount[], address: EngineAddress): Promise<Mount[]> {
+  const checked = mounts.map(checkMount);
   if (address.kind === 'tcp') {
-    return mounts.map((mount) => checkMount(mount));
+    refuseUncovered(checked, usualEngineSockets);
+    return checked;
   }
-  const socket = await realpath(address.path).catch(() => address.path);
-  return Promise.all(
-    mounts.map(async (mount) => {
-      let source: string;
-      let isSocket: boolean;
-      try {
-        source = await realpath(checkMount(mount, [address.path]).source);
-        isSocket = (await stat(source)).isSocket();
-      } catch (error) {
-        if (errnoOf(error) === undefined) {
-          throw error;
-        }
-        throw bad(`${mount.source} cannot be mounted: ${errnoOf(error) === 'ENOENT' ? 'it does not exist' : errnoOf(error)}.`);
+  const resolved = await Promise.all(checked.map(resolveSource));
+  refuseUncovered(resolved, await presentEngineSockets([address.path]));
+  return resolved;
+}
+
+async function resolveSource(mount: Mount): Promise<Mount> {
+  let source: string;
+  let isSocket: boolean;
+  try {
+    source = await realpath(mount.source);
+    isSocket = (await stat(source)).isSocket();
+  } catch (error) {
+    if (errnoOf(error) === undefined) {
+      throw error;
+    }
+    throw bad(`${mount.source} cannot be mounted: ${errnoOf(error) === 'ENOENT' ? 'it does not exist' : errnoOf(error)}.`);
+  }
+  if (isSocket && isEngineSocketName(source)) {
+    throw engineSocket(mount.source);
+  }
+  return { ...mount, source };
+}
+
+function refuseUncovered(mounts: readonly Mount[], sockets: readonly string[]): void {
+  for (const { source, target } of mounts) {
+    for (const socket of sockets) {
+      const way = pathBelow(source, socket);
+      if (way === '' || (way !== undefined && !mounts.some((other) => other.target === posix.join(target, way)))) {
+        throw engineSocket(source);
       }
-      if (isSocket && /docker|containerd|podman|crio|buildkit/.test(posix.basename(source))) {
-        throw engineSocket(mount.source);
-      }
-      return checkMount({ ...mount, source }, [address.path, socket]);
-    }),
-  );
+    }
+  }
 }
 
 /** What can be said of a mount without looking at the disk. Throws or returns it with a normal target. */
-export function checkMount(mount: Mount, sockets: readonly string[] = []): Mount {
+export function checkMount(mount: Mount): Mount {
   const source = normal(mount.source);
   const target = normal(mount.target);
   if (!source.startsWith('/') || !target.startsWith('/')) {
     throw bad(`${mount.source}:${mount.target} must consist of absolute paths.`);
   }
-  if (
-    engineSockets.includes(posix.basename(source)) ||
-    [...sockets, '/var/run/docker.sock', '/run/docker.sock'].some((socket) => contains(source, socket))
-  ) {
+  if (/\.sock$/.test(source) && isEngineSocketName(source)) {
     throw engineSocket(mount.source);
   }
   const inside = target.replace(/^\/var\/run(?=\/|$)/, '/run');

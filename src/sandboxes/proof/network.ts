@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { ProofLine } from '../../core/proof.ts';
+import { usualEngineSockets } from '../engine-sockets.ts';
 import { type Listener, noticed, token } from './bait.ts';
 import { type Ground, line, unanswered } from './ground.ts';
 import { seenInside } from './host-view.ts';
@@ -120,20 +121,10 @@ export function checkMetadata(ground: Ground): ProofLine {
   return line(check, tried, ground.isNetworkOpen ? 'open' : 'broken', `A route leads to ${found.join(' and ')}.`);
 }
 
-const usualSockets = [
-  ...['/var/run/docker.sock', '/run/docker.sock', '/run/containerd/containerd.sock', '/run/podman/podman.sock'],
-  ...[
-    '/run/crio/crio.sock',
-    '/run/buildkit/buildkitd.sock',
-    '/run/docker/containerd/containerd.sock',
-    '/run/k3s/containerd/containerd.sock',
-  ],
-];
-
 export async function checkEngineSockets(ground: Ground, sockets: readonly string[]): Promise<ProofLine> {
   const tried = 'Find the socket of a container engine.';
   const check = 'engine-socket';
-  const paths = [...new Set([...sockets, ...usualSockets])];
+  const paths = [...new Set([...sockets, ...usualEngineSockets])];
   const found = await Promise.all(
     paths.map(async (path) => {
       const isHere = await lstat(path).catch(() => undefined);

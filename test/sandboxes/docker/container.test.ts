@@ -101,10 +101,6 @@ describe('the body of a container', () => {
     ['/var/run/../run/docker.sock', '/x'],
     ['/home/me/.colima/default/docker.sock', '/x'],
     ['/run/user/1000/podman/podman.sock', '/x'],
-    ['/', '/host'],
-    ['/run', '/x'],
-    ['/var', '/x'],
-    ['/odd/place', '/x'],
     ['relative', '/x'],
     ['/a', 'x'],
     ['/a', '/'],
@@ -117,7 +113,7 @@ describe('the body of a container', () => {
     ['/a', '/run/x/../hermetic'],
     ['/a', '/var/run/hermetic'],
   ])('refuses to mount %s at %s', (source, target) => {
-    expect(() => hostConfig({ mounts: [{ source, target, readOnly: true }] }, { sockets: ['/odd/place/engine'] })).toThrow(badValue);
+    expect(() => hostConfig({ mounts: [{ source, target, readOnly: true }] })).toThrow(badValue);
   });
 
   it('refuses two mounts at one path', () => {

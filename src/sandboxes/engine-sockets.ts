@@ -1,0 +1,30 @@
+import { realpath } from 'node:fs/promises';
+import { basename, relative } from 'node:path/posix';
+
+/** Where container engines usually listen. */
+export const usualEngineSockets: readonly string[] = [
+  '/var/run/docker.sock',
+  '/run/docker.sock',
+  '/run/containerd/containerd.sock',
+  '/run/podman/podman.sock',
+  '/run/crio/crio.sock',
+  '/run/buildkit/buildkitd.sock',
+  '/run/docker/containerd/containerd.sock',
+  '/run/k3s/containerd/containerd.sock',
+];
+
+export function isEngineSocketName(path: string): boolean {
+  return /docker|containerd|podman|crio|buildkit/.test(basename(path));
+}
+
+/** The real paths of those that are there. */
+export async function presentEngineSockets(further: readonly string[] = []): Promise<string[]> {
+  const found = await Promise.all([...usualEngineSockets, ...further].map((path) => realpath(path).catch(() => undefined)));
+  return [...new Set(found.filter((path) => path !== undefined))];
+}
+
+/** The way from a directory to a path below it; empty for the directory itself, undefined for what lies elsewhere. */
+export function pathBelow(directory: string, path: string): string | undefined {
+  const way = relative(directory, path);
+  return way === '..' || way.startsWith('../') ? undefined : way;
+}
