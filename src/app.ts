@@ -6,12 +6,13 @@ import { installationId } from './config/installation.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from './config/sandbox-settings.ts';
 import { backendNames } from './config/schema.ts';
-import { ensureProven, notContained, type ProofSubject, remember } from './containment.ts';
+import { ensureProven, notContained, type ProofSubject, proofEntry } from './containment.ts';
 import type { Proof } from './core/proof.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
 import type { ProofEntry, Store } from './core/store.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { SandboxSpecs } from './sandbox-specs.ts';
+import { SandboxStatus } from './sandbox-status.ts';
 import { candidatesFor } from './sandboxes/candidates.ts';
 import { backendDrivers } from './sandboxes/index.ts';
 import { noteEnd } from './sandboxes/noted-sandbox.ts';
@@ -44,6 +45,7 @@ export class App {
   #store: Promise<Store> | undefined;
   #sandboxes: SessionSandboxes | undefined;
   #approvals: Approvals | undefined;
+  #status: SandboxStatus | undefined;
 
   constructor(loaded: LoadedConfig, workingDirectory: string) {
     this.loaded = loaded;
@@ -75,6 +77,12 @@ export class App {
     return this.#approvals;
   }
 
+  /** What is known about the backend of messaging sessions. */
+  get sandboxStatus(): SandboxStatus {
+    this.#status ??= new SandboxStatus(this);
+    return this.#status;
+  }
+
   /** Lets go of `sandboxes` and of the state database. What was opened by `openSandbox` is for whoever opened it to close. */
   async close(): Promise<void> {
     await this.#sandboxes?.stop();
@@ -82,6 +90,8 @@ export class App {
     // What cannot be written must not keep anybody from leaving.
     await this.#approvals?.settled().catch(() => undefined);
     this.#approvals = undefined;
+    await this.#status?.settled();
+    this.#status = undefined;
     const store = await this.#store;
     this.#store = undefined;
     await store?.close();
@@ -117,6 +127,18 @@ export class App {
 
   /** Opens the session's sandbox. With `auto`, on the first backend that works; the listener is told why an earlier one does not. */
   async openSandbox(request: SandboxRequest, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
+    const status = request.audience === 'messaging' && request.backend === undefined ? this.#status : undefined;
+    try {
+      const opened = await this.#openFirst(request, listener, signal);
+      status?.opened(opened.backend);
+      return opened;
+    } catch (error) {
+      if (!signal?.aborted) status?.opened(undefined);
+      throw error;
+    }
+  }
+
+  async #openFirst(request: SandboxRequest, listener: OpenListener, signal?: AbortSignal): Promise<OpenedSandbox> {
     const name = request.backend ?? this.settings(request.audience).backend;
     const candidates = this.candidates(name);
     const passed: Passed[] = [];
@@ -200,7 +222,8 @@ export class App {
   async #prove(opened: OpenedSandbox, audience: Audience, listener: OpenListener): Promise<void> {
     const { backend, sandbox } = opened;
     try {
-      if (await ensureProven({ ...opened, ...this.#proofGround }, (await this.store()).proofs, listener)) return;
+      const remember = (proof: Proof) => this.#remember(opened, proof);
+      if (await ensureProven({ ...opened, ...this.#proofGround }, (await this.store()).proofs, listener, remember)) return;
       if (audience === 'messaging') throw notContained(backend);
       listener.notice(`${notContained(backend).message} ${notContained(backend).hint}`);
     } catch (error) {
@@ -217,7 +240,7 @@ export class App {
       const sibling = await open('sibling of a proof');
       try {
         const proof = await prove({ ...subject, sibling, ...this.#proofGround, hostAliases: backend.traits.hostAliases });
-        await remember(subject, proof, (await this.store()).proofs);
+        await this.#remember(subject, proof);
         return proof;
       } finally {
         await sibling.sandbox.destroy();
@@ -225,6 +248,11 @@ export class App {
     } finally {
       await subject.sandbox.destroy();
     }
+  }
+
+  async #remember({ backend, fingerprint }: OpenedSandbox, proof: Proof): Promise<void> {
+    await (await this.store()).proofs.record(proofEntry(backend, fingerprint, proof));
+    await this.#status?.proofStored();
   }
 
   /** undefined when no sandbox with these settings was ever proven. */

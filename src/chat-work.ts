@@ -4,7 +4,6 @@ import type { CallOrigin } from './core/approval.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
 import type { Outlet, Work } from './gateway/work.ts';
-import { postureOf } from './posture.ts';
 import type { SessionSandbox } from './session-sandboxes.ts';
 import { sessionTools } from './session-tools.ts';
 import { putFile } from './tools/put-file.ts';
@@ -71,7 +70,7 @@ export class ChatWork implements Work {
   }
 
   async facts(): Promise<TurnFacts['sandbox']> {
-    const { backend, image, network } = await postureOf(this.#app, 'messaging');
+    const { backend, image, network } = (await this.#app.sandboxStatus.known()).posture;
     if (!backend) return undefined;
     const { container_persistent: persistent } = this.#app.loaded.config.terminal;
     const workdir = this.#sandbox.isOpen ? this.#sandbox.cwd : undefined;

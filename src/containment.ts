@@ -1,7 +1,7 @@
 import { HermeticError } from './core/errors.ts';
 import type { Proof } from './core/proof.ts';
 import type { Backend, OpenListener, Sandbox, SandboxSpec } from './core/sandbox.ts';
-import type { ProofLedger } from './core/store.ts';
+import type { ProofEntry, ProofLedger } from './core/store.ts';
 import { proofJson, prove } from './sandboxes/proof/index.ts';
 
 export interface ProofSubject {
@@ -14,28 +14,24 @@ export interface ProofSubject {
 }
 
 /** Proves a sandbox of a spec that was not proven yet, and remembers what came of it. */
-export async function ensureProven(subject: ProofSubject, proofs: ProofLedger, listener: OpenListener): Promise<boolean> {
+export async function ensureProven(
+  subject: ProofSubject,
+  proofs: ProofLedger,
+  listener: OpenListener,
+  remember: (proof: Proof) => Promise<void>,
+): Promise<boolean> {
   const { backend, fingerprint } = subject;
   const known = await proofs.latest(backend.kind, fingerprint);
   if (known) return known.held;
   listener.progress('proving that the new sandbox contains what runs in it …');
   const proof = await prove({ ...subject, hostAliases: backend.traits.hostAliases });
-  await remember(subject, proof, proofs);
+  await remember(proof);
   return proof.held;
 }
 
-export async function remember(
-  { backend, fingerprint }: Pick<ProofSubject, 'backend' | 'fingerprint'>,
-  proof: Proof,
-  proofs: ProofLedger,
-): Promise<void> {
-  await proofs.record({
-    backend: backend.kind,
-    specHash: fingerprint,
-    provenAt: proof.provenAt,
-    held: proof.held,
-    lines: proofJson(proof).lines,
-  });
+export function proofEntry(backend: Backend, fingerprint: string, proof: Proof): ProofEntry {
+  const { provenAt, held } = proof;
+  return { backend: backend.kind, specHash: fingerprint, provenAt, held, lines: proofJson(proof).lines };
 }
 
 export function notContained(backend: Backend): HermeticError {

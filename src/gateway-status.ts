@@ -1,7 +1,7 @@
 import type { Channel } from './core/channel.ts';
 import type { GatewayProgram } from './gateway-program.ts';
 import type { StatusLine, StatusView } from './http/parts.ts';
-import { type Posture, type PostureWords, postureLines, postureOf, postureWords, unsafeWarning } from './posture.ts';
+import { type Posture, type PostureFacts, type PostureWords, postureFacts, postureLines, postureWords } from './posture.ts';
 
 /** What is true of the running gateway at this moment. JSON, for whoever asks from another process. */
 export interface GatewayStatus {
@@ -15,6 +15,8 @@ export interface GatewayStatus {
   scope: 'session' | 'user' | 'chat' | 'shared';
   proof: { held: boolean; at: string } | undefined;
   words: PostureWords;
+  /** For `hermetic status`. */
+  messaging: PostureFacts;
   /** As they are logged at the start. */
   posture: string[];
   warning: string | undefined;
@@ -26,7 +28,7 @@ export interface GatewayStatus {
 }
 
 export async function gatewayStatus({ app, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
-  const posture = await postureOf(app, 'messaging');
+  const { posture, warning } = await app.sandboxStatus.latest();
   const { approvals, gateway: settings } = app.loaded.config;
   const questions = await (await app.approvals.questions()).open();
   return {
@@ -38,8 +40,9 @@ export async function gatewayStatus({ app, gateway, channels, isPublic, url, mod
     scope: settings.sandbox_scope,
     proof: proofOf(posture),
     words: postureWords(app, posture),
+    messaging: postureFacts(posture),
     posture: postureLines(app, posture),
-    warning: await unsafeWarning(app, posture),
+    warning,
     approvals: { mode: approvals.mode, waiting: questions.length },
     model: modelName,
     turnsRunning: gateway.busy,

@@ -65,8 +65,26 @@ async function latestProof(app: App, backend: Backend, audience: Audience, unusa
   }
 }
 
+/** The same as JSON, for other processes. */
+export function postureFacts(posture: Posture) {
+  const { configured, backend, image, network, idleSeconds, unusable, proof } = posture;
+  return {
+    configured,
+    used: backend?.kind ?? null,
+    isolation: backend?.traits.isolation ?? null,
+    image: image ?? null,
+    network,
+    idleSeconds,
+    unusable,
+    unenforced: unenforcedIn(posture),
+    proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
+  };
+}
+
+export type PostureFacts = ReturnType<typeof postureFacts>;
+
 /** A sentence for each limit that does not hold here. */
-export function unenforcedIn({ backend, limits, enforcement }: Posture): string[] {
+function unenforcedIn({ backend, limits, enforcement }: Posture): string[] {
   return backend && enforcement ? unenforcedLimits(limits, enforcement, backend.traits) : [];
 }
 

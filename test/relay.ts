@@ -1,16 +1,25 @@
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /** A way to an engine that shares nothing with this machine as far as anybody can see: bytes through a port. */
 export interface Relay {
   /** In the form of `DOCKER_HOST`. */
   host: string;
+  /** Every request that went through, as `POST /containers/create`. */
+  readonly requests: readonly string[];
   /** Cuts every connection there is. */
   cut(): void;
+  /** As an engine that was stopped. */
+  stop(): Promise<void>;
+  /** Listens again at the same place. */
+  restart(): Promise<void>;
   close(): void;
 }
 
-export async function startRelay(socketPath: string): Promise<Relay> {
+/** Listens on a free port, or on the socket `at` this path. */
+export async function startRelay(socketPath: string, at?: string): Promise<Relay> {
   const open = new Set<Socket>();
+  const requests: string[] = [];
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
     const far = connect({ path: socketPath, allowHalfOpen: true });
     for (const socket of [near, far]) {
@@ -18,6 +27,10 @@ export async function startRelay(socketPath: string): Promise<Relay> {
       socket.on('error', () => undefined);
       socket.on('close', () => open.delete(socket));
     }
+    near.on('data', (data: Buffer) => {
+      for (const [, method, path] of data.toString('latin1').matchAll(/^([A-Z]+) (\S+) HTTP\/1\.1\r$/gm))
+        requests.push(`${method} ${path}`);
+    });
     near.pipe(far);
     far.pipe(near);
     // Who is gone altogether, and not only done with writing, takes the other along.
@@ -25,15 +38,26 @@ export async function startRelay(socketPath: string): Promise<Relay> {
     far.on('close', () => near.destroy());
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.on('error', reject).listen(0, '127.0.0.1', resolve);
+  server.on('error', reject).listen(at === undefined ? { port: 0, host: '127.0.0.1' } : { path: at }, resolve);
   await promise;
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the relay has no port');
+  if (address === null) throw new Error('the relay has no address');
+  const place = typeof address === 'string' ? { path: address } : { port: address.port, host: '127.0.0.1' };
   const cut = (): void => {
     for (const socket of open) socket.destroy();
   };
   return {
-    host: `tcp://127.0.0.1:${address.port}`,
+    requests,
+    stop: async () => {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+    restart: async () => {
+      server.listen(place);
+      await once(server, 'listening');
+    },
+    host: 'path' in place ? `unix://${place.path}` : `tcp://127.0.0.1:${place.port}`,
     cut,
     close: () => {
       server.close();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { GatewayStatus } from '../gateway-status.ts';
 import { askInstance } from '../lib/instance.ts';
+import type { PostureFacts } from '../posture.ts';
 
 /** What a gateway says of itself to whoever asks from another process. */
 export interface RunningGateway {
@@ -23,12 +24,21 @@ async function ask(home: string): Promise<Partial<GatewayStatus> | undefined> {
   return ((await askInstance(gatewaySocket(home))) as Partial<GatewayStatus> | null | undefined) ?? undefined;
 }
 
+/** Where messaging sessions run, and the warning when that is the host. */
+export type MessagingFacts = PostureFacts & { warning: string | null };
+
+export interface GatewayAnswer {
+  status: RunningGateway;
+  /** undefined while it starts. */
+  messaging: MessagingFacts | undefined;
+}
+
 /** undefined when none runs for this home. */
-export async function runningGateway(home: string): Promise<RunningGateway | undefined> {
+export async function runningGateway(home: string): Promise<GatewayAnswer | undefined> {
   const said = await ask(home);
   if (!said) return undefined;
-  const { channels } = said;
-  return {
+  const { channels, messaging, warning = null } = said;
+  const status: RunningGateway = {
     state: channels ? 'running' : 'starting',
     url: said.url ?? null,
     model: said.model ?? null,
@@ -36,6 +46,7 @@ export async function runningGateway(home: string): Promise<RunningGateway | und
     questionsOpen: said.approvals?.waiting ?? null,
     channels: (channels ?? []).map(({ kind, state, reason }) => ({ kind, state, reason: reason ?? null })),
   };
+  return { status, messaging: messaging && { ...messaging, warning } };
 }
 
 /** Says how to reach the one that runs. */

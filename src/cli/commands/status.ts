@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { printable } from '../../lib/printable.ts';
-import { cpuText, type Posture, postureOf, unenforcedIn, unsafeWarning } from '../../posture.ts';
+import { cpuText, type PostureFacts, postureFacts, postureOf, unsafeWarning } from '../../posture.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { type RunningGateway, runningGateway } from '../running-gateway.ts';
+import { type MessagingFacts, type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
@@ -13,42 +13,32 @@ export function statusCommand(io: CliIo): Command {
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
       const app = appOf(io);
+      const gateway = await runningGateway(app.loaded.home);
       // All at once: of an engine that does not answer, all of them wait for the same word.
-      const [cli, messaging, sandboxes, gateway] = await Promise.all([
-        postureOf(app, 'cli'),
-        postureOf(app, 'messaging'),
+      const [cli, { warning, ...messaging }, sandboxes] = await Promise.all([
+        postureOf(app, 'cli').then(postureFacts),
+        gateway?.messaging ?? messagingFacts(app),
         count(app),
-        runningGateway(app.loaded.home),
       ]);
-      const warning = await unsafeWarning(app, messaging);
       const status = {
         home: app.loaded.home,
-        backend: facts(cli),
-        messaging: { ...facts(messaging), scope: app.loaded.config.gateway.sandbox_scope, warning: warning ?? null },
+        backend: cli,
+        messaging: { ...messaging, scope: app.loaded.config.gateway.sandbox_scope, warning },
         sandboxes,
         limits: limits(app),
         timeoutSeconds: app.loaded.config.terminal.timeout,
         approvals: await approvals(app),
-        gateway: gateway ?? null,
+        gateway: gateway?.status ?? null,
       };
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
-      else io.stdout.write(`${prose(status)}${warning === undefined ? '' : `\n${warning}\n`}`);
+      else io.stdout.write(`${prose(status)}${warning === null ? '' : `\n${warning}\n`}`);
     });
 }
 
-function facts(posture: Posture) {
-  const { configured, backend, image, network, idleSeconds, unusable, proof } = posture;
-  return {
-    configured,
-    used: backend?.kind ?? null,
-    isolation: backend?.traits.isolation ?? null,
-    image: image ?? null,
-    network,
-    idleSeconds,
-    unusable,
-    unenforced: unenforcedIn(posture),
-    proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
-  };
+/** Found out by trying: no gateway runs that would know. */
+async function messagingFacts(app: App): Promise<MessagingFacts> {
+  const posture = await postureOf(app, 'messaging');
+  return { ...postureFacts(posture), warning: (await unsafeWarning(app, posture)) ?? null };
 }
 
 function limits(app: App) {
@@ -70,8 +60,8 @@ async function count(app: App) {
 
 interface Status {
   home: string;
-  backend: ReturnType<typeof facts>;
-  messaging: ReturnType<typeof facts> & { scope: string };
+  backend: PostureFacts;
+  messaging: PostureFacts & { scope: string };
   sandboxes: { total: number; running: number };
   limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
@@ -112,7 +102,7 @@ function gatewayRows(gateway: RunningGateway | null): string[][] {
 
 function rows(
   title: string,
-  { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: ReturnType<typeof facts>,
+  { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: PostureFacts,
 ): string[][] {
   return [
     [title, used === null ? `nothing works of ${configured}` : `${used} (${configured})`],

@@ -1,0 +1,103 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../src/index.ts';
+import { Hermetic } from '../cli/hermetic.ts';
+import { describeBackend } from '../engines.ts';
+import { startRelay } from '../relay.ts';
+import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
+import { Program } from './program.ts';
+
+/** Turns without a tool, and everything that shows a status. */
+async function talkAndLook(program: Program): Promise<void> {
+  for (let turn = 1; turn <= 5; turn++) {
+    const before = program.model.requests.length;
+    program.api.world.says({ text: `hello ${turn}` });
+    await until('the model was asked', () => program.model.requests.length > before);
+    await until('it is answered', () => program.texts().filter((text) => text === 'Fine.').length >= turn);
+    expect(JSON.stringify(program.model.requests.at(-1)?.body)).toContain('sandbox');
+    await page(program, '/api/status');
+    await page(program, '/metrics');
+  }
+  program.api.world.says({ text: '/status' });
+  await program.shows('channels:');
+}
+
+async function page(program: Program, path: string): Promise<string> {
+  const token = readFileSync(join(program.directory, 'web-token'), 'utf8').trim();
+  const answer = await fetch(new URL(path, program.link), { headers: { authorization: `Bearer ${token}` } });
+  expect(answer.status).toBe(200);
+  return await answer.text();
+}
+
+/** What the children that a process has seen end took of memory: any child that ends makes it grow. And the children it has. */
+function childrenSeen(pid: number): { faults: number; alive: string[] } {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  const alive = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  );
+  return { faults: Number(fields[8]), alive };
+}
+
+describeContained('the status of the backend on bubblewrap', async () => {
+  const program = await Program.start();
+  afterAll(() => program.close());
+
+  it('turns without a tool, the page and /status start no process', async () => {
+    const before = childrenSeen(program.pid);
+    await talkAndLook(program);
+    expect(childrenSeen(program.pid)).toEqual(before);
+  });
+
+  it('a proof that is stored is seen at once', async () => {
+    expect(await page(program, '/metrics')).not.toMatch(/^hermetic_containment_held 1$/m);
+    program.api.world.says({ text: '/run echo ran-inside' });
+    await program.shows('ran-inside');
+    expect(await page(program, '/metrics')).toMatch(/^hermetic_containment_held 1$/m);
+    expect(await page(program, '/api/status')).toContain('held when it was tried');
+  });
+
+  it('hermetic status is told what the gateway knows', async () => {
+    const hermetic = new Hermetic({ HERMETIC_HOME: program.directory, HOME: program.home });
+    const { stdout } = await hermetic.run(['status', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ messaging: { used: 'bubblewrap', proof: { held: true } }, gateway: { state: 'running' } });
+  });
+});
+
+await describeBackend('docker', ({ context }) => {
+  describe('the status of the backend on docker', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hermetic-engine-'));
+    const relay = await startRelay('/var/run/docker.sock', join(directory, 'engine.sock'));
+    const terminal = { backend: 'docker', docker_host: relay.host, docker_image: context.docker.image, container_disk: 0 };
+    const program = await Program.start({ config: { terminal } });
+    afterAll(async () => {
+      await program.stop();
+      const app = createApp({ environment: { PATH: process.env.PATH, HOME: program.home, HERMETIC_HOME: program.directory } });
+      for (const remains of (await app.backends.get('docker')?.list()) ?? []) await remains.destroy();
+      await app.close();
+      await program.close();
+      relay.close();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    it('turns without a tool, the page and /status ask the engine nothing', async () => {
+      const before = relay.requests.length;
+      await talkAndLook(program);
+      expect(relay.requests.slice(before)).toEqual([]);
+    });
+
+    it('a sandbox that cannot be opened shows in the status, and so does one that can be again', async () => {
+      expect(await page(program, '/metrics')).toMatch(/^hermetic_backend_usable\{backend="docker"\} 1$/m);
+      await relay.stop();
+      program.api.world.says({ text: '/run echo one' });
+      await until('the status says so', async () => /hermetic_backend_usable\{backend="docker"\} 0/.test(await page(program, '/metrics')));
+      expect(JSON.parse(await page(program, '/api/status'))).toMatchObject({ summary: { tone: 'bad' } });
+      await relay.restart();
+      program.api.world.says({ text: '/run echo ran-$((1+1))' });
+      await program.shows('ran-2');
+      await until('the status says so', async () => /hermetic_backend_usable\{backend="docker"\} 1/.test(await page(program, '/metrics')));
+    });
+  });
+});
