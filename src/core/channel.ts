@@ -72,7 +72,7 @@ export interface Outgoing {
   /** The message it replies to. */
   replyTo?: string | undefined;
   file?: OutgoingFile | undefined;
-  /** On a channel that can tell, whoever sends twice under one key has sent once. */
+  /** On a channel with `sendsOncePerKey`, a second message under the same key is the first one. */
   key?: string | undefined;
 }
 
@@ -89,6 +89,8 @@ export interface ChannelTraits {
   /** The largest file it takes; 0 when it takes none. */
   mostFileBytes: number;
   typing: boolean;
+  /** Sending twice under one key sends once, also from a later process. */
+  sendsOncePerKey: boolean;
 }
 
 export type ChannelState = { kind: 'up'; since: Date } | { kind: 'starting' | 'stopped' } | { kind: 'down'; since: Date; reason: string };

@@ -88,12 +88,13 @@ export interface OutboxLedger {
   sent(seq: number, id: string, at: Date): Promise<void>;
   /** Back in line. `inDoubt`: nobody knows whether the platform took it. */
   retry(seq: number, dueAt: Date, failure: string, inDoubt: boolean): Promise<void>;
-  drop(seq: number, failure: string, at: Date): Promise<void>;
+  /** `inDoubt`: it may be there all the same. */
+  drop(seq: number, failure: string, at: Date, inDoubt?: boolean): Promise<void>;
   /** Drops what is waiting under these keys; what is being sent stays. */
   withdraw(keys: readonly string[], failure: string, at: Date): Promise<void>;
   /**
-   * What a process left that died: what it was sending is back in line, in doubt, and its drafts are dropped. For whoever knows that no
-   * other process sends.
+   * What a process left that died: what it was sending is back in line, in doubt, and its drafts are dropped, in doubt if they were being
+   * sent. Only when no other process sends.
    */
   recover(at: Date): Promise<void>;
   /** Forgets what was sent or dropped before; how long ago must be longer than anybody adds twice. */

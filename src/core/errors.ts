@@ -32,7 +32,8 @@ export const errorCodes = {
   'pairing/not-found': 'No such code is waiting, or nobody of this name is paired.',
   'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',
-  'channel/unanswered': 'A chat platform did not answer, so nobody knows whether it took a message. It is sent once more, and not again.',
+  'channel/unanswered':
+    'A chat platform did not answer, so nobody knows whether it took a message. It is sent once more, marked as a possible repeat, and not again.',
   'channel/refused': 'A chat platform will never take this message, for example because the bot was removed from the chat.',
   'channel/unusable': 'A chat platform cannot be used as it is configured, for example because its token is wrong.',
   'model/unusable': 'The model cannot be used as it is configured: no provider, no key, or a key the provider refuses.',

@@ -1,5 +1,4 @@
 import type { Place } from '../core/channel.ts';
-import { splitText } from '../lib/split-text.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 
 interface LivePace {
@@ -88,7 +87,7 @@ export class LiveMessage {
   }
 
   #pieces(text: string): string[] {
-    return splitText(text, this.#outbox.traits(this.#place)?.mostText ?? Math.max(2, text.length));
+    return this.#outbox.pieces(this.#place, text);
   }
 
   async #known(): Promise<string[]> {

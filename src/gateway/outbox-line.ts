@@ -4,6 +4,7 @@ import { HermeticError } from '../core/errors.ts';
 import { textAfter } from '../lib/split-text.ts';
 import { answered } from './answered.ts';
 import { Drafts } from './drafts.ts';
+import { markedAsRepeat } from './repeat-mark.ts';
 
 export interface OutboxPatience {
   /** Before the second attempt, when the platform does not say; before every further one twice as long. */
@@ -33,7 +34,7 @@ export interface LineOptions {
 type Outcome =
   | { kind: 'sent'; id: string }
   | { kind: 'failed'; failure: string; retryAfterMs: number | undefined; inDoubt: boolean }
-  | { kind: 'dropped'; failure: string };
+  | { kind: 'dropped'; failure: string; inDoubt?: boolean };
 
 /** Whoever is told twice, because nobody knows about the first time, is not told a third time. */
 const mostDoubts = 1;
@@ -118,15 +119,20 @@ export class OutboxLine {
   }
 
   async #hand(channel: Channel, entry: OutboxEntry, message: Outgoing, replaced: OutboxEntry | undefined): Promise<Outcome> {
-    if (replaced?.sentId === undefined) return await this.#send(channel, entry, message);
+    if (replaced?.sentId === undefined) {
+      const mayBeThere = replaced !== undefined && replaced.doubts > 0;
+      if (!mayBeThere || !channel.traits.sendsOncePerKey) return await this.#send(channel, entry, message, mayBeThere);
+      const found = await this.#attempt((signal) => channel.send(this.#options.place, { ...replaced.message, key: replaced.key }, signal));
+      return found.kind === 'sent' ? await this.#hand(channel, entry, message, { ...replaced, sentId: found.id }) : found;
+    }
     const edited = await this.#edit(channel, entry.attempts, replaced, message);
     if (edited.kind !== 'dropped') return edited;
     const shown = this.#drafts.shown(replaced.key);
-    if (shown === undefined || !message.text.startsWith(shown)) return await this.#send(channel, entry, message);
+    if (shown === undefined || !message.text.startsWith(shown)) return await this.#send(channel, entry, message, edited.inDoubt);
     // The platform changes its message no more: what it shows is the beginning.
     const rest = textAfter(message.text, shown.length);
     if (rest.trim() === '' && !message.buttons) return { kind: 'sent', id: replaced.sentId };
-    return await this.#send(channel, entry, rest.trim() === '' ? message : { ...message, text: rest });
+    return await this.#send(channel, entry, rest.trim() === '' ? message : { ...message, text: rest }, edited.inDoubt);
   }
 
   /** Changing a message twice to the same text does no harm, so there is never a doubt. */
@@ -139,12 +145,17 @@ export class OutboxLine {
     });
     if (outcome.kind !== 'failed') return outcome;
     // A channel that fails in unknown ways again and again is like one that cannot edit: the text has to arrive.
-    return outcome.inDoubt && attempts >= mostEdits ? { kind: 'dropped', failure: outcome.failure } : { ...outcome, inDoubt: false };
+    if (outcome.inDoubt && attempts >= mostEdits) return { kind: 'dropped', failure: outcome.failure, inDoubt: true };
+    return { ...outcome, inDoubt: false };
   }
 
-  async #send(channel: Channel, entry: OutboxEntry, message: Outgoing): Promise<Outcome> {
-    if (entry.doubts > mostDoubts) return { kind: 'dropped', failure: 'Nobody knows whether it arrived.' };
-    return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, key: entry.key }, signal));
+  /** `mayBeThere`: some of the text may be in the chat under another key. */
+  async #send(channel: Channel, entry: OutboxEntry, message: Outgoing, mayBeThere = false): Promise<Outcome> {
+    const { sendsOncePerKey } = channel.traits;
+    if (entry.doubts > mostDoubts && !sendsOncePerKey) return { kind: 'dropped', failure: 'Nobody knows whether it arrived.' };
+    const isRepeat = mayBeThere || (entry.doubts > 0 && !sendsOncePerKey);
+    const text = isRepeat ? markedAsRepeat(message, channel.traits) : message.text;
+    return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, text, key: entry.key }, signal));
   }
 
   async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {
@@ -169,7 +180,7 @@ export class OutboxLine {
     const isOld = now.getTime() - entry.addedAt.getTime() > patience.keepTryingMs;
     // A draft that may be there is not worth being there twice.
     if (outcome.kind === 'dropped' || isOld || (entry.isDraft && outcome.inDoubt)) {
-      await this.#recorded(() => ledger.drop(entry.seq, outcome.failure, now));
+      await this.#recorded(() => ledger.drop(entry.seq, outcome.failure, now, outcome.inDoubt));
       this.#drafts.dropped(entry);
       if (!entry.isDraft) onDropped(entry, outcome.failure);
       return;

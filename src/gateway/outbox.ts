@@ -2,6 +2,7 @@ import type { Button, Channel, Outgoing, OutgoingFile, Place } from '../core/cha
 import type { OutboxEntry, OutboxItem, OutboxLedger } from '../core/conversation.ts';
 import { splitText } from '../lib/split-text.ts';
 import { OutboxLine, type OutboxPatience } from './outbox-line.ts';
+import { maxMarkableText } from './repeat-mark.ts';
 
 export interface OutboxOptions {
   ledger: OutboxLedger;
@@ -39,8 +40,9 @@ const defaultPatience = {
  * sent is not sent again.
  *
  * A message that was being sent when the process died, or about which a channel failed with neither `channel/busy` nor `channel/refused`, may
- * or may not be there, and few platforms can tell. It is sent once more, so people may see it twice; when that ends in doubt too it is
- * dropped. This never happens to a message that takes the place of a draft, because changing it again does no harm.
+ * or may not be there. A channel with `sendsOncePerKey` is given it again and shows it once. Elsewhere it is sent once more, marked as a possible
+ * repeat; when that ends in doubt too it is dropped. A message that takes the place of a known one is never in doubt, because changing it
+ * again does no harm.
  *
  * One process sends from a ledger; others may add, which is noticed after `lookEveryMs`.
  */
@@ -99,6 +101,11 @@ export class Outbox {
     for (const key of keys) this.#line(place)?.forget(key);
   }
 
+  /** The messages a text comes in at this place. */
+  pieces(place: Place, text: string): string[] {
+    return splitText(text, maxMarkableText(this.traits(place) ?? { mostText: leastMostText }).text);
+  }
+
   traits(place: Place): Channel['traits'] | undefined {
     return this.#options.channels.get(place.platform)?.traits;
   }
@@ -119,11 +126,11 @@ export class Outbox {
   }
 
   #messages(place: Place, text: string, { replyTo, buttons, file, drafts = [] }: Delivery): Outgoing[] {
-    const { mostText = leastMostText, mostCaption = mostText } = this.traits(place) ?? {};
-    const messages: Outgoing[] = splitText(text, mostText).map((piece) => ({ text: piece }));
+    const limit = maxMarkableText(this.traits(place) ?? { mostText: leastMostText });
+    const messages: Outgoing[] = this.pieces(place, text).map((piece) => ({ text: piece }));
     const [first] = messages;
     // A message that exists gets no file.
-    const takesFile = first && messages.length === 1 && first.text.length <= mostCaption && drafts.length === 0;
+    const takesFile = first && messages.length === 1 && first.text.length <= limit.caption && drafts.length === 0;
     if (file && takesFile) first.file = file;
     else if (file) messages.push({ text: '', file });
     if (messages[0] && replyTo !== undefined) messages[0].replyTo = replyTo;

@@ -2,6 +2,7 @@ import type { Answer, Approver, Question } from '../core/approval.ts';
 import type { Button, Channel, Place } from '../core/channel.ts';
 import { fence, fenced } from './fenced.ts';
 import type { Delivery, Outbox } from './outbox.ts';
+import { maxMarkableText } from './repeat-mark.ts';
 import type { QuestionDesk } from './work.ts';
 
 const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
@@ -61,7 +62,7 @@ function cardFor(question: Question, { traits }: Channel, desk: QuestionDesk): [
   const how = traits.buttons ? '' : `\n\nAnswer with /approve ${question.code} or /deny ${question.code}.`;
   const buttons = traits.buttons ? [row] : undefined;
   const text = `${fenced(whole)}${how}`;
-  if (text.length <= traits.mostText || traits.mostFileBytes === 0) return [text, { buttons }];
+  if (text.length <= maxMarkableText(traits).text || traits.mostFileBytes === 0) return [text, { buttons }];
   const reasons = question.findings.map(({ title }) => `- ${title}`).join('\n');
   const file = { name: `question-${question.code}.txt`, data: Buffer.from(whole) };
   return [`May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];

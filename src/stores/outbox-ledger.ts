@@ -112,11 +112,17 @@ export class SqlOutboxLedger implements OutboxLedger {
     );
   }
 
-  async drop(seq: number, failure: string, at: Date): Promise<void> {
+  async drop(seq: number, failure: string, at: Date, inDoubt = false): Promise<void> {
     await this.#access.run((db) =>
       db
         .updateTable('outbox')
-        .set({ state: 'dropped', settled_at: at.getTime(), failure: JSON.stringify(failure), file: null })
+        .set((set) => ({
+          state: 'dropped',
+          settled_at: at.getTime(),
+          failure: JSON.stringify(failure),
+          file: null,
+          doubts: set('doubts', '+', Number(inDoubt)),
+        }))
         .where('seq', '=', seq)
         .where('state', 'in', underWay)
         .execute(),
@@ -132,13 +138,18 @@ export class SqlOutboxLedger implements OutboxLedger {
     await this.#access.transaction(async (db) => {
       await db
         .updateTable('outbox')
+        .set((set) => ({ doubts: set('doubts', '+', 1) }))
+        .where('state', '=', 'sending')
+        .execute();
+      await db
+        .updateTable('outbox')
         .set({ state: 'dropped', settled_at: at.getTime(), failure: JSON.stringify(failure), file: null })
         .where('is_draft', '=', 1)
         .where('state', 'in', underWay)
         .execute();
       await db
         .updateTable('outbox')
-        .set((set) => ({ state: 'waiting', doubts: set('doubts', '+', 1), failure: JSON.stringify(failure) }))
+        .set({ state: 'waiting', failure: JSON.stringify(failure) })
         .where('state', '=', 'sending')
         .execute();
     });

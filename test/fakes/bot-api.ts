@@ -21,6 +21,8 @@ export interface Failure {
   body?: string;
   /** Nothing happens before this is resolved. Alone it is only slow. */
   after?: Promise<unknown>;
+  /** It happens at once, and the answer comes when this is resolved. */
+  answerAfter?: Promise<unknown>;
 }
 
 export interface Call {
@@ -162,6 +164,7 @@ export class FakeBotApi {
       if (failure?.status !== undefined) throw refusalOf(failure);
       if (isFile) return this.#download(rest ?? '', response, failure);
       const result = await this.#result(method, { parameters, files }, response);
+      await failure?.answerAfter;
       if (failure?.cut === 'after') return void response.destroy();
       answer(response, 200, { ok: true, result });
     } catch (error) {

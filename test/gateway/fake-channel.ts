@@ -54,6 +54,7 @@ export function fakeChannel(platform: FakePlatform, changes: Partial<ChannelTrai
     editEveryMs: 20,
     mostFileBytes: 1000,
     typing: false,
+    sendsOncePerKey: false,
     ...changes,
   };
   const state: ChannelState = { kind: 'up', since: new Date() };
@@ -80,6 +81,8 @@ export function fakeChannel(platform: FakePlatform, changes: Partial<ChannelTrai
     send: (place, message) =>
       platform.handle(request('send', place, message.text), () => {
         checked(message);
+        const known = platform.messages.find(({ key, chat }) => traits.sendsOncePerKey && key === message.key && chat === place.chat);
+        if (known) return known.id;
         const id = `m${platform.messages.length + 1}`;
         platform.messages.push({ ...message, id, chat: place.chat, before: [] });
         return id;

@@ -179,13 +179,38 @@ describeContained('a gateway that is killed', () => {
     await start();
     program.api.fail('sendMessage', { status: 429, retryAfter: 1 });
     say('hello');
-    await until('it was to be said', () => program.api.callsOf('sendMessage').length === 1);
+    await program.putOff();
     await program.kill();
     program.model.script = () => says('said a second time');
     await program.start();
     await program.shows('Fine.');
     await settled();
     expect(program.texts()).toEqual(['Fine.', 'That is all.']);
+  });
+
+  it('while an answer is on its way says it once more, marked as a possible repeat', async () => {
+    await start();
+    program.api.fail('sendMessage', { answerAfter: never });
+    say('hello');
+    await program.shows('Fine.');
+    await program.restart();
+    await program.shows('(possible repeat)');
+    await settled();
+    expect(program.texts()).toEqual(['Fine.', '(possible repeat)\n\nFine.', 'That is all.']);
+  });
+
+  it('while an answer is on its way that changes a message says it once', async () => {
+    const begun = Promise.withResolvers<void>();
+    await start({ script: () => ({ pieces: [{ text: 'It was a dark ' }, { until: begun.promise }, { text: 'and stormy night.' }] }) });
+    say('tell me a story');
+    await program.shows('It was a dark');
+    await program.told();
+    program.api.fail('editMessageText', { answerAfter: never });
+    begun.resolve();
+    await program.shows('It was a dark and stormy night.');
+    await program.restart();
+    await settled();
+    expect(program.texts()).toEqual(['It was a dark and stormy night.', 'That is all.']);
   });
 
   it('after it has summed up what was said in this very turn says what comes next, and hears nothing twice', async () => {

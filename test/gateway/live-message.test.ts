@@ -188,7 +188,7 @@ describe('a live message', () => {
     await shows('so far');
     await text.finish('so far, so good');
     await allSaid();
-    expect(platform.texts('a')).toEqual(['so far', ', so good']);
+    expect(platform.texts('a')).toEqual(['so far', '(possible repeat)\n\n, so good']);
   });
 
   it('is not overtaken by a change of its draft that takes long', async () => {
@@ -231,6 +231,29 @@ describe('a live message', () => {
     await unseen.finish('');
     await allSaid();
     expect(platform.messages.map(({ text }) => text)).toEqual(['so far']);
+  });
+
+  it('is marked as a possible repeat when its draft may be there and cannot be changed', async () => {
+    platform.whim = ({ text }) => (text === 'so far' ? 'cut-after' : 'fine');
+    const text = live('k');
+    text.push('so far');
+    await shows('so far');
+    await until('the draft is given up', async () => (await store.outbox.find('k/draft/1'))?.state === 'dropped');
+    await text.finish('so far, so good');
+    await allSaid();
+    expect(platform.texts('a')).toEqual(['so far', '(possible repeat)\n\nso far, so good']);
+  });
+
+  it('takes the place of a draft that may be there, where the platform knows its key', async () => {
+    channels.set('fake', fakeChannel(platform, { sendsOncePerKey: true }));
+    platform.whim = ({ text }) => (text === 'so far' && platform.requests.length === 1 ? 'cut-after' : 'fine');
+    const text = live('k');
+    text.push('so far');
+    await shows('so far');
+    await until('the draft is given up', async () => (await store.outbox.find('k/draft/1'))?.state === 'dropped');
+    await text.finish('so far, so good');
+    await allSaid();
+    expect(platform.texts('a')).toEqual(['so far, so good']);
   });
 
   describe('after the process has ended', () => {

@@ -128,6 +128,19 @@ export class Program {
     }
   }
 
+  /** Resolves when the program knows that the platform did not take something. */
+  async putOff(): Promise<void> {
+    const store = await openStore(join(this.directory, 'state.db'));
+    try {
+      await until('something is to be said again', async () => {
+        const heads = await Promise.all((await store.outbox.places()).map((place) => store.outbox.head(place)));
+        return heads.some((entry) => entry?.state === 'waiting' && entry.attempts > 0);
+      });
+    } finally {
+      await store.close();
+    }
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;

@@ -13,7 +13,16 @@ export const telegram: Driver<ChannelContext, Channel> = {
 
 class TelegramChannel implements Channel {
   readonly kind = 'telegram';
-  readonly traits: ChannelTraits = { isOwn: false, mostText, mostCaption, buttons: true, editEveryMs: 1500, mostFileBytes, typing: true };
+  readonly traits: ChannelTraits = {
+    isOwn: false,
+    mostText,
+    mostCaption,
+    buttons: true,
+    editEveryMs: 1500,
+    mostFileBytes,
+    typing: true,
+    sendsOncePerKey: false,
+  };
   readonly #context: ChannelContext;
   readonly #health: Health;
   #connection: ReturnType<typeof connect> | undefined;

@@ -71,6 +71,8 @@ export class TerminalChannel implements Channel {
       editEveryMs: options.screen.isLive ? editEveryMs : undefined,
       mostFileBytes,
       typing: false,
+      // What an earlier process printed cannot be known.
+      sendsOncePerKey: false,
     };
   }
 

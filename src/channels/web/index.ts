@@ -50,6 +50,7 @@ export class WebChannel implements Channel {
     editEveryMs: 150,
     mostFileBytes: 20 * 1024 * 1024,
     typing: true,
+    sendsOncePerKey: true,
   };
   readonly #log: WebLog;
   readonly #live = new Map<string, LiveChat>();
