@@ -10,6 +10,7 @@ import { ensureProven, notContained, type ProofSubject, proofEntry } from './con
 import type { Proof } from './core/proof.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
 import type { ProofEntry, Store } from './core/store.ts';
+import { ensureWorkdir } from './ensure-workdir.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { SandboxSpecs } from './sandbox-specs.ts';
 import { SandboxStatus } from './sandbox-status.ts';
@@ -205,6 +206,7 @@ export class App {
       const note = (outcome: string): void => this.approvals.noteSandbox({ backend, spec }, parts, outcome);
       sandbox = noteEnd(await openRecorded({ backend, spec, parts, isPassing, fingerprint, ledger }, listener, signal), note);
       note('opened');
+      await ensureWorkdir(sandbox, backend, spec);
     } catch (error) {
       // Another program has given the session a spare meanwhile.
       const isRenamed = parts.length > 0 && name !== (await this.#nameOf(request, backend).catch(() => name));

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { LoadedConfig } from './config/load.ts';
 import { sandboxSettings } from './config/sandbox-settings.ts';
 import { parseVolume } from './config/schema.ts';
-import { HermeticError } from './core/errors.ts';
 import type { Backend, Limits, Mount, OpenListener, SandboxSpec } from './core/sandbox.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { sandboxEnvironment } from './sandboxes/environment.ts';
@@ -124,14 +123,8 @@ export class SandboxSpecs {
 
   #workdir(contained: boolean): string | undefined {
     const { cwd } = this.#loaded.config.terminal;
-    if (cwd !== '.') return cwd;
-    if (!contained) return this.#workingDirectory;
-    throw new HermeticError(
-      'backend/cannot-honour',
-      'terminal.cwd "." means the directory Hermetic was started in, which a sandbox does not have.',
-      {
-        hint: 'Unset terminal.cwd, or mount the directory with terminal.docker_mount_cwd_to_workspace.',
-      },
-    );
+    if (contained || cwd === undefined || cwd.startsWith('~')) return cwd;
+    // On the host itself a relative path means what it means in the shell that started Hermetic.
+    return resolve(this.#workingDirectory, cwd);
   }
 }

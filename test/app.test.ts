@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type App, createApp, HermeticError } from '../src/index.ts';
+import { type App, createApp } from '../src/index.ts';
 import { cliSession } from '../src/sandbox-request.ts';
 import { refuseUnhonoured } from '../src/sandboxes/honour.ts';
 
@@ -98,8 +98,16 @@ describe('the spec of a sandbox', () => {
     expect(() => refuseUnhonoured(backend, spec)).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
   });
 
-  it('a directory that only the host has is refused instead of ignored', () => {
-    expect(() => specOf(appWith({ TERMINAL_CWD: '.' }), 'docker')).toThrow(HermeticError);
+  it.each([
+    ['docker', '.', '/workspace'],
+    ['docker', '~/x/', '/root/x'],
+    ['bubblewrap', 'a/../b', '/workspace/b'],
+    ['bubblewrap', '~', '/home/agent'],
+    ['local', '.', '/somewhere'],
+    ['local', 'deep', '/somewhere/deep'],
+  ])('on %s terminal.cwd %s is %s', (kind, cwd, expected) => {
+    const { backend, spec } = specOf(appWith({ TERMINAL_CWD: cwd }), kind);
+    expect(backend.places(spec).workdir).toBe(expected);
   });
 });
 

@@ -32,7 +32,7 @@ export interface SandboxSpec {
   /** Host directory of this sandbox alone, mode 0700. Made by `open`, removed by `destroy`. */
   directory: string;
   image: string | undefined;
-  /** Where the session starts; undefined is the backend's home for work. */
+  /** Where the session starts: absolute, `~`, `~/path`, or relative to the backend's place for work, which undefined is. */
   workdir: string | undefined;
   env: Readonly<Record<string, string>>;
   mounts: readonly Mount[];

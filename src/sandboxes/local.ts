@@ -9,6 +9,7 @@ import { directoryBytes, pathsIn } from './sandbox-directory.ts';
 import { forkerCommand } from './shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from './tied-sandbox.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
+import { workdirInside } from './workdir.ts';
 
 const noIsolation = 'local runs commands on the host itself';
 const unlimited = { enforced: false, how: noIsolation };
@@ -79,7 +80,8 @@ class LocalBackend implements Backend {
   }
 
   places({ env, directory, workdir }: SandboxSpec): Places {
-    return { home: this.#environment(env).HOME, workdir: workdir ?? pathsIn(directory).workspace };
+    const home = this.#environment(env).HOME;
+    return { home, workdir: workdirInside(workdir, { home, workspace: pathsIn(directory).workspace }) };
   }
 
   diskBytes({ directory }: SandboxSpec): Promise<number> {

@@ -26,9 +26,13 @@ export const terminal = z
         'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`. For a later version, and refused by this one: podman, ssh, singularity, modal, daytona, kubernetes, vercel.',
       variable: 'TERMINAL_ENV',
     }),
-    cwd: text('a directory')
+    cwd: text()
+      .refine((path) => !/^~[^/]/.test(path))
+      .register(notes, { expects: 'a directory inside the sandbox: /path, ~, ~/path or a relative path' })
       .optional()
-      .describe("Where a session starts; unset is the backend's own place for work. `.` is where the CLI was started (local only)."),
+      .describe(
+        "Where a session starts, inside the sandbox; unset is the backend's own place for work. `~` is the sandbox's home. A relative path, `.` too, begins at the workspace; on `local` it begins where Hermetic was started. A directory that is missing is made; where it cannot be made, the sandbox does not open.",
+      ),
     timeout: seconds()
       .default(180)
       .describe(

@@ -6,6 +6,7 @@ import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand, mostForCommands } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
+import { workdirInside } from '../workdir.ts';
 import { homeInside, workspaceInside } from './arguments.ts';
 import { countsApart } from './launch.ts';
 import { networkObstacle } from './network.ts';
@@ -91,7 +92,8 @@ class BubblewrapBackend implements Backend {
   }
 
   places({ env, workdir }: SandboxSpec): Places {
-    return { home: env.HOME ?? homeInside, workdir: workdir ?? workspaceInside };
+    const home = env.HOME ?? homeInside;
+    return { home, workdir: workdirInside(workdir, { home, workspace: workspaceInside }) };
   }
 
   diskBytes({ directory }: SandboxSpec): Promise<number> {

@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
+import { workdirInside } from '../workdir.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
 import { networkName } from './network.ts';
@@ -70,7 +71,8 @@ function homeInside(user: SandboxSpec['user']): string {
 }
 
 export function placesInside({ env, user, workdir }: SandboxSpec): Places {
-  return { home: env.HOME ?? homeInside(user), workdir: workdir ?? workspaceInside };
+  const home = env.HOME ?? homeInside(user);
+  return { home, workdir: workdirInside(workdir, { home, workspace: workspaceInside }) };
 }
 
 /** The body of `POST /containers/create`. Pure. */
