@@ -3,21 +3,27 @@ import { fileURLToPath } from 'node:url';
 import { createAgent } from './agent/loop.ts';
 import { standingOf } from './agent/standing.ts';
 import type { App } from './app.ts';
+import { TerminalHost } from './channels/terminal/host.ts';
+import { terminalSocket } from './channels/terminal/protocol.ts';
 import { WebChannel } from './channels/web/index.ts';
 import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Model } from './core/agent.ts';
-import type { Channel, Person } from './core/channel.ts';
+import type { Channel, Outgoing, Person, Place } from './core/channel.ts';
+import type { SessionKey } from './core/session.ts';
 import type { Store } from './core/store.ts';
 import { Access } from './gateway/access.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Outbox } from './gateway/outbox.ts';
+import { openCards } from './gateway/question-card.ts';
+import { sessionParts } from './gateway/session-key.ts';
 import type { Surroundings } from './gateway/work.ts';
 import { gatewayMetrics } from './gateway-metrics.ts';
 import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
 import { serveWeb, type WebServer } from './http/server.ts';
 import { tokenIn } from './http/token.ts';
+import { listenForOwner } from './lib/owner-socket.ts';
 import { openModel } from './models/index.ts';
 import { platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
@@ -51,6 +57,9 @@ export class GatewayProgram {
   readonly #outbox: Outbox;
   readonly #options: ProgramOptions;
   readonly #page: WebChannel | undefined;
+  /** Where `hermetic chat` joins. */
+  readonly #terminals: TerminalHost | undefined;
+  readonly #store: Store;
   /** What has begun; ended in the opposite order, whatever fails meanwhile. */
   readonly #begun = new AsyncDisposableStack();
   #web: WebServer | undefined;
@@ -63,10 +72,12 @@ export class GatewayProgram {
     const { app, log } = options;
     this.app = app;
     this.#options = options;
+    this.#store = store;
     this.#begun.defer(() => app.close());
     const { loaded } = app;
     this.#page = options.isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
-    const own = [...(options.channels ?? []), ...(this.#page ? [this.#page] : [])];
+    this.#terminals = options.isPublic ? this.#terminalHost() : undefined;
+    const own = [...(options.channels ?? []), ...[this.#page, this.#terminals].filter((channel) => channel !== undefined)];
     const all = options.isPublic ? [...own, ...platformChannels(loaded, log)] : own;
     this.channels = new Map(all.map((channel) => [channel.kind, channel]));
     this.#outbox = new Outbox({
@@ -128,11 +139,48 @@ export class GatewayProgram {
     await this.#forget();
     const forgetting = setInterval(() => void this.#forget(), dayMs);
     this.#begun.defer(() => clearInterval(forgetting));
+    // Terminals go last: they are shown how their turns end.
+    this.#begun.defer(() => this.#terminals?.close());
     this.#begun.defer(() => this.#outbox.stop());
     await this.#outbox.start();
     this.#begun.defer(() => this.gateway.stop());
     await this.gateway.start();
+    await this.#takeTerminals();
     return this.#web?.newLink();
+  }
+
+  async #takeTerminals(): Promise<void> {
+    const host = this.#terminals;
+    if (!host) return;
+    const socket = await listenForOwner(terminalSocket(this.app.loaded.home), (stream) => host.attach(stream));
+    this.#begun.defer(() => socket.close());
+  }
+
+  #terminalHost(): TerminalHost {
+    const keyAt = (place: Place): SessionKey => ({ ...place, user: owner.id });
+    const { log } = this.#options;
+    return new TerminalHost({
+      ownerId: owner.id,
+      isSettled: (place) => this.isSettled(keyAt(place)),
+      interrupt: (place) => this.gateway.stopTurn(keyAt(place)),
+      openQuestions: (place) => this.openQuestions(keyAt(place)),
+      onAttached: () => void this.#outbox.look().catch((error: unknown) => log(`messages wait: ${String(error)}`)),
+    });
+  }
+
+  /** Whether everything that was said in this session has its answer. */
+  async isSettled(key: SessionKey): Promise<boolean> {
+    const { user: _, ...place } = key;
+    const { inbox, outbox } = this.#store;
+    // In this order: whatever leaves the line is in a turn by then, and whatever a turn says is to be sent before it is over.
+    for (const state of ['waiting', 'running'] as const) if ((await inbox.list(state, sessionParts(key))).length > 0) return false;
+    return !this.gateway.isBusy(key) && (await outbox.head(place)) === undefined;
+  }
+
+  /** Questions that were shown in this session and have no answer, for a terminal that begins empty. */
+  async openQuestions(key: SessionKey): Promise<{ id: string; message: Outgoing }[]> {
+    const { user: _, ...place } = key;
+    return await openCards(place, sessionParts(key), this.#outbox, questionDesk(this.app, this.#store));
   }
 
   async #serve(page: WebChannel): Promise<void> {

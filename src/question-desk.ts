@@ -23,7 +23,7 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
       const open = await (await desk.questions()).open();
       return open
         .filter((one) => isSame(one.parts, parts))
-        .map((one) => ({ code: one.code, session: one.session, text: questionText(one) }));
+        .map((one) => ({ id: one.id, code: one.code, session: one.session, text: questionText(one) }));
     },
     isWaiting: async (parts, run) => {
       const found = await approvals.list({ session: parts, run });

@@ -1,7 +1,8 @@
-import { mkdir, open, stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import type { TerminalFiles } from '../channels/terminal/index.ts';
 import { plainName } from '../lib/plain-name.ts';
+import { readFileWithin } from '../lib/read-file-within.ts';
 
 const mostNames = 1000;
 
@@ -18,16 +19,7 @@ export function chatFiles(directory: string): TerminalFiles {
       if (!found.isFile()) throw new Error(`${path} is not a file`);
       return { path: whole, name: basename(whole), bytes: found.size };
     },
-    read: async (path, mostBytes) => {
-      const file = await open(path);
-      try {
-        const { size } = await file.stat();
-        if (size > mostBytes) throw new Error(`it is larger than ${mostBytes} bytes`);
-        return await file.readFile();
-      } finally {
-        await file.close();
-      }
-    },
+    read: readFileWithin,
   };
 }
 

@@ -20,7 +20,7 @@ export function gatewaySocket(home: string): string {
 }
 
 /** What it says, which may be little while it starts; undefined when none runs for this home. */
-async function ask(home: string): Promise<Partial<GatewayStatus> | undefined> {
+export async function askGateway(home: string): Promise<Partial<GatewayStatus> | undefined> {
   return ((await askInstance(gatewaySocket(home))) as Partial<GatewayStatus> | null | undefined) ?? undefined;
 }
 
@@ -35,7 +35,7 @@ export interface GatewayAnswer {
 
 /** undefined when none runs for this home. */
 export async function runningGateway(home: string): Promise<GatewayAnswer | undefined> {
-  const said = await ask(home);
+  const said = await askGateway(home);
   if (!said) return undefined;
   const { channels, messaging, warning = null } = said;
   const status: RunningGateway = {
@@ -51,7 +51,7 @@ export async function runningGateway(home: string): Promise<GatewayAnswer | unde
 
 /** Says how to reach the one that runs. */
 export async function alreadyRunning(home: string): Promise<HermeticError> {
-  const said = await ask(home);
+  const said = await askGateway(home);
   const isChat = said?.isPublic === false;
   const way = said?.url
     ? `Its page is ${said.url} (the link it printed at its start lets a browser in); hermetic status shows more.`

@@ -111,6 +111,11 @@ export type Activity =
 export interface Channel {
   readonly kind: string;
   readonly traits: ChannelTraits;
+  /**
+   * For a channel whose places differ: the traits of one. undefined while nothing can be shown there; what is to be said there then waits
+   * without being tried.
+   */
+  traitsAt?(place: Place): ChannelTraits | undefined;
   /** What it is at this moment. A channel that went down comes up again by itself. */
   readonly state: ChannelState;
   /** Begins to listen. Rejects when it can never work, such as with a wrong token, which its state says too; an outage is no reason. */

@@ -29,6 +29,8 @@ export const errorCodes = {
   'approval/settled': 'The question has been settled already. Nothing was changed.',
   'audit/broken': 'Records of the audit log were changed, removed, added or moved.',
   'gateway/running': 'Another gateway runs for this home.',
+  'gateway/refused': 'The running gateway does not take this terminal.',
+  'gateway/gone': 'The gateway ended while a terminal was connected to it.',
   'pairing/not-found': 'No such code is waiting, or nobody of this name is paired.',
   'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',

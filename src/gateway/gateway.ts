@@ -66,6 +66,11 @@ export class Gateway {
     return (await this.#conversations.get(JSON.stringify(sessionParts(key)))?.stopTurn('stopped')) ?? false;
   }
 
+  /** Whether a turn runs in this session. */
+  isBusy(key: SessionKey): boolean {
+    return this.#conversations.get(JSON.stringify(sessionParts(key)))?.isBusy ?? false;
+  }
+
   get busy(): number {
     return [...this.#conversations.values()].filter(({ isBusy }) => isBusy).length;
   }

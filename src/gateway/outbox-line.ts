@@ -102,7 +102,7 @@ export class OutboxLine {
   async #step(): Promise<number | undefined> {
     const { place, ledger } = this.#options;
     const channel = this.#options.channel();
-    if (!channel) return undefined;
+    if (!channel || (channel.traitsAt && !channel.traitsAt(place))) return undefined;
     const entry = await ledger.head(place);
     if (!entry) return this.#drainUntil === undefined ? await this.#drafts.refresh(channel) : undefined;
     // Another process has it. Whatever comes after it waits until somebody looks again.

@@ -107,7 +107,8 @@ export class Outbox {
   }
 
   traits(place: Place): Channel['traits'] | undefined {
-    return this.#options.channels.get(place.platform)?.traits;
+    const channel = this.#options.channels.get(place.platform);
+    return channel?.traitsAt?.(place) ?? channel?.traits;
   }
 
   /** Looks for what other processes have added, and for channels that have come. */

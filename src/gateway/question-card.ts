@@ -1,5 +1,5 @@
 import type { Answer, Approver, Question } from '../core/approval.ts';
-import type { Button, Channel, Place } from '../core/channel.ts';
+import type { Button, Channel, Outgoing, Place } from '../core/channel.ts';
 import { fence, fenced } from './fenced.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import { maxMarkableText } from './repeat-mark.ts';
@@ -46,6 +46,25 @@ export async function settleCard(id: string, outbox: Outbox, desk: QuestionDesk)
   const isOne = message.text.startsWith(fence) && (await outbox.find(`${key}/2`)) === undefined;
   if (isOne) await outbox.deliver(place, `${key}/end`, `${message.text}\n${outcome}`, { drafts: [`${key}/1`], buttons: [] });
   else await outbox.deliver(place, `${key}/end`, outcome);
+}
+
+/** The cards at this place that were sent and wait for an answer, for a place that forgets what it showed. */
+export async function openCards(
+  place: Place,
+  parts: readonly string[],
+  outbox: Outbox,
+  desk: QuestionDesk,
+): Promise<{ id: string; message: Outgoing }[]> {
+  const cards: { id: string; message: Outgoing }[] = [];
+  for (const { id } of await desk.open(parts)) {
+    for (let index = 1; ; index++) {
+      const card = await outbox.find(`${keyOf(id)}/${index}`);
+      if (!card) break;
+      const isHere = card.place.platform === place.platform && card.place.chat === place.chat;
+      if (isHere && card.sentId !== undefined) cards.push({ id: card.sentId, message: card.message });
+    }
+  }
+  return cards;
 }
 
 function keyOf(id: string): string {

@@ -44,6 +44,7 @@ export interface Surroundings {
 export type StandingOf = (messages: readonly unknown[]) => Standing;
 
 interface OpenQuestion {
+  id: string;
   code: string;
   session: string;
   text: string;

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { chmodSync, closeSync, constants, existsSync, openSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import { basename, dirname } from 'node:path';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
+import { connectToOwner, listenForOwner } from './owner-socket.ts';
 
 export interface Instance {
   /** Lets another take its place. */
@@ -25,16 +23,16 @@ export async function claimInstance(path: string, answer: () => Promise<unknown>
       lock.close();
       return undefined;
     }
-    const short = shorten(path);
-    const server = await listen(path, short.path, answer).catch((error: unknown) => {
-      short.release();
-      throw error;
+    const socket = await listenForOwner(path, (asker) => {
+      asker.on('error', () => asker.destroy());
+      answer().then(
+        (value) => asker.end(JSON.stringify(value)),
+        () => asker.destroy(),
+      );
     });
     return {
       close: async () => {
-        server.close();
-        short.release();
-        rmSync(path, { force: true });
+        socket.close();
         lock.close();
       },
     };
@@ -60,55 +58,23 @@ function lockFile(path: string): DatabaseSync | undefined {
   }
 }
 
-/** What the kernel takes as the path of a socket, in bytes. */
-const longestSocketPath = 107;
-
-/** Another way to a path that is too long for a socket, through its open directory, until it is released. */
-function shorten(path: string): { path: string; release(): void } {
-  if (Buffer.byteLength(path) <= longestSocketPath) return { path, release: () => undefined };
-  const directory = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
-  return { path: `/proc/self/fd/${directory}/${basename(path)}`, release: () => closeSync(directory) };
-}
-
-async function listen(path: string, shortPath: string, answer: () => Promise<unknown>): Promise<Server> {
-  rmSync(path, { force: true });
-  const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    answer().then(
-      (value) => socket.end(JSON.stringify(value)),
-      () => socket.destroy(),
-    );
-  });
-  server.listen(shortPath);
-  await once(server, 'listening');
-  // Security: only the owner of the home may ask.
-  chmodSync(path, 0o600);
-  return server;
-}
-
 async function isClaimed(path: string): Promise<boolean> {
-  return await talk(path, async (socket) => {
-    await once(socket, 'connect');
+  try {
+    (await connectToOwner(path)).destroy();
     return true;
-  }).catch(() => false);
+  } catch {
+    return false;
+  }
 }
 
 /** What the program that has claimed this path answers; undefined when there is none. */
 export async function askInstance(path: string): Promise<unknown> {
-  return await talk(path, async (socket) => {
+  try {
+    const socket = await connectToOwner(path);
     socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer')));
     return JSON.parse(await text(socket));
+  } catch {
     // Nobody is there, or what is there is no program of ours.
-  }).catch(() => undefined);
-}
-
-async function talk<T>(path: string, work: (socket: Socket) => Promise<T>): Promise<T> {
-  const short = shorten(path);
-  const socket = connect(short.path);
-  try {
-    return await work(socket);
-  } finally {
-    socket.destroy();
-    short.release();
+    return undefined;
   }
 }

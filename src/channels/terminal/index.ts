@@ -42,15 +42,26 @@ export interface TerminalFiles {
   read(path: string, mostBytes: number): Promise<Buffer>;
 }
 
-const kind = 'terminal';
-const mostText = 1_000_000;
-const mostFileBytes = 50 * 1024 * 1024;
-const editEveryMs = 100;
+export const terminalKind = 'terminal';
+export const terminalTraits = {
+  isOwn: true,
+  mostText: 1_000_000,
+  buttons: true,
+  editEveryMs: 100,
+  mostFileBytes: 50 * 1024 * 1024,
+  typing: false,
+  // What an earlier process printed cannot be known.
+  sendsOncePerKey: false,
+} as const satisfies ChannelTraits;
 const lookEveryMs = 50;
+
+export function terminalPlace(chat: string): Place {
+  return { platform: terminalKind, workspace: undefined, chat, thread: undefined };
+}
 
 /** One person, at a terminal or behind a pipe. A message with buttons is a question with numbers. */
 export class TerminalChannel implements Channel {
-  readonly kind = kind;
+  readonly kind = terminalKind;
   readonly traits: ChannelTraits;
   readonly #options: TerminalOptions;
   readonly #view: TerminalView;
@@ -64,16 +75,7 @@ export class TerminalChannel implements Channel {
   constructor(options: TerminalOptions) {
     this.#options = options;
     this.#view = new TerminalView(options.screen);
-    this.traits = {
-      isOwn: true,
-      mostText,
-      buttons: true,
-      editEveryMs: options.screen.isLive ? editEveryMs : undefined,
-      mostFileBytes,
-      typing: false,
-      // What an earlier process printed cannot be known.
-      sendsOncePerKey: false,
-    };
+    this.traits = { ...terminalTraits, editEveryMs: options.screen.isLive ? terminalTraits.editEveryMs : undefined };
   }
 
   get state(): ChannelState {
@@ -81,7 +83,7 @@ export class TerminalChannel implements Channel {
   }
 
   get place(): Place {
-    return { platform: kind, workspace: undefined, chat: this.#options.chat, thread: undefined };
+    return terminalPlace(this.#options.chat);
   }
 
   async start(accept: Accept): Promise<void> {
@@ -104,13 +106,18 @@ export class TerminalChannel implements Channel {
     await this.#handling;
   }
 
-  async send(_place: Place, { text, buttons, file }: Outgoing): Promise<string> {
+  async send(_place: Place, message: Outgoing): Promise<string> {
     const id = randomUUID();
+    await this.show(id, message);
+    return id;
+  }
+
+  /** Under an id that was given to it elsewhere. */
+  async show(id: string, { text, buttons, file }: Outgoing): Promise<void> {
     const row = (buttons ?? []).flat();
     const saved = file && (await this.#save(file.name, file.data));
     this.#view.message(id, text, row);
     if (saved !== undefined) this.#view.note(`saved as ${printable(saved)}`);
-    return id;
   }
 
   async edit(_place: Place, id: string, { text, buttons }: Outgoing): Promise<void> {

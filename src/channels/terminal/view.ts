@@ -48,12 +48,14 @@ export class TerminalView {
     if (this.#texts.size > mostRemembered && !oldest.done) this.#texts.delete(oldest.value);
     this.#open = growing;
     this.#grow(growing, text, id, buttons);
+    if (!this.#screen.isLive) this.#finish();
   }
 
   change(id: string, text: string, buttons: readonly Button[]): void {
     const growing = this.#texts.get(id) ?? this.#newText();
     if (growing !== this.#open) this.#finish();
     this.#open = growing;
+    if (buttons.length === 0) this.#dropQuestion(id);
     this.#grow(growing, text, id, buttons);
   }
 
@@ -61,7 +63,7 @@ export class TerminalView {
     // Security: nobody agrees to what they cannot see.
     if (!growing.grow(buttons.length > 0 ? visible(text) : text)) this.#screen.note('This takes the place of what was begun above:');
     this.#printed(growing.take(false));
-    if (!this.isBusy || !this.#screen.isLive || buttons.length > 0) this.#finish();
+    if (!this.isBusy || buttons.length > 0) this.#finish();
     if (buttons.length > 0) this.#ask({ message: id, buttons });
     this.redraw();
   }
@@ -82,10 +84,14 @@ export class TerminalView {
   }
 
   answered(message: string): void {
-    const index = this.#questions.findIndex((one) => one.message === message);
-    if (index !== -1) this.#questions.splice(index, 1);
+    this.#dropQuestion(message);
     this.#printChoices();
     this.redraw();
+  }
+
+  #dropQuestion(message: string): void {
+    const index = this.#questions.findIndex((one) => one.message === message);
+    if (index !== -1) this.#questions.splice(index, 1);
   }
 
   note(text: string): void {

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
-import type { TerminalChannel } from '../../channels/terminal/index.ts';
+import type { TerminalChannel, TerminalFiles } from '../../channels/terminal/index.ts';
 import type { Screen } from '../../channels/terminal/screen.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { SessionKey } from '../../core/session.ts';
@@ -10,8 +10,9 @@ import type { GatewayProgram } from '../../gateway-program.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { chatFiles } from '../chat-files.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { chatOver, claimOrConnect } from '../joined-chat.ts';
 import { personHere } from '../person.ts';
-import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
+import { gatewaySocket } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { type Interrupt, interruptSignal } from '../streams.ts';
 
@@ -21,6 +22,8 @@ what runs, and leaves when nothing does; Ctrl-D and /exit leave. /attach PATH se
 
 With piped input every line is a message; each waits for the answer to the one before. Answers are on standard output, everything else on
 standard error. A question is answered by the next line; when there is none, the answer is no.
+
+While a gateway runs for this home, this terminal joins it: leaving does not stop what runs, and what is said meanwhile is shown the next time.
 
 Files the agent sends are saved in the directory --save-to names, never in place of another one.
 
@@ -47,11 +50,16 @@ async function chat(io: CliIo, options: ChatOptions): Promise<number> {
   const app = appOf(io);
   const interrupt = interruptSignal(io);
   let status = async (): Promise<unknown> => ({ state: 'starting' });
-  const instance = await claimInstance(gatewaySocket(app.loaded.home), () => status());
-  if (!instance) {
+  const claim = () => claimInstance(gatewaySocket(app.loaded.home), () => status());
+  const taken = await claimOrConnect(app.loaded.home, claim).catch((error: unknown) => {
     interrupt.stop();
-    throw await alreadyRunning(app.loaded.home);
+    throw error;
+  });
+  if (taken.kind === 'connected') {
+    const files = filesOf(app.loaded.home, options.saveTo);
+    return await chatOver(taken, { screen: await screenOn(io), chat: options.session, files, interrupt }).finally(interrupt.stop);
   }
+  const { instance } = taken;
   try {
     const { gatewayStatus } = await import('../../gateway-status.ts');
     const talk = await Talk.create(io, app, options);
@@ -74,27 +82,19 @@ class Talk {
   static async create(io: CliIo, app: App, { session, saveTo }: ChatOptions): Promise<Talk> {
     const { GatewayProgram, owner } = await import('../../gateway-program.ts');
     const { TerminalChannel } = await import('../../channels/terminal/index.ts');
-    const { sessionParts } = await import('../../gateway/session-key.ts');
-    const store = await app.store();
     const screen = await screenOn(io);
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
     const person = { id: owner.id, name: personHere() };
-    // In this order: whatever leaves the line is in a turn by then, and whatever a turn says is to be sent before it is over.
-    const isAnswered = async (): Promise<boolean> =>
-      (await store.inbox.list('waiting', parts)).length === 0 &&
-      program.gateway.busy === 0 &&
-      (await store.outbox.head(channel.place)) === undefined;
     const channel = new TerminalChannel({
       screen,
       person,
       chat: session,
-      isSettled: isAnswered,
+      isSettled: () => program.isSettled(key),
       interrupt: () => program.gateway.stopTurn(key),
       leave,
-      files: chatFiles(saveTo === undefined ? join(app.loaded.home, 'received') : resolve(saveTo)),
+      files: filesOf(app.loaded.home, saveTo),
     });
     const key: SessionKey = { ...channel.place, user: person.id };
-    const parts = sessionParts(key);
     const program = await GatewayProgram.create({
       app,
       isPublic: false,
@@ -116,7 +116,9 @@ class Talk {
   async run({ signal, code }: Interrupt): Promise<number> {
     try {
       await this.#greet();
+      const questions = await this.program.openQuestions(this.#key);
       await this.program.start();
+      for (const { id, message } of questions) await this.#channel.show(id, message);
       const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
       await (signal.aborted ? undefined : Promise.race([this.#left, aborted]));
       // Whoever leaves does not want it to go on.
@@ -141,6 +143,10 @@ class Talk {
     this.#channel.note(`Hermetic on ${backend}, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
     this.#channel.note('/help lists the commands. Ctrl-C stops what runs, Ctrl-D leaves.\n');
   }
+}
+
+function filesOf(home: string, saveTo: string | undefined): TerminalFiles {
+  return chatFiles(saveTo === undefined ? join(home, 'received') : resolve(saveTo));
 }
 
 async function screenOn({ stdin, stdout, stderr, environment }: CliIo): Promise<Screen> {

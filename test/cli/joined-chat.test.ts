@@ -1,0 +1,254 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { calls, inTurn, type ModelServer, says, startModelServer } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { atTerminal } from './at-terminal.ts';
+import { Hermetic } from './hermetic.ts';
+
+let hermetic: Hermetic;
+let model: ModelServer | undefined;
+let running: ChildProcess[];
+beforeEach(() => {
+  hermetic = new Hermetic({ TERMINAL_ENV: 'local', HERMETIC_WEB_PORT: '0' });
+  running = [];
+});
+afterEach(async () => {
+  for (const child of running) {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  }
+  await model?.close();
+  model = undefined;
+  await rm(hermetic.home, { recursive: true, force: true });
+});
+
+const home = () => hermetic.environment.HERMETIC_HOME ?? '';
+
+async function withModel(script: Parameters<typeof startModelServer>[0]): Promise<ModelServer> {
+  model = await startModelServer(script);
+  mkdirSync(home(), { recursive: true, mode: 0o700 });
+  writeFileSync(join(home(), 'config.yaml'), `model:\n  provider: openai-compatible\n  model: scripted\n  base_url: ${model.url}\n`);
+  return model;
+}
+
+/** A gateway that has printed its link. */
+async function gateway(): Promise<ChildProcess> {
+  const child = hermetic.start(['start']);
+  running.push(child);
+  let printed = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    printed += data.toString();
+  });
+  child.stderr?.resume();
+  await until('it prints its link', () => printed.includes('#code='), { withinMs: 60_000 });
+  return child;
+}
+
+async function joined(args: readonly string[] = []) {
+  const terminal = atTerminal(hermetic, ['chat', ...args]);
+  await terminal.sees('Joined the running gateway');
+  return terminal;
+}
+
+/** The first command is under way: resolves with the id of its process. */
+const pidIn = async (path: string): Promise<number> =>
+  Number(await until('it runs', () => existsSync(path) && readFileSync(path, 'utf8').trim()));
+
+it('streams answers and shows tools, and is the same conversation that hermetic chat has alone', async () => {
+  const more = Promise.withResolvers<void>();
+  const server = await withModel(({ index }) =>
+    index === 1
+      ? { pieces: [{ text: 'The first half' }, { until: more.promise }, { text: ' and the second.' }] }
+      : index === 2
+        ? calls(['terminal', { command: 'echo $((6 * 7))' }])
+        : says('done'),
+  );
+  expect((await hermetic.run(['chat'], { input: 'alone\n' })).stdout).toContain('done');
+  await gateway();
+  const terminal = await joined();
+  terminal.type('tell me\r');
+  await terminal.sees('The first half');
+  await terminal.sees('working');
+  more.resolve();
+  await terminal.sees('The first half and the second.');
+  terminal.type('count\r');
+  await terminal.sees('✓ terminal  echo $((6 * 7))');
+  await terminal.sees('done');
+  expect(await terminal.leave()).toBe(0);
+  expect(JSON.stringify(server.requests.at(-1)?.messages)).toMatch(/alone[\s\S]*tell me[\s\S]*count/);
+});
+
+it('asks at the terminal, and does what the answer says', async () => {
+  const victim = join(hermetic.home, 'victim');
+  mkdirSync(victim);
+  await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
+  await gateway();
+  const terminal = await joined();
+  terminal.type('remove it\r');
+  await terminal.sees('1 Once (y)');
+  expect(existsSync(victim)).toBe(true);
+  terminal.type('1\r');
+  await terminal.sees('It is gone.');
+  expect(existsSync(victim)).toBe(false);
+  await terminal.leave();
+});
+
+it('shows a question again to a terminal that comes later, also after the gateway was killed', async () => {
+  const victim = join(hermetic.home, 'victim');
+  mkdirSync(victim);
+  await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
+  const first = await gateway();
+  const terminal = await joined();
+  terminal.type('remove it\r');
+  await terminal.sees('1 Once (y)');
+  await terminal.leave();
+  const second = await joined();
+  await second.sees('1 Once (y)');
+  first.kill('SIGKILL');
+  await second.sees('The gateway is gone');
+  expect(await second.exit).toBe(1);
+  await gateway();
+  const third = await joined();
+  await third.sees('1 Once (y)');
+  third.type('y\r');
+  await third.sees('It is gone.');
+  expect(existsSync(victim)).toBe(false);
+  await third.leave();
+});
+
+it('stops what runs at Ctrl-C, and leaves it alone at Ctrl-D', async () => {
+  await gateway();
+  const [one, two] = [join(hermetic.home, 'one'), join(hermetic.home, 'two')];
+  const terminal = await joined();
+  terminal.type(`/run echo $$ > ${one}; exec sleep 1000\r`);
+  const stopped = await pidIn(one);
+  terminal.type('\u0003');
+  await terminal.sees('interrupted');
+  expect(() => process.kill(stopped, 0)).toThrow('ESRCH');
+  terminal.type(`/run echo $$ > ${two}; exec sleep 1000\r`);
+  const left = await pidIn(two);
+  expect(await terminal.leave()).toBe(0);
+  expect(process.kill(left, 0)).toBe(true);
+  const next = await joined();
+  await next.sees('terminal  echo $$');
+  next.type('\u0003');
+  await next.sees('interrupted');
+  expect(() => process.kill(left, 0)).toThrow('ESRCH');
+  await next.leave();
+});
+
+it('shows the next time what was said while no terminal was there, once', async () => {
+  const more = Promise.withResolvers<void>();
+  await withModel(() => ({ pieces: [{ text: 'Begun' }, { until: more.promise }, { text: ' and ended.' }] }));
+  await gateway();
+  const terminal = await joined();
+  terminal.type('tell me\r');
+  await terminal.sees('Begun');
+  process.kill(terminal.pid ?? 0, 'SIGKILL');
+  await terminal.exit;
+  more.resolve();
+  await until('the answer waits', async () => (await hermetic.run(['status'])).stdout.includes('0 turns running'));
+  const next = await joined();
+  await next.sees('Begun and ended.');
+  await next.leave();
+  const last = await hermetic.run(['chat'], { input: '/whoami\n' });
+  expect(last.stdout).toContain('You are');
+  expect(last.stdout).not.toContain('Begun');
+});
+
+it('answers a pipe line by line, saves files and takes them along', async () => {
+  const server = await withModel(({ last, index }) => {
+    if (index === 0) return calls(['terminal', { command: 'printf two > b.txt' }]);
+    if (index === 1) return calls(['send_file', { path: 'b.txt' }]);
+    if (index === 3) return calls(['read_file', { path: /\/[^\s"]*notes\.txt/.exec(last.text)?.[0] }]);
+    return says(`answer ${index}\nin two lines`);
+  });
+  await gateway();
+  writeFileSync(join(hermetic.home, 'notes.txt'), 'the words in it');
+  const outcome = await hermetic.run(['chat', '--save-to', 'kept'], { input: 'send\n/attach notes.txt\nread it\n' });
+  expect(outcome).toMatchObject({ code: 0 });
+  expect(outcome.stdout).toMatch(/answer 2\nin two lines\n[\s\S]*answer 4\nin two lines\n$/);
+  expect(readFileSync(join(hermetic.home, 'kept', 'b.txt'), 'utf8')).toBe('two');
+  expect(server.requests[4]?.last.text).toContain('the words in it');
+});
+
+it('shows to the next one what it was killed over, and stops what runs when it is interrupted', async () => {
+  const more = Promise.withResolvers<void>();
+  const server = await withModel(() => ({ pieces: [{ until: more.promise }, { text: 'The answer.' }] }));
+  await gateway();
+  const killed = hermetic.start(['chat']);
+  killed.stdin?.write('tell me\n');
+  await until('the model is asked', () => server.requests.length === 1);
+  killed.kill('SIGKILL');
+  await once(killed, 'close');
+  more.resolve();
+  const pid = join(hermetic.home, 'pid');
+  const next = hermetic.start(['chat']);
+  let stdout = '';
+  next.stdout?.on('data', (data: Buffer) => (stdout += data.toString()));
+  await until('the answer is shown', () => stdout.includes('The answer.'));
+  next.stdin?.write(`/run echo $$ > ${pid}; exec sleep 1000\n`);
+  const command = await pidIn(pid);
+  next.kill('SIGINT');
+  expect((await once(next, 'close'))[0]).toBe(130);
+  expect(() => process.kill(command, 0)).toThrow('ESRCH');
+});
+
+it('says that the gateway is gone when it is killed in the middle, and loses nothing', async () => {
+  const marks = join(hermetic.home, 'marks');
+  const first = await gateway();
+  const child = hermetic.start(['chat']);
+  let stderr = '';
+  child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));
+  child.stdin?.write(`/run echo ran >> ${marks}; exec sleep 1000\n`);
+  await until('it runs', () => existsSync(marks));
+  first.kill('SIGKILL');
+  expect((await once(child, 'close'))[0]).toBe(1);
+  expect(stderr).toContain('The gateway is gone.');
+  await gateway();
+  const next = await hermetic.run(['chat'], { input: '/whoami\n' });
+  expect(next.stdout).toMatch(/interrupted while running \/run[\s\S]*You are/);
+  expect(readFileSync(marks, 'utf8')).toBe('ran\n');
+});
+
+it('waits for a gateway that is still starting', async () => {
+  const child = hermetic.start(['start']);
+  running.push(child);
+  await until('it has begun', () => existsSync(join(home(), 'gateway.sock')));
+  expect(await hermetic.run(['chat'], { input: '/whoami\n' })).toMatchObject({ code: 0, stdout: expect.stringContaining('You are') });
+});
+
+it('lets one terminal into a conversation, and others into others', async () => {
+  await gateway();
+  const terminal = await joined();
+  const second = await hermetic.run(['chat'], { input: '/whoami\n' });
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(second.stderr).toContain('Another terminal is in this conversation.');
+  expect(await hermetic.run(['chat', '--session', 'other'], { input: '/whoami\n' })).toMatchObject({ code: 0 });
+  await terminal.leave();
+});
+
+it('takes terminals from the owner of the home alone, of a version it knows, and survives nonsense', async () => {
+  await gateway();
+  const path = join(home(), 'terminal.sock');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(home()).mode & 0o777).toBe(0o700);
+  const answerTo = async (line: string): Promise<string> => {
+    const socket = connect(path);
+    socket.write(`${line}\n`);
+    const answer = text(socket);
+    socket.once('data', () => socket.end());
+    return await answer;
+  };
+  const hello = { version: 2, chat: 'default', name: 'x', isLive: false };
+  expect(await answerTo(JSON.stringify({ id: 1, name: 'hello', value: hello }))).toContain('takes terminals of version 1');
+  expect(await answerTo('not JSON')).toBe('');
+  expect(await answerTo(JSON.stringify({ id: 1, name: 'message', value: { id: 'x', text: '/whoami', files: [] } }))).toBe('');
+  expect(await hermetic.run(['chat'], { input: '/whoami\n' })).toMatchObject({ code: 0, stdout: expect.stringContaining('You are') });
+});
