@@ -34,6 +34,7 @@ export function specFor(kind: string, name: string): SandboxSpec {
     persistent: true,
     user: 'default',
     idleSeconds: 600,
+    backgroundSeconds: 0,
   };
 }
 

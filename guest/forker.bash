@@ -1,7 +1,8 @@
 # The forker: runs inside a sandbox for as long as it lives, starts shells on named pipes when the host asks, signals what a
-# command started, and ends the sandbox when nobody has been attached for the length of the lease.
+# command started, and ends the sandbox when nobody has been attached for the length of the lease
+# and no command has left a process running, or has for longer than BACKGROUND_SECONDS (0: however long).
 #
-#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES]
+#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES] [BACKGROUND_SECONDS]
 #
 # Further arguments are what it knew when it had to begin anew.
 #
@@ -15,12 +16,12 @@ fi
 
 # Job control gives every shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
 set -m
-run=$1 lease=$2 most=${3:-0}
+run=$1 lease=$2 most=${3:-0} background=${4:-0} alone=0 known=
 declare -A base_of=() attachment_of=() supervisor_of=()
 cd /
-if (($# > 3)); then
-  patience=$4 control=$5 nothing=$6
-  eval "$7; $8"
+if (($# > 4)); then
+  patience=$5 control=$6 nothing=$7 known=$8
+  eval "$9; ${10}"
 else
   # Whoever started the forker attaches to it soon, or is dead or does not wait any longer.
   patience=20
@@ -94,21 +95,33 @@ leave() {
   [[ -z $marks ]] || kill_all "@(${marks:1})"
 }
 
+# Whether a process runs that a command of any attachment started, of those that are gone as well.
+occupied() { # [mark-of-the-waiting-shell]
+  local bases
+  [[ $known ]] && runs_any "@($known)*" "${1-}" && return
+  bases=${base_of[*]}
+  known=${bases// /|}
+  return 1
+}
+
+# What a command left running keeps the sandbox from ending.
+holds() { ((background == 0 || SECONDS - alone < background)) && occupied; }
+
 # Whether there is room for a process is known only for the moment of looking, and bash ends when it cannot fork. The forker must outlive
 # whoever takes all the room, or nobody could end that: it begins anew in its own place, for which no process is needed, and refuses what
 # it was asked for. In a single command, after which bash would wait for a child.
-trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$most" "$patience" "$control" "$nothing" \
+trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$most" "$background" "$patience" "$control" "$nothing" "$known" \
   "${base_of[*]@A}" "${attachment_of[*]@A}" "$verb" "$attachment" "$a" "$b"' EXIT
 
-case ${9-} in
-  attach) unset "base_of[${10}]" ;;
+case ${11-} in
+  attach) unset "base_of[${12}]" ;;
   detached)
-    unset "base_of[${10}]"
-    leave "${10}"
+    unset "base_of[${12}]"
+    leave "${12}"
     ;;
   spawn)
-    unset "attachment_of[${12}]"
-    printf 'F\n' 1<>"$run/${10}/${11}.end"
+    unset "attachment_of[${14}]"
+    printf 'F\n' 1<>"$run/${12}/${13}.end"
     ;;
 esac
 
@@ -116,11 +129,14 @@ while :; do
   if ((${#base_of[@]})); then
     read -r verb attachment a b c d e <&"$control" || continue
   elif ! read -r -t "$patience" verb attachment a b c d e <&"$control"; then
-    break
+    holds || break
+    patience=$((lease < 60 ? lease : 60))
+    continue
   fi
   case $verb in
     attach) # attachment base
       base_of[$attachment]=$a
+      known+=${known:+|}$a
       patience=$lease
       (
         # Opened both ways first: whoever attached may be dead already, and then opening would wait for ever.
@@ -145,6 +161,7 @@ while :; do
         ) &
       fi
       unset "base_of[$attachment]"
+      alone=$SECONDS
       ((lease == 0 && ${#base_of[@]} == 0)) && break
       ;;
     gone) leave "$attachment" ;;
@@ -168,6 +185,10 @@ while :; do
         signal_all "$a" "$b"
       fi
       printf '\nkilled %s %d\n' "$c" "${#found[@]}" 1<>"$run/$attachment/events"
+      ;;
+    live) # attachment mark-of-the-waiting-shell sequence
+      if occupied "$a"; then a=1; else a=0; fi
+      printf '\nlive %s %d\n' "$b" "$a" 1<>"$run/$attachment/events"
       ;;
     stop)
       for attachment in "${!base_of[@]}"; do kill_all "${base_of[$attachment]}$any"; done

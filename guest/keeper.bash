@@ -1,18 +1,21 @@
-# The first process of a sandbox that is reached by streams only: ends it when no tether has been there for the length of the lease.
+# The first process of a sandbox that is reached by streams only: ends it when no tether has been there for the length of the lease and no
+# command has left a process running, or has for longer than BACKGROUND_SECONDS (0: however long).
 #
-#   bash -c keeper hermetic LEASE_SECONDS
+#   bash -c keeper hermetic LEASE_SECONDS BACKGROUND_SECONDS
 
 step=5
 if (($1 < 20)); then step=1; fi
 # Whoever started the sandbox attaches to it soon, or is dead.
-patience=60 idle=0
+patience=60 idle=0 background=${2:-0} held=0
 exec {nothing}<> <(:)
-while ((idle <= patience)); do
+while ((idle <= patience || held && (background == 0 || idle <= background))); do
   read -rt "$step" _ <&"$nothing"
+  held=0
   ((idle += step))
   for limits in /proc/[0-9]*/limits; do
     text=
     { IFS= read -rd '' text <"$limits"; } 2>/dev/null
     if [[ $text == *'Max file locks            70000001 '* ]]; then patience=$1 idle=0; fi
+    if [[ $text =~ 'Max file locks'\ +[0-9]{17}\  ]]; then held=1; fi
   done
 done

@@ -21,6 +21,22 @@ members() { # mark [function]
   done
 }
 
+# Whether a process of any command still runs whose mark fits the pattern. A shell that waits for its command is none.
+runs_any() { # pattern mark-of-the-waiting-shell
+  local process limits state number
+  for process in /proc/[0-9]*; do
+    limits= state=
+    { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
+    [[ $limits =~ 'Max file locks'\ +([0-9]{17})\  ]] || continue
+    number=${BASH_REMATCH[1]}
+    # shellcheck disable=SC2053 # the pattern is meant
+    [[ $number == $1 && $number != "${2-}" ]] || continue
+    { IFS= read -rd '' state <"$process/stat"; } 2>/dev/null
+    [[ ${state##*) } == [!ZX]\ * ]] && return 0
+  done
+  return 1
+}
+
 # Root without CAP_KILL may not signal another user's process, but it can become that user.
 signal() {
   local status uid

@@ -22,6 +22,11 @@ while read -r verb a b c; do
       fi
       printf 'killed %s %d\n' "$c" "${#found[@]}"
       ;;
+    live) # mark-of-the-waiting-shell sequence
+      if [[ $keep == nothing ]]; then pattern="$base*"; else pattern='*'; fi
+      if runs_any "$pattern" "$a"; then a=1; else a=0; fi
+      printf 'live %s %d\n' "$b" "$a"
+      ;;
   esac
 done
 for mark in "${!running[@]}"; do kill_all "$mark"; done

@@ -90,6 +90,8 @@ export class SandboxSpecs {
       persistent: terminal.container_persistent,
       user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
       idleSeconds: settings.idleSeconds,
+      // A gateway comes back for what was left running. Of the command line, which may be gone for good, nothing outlives its idle time.
+      backgroundSeconds: request.audience === 'cli' ? settings.idleSeconds : settings.backgroundSeconds,
     };
   }
 

@@ -76,6 +76,7 @@ export class SessionSandboxes {
     this.#pool = new SandboxPool({
       most: gateway.max_sandboxes,
       idleMs: gateway.sandbox_lifetime * 1000,
+      backgroundMs: gateway.background_lifetime * 1000,
       nameOf: ({ parts }) => app.sandboxName(parts),
       open: (request, listener, signal) => this.#open(request, listener, signal),
     });

@@ -32,9 +32,10 @@ export class ToolSession {
       this.#opened = opened;
       return { sandbox: opened.sandbox, isCurrent: () => app.isCurrent(opened, request) };
     };
-    const idleMs = app.settings(request.audience).idleSeconds * 1000;
+    const { idleSeconds, backgroundSeconds } = app.settings(request.audience);
     const ignore = (): void => undefined;
-    this.#pooled = new PooledSandbox({ name: app.sandboxName(request.parts), idleMs, open, rested: ignore, closed: ignore }, listener);
+    const times = { idleMs: idleSeconds * 1000, backgroundMs: backgroundSeconds * 1000 };
+    this.#pooled = new PooledSandbox({ name: app.sandboxName(request.parts), ...times, open, rested: ignore, closed: ignore }, listener);
     this.sandbox = this.#pooled;
     const { toolbox, processes } = sessionTools(app.loaded, {
       sandbox: this.#pooled,

@@ -107,6 +107,7 @@ class Engine implements TestEngine {
       persistent: true,
       user: 'default',
       idleSeconds: 300,
+      backgroundSeconds: 0,
       ...wishes,
     };
   }

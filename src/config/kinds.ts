@@ -58,6 +58,15 @@ export function seconds() {
     .register(notes, { expects: `a number of seconds above 0, at most ${longestSeconds}` });
 }
 
+/** 0 is for ever. */
+export function secondsOrNoLimit() {
+  return z
+    .number()
+    .min(0)
+    .max(longestSeconds)
+    .register(notes, { expects: `a number of seconds, 0 to ${longestSeconds}` });
+}
+
 export function minutes() {
   const most = Math.floor(longestSeconds / 60);
   return z

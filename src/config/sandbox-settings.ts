@@ -8,6 +8,7 @@ export interface SandboxSettings {
   backend: string;
   imageFor(kind: string): string | undefined;
   idleSeconds: number;
+  backgroundSeconds: number;
 }
 
 /** The one place where `gateway.*` overrides `terminal.*`, and only for messaging sessions. */
@@ -16,10 +17,13 @@ export function sandboxSettings({ terminal, gateway }: Config, audience: Audienc
     const value = (terminal as Record<string, unknown>)[`${kind}_image`];
     return typeof value === 'string' ? value : undefined;
   };
-  if (audience === 'cli') return { backend: terminal.backend, imageFor: configured, idleSeconds: terminal.lifetime_seconds };
+  if (audience === 'cli') {
+    return { backend: terminal.backend, imageFor: configured, idleSeconds: terminal.lifetime_seconds, backgroundSeconds: 0 };
+  }
   return {
     backend: gateway.terminal_backend ?? terminal.backend,
     imageFor: (kind) => gateway.sandbox_image ?? configured(kind),
     idleSeconds: gateway.sandbox_lifetime,
+    backgroundSeconds: gateway.background_lifetime,
   };
 }

@@ -42,8 +42,10 @@ export interface SandboxSpec {
   /** Workspace and home return with the session; otherwise they are gone on close. */
   persistent: boolean;
   user: 'default' | 'host';
-  /** A sandbox that outlives this process ends by itself after so many seconds with nobody attached. */
+  /** A sandbox that outlives this process ends by itself after so many seconds with nobody attached and no process left running. */
   idleSeconds: number;
+  /** For so many seconds after the last command a process that was left running keeps the sandbox; 0: for as long as it runs. */
+  backgroundSeconds: number;
 }
 
 /** What a spec may ask for beyond running commands. A new wish does not compile until every backend answers it. */
@@ -220,6 +222,11 @@ export interface Sandbox {
 export interface OpenSandbox extends Sandbox {
   /** Resolves with the reason when the sandbox has ended, for whatever cause. Never rejects. */
   readonly ended: Promise<string>;
+  /**
+   * Whether a process that a command started still runs in it, whoever ran that command. Rejects when the sandbox does not answer.
+   * Takes a look at every process there is: for the moment before it is ended, not for every command.
+   */
+  hasLiveProcesses(): Promise<boolean>;
   /** Lets go. A durable, persistent sandbox stays until its idle time is over; any other ends now. Ephemeral files are removed. */
   close(): Promise<void>;
   /** Ends it and removes its files. */

@@ -6,7 +6,7 @@ import type { Driver } from '../core/driver.ts';
 import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
 import type { BackendContext } from './context.ts';
 import { directoryBytes, pathsIn } from './sandbox-directory.ts';
-import { forkerCommand } from './shell/run-directory.ts';
+import { forkerCommand, noLease } from './shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from './tied-sandbox.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
 import { workdirInside } from './workdir.ts';
@@ -72,7 +72,7 @@ class LocalBackend implements Backend {
     const { workdir } = this.places(spec);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
-      const [program = '', ...args] = forkerCommand(runDirectory, 0);
+      const [program = '', ...args] = forkerCommand(runDirectory, noLease);
       const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
       return { child, limits: undefined, release: async () => undefined };
     };

@@ -40,6 +40,10 @@ export class SandboxAround implements OpenSandbox {
     return this.inner.writeFile(path, data);
   }
 
+  hasLiveProcesses(): Promise<boolean> {
+    return this.inner.hasLiveProcesses();
+  }
+
   close(): Promise<void> {
     return this.inner.close();
   }

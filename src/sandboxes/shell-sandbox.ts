@@ -27,6 +27,7 @@ export interface Attachment extends Spawner {
 
 /** How long a place that runs may take to bring up the first shell. */
 const patienceMs = 20_000;
+const afterwardsMs = 200;
 
 /** A sandbox of shells. When this throws, the place has been ended. */
 export async function openShellSandbox(
@@ -95,6 +96,13 @@ class ShellSandbox implements OpenSandbox {
 
   writeFile(path: string, data: Uint8Array | string): Promise<void> {
     return this.#session.writeFile(path, data);
+  }
+
+  async hasLiveProcesses(): Promise<boolean> {
+    if (!(await this.#session.hasLiveProcesses())) return false;
+    // The shell of a command that has just ended is there for a moment longer.
+    await new Promise((resolve) => setTimeout(resolve, afterwardsMs));
+    return await this.#session.hasLiveProcesses();
   }
 
   async close(): Promise<void> {

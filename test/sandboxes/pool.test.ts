@@ -1,7 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
 import type { OpenListener, Sandbox } from '../../src/core/sandbox.ts';
 import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
-import { describeBackend } from '../engines.ts';
+import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { describeBackend, processesWith } from '../engines.ts';
 import { until } from '../until.ts';
 
 async function text(sandbox: Sandbox, command: string): Promise<string> {
@@ -32,6 +33,7 @@ await describeBackend('bubblewrap', (engine) => {
     const pool = new SandboxPool<readonly string[]>({
       most: 8,
       idleMs: 60_000,
+      backgroundMs: 0,
       nameOf: (session) => specOf(session).name,
       open: async (session, heard, signal) => {
         opened.push(session.join());
@@ -73,6 +75,42 @@ await describeBackend('bubblewrap', (engine) => {
     for await (const { data } of handle.output) output += data.toString();
     expect(output).toBe('got word\n');
     expect(opened).toEqual(['a']);
+  });
+
+  it('a process that a command left running keeps it open, and its end lets it go', async () => {
+    const { of, opened } = poolOf({ idleMs: 50 });
+    const mark = sleepMark();
+    await text(of('a'), `setsid sleep ${mark} &`);
+    await text(of('clock'), 'true');
+    await until('one without a process is closed', () => !of('clock').isOpen);
+    expect(of('a').isOpen).toBe(true);
+    expect(processesWith(mark)).toHaveLength(1);
+    for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL');
+    await until('it is closed', () => !of('a').isOpen);
+    expect(opened).toEqual(['a', 'clock']);
+  });
+
+  it('such a process keeps it for no longer than it may', async () => {
+    const { of } = poolOf({ idleMs: 50, backgroundMs: 500 });
+    const mark = sleepMark();
+    await text(of('a'), `setsid sleep ${mark} &`);
+    await until('it is closed', () => !of('a').isOpen && processesWith(mark).length === 0);
+  });
+
+  it('whoever needs room waits for such a process, and not for one that has been there for too long', async () => {
+    const { of, told } = poolOf({ most: 1 });
+    const mark = sleepMark();
+    await text(of('first'), `setsid sleep ${mark} &`);
+    const waiting = text(of('second'), 'echo in');
+    await until('it waits', () => told.some((line) => line.includes('in line')));
+    expect(processesWith(mark)).toHaveLength(1);
+    for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL');
+    expect(await waiting).toBe('in\n');
+
+    const capped = poolOf({ most: 1, backgroundMs: 500 });
+    await text(capped.of('first'), `setsid sleep ${mark} &`);
+    expect(await text(capped.of('second'), 'echo in')).toBe('in\n');
+    expect(processesWith(mark)).toEqual([]);
   });
 
   it('a sandbox killed behind our back is reported as lost, made again, and nothing is repeated', async () => {

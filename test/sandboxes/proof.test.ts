@@ -171,6 +171,7 @@ describe('something that only says it is a sandbox', () => {
     persistent: true,
     user: 'default',
     idleSeconds: 0,
+    backgroundSeconds: 0,
   };
   const proveThis = (words: string[] = [], options: Partial<ProofOptions> = {}): Promise<Proof> =>
     prove({ sandbox: pretendedSandbox(...words), spec, backend, hermeticHome: home, engineSockets: [], ...options });

@@ -15,6 +15,7 @@ const spec: SandboxSpec = {
   persistent: true,
   user: 'default',
   idleSeconds: 300,
+  backgroundSeconds: 0,
 };
 const of = (changes: Partial<SandboxSpec> = {}, installation = 'one', settings: readonly string[] = []) =>
   specFingerprint(installation, { kind: 'docker', settings }, { ...spec, ...changes });

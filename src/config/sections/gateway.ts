@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { backend, choice, listOf, minutes, notes, seconds, text, wholeNumber, word } from '../kinds.ts';
+import { backend, choice, listOf, minutes, notes, seconds, secondsOrNoLimit, text, wholeNumber, word } from '../kinds.ts';
 import { platformNames } from './channels.ts';
 
 export const gateway = z
@@ -10,7 +10,16 @@ export const gateway = z
     sandbox_image: word('an image')
       .optional()
       .describe("Image of every messaging session; unset is the backend's image. A backend without images refuses it."),
-    sandbox_lifetime: seconds().default(3600).describe("How long a messaging session's sandbox may be idle before it is reclaimed."),
+    sandbox_lifetime: seconds()
+      .default(3600)
+      .describe(
+        "How long a messaging session's sandbox may be idle before it is reclaimed. A process that a command left running keeps it from that.",
+      ),
+    background_lifetime: secondsOrNoLimit()
+      .default(0)
+      .describe(
+        'How long after the last command a process that was left running may keep the sandbox of a messaging session from being reclaimed, in seconds; 0 is for as long as it runs.',
+      ),
     sandbox_scope: choice(['session', 'user', 'chat', 'shared']).default('session').describe('Who shares a sandbox.'),
     busy_mode: choice(['interrupt', 'queue', 'steer']).default('interrupt').describe('What a message does to a turn that is running.'),
     allowed_users: listOf(userOnPlatform(), 'users as platform:id')

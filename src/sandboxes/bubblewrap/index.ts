@@ -3,7 +3,7 @@ import type { Driver } from '../../core/driver.ts';
 import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
-import { forkerCommand, mostForCommands } from '../shell/run-directory.ts';
+import { forkerCommand, mostForCommands, noLease } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
@@ -79,7 +79,7 @@ class BubblewrapBackend implements Backend {
         env: spec.env,
         limits: spec.limits,
         network,
-        command: forkerCommand('/run/hermetic', 0, commandProcesses),
+        command: forkerCommand('/run/hermetic', noLease, commandProcesses),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);

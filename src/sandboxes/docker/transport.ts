@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attach } from '../shell/attached-command.ts';
 import { guestScript } from '../shell/guest-scripts.ts';
+import { type Lease, wholeSeconds } from '../shell/run-directory.ts';
 import type { EngineAddress } from './connection.ts';
 import type { Engine, EngineInfo } from './engine.ts';
 import { type ExecStream, openExec } from './exec-stream.ts';
@@ -39,8 +40,9 @@ function thisMachine(): Here {
 }
 
 /** What runs first in a container that is reached by streams only. Nothing but its argument vector can bring it there. */
-export async function keeperCommand(leaseSeconds: number): Promise<string[]> {
-  return ['bash', '--noprofile', '--norc', '-c', await guestScript('keeper'), 'hermetic', String(leaseSeconds)];
+export async function keeperCommand({ idleSeconds, backgroundSeconds }: Lease): Promise<string[]> {
+  const times = [idleSeconds, backgroundSeconds].map(wholeSeconds);
+  return ['bash', '--noprofile', '--norc', '-c', await guestScript('keeper'), 'hermetic', ...times];
 }
 
 /** Starts commands in a container, as its own user. */

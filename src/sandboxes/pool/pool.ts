@@ -9,12 +9,15 @@ export interface PoolOptions<Session> {
   most: number;
   /** How long one may be idle. */
   idleMs: number;
+  /** How long after the last command a process that was left running keeps one open; 0: for as long as it runs. */
+  backgroundMs: number;
   /** Equal for what is the same session. */
   nameOf(session: Session): string;
   open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
 }
 
 const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
+const betweenLooksMs = 2_000;
 const ordinal = (place: number): string => (place === 1 ? 'next' : `number ${place}`);
 
 /** One sandbox per session, opened when it is first used. When there are too many, the one idle for longest goes first, and others wait in line. */
@@ -40,11 +43,12 @@ export class SandboxPool<Session> {
       if (listener) known.listener = listener;
       return known;
     }
-    const { idleMs } = this.#options;
+    const { idleMs, backgroundMs } = this.#options;
     const sandbox = new PooledSandbox(
       {
         name,
         idleMs,
+        backgroundMs,
         open: (told, signal) => this.#openOne(name, session, told, signal),
         rested: () => this.#makeRoom(),
         closed: () => this.#giveBack.get(name)?.(),
@@ -63,7 +67,9 @@ export class SandboxPool<Session> {
         'All sandboxes are in use. This one waits in line.',
       );
     if (this.#open.free === 0) await this.#closeIdlest();
-    const giveBack = await this.#open.take(tell, signal);
+    // A process that keeps an idle sandbox may end meanwhile, or have kept it for too long, which no event tells.
+    const lookAgain = setInterval(() => this.#makeRoom(), betweenLooksMs).unref();
+    const giveBack = await this.#open.take(tell, signal).finally(() => clearInterval(lookAgain));
     this.#giveBack.set(name, giveBack);
     try {
       const made = await this.#making.take(() => undefined, signal);
@@ -83,11 +89,11 @@ export class SandboxPool<Session> {
     if (this.#open.waiting > 0) void this.#closeIdlest().catch(() => undefined);
   }
 
-  /** Its state and files return with the session. */
+  /** Its state and files return with the session. One in which something still runs is passed over. */
   async #closeIdlest(): Promise<void> {
     const idle = [...this.#sandboxes.values()].filter((sandbox) => sandbox.idleSince !== undefined);
     idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0));
-    await idle[0]?.close();
+    for (const sandbox of idle) if (await sandbox.reclaim()) return;
   }
 
   get open(): readonly PooledSandbox[] {

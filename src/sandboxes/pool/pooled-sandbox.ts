@@ -12,6 +12,8 @@ export interface PooledOptions {
   /** Opens or finds the sandbox, when there is room for it. */
   open(listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
   idleMs: number;
+  /** How long after the last command a process that was left running keeps it open; 0: for as long as it runs. */
+  backgroundMs: number;
   /** Nothing runs in it any more. */
   rested(): void;
   /** It has been closed, for whatever reason. */
@@ -19,6 +21,8 @@ export interface PooledOptions {
 }
 
 const examinationMs = 5_000;
+/** How soon it is noticed that the last process has gone which kept a sandbox open. */
+const longestBetweenLooksMs = 60_000;
 const replaced = 'The settings of this sandbox have changed. It is replaced; its files stay.';
 const madeAgain = 'It has been made again; what was running is not repeated.';
 
@@ -97,6 +101,21 @@ export class PooledSandbox implements Sandbox {
     if (this.#open && this.#live === 0) await this.#letGo(this.#open, (sandbox) => sandbox.close());
   }
 
+  /**
+   * Lets go of it when nothing runs in it: no command, and no process that a command left behind and that may still keep it. A sandbox that
+   * does not answer is left alone. Resolves with whether it was let go of.
+   */
+  async reclaim(): Promise<boolean> {
+    const [opened, since] = [this.#open, this.idleSince];
+    if (!opened || since === undefined) return false;
+    const { backgroundMs } = this.#options;
+    const isOverdue = backgroundMs > 0 && Date.now() - since >= backgroundMs;
+    if (!isOverdue && (await opened.sandbox.hasLiveProcesses().catch(() => true))) return false;
+    if (this.#open !== opened || this.idleSince !== since) return false;
+    await this.#letGo(opened, (sandbox) => sandbox.close());
+    return true;
+  }
+
   /** Lets go of it whatever runs in it. */
   async end(): Promise<void> {
     await this.#opening?.catch(() => undefined);
@@ -120,8 +139,21 @@ export class PooledSandbox implements Sandbox {
     if (this.#live > 0) return;
     this.#idleSince = Date.now();
     if (!this.#open) return;
-    this.#timer = setTimeout(() => void this.close().catch(() => undefined), this.#options.idleMs).unref();
+    this.#reclaimAfter(this.#options.idleMs);
     this.#options.rested();
+  }
+
+  #reclaimAfter(waitMs: number): void {
+    const look = async (): Promise<void> => {
+      const isGone = await this.reclaim().catch(() => false);
+      const since = this.idleSince;
+      if (isGone || since === undefined) return;
+      const { idleMs, backgroundMs } = this.#options;
+      const leftMs = backgroundMs > 0 ? Math.max(since + backgroundMs - Date.now(), 0) : Number.POSITIVE_INFINITY;
+      this.#reclaimAfter(Math.min(idleMs, longestBetweenLooksMs, leftMs));
+    };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void look(), waitMs).unref();
   }
 
   async #start(begin: (sandbox: OpenSandbox) => Promise<ExecHandle>): Promise<ExecHandle> {

@@ -14,6 +14,8 @@ import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
 const batch = 24;
 const helloPatienceMs = 20_000;
 const killPatienceMs = 8_000;
+/** Looking at every process takes long beside hundreds of busy ones. */
+const livePatienceMs = 20_000;
 const nudgeMs = 1_000;
 
 /** Enough for the first shells; the next ones are made while those start. */
@@ -153,7 +155,7 @@ export class Attachment implements Spawner {
     const number = this.#numbers.shift() ?? this.#makeOneNow();
     if (this.#numbers.length < batch / 3 && !this.#closed) this.#makeMore().catch(() => undefined);
     const mark = `${this.#base}${String(number).padStart(9, '0')}`;
-    const shell = new PipedShell(join(this.#directory, String(number)), request, {
+    const shell = new PipedShell(join(this.#directory, String(number)), mark, request, {
       receive: (record) => {
         clearInterval(nudges);
         receive(record);
@@ -187,6 +189,11 @@ export class Attachment implements Spawner {
     // Only who must be dead must be known to have got the signal.
     const left = await Promise.race([over, signal === 'KILL' ? answered : answered.catch(() => '0')]).finally(() => clearInterval(nudges));
     if (signal === 'KILL' && left !== '0') throw new Error(`${left} processes survived`);
+  }
+
+  async hasLiveProcesses(waiting = '-'): Promise<boolean> {
+    const sequence = ++this.#sequence;
+    return (await this.#ask(`live ${sequence}`, `live ${this.#name} ${waiting} ${sequence}`, livePatienceMs)) !== '0';
   }
 
   /** The forker, and with the mark of a shell whoever starts that one. */

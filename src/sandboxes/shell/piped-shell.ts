@@ -28,6 +28,7 @@ interface SocketPipe extends OutputPipe {
 export class PipedShell implements Shell {
   readonly stdout: SocketPipe;
   readonly stderr: SocketPipe;
+  readonly mark: string;
   readonly #at: string;
   readonly #owner: ShellOwner;
   readonly #end: Socket;
@@ -44,7 +45,8 @@ export class PipedShell implements Shell {
   #over = false;
   #released = false;
 
-  constructor(at: string, request: SpawnRequest, owner: ShellOwner) {
+  constructor(at: string, mark: string, request: SpawnRequest, owner: ShellOwner) {
+    this.mark = mark;
     this.#at = at;
     this.#owner = owner;
     if (request.restore) this.#writeFile('restore', request.restore);

@@ -1,5 +1,6 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SandboxSpec } from '../../core/sandbox.ts';
 import { guestScript } from './guest-scripts.ts';
 import { makePipes } from './named-pipes.ts';
 
@@ -30,10 +31,21 @@ export function mostForCommands(pids: number): number {
   return pids > 2 * reserved ? pids - reserved : 0;
 }
 
+/** How long a sandbox stays when nobody is attached to it. */
+export type Lease = Pick<SandboxSpec, 'idleSeconds' | 'backgroundSeconds'>;
+
+/** Of a sandbox that ends when nobody is attached to it. */
+export const noLease: Lease = { idleSeconds: 0, backgroundSeconds: 0 };
+
+/** Bash counts in whole ones, and 0 means something else. */
+export function wholeSeconds(seconds: number): string {
+  return String(Math.ceil(seconds));
+}
+
 /**
  * The command line of the forker, where the sandbox sees the run directory at `path`. `most` processes for commands counts only where the
  * sandbox has a user of its own.
  */
-export function forkerCommand(path: string, leaseSeconds: number, most = 0): string[] {
-  return ['bash', `${path}/forker.bash`, path, String(leaseSeconds), String(most)];
+export function forkerCommand(path: string, lease: Lease, most = 0): string[] {
+  return ['bash', `${path}/forker.bash`, path, wholeSeconds(lease.idleSeconds), String(most), wholeSeconds(lease.backgroundSeconds)];
 }

@@ -272,6 +272,10 @@ export class ShellSession {
     return writeFileIn((request) => this.#execPlainly(request), path, data, this.#state().get('umask') ?? '');
   }
 
+  async hasLiveProcesses(): Promise<boolean> {
+    return this.#over === undefined && (await this.#spawner.hasLiveProcesses(this.#warm?.shell.mark));
+  }
+
   close(): void {
     this.#over ??= 'the sandbox was closed';
     this.#warm?.shell.release();

@@ -29,6 +29,8 @@ export interface SpawnRequest {
 
 /** One bash inside the sandbox, used for one command. */
 export interface Shell {
+  /** The number by which the processes of its command are known inside. */
+  readonly mark: string;
   readonly stdout: OutputPipe;
   readonly stderr: OutputPipe;
   /** Hands the command to a waiting shell. `delta` is bash source that brings the restored state up to date. */
@@ -62,6 +64,8 @@ export interface Spawner {
   prepare(): Promise<void>;
   /** `receive` gets every record of this shell, in order; `lost` the reason when no more can come. */
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell;
+  /** Whether a process that any command started still runs. `waiting` is the mark of a shell that has no command yet. */
+  hasLiveProcesses(waiting: string | undefined): Promise<boolean>;
   /** Resolves with the reason when the sandbox has ended. */
   readonly ended: Promise<string>;
 }

@@ -16,6 +16,7 @@ const startPatienceMs = 10_000;
 
 /** What a shell is told before it is ready. */
 export interface Opening {
+  mark: string;
   nonce: string;
   /** Bytes as latin1 text. */
   words: string;
@@ -27,6 +28,7 @@ export interface Opening {
 export class StreamShell implements Shell {
   readonly stdout = new StreamPipe();
   readonly stderr = new StreamPipe();
+  readonly mark: string;
   readonly #owner: ShellOwner;
   readonly #input: Writable;
   readonly #ready = Promise.withResolvers<void>();
@@ -36,6 +38,7 @@ export class StreamShell implements Shell {
   #released = false;
 
   constructor(attach: () => Promise<AttachedCommand>, opening: Opening, owner: ShellOwner) {
+    this.mark = opening.mark;
     this.#owner = owner;
     this.#begun = opening.begun;
     this.#input = new Writable({

@@ -64,7 +64,7 @@ export class StreamSpawner implements Spawner {
     this.#tether.started(mark);
     const shell = new StreamShell(
       () => this.#attach(commandLine()),
-      { nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
+      { mark, nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
       {
         receive: (record) => {
           // Before anybody else knows: whoever then lets go at once leaves what the command had put in the background.
@@ -90,6 +90,10 @@ export class StreamSpawner implements Spawner {
     // A shell that does not wait gets its messages from the supervisor, because its own input is the command's from the start.
     const early = call ? messages.length : 0;
     return `${sized(supervisor)}${mark} ${nonce} ${mode} ${rows} ${columns} ${shell.length} ${early}\n${shell}${messages}`;
+  }
+
+  hasLiveProcesses(waiting: string | undefined): Promise<boolean> {
+    return this.#tether.hasLiveProcesses(waiting);
   }
 
   async close(): Promise<void> {

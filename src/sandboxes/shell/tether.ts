@@ -2,6 +2,8 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import type { Attach, AttachedCommand } from './attached-command.ts';
 
 const killPatienceMs = 8_000;
+/** Looking at every process takes long beside hundreds of busy ones. */
+const livePatienceMs = 20_000;
 const lastWordsMs = 2_000;
 const retryMs = 1_000;
 /** Far more than the answers to one request. */
@@ -22,7 +24,8 @@ export interface TetherOptions {
 export class Tether {
   readonly #options: TetherOptions;
   readonly #running = new Set<string>();
-  readonly #waiting = new Map<string, (left: string) => void>();
+  /** By the start of the answer. */
+  readonly #waiting = new Map<string, (answer: string) => void>();
   #current: Promise<AttachedCommand>;
   #sequence = 0;
   /** Since the last request. */
@@ -93,10 +96,8 @@ export class Tether {
   }
 
   #answered(line: string): void {
-    const [word, sequence = '', left = ''] = line.split(' ');
-    if (word !== 'killed') return;
-    this.#waiting.get(sequence)?.(left);
-    this.#waiting.delete(sequence);
+    const end = line.lastIndexOf(' ');
+    this.#waiting.get(line.slice(0, end))?.(line.slice(end + 1));
   }
 
   #tell(line: string): void {
@@ -115,19 +116,34 @@ export class Tether {
 
   /** Resolves when every process with the mark has the signal; with KILL, when they are dead. */
   async kill(mark: string, signal: KillSignal): Promise<void> {
-    const sequence = String(++this.#sequence);
+    const sequence = ++this.#sequence;
+    const left = await this.#ask(`killed ${sequence}`, `kill ${mark} ${signal} ${sequence}`, killPatienceMs);
+    if (signal === 'KILL' && left !== '0') throw new Error(left === 'late' ? 'the sandbox does not answer' : `${left} processes survived`);
+  }
+
+  async hasLiveProcesses(waiting = '-'): Promise<boolean> {
+    const sequence = ++this.#sequence;
+    const answer = await this.#ask(`live ${sequence}`, `live ${waiting} ${sequence}`, livePatienceMs);
+    if (answer === 'late') throw new Error('the sandbox does not answer');
+    return answer !== '0';
+  }
+
+  /** What follows `start` in the answer; `late` when none comes in time, and `0` when the sandbox ends before. */
+  async #ask(start: string, request: string, patienceMs: number): Promise<string> {
     this.#heardBytes = 0;
-    const answer = new Promise<string>((resolve) => this.#waiting.set(sequence, resolve));
+    const answer = new Promise<string>((resolve) => this.#waiting.set(start, resolve));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve('late'), killPatienceMs);
+      timer = setTimeout(() => resolve('late'), patienceMs);
     });
     const over = this.#options.ended.then(() => '0');
-    this.#tell(`kill ${mark} ${signal} ${sequence}`);
-    const left = await Promise.race([answer, late, over]);
-    clearTimeout(timer);
-    this.#waiting.delete(sequence);
-    if (signal === 'KILL' && left !== '0') throw new Error(left === 'late' ? 'the sandbox does not answer' : `${left} processes survived`);
+    this.#tell(request);
+    try {
+      return await Promise.race([answer, late, over]);
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(start);
+    }
   }
 
   close(): void {

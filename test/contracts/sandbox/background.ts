@@ -32,8 +32,25 @@ export function backgroundContract(engine: TestEngine): void {
     const handle = await bench.start(start(mark));
     expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
     await untilAsleep(bench.sandbox, mark);
+    expect(await bench.sandbox.hasLiveProcesses()).toBe(true);
     await handle.kill('KILL');
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await bench.sandbox.hasLiveProcesses()).toBe(false);
+  });
+
+  it('is told from shells that wait and from commands that have ended', async () => {
+    const sandbox = await engine.open(engine.spec());
+    try {
+      expect(await sandbox.hasLiveProcesses()).toBe(false);
+      const command = await sandbox.exec({ command: 'read line', stdin: 'open' });
+      expect(await sandbox.hasLiveProcesses()).toBe(true);
+      command.closeStdin();
+      await command.exit;
+      expect(await sandbox.hasLiveProcesses()).toBe(false);
+    } finally {
+      await sandbox.destroy();
+    }
+    expect(await sandbox.hasLiveProcesses()).toBe(false);
   });
 
   it('is reached by later commands, also after many requests and a log larger than any pipe', async () => {

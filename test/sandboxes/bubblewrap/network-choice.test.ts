@@ -37,7 +37,7 @@ const product = `
   const backend = bubblewrap.create({ installation: 'abcdef', sandboxesDirectory, environment: {}, docker: {} });
   const spec = (name, network) => ({
     name, network, session: name, directory: join(sandboxesDirectory, 'bubblewrap', name), image: undefined, workdir: undefined, env: {}, mounts: [],
-    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 }, persistent: true, user: 'default', idleSeconds: 60,
+    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 }, persistent: true, user: 'default', idleSeconds: 60, backgroundSeconds: 0,
   });
   const answers = { honours: backend.traits.honours['network-open'], notes: (await backend.check()).notes, notices: [] };
   for (const time of [1, 2]) {

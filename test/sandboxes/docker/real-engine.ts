@@ -55,6 +55,7 @@ export function exampleSpec(change: Partial<SandboxSpec> = {}): SandboxSpec {
     persistent: false,
     user: 'default',
     idleSeconds: 60,
+    backgroundSeconds: 0,
     ...change,
   };
 }

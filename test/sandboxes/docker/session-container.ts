@@ -40,6 +40,28 @@ export function containerTests(engine: TestEngine): void {
     await again.destroy();
   });
 
+  it('does not stop while a process that a command left there runs, unless that may not keep it for so long', async () => {
+    const specs = [engine.spec({ idleSeconds: 2 }), engine.spec({ idleSeconds: 2 }), engine.spec({ idleSeconds: 2, backgroundSeconds: 4 })];
+    const [clock, held, capped] = specs as [SandboxSpec, SandboxSpec, SandboxSpec];
+    const mark = sleepMark();
+    for (const spec of [held, capped, clock]) {
+      const sandbox = await engine.open(spec);
+      // Long enough for a keeper, which looks once a second, to see that somebody is attached.
+      await output(sandbox, `${spec === clock ? '' : `setsid sleep ${mark} &`} sleep 2`);
+      await sandbox.close();
+    }
+    const stopped = async (spec: SandboxSpec) => (await container(spec))?.running === false;
+    await until('the one without a process has stopped', () => stopped(clock), { withinMs: 30_000 });
+    await until('the one whose time was over has stopped', () => stopped(capped), { withinMs: 30_000 });
+    expect(await stopped(held)).toBe(false);
+    const again = await engine.open(held);
+    expect(await sleepers(again, mark)).toBe(1);
+    expect(await again.hasLiveProcesses()).toBe(true);
+    await output(again, 'pkill sleep');
+    await again.close();
+    await until('it has stopped', () => stopped(held), { withinMs: 30_000 });
+  }, 120_000);
+
   it('is replaced with a notice when its settings change, and keeps files and state', async () => {
     const spec = engine.spec({ env: { SETTING: 'old' } });
     const first = await engine.open(spec);

@@ -30,6 +30,7 @@ function specOf(wishes: Partial<SandboxSpec> = {}): SandboxSpec {
     persistent: true,
     user: 'default',
     idleSeconds: 0,
+    backgroundSeconds: 0,
     ...wishes,
   };
 }
