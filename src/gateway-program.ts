@@ -10,26 +10,24 @@ import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Model } from './core/agent.ts';
-import type { Channel, Outgoing, Person, Place } from './core/channel.ts';
+import type { Channel, Outgoing, Place } from './core/channel.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Store } from './core/store.ts';
 import { Access } from './gateway/access.ts';
+import { ApproverSearch } from './gateway/approver-search.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Outbox } from './gateway/outbox.ts';
-import { openCards } from './gateway/question-card.ts';
+import { QuestionCards } from './gateway/question-cards.ts';
 import { sessionParts } from './gateway/session-key.ts';
-import type { Surroundings } from './gateway/work.ts';
+import type { QuestionDesk, Surroundings } from './gateway/work.ts';
 import { gatewayMetrics } from './gateway-metrics.ts';
 import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
 import { serveWeb, type WebServer } from './http/server.ts';
 import { tokenIn } from './http/token.ts';
 import { listenForOwner } from './lib/owner-socket.ts';
 import { openModel } from './models/index.ts';
-import { platformChannels, platformRules } from './platforms.ts';
+import { owner, platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
-
-/** Whoever has the token of the page, or sits at the terminal. */
-export const owner: Person = { id: 'owner', name: 'Owner' };
 
 const agentName = 'Hermetic';
 const mostSteps = 60;
@@ -55,6 +53,7 @@ export class GatewayProgram {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly gateway: Gateway;
   readonly #outbox: Outbox;
+  readonly #cards: QuestionCards;
   readonly #options: ProgramOptions;
   readonly #page: WebChannel | undefined;
   /** Where `hermetic chat` joins. */
@@ -87,17 +86,22 @@ export class GatewayProgram {
       onTrouble: (error) => log(`messages wait: ${error instanceof Error ? error.message : String(error)}`),
     });
     const { gateway } = loaded.config;
+    const questions = questionDesk(app, store);
+    const access = new Access((platform) => platformRules(loaded.config, platform, this.channels.get(platform)), store.pairing);
+    const search = new ApproverSearch({ approvers: questions.approvers, access, people: store.people, channels: this.channels });
+    this.#cards = new QuestionCards({ ledger: store.cards, outbox: this.#outbox, questions, search, channels: this.channels });
     this.gateway = new Gateway({
       channels: this.channels,
       inbox: store.inbox,
       conversations: store.conversations,
       pairing: store.pairing,
-      access: new Access((platform) => platformRules(loaded.config, platform, this.channels.get(platform)), store.pairing),
+      access,
       agent: createAgent(),
       agentName,
       outbox: this.#outbox,
+      cards: this.#cards,
       standingOf,
-      surroundings: this.#surroundings(store),
+      surroundings: this.#surroundings(questions),
       busyMode: gateway.busy_mode,
       reset: { when: gateway.session_reset, idleMs: gateway.session_idle_minutes * 60_000 },
       sharing: { groups: gateway.group_sessions, threads: gateway.thread_sessions },
@@ -105,7 +109,7 @@ export class GatewayProgram {
     });
   }
 
-  #surroundings(store: Store): Surroundings {
+  #surroundings(questions: QuestionDesk): Surroundings {
     const { app, log } = this.#options;
     // As it is written now: whoever adds a model or changes a key need not start again. A mistake there is said in the chat.
     const model = async (choice?: string): Promise<Model> => {
@@ -119,7 +123,7 @@ export class GatewayProgram {
         return new ChatWork(app, { key, session, outlet: heard, model: () => model(), log: (text) => log(`${session.title}: ${text}`) });
       },
       model,
-      questions: questionDesk(app, store),
+      questions,
       status: async () => statusLines(await gatewayStatus(this)),
       log,
     };
@@ -180,7 +184,7 @@ export class GatewayProgram {
   /** Questions that were shown in this session and have no answer, for a terminal that begins empty. */
   async openQuestions(key: SessionKey): Promise<{ id: string; message: Outgoing }[]> {
     const { user: _, ...place } = key;
-    return await openCards(place, sessionParts(key), this.#outbox, questionDesk(this.app, this.#store));
+    return await this.#cards.shownAt(place);
   }
 
   async #serve(page: WebChannel): Promise<void> {

@@ -2,7 +2,7 @@ import { channelDrivers } from './channels/index.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type Config, platformSections } from './config/schema.ts';
 import { originText } from './config/show.ts';
-import type { Channel } from './core/channel.ts';
+import type { Channel, Person } from './core/channel.ts';
 import { HermeticError } from './core/errors.ts';
 import type { PlatformRules } from './gateway/access.ts';
 import { chatCommands } from './gateway/commands.ts';
@@ -28,7 +28,10 @@ export function platformChannels({ config, environment, origins }: LoadedConfig,
   });
 }
 
-const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [], allowAll: false, requireMention: false };
+/** The person who has the token of the page, or sits at the terminal. */
+export const owner: Person = { id: 'owner', name: 'Owner' };
+
+const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [owner.id], allowAll: false, requireMention: false };
 
 /** Who may talk on a platform. undefined, and so nobody, when it is neither our own nor configured. */
 export function platformRules(config: Config, platform: string, channel: Channel | undefined): PlatformRules | undefined {

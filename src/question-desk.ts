@@ -1,4 +1,5 @@
 import type { App } from './app.ts';
+import { mayAnswer } from './approval/approvers.ts';
 import { questionText, standingText } from './approval/question-text.ts';
 import type { Attempt } from './approval/questions.ts';
 import type { QuestionEntry, Store } from './core/store.ts';
@@ -11,7 +12,11 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
   return {
     text: (question) => questionText(question),
     outcome: async (id) => {
-      const question = await approvals.find(id);
+      let question = await approvals.find(id);
+      if (question?.state === 'open' && question.expiresAt.getTime() <= Date.now()) {
+        await (await desk.questions()).open();
+        question = await approvals.find(id);
+      }
       return question && question.state !== 'open' ? endText(question) : undefined;
     },
     answer: async (idOrCode, answer, { person, isAdmin, from }) => {
@@ -21,13 +26,19 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
     },
     open: async (parts) => {
       const open = await (await desk.questions()).open();
-      return open
-        .filter((one) => isSame(one.parts, parts))
-        .map((one) => ({ id: one.id, code: one.code, session: one.session, text: questionText(one) }));
+      return open.filter((one) => isSame(one.parts, parts)).map(openQuestion);
     },
-    isWaiting: async (parts, run) => {
+    answerable: async ({ person, isAdmin }) => {
+      const { approvers } = app.loaded.config.approvals;
+      const answerer = { by: person, from: '', role: isAdmin ? ('admin' as const) : ('user' as const), person };
+      const open = await (await desk.questions()).open();
+      return open.filter((one) => mayAnswer(answerer, one.person, approvers)).map(openQuestion);
+    },
+    approvers: () => app.loaded.config.approvals.approvers,
+    notBegun: async (parts, run) => {
       const found = await approvals.list({ session: parts, run });
-      return found.some(isWaiting);
+      if (found.length === 0 || found.some(({ claimedAt }) => claimedAt !== undefined)) return undefined;
+      return found.every(({ state }) => state === 'withdrawn') ? 'withdrawn' : 'waiting';
     },
     withdraw: async (parts, why) => void (await (await desk.questions()).withdraw(parts, why)),
     isYolo: async (parts) => (await modes.yolo(parts)) !== undefined,
@@ -36,9 +47,9 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
   };
 }
 
-/** Open, or answered and not acted on. */
-function isWaiting({ state, claimedAt }: QuestionEntry): boolean {
-  return state === 'open' || (state === 'answered' && claimedAt === undefined);
+function openQuestion(question: QuestionEntry) {
+  const { id, code, session, person } = question;
+  return { id, code, session, person, text: questionText(question) };
 }
 
 const said = { once: 'Allowed once', session: 'Allowed for this session', always: 'Always allowed', deny: 'Denied' } as const;

@@ -171,18 +171,20 @@ export function guardOf(options: GuardOptions): Guard {
     const { source, person } = origin;
     const answerer = answererOf(origin);
     const counts = mayAnswer(answerer, person, options.approvers);
-    const approver = counts ? origin.approver : undefined;
+    const approver = counts || origin.approver?.reachesApprovers ? origin.approver : undefined;
     if (!approver && (source === 'mcp' || source === 'cli')) {
       await record(call, 'denied', 'nobody to ask');
       return nobodyThere(findings, 'there is no way to ask anybody here.');
     }
     const run = runOf(origin);
     const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
-    const asking = { approver, answerer, timeoutMs: options.timeoutMs, resume: run !== ownRun };
+    const asking = { approver, answerer: counts ? answerer : undefined, timeoutMs: options.timeoutMs, resume: run !== ownRun };
     const question = await desk.questions.ask(request, asking, signal);
     if (question.state !== 'answered' || !yes.has(question.answer?.kind)) {
       await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);
-      return notAllowed(question, options.timeoutMs);
+      return question.unreachable === undefined
+        ? notAllowed(question, options.timeoutMs)
+        : nobodyThere(findings, `no one who may allow it could be asked (${question.unreachable.replace(/\.$/, '')}).`);
     }
     if (await meansMore(call)) {
       await record(call, 'denied', 'changed meanwhile', question.id);

@@ -33,11 +33,17 @@ export interface Request {
 /** A way to ask somebody directly, beside the database; undefined when there is none. */
 export interface Asking {
   approver: Approver | undefined;
-  /** Whoever it reaches. */
-  answerer: Answerer;
+  /** The person it reaches; undefined when what it resolves with does not count. */
+  answerer: Answerer | undefined;
   timeoutMs: number;
   /** Takes up a question that a program asked which is gone: same request, same run. */
   resume: boolean;
+}
+
+/** A question that is settled. */
+export interface Settled extends QuestionEntry {
+  /** Why no one could be asked. */
+  unreachable?: string | undefined;
 }
 
 /** What an attempt to answer came to. Only `settled` has changed anything. */
@@ -52,13 +58,15 @@ const codeAttempts = 8;
 export class Questions {
   readonly #options: QuestionsOptions;
   readonly #waiting = new Waiting();
+  /** Why no one could be asked, by the id of the question, until the process that waits for it has read it. */
+  readonly #unreachable = new Map<string, string>();
 
   constructor(options: QuestionsOptions) {
     this.#options = options;
   }
 
   /** Resolves with the question when it is settled: by somebody, by the clock, or because the signal came. Rejects when nobody can know. */
-  async ask(request: Request, asking: Asking, signal: AbortSignal): Promise<QuestionEntry> {
+  async ask(request: Request, asking: Asking, signal: AbortSignal): Promise<Settled> {
     const earlier = asking.resume ? await this.#findEarlier(request) : undefined;
     const question = earlier ?? (await this.#begin(request, asking.timeoutMs));
     const over = new AbortController();
@@ -73,7 +81,7 @@ export class Questions {
     try {
       for (;;) {
         const now = await this.#current(question.id);
-        if (now.state !== 'open') return now;
+        if (now.state !== 'open') return { ...now, unreachable: this.#unreachable.get(now.id) };
         if (signal.aborted) await this.#end(now, 'withdrawn', 'interrupted');
         else if (Date.now() >= now.expiresAt.getTime()) await this.#end(now, 'expired', 'nobody answered');
         else await waiter.nap(now.expiresAt.getTime() - Date.now(), signal);
@@ -81,6 +89,7 @@ export class Questions {
     } finally {
       over.abort();
       this.#waiting.leave(question.id);
+      this.#unreachable.delete(question.id);
     }
   }
 
@@ -147,15 +156,17 @@ export class Questions {
   }
 
   /** Asks somebody directly. Security: no way to ask, and nobody who answers, is a no. */
-  async #through(approver: Approver, question: QuestionEntry, answerer: Answerer, signal: AbortSignal): Promise<void> {
+  async #through(approver: Approver, question: QuestionEntry, answerer: Answerer | undefined, signal: AbortSignal): Promise<void> {
     let answer: Answer | undefined;
     try {
       answer = await approver.ask(question, signal);
     } catch (error) {
-      return await this.#end(question, 'withdrawn', `nobody could be asked: ${messageOf(error)}`);
+      if (!signal.aborted) this.#unreachable.set(question.id, messageOf(error));
+      return await this.#end(question, 'withdrawn', `no one could be asked: ${messageOf(error)}`);
     }
     if (signal.aborted) return;
-    if (answer === undefined) await this.#end(question, 'expired', 'nobody answered');
+    // Security: what comes back this way is said by the person who asked.
+    if (answer === undefined || answerer === undefined) await this.#end(question, 'expired', 'nobody answered');
     else await this.#settle(question, answer, answerer.from);
   }
 

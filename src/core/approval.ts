@@ -87,6 +87,11 @@ export type Answer =
 
 /** A way to reach somebody who may answer. */
 export interface Approver {
+  /**
+   * True when it shows the question to all who may answer it, and they answer elsewhere, where it is checked that they may. Otherwise it reaches
+   * only the person who asked.
+   */
+  readonly reachesApprovers?: boolean | undefined;
   /** Waits for a person. undefined when nobody answered in time or the signal came first. When it rejects, the answer is no. */
   ask(question: Question, signal: AbortSignal): Promise<Answer | undefined>;
 }

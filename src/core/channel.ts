@@ -132,4 +132,6 @@ export interface Channel {
   /** Tells whoever pressed a button that it was noticed. Never rejects. */
   noticed?(press: IncomingPress, text?: string): Promise<void>;
   fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer>;
+  /** Where this person and we talk alone, on a platform where that follows from who they are. It may refuse what is sent there. */
+  directPlace?(person: string): Place;
 }

@@ -208,3 +208,37 @@ export interface PairingLedger {
   /** The oldest first. */
   open(at: Date): Promise<PairingRequest[]>;
 }
+
+/** A place where a person who may talk was heard. */
+export interface HeardPlace {
+  place: Place;
+  /** No one else reads along there. */
+  isDirect: boolean;
+  /** As the person was called then. */
+  name: string;
+  at: Date;
+}
+
+/** Where people were heard, so that they can be found again. Written by `InboxLedger.accept`, with the message. */
+export interface PeopleLedger {
+  /** The most recent first. */
+  placesOf(platform: string, person: string): Promise<HeardPlace[]>;
+}
+
+/** A message that shows a question and does not yet say how it ended. */
+export interface QuestionCard {
+  /** The id of the question. */
+  question: string;
+  /** What it is called in the outbox. */
+  key: string;
+  place: Place;
+}
+
+export interface CardLedger {
+  /** Adding twice adds once. */
+  add(card: QuestionCard): Promise<void>;
+  /** Of one question, or of all. */
+  list(question?: string): Promise<QuestionCard[]>;
+  /** It says how the question ended, or never will. */
+  forget(key: string): Promise<void>;
+}

@@ -1,6 +1,6 @@
 import type { Answer, Question, Source } from './approval.ts';
 import type { AuditEvent, AuditLog } from './audit.ts';
-import type { ConversationLedger, InboxLedger, OutboxLedger, PairingLedger } from './conversation.ts';
+import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, PairingLedger, PeopleLedger } from './conversation.ts';
 import type { WebLog } from './web-log.ts';
 
 /**
@@ -18,6 +18,8 @@ export interface Store {
   readonly outbox: OutboxLedger;
   readonly conversations: ConversationLedger;
   readonly pairing: PairingLedger;
+  readonly people: PeopleLedger;
+  readonly cards: CardLedger;
   readonly webLog: WebLog;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;

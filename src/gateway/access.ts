@@ -46,6 +46,14 @@ export class Access {
     return rules.allowedUsers.includes(person) || rules.allowAll ? 'user' : undefined;
   }
 
+  /** Everyone on this platform who is an admin by name or by pairing. */
+  async admins(platform: string): Promise<string[]> {
+    const rules = this.#rules(platform);
+    if (!rules) return [];
+    const paired = (await this.#pairing.paired()).filter((one) => one.platform === platform && one.role === 'admin');
+    return [...new Set([...rules.admins, ...paired.map(({ person }) => person)])];
+  }
+
   async admit(incoming: Incoming): Promise<Admission> {
     const { place, from } = incoming;
     const rules = this.#rules(place.platform);

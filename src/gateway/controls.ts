@@ -129,8 +129,17 @@ export class Controls implements SessionControls {
 
   async questions(): Promise<string> {
     const { shared, parts } = this.#conversation;
-    const open = await shared.surroundings.questions.open(parts);
-    return open.length === 0 ? 'No question is open.' : open.map(({ code, text }) => `\`${code}\`\n${text}`).join('\n\n');
+    const { questions } = shared.surroundings;
+    const own = await questions.open(parts);
+    const { message, role } = this.#heard;
+    // Security: what others want to run is shown where no one else reads along.
+    const all = message.isDirect ? await questions.answerable({ person: this.#by, isAdmin: role === 'admin' }) : [];
+    const others = all.filter(({ code }) => !own.some((one) => one.code === code));
+    const lines = [
+      ...own.map(({ code, text }) => `\`${code}\`\n${fenced(text)}`),
+      ...others.map(({ code, person, text }) => `\`${code}\`\n${fenced(`${person ?? 'someone at this machine'} asks:\n${text}`)}`),
+    ];
+    return lines.length === 0 ? 'No question is open.' : lines.join('\n\n');
   }
 
   async answer(code: string, kind: 'once' | 'session' | 'always' | 'deny', remark: string | undefined): Promise<string> {

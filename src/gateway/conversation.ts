@@ -11,7 +11,8 @@ import { leftOut } from './incoming-files.ts';
 import { Lanes } from './lanes.ts';
 import type { Outbox } from './outbox.ts';
 import { chatOutlet } from './outlet.ts';
-import { pressedAnswer, settleCard } from './question-card.ts';
+import { pressedAnswer } from './question-card.ts';
+import type { QuestionCards } from './question-cards.ts';
 import { Replies } from './replies.ts';
 import type { ResetSettings } from './reset.ts';
 import { type Heard, leastRole, type RunningTurn } from './running-turn.ts';
@@ -29,6 +30,7 @@ export interface ConversationParts {
   agent: Agent;
   agentName: string;
   outbox: Outbox;
+  cards: QuestionCards;
   /** Where a turn stands, from what was recorded of it. */
   standingOf: StandingOf;
   surroundings: Surroundings;
@@ -147,11 +149,10 @@ export class Conversation {
 
   /** Resolves with what to tell whoever answers. */
   async answerQuestion(code: string, answer: Answer, role: Role): Promise<string> {
-    const { outbox, surroundings } = this.shared;
-    const { questions } = surroundings;
+    const { cards, surroundings } = this.shared;
     const answerer = { person: answer.by, isAdmin: role === 'admin', from: this.place.platform };
-    const { say, settled } = await questions.answer(code, answer, answerer);
-    if (settled !== undefined) await settleCard(settled, outbox, questions);
+    const { say, settled } = await surroundings.questions.answer(code, answer, answerer);
+    if (settled !== undefined) await cards.settle(settled);
     return say;
   }
 

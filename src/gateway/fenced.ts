@@ -1,5 +1,5 @@
 /** What every code block of ours begins with. */
-export const fence = '```';
+const fence = '```';
 
 /** As a code block. Whatever is in it, it does not end the fence. */
 export function fenced(text: string): string {

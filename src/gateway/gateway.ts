@@ -116,6 +116,8 @@ export class Gateway {
       await (conversation && this.#takeUpTurn(conversation, turn, entries))?.catch((error: unknown) => this.#log(messageOf(error)));
     }
     for (const { incoming } of await inbox.list('waiting')) this.#wake(this.#conversationOf(incoming));
+    // Those that were answered elsewhere, that expired or that were withdrawn while no gateway ran.
+    await this.#options.cards.settleAll().catch((error: unknown) => this.#log(messageOf(error)));
   }
 
   async #takeUpTurn(conversation: Conversation, turn: string, running: readonly InboxEntry[]): Promise<void> {
@@ -135,17 +137,24 @@ export class Gateway {
     if (standing.kind === 'answered' || isOver) return await inbox.done(seqs);
     const calls = standing.kind === 'calling' ? standing.calls : commandsIn(entries);
     if (messages.length === 0 && calls.length === 0) return await inbox.release(turn);
-    const waits = await Promise.all(calls.map(({ callId }) => surroundings.questions.isWaiting(parts, `${turn}/${callId}`)));
+    const { questions } = surroundings;
+    const states = await Promise.all(calls.map(({ callId }) => questions.notBegun(parts, `${turn}/${callId}`)));
     // Only what had not begun is taken up: whatever ran may have done its work.
-    if (calls.length > 0 && !waits.includes(true)) {
-      await outbox.deliver(place, endKey(turn), interruption(calls, entries), { replyTo: entries.at(-1)?.incoming.id });
+    if (calls.length > 0 && !states.includes('waiting')) {
+      // What was asked in the middle of it goes with it.
+      await questions.withdraw(parts, 'the gateway ended while it ran');
+      const begun = calls.filter((_, index) => states[index] === undefined);
+      await outbox.deliver(place, endKey(turn), interruption(begun, entries), { replyTo: entries.at(-1)?.incoming.id });
       return await inbox.done(seqs);
     }
     const heard = await this.#heard(entries);
     const [first] = heard;
     // Looked for again: while it was at rest it may have been let go.
     if (first) this.#conversationOf(first.message)?.resume(turn, heard);
-    else await inbox.done(seqs);
+    else {
+      await questions.withdraw(parts, 'the person who asked may not talk any more');
+      await inbox.done(seqs);
+    }
   }
 
   /** Of what was running, that which the turn has heard. What came meanwhile and was not recorded is back in line. */
@@ -180,7 +189,9 @@ function commandsIn(entries: readonly InboxEntry[]): { seq: number; callId: stri
   });
 }
 
+/** `calls`: those that may have begun. */
 function interruption(calls: readonly { name: string }[], entries: readonly InboxEntry[]): string {
+  if (calls.length === 0) return 'The question was withdrawn, so it was not run. Tell me how to go on.';
   const names = [...new Set(calls.map(({ name }) => name))].join(', ');
   const typed = commandsIn(entries).map(({ text }) => fenced(text.length > mostShown ? `${text.slice(0, mostShown)}…` : text));
   return [`I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`, ...typed].join('\n');

@@ -52,6 +52,7 @@ export class Outbox {
   readonly #patience: OutboxPatience & { lookEveryMs: number };
   readonly #lines = new Map<string, OutboxLine>();
   readonly #stopped = new AbortController();
+  readonly #dropListeners = new Set<(entry: OutboxEntry, failure: string) => void>();
   #isOpen = false;
   #looking: NodeJS.Timeout | undefined;
 
@@ -84,6 +85,35 @@ export class Outbox {
     const messages = this.#messages(place, text, more);
     const items = messages.map((message, index) => ({ key: `${key}/${index + 1}`, message, replaces: more.drafts?.[index] }));
     if (items.length > 0) await this.add(place, items);
+  }
+
+  /** What was delivered under this key, in order. */
+  async delivered(key: string): Promise<OutboxEntry[]> {
+    const entries: OutboxEntry[] = [];
+    for (;;) {
+      const entry = await this.find(`${key}/${entries.length + 1}`);
+      if (!entry) return entries;
+      entries.push(entry);
+    }
+  }
+
+  /** Resolves with the reason when a message of what was delivered under this key is dropped; with undefined when the signal comes first. */
+  async dropped(key: string, signal: AbortSignal): Promise<string | undefined> {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const listener = (entry: OutboxEntry, failure: string): void => {
+      if (entry.key.slice(0, entry.key.lastIndexOf('/')) === key) resolve(failure);
+    };
+    const stop = (): void => resolve(undefined);
+    this.#dropListeners.add(listener);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      if (signal.aborted) return undefined;
+      const entry = (await this.delivered(key)).find(({ state }) => state === 'dropped');
+      return entry ? (entry.failure ?? '') : await promise;
+    } finally {
+      this.#dropListeners.delete(listener);
+      signal.removeEventListener('abort', stop);
+    }
   }
 
   find(key: string): Promise<OutboxEntry | undefined> {
@@ -152,7 +182,10 @@ export class Outbox {
         channel: () => this.#options.channels.get(platform),
         patience: this.#patience,
         stop: this.#stopped.signal,
-        onDropped: (entry, failure) => this.#options.onDropped?.(entry, failure),
+        onDropped: (entry, failure) => {
+          this.#options.onDropped?.(entry, failure);
+          for (const listener of this.#dropListeners) listener(entry, failure);
+        },
         onTrouble: (error) => this.#options.onTrouble?.(error),
         onIdle: () => this.#lines.delete(key),
       });

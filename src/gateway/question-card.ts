@@ -1,14 +1,25 @@
-import type { Answer, Approver, Question } from '../core/approval.ts';
-import type { Button, Channel, Outgoing, Place } from '../core/channel.ts';
-import { fence, fenced } from './fenced.ts';
-import type { Delivery, Outbox } from './outbox.ts';
+import type { Answer, Question } from '../core/approval.ts';
+import type { Button, ChannelTraits, Place } from '../core/channel.ts';
+import { visible } from '../lib/visible.ts';
+import { fenced } from './fenced.ts';
+import type { Delivery } from './outbox.ts';
 import { maxMarkableText } from './repeat-mark.ts';
-import type { QuestionDesk } from './work.ts';
 
 const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
 const labels: Readonly<Record<keyof typeof choices, string>> = { o: 'Once', s: 'This session', a: 'Always', d: 'Deny' };
 
 type Choice = keyof typeof choices;
+
+/** Who asks for what a question is about. */
+export interface Asker {
+  /** As in `telegram:4711`. */
+  person: string;
+  /** Whatever they call themselves. */
+  name: string;
+  isDirect: boolean;
+}
+
+const maxNameLength = 60;
 
 /** What a button of a question carries. It means nothing to whoever reads it, and is good for that question alone. */
 function buttonData(code: string, choice: Choice): string {
@@ -22,67 +33,40 @@ export function pressedAnswer(data: string, by: string): { code: string; answer:
   return { code, answer: { kind: choices[choice as Choice], by } };
 }
 
-/** A person in a chat, asked by a message with buttons. The answer comes as a press or a command, from whoever may give it. */
-export function chatApprover(place: Place, channel: Channel, outbox: Outbox, desk: QuestionDesk): Approver {
-  return {
-    ask: async (question, signal) => {
-      await outbox.deliver(place, keyOf(question.id), ...cardFor(question, channel, desk));
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      await settleCard(question.id, outbox, desk);
-      return undefined;
-    },
-  };
-}
-
-/** Shows how a question ended: in its card where that is one message, so that the buttons go and what was asked stays. */
-export async function settleCard(id: string, outbox: Outbox, desk: QuestionDesk): Promise<void> {
-  const key = keyOf(id);
-  const [card, outcome] = await Promise.all([outbox.find(`${key}/1`), desk.outcome(id)]);
-  if (!card || !outcome) return;
-  const { place, message } = card;
-  const isOne = message.text.startsWith(fence) && (await outbox.find(`${key}/2`)) === undefined;
-  if (isOne) await outbox.deliver(place, `${key}/end`, `${message.text}\n${outcome}`, { drafts: [`${key}/1`], buttons: [] });
-  else await outbox.deliver(place, `${key}/end`, outcome);
-}
-
-/** The cards at this place that were sent and wait for an answer, for a place that forgets what it showed. */
-export async function openCards(
-  place: Place,
-  parts: readonly string[],
-  outbox: Outbox,
-  desk: QuestionDesk,
-): Promise<{ id: string; message: Outgoing }[]> {
-  const cards: { id: string; message: Outgoing }[] = [];
-  for (const { id } of await desk.open(parts)) {
-    for (let index = 1; ; index++) {
-      const card = await outbox.find(`${keyOf(id)}/${index}`);
-      if (!card) break;
-      const isHere = card.place.platform === place.platform && card.place.chat === place.chat;
-      if (isHere && card.sentId !== undefined) cards.push({ id: card.sentId, message: card.message });
-    }
-  }
-  return cards;
-}
-
-function keyOf(id: string): string {
-  return `question/${id}`;
-}
-
-/** Security: nobody can say yes to what they cannot see all of. */
-function cardFor(question: Question, { traits }: Channel, desk: QuestionDesk): [text: string, more: Delivery] {
-  const whole = desk.text(question);
+/** Security: nobody can say yes to what they cannot see all of. `header`: a line about who asks. */
+export function cardFor(question: Question, whole: string, header: string, traits: ChannelTraits): [text: string, more: Delivery] {
   const row: Button[] = (Object.keys(choices) as Choice[]).map((choice) => ({
     label: labels[choice],
     data: buttonData(question.code, choice),
   }));
   const how = traits.buttons ? '' : `\n\nAnswer with /approve ${question.code} or /deny ${question.code}.`;
   const buttons = traits.buttons ? [row] : undefined;
-  const text = `${fenced(whole)}${how}`;
+  const all = header === '' ? whole : `${header}\n${whole}`;
+  const text = `${fenced(all)}${how}`;
   if (text.length <= maxMarkableText(traits).text || traits.mostFileBytes === 0) return [text, { buttons }];
   const reasons = question.findings.map(({ title }) => `- ${title}`).join('\n');
-  const file = { name: `question-${question.code}.txt`, data: Buffer.from(whole) };
-  return [`May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];
+  const file = { name: `question-${question.code}.txt`, data: Buffer.from(all) };
+  const asks = header === '' ? '' : `${fenced(header)}\n`;
+  return [`${asks}May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];
+}
+
+/** For an approver: who asks, and where. Belongs into a code block. */
+export function askedBy({ person, name, isDirect }: Asker, { platform, chat, thread }: Place): string {
+  const where = isDirect ? `in a direct chat on ${platform}` : `in the chat ${oneLine(chat)} on ${platform}`;
+  return `${shortName(name)} (${oneLine(person)}) asks ${where}${thread === undefined ? '' : `, thread ${oneLine(thread)}`}:`;
+}
+
+/** `Ann`, `Ann and Bob`, `Ann, Bob and Cleo`. Security: names are whatever people call themselves, so nothing in them is markup. */
+export function listOfNames(names: readonly string[]): string {
+  const plain = names.map((name) => shortName(name).replace(/[!-/:-@[-`{-~]/g, '\\$&'));
+  return plain.length < 2 ? (plain[0] ?? '') : `${plain.slice(0, -1).join(', ')} and ${plain.at(-1)}`;
+}
+
+function shortName(name: string): string {
+  const signs = [...oneLine(name.toWellFormed())];
+  return signs.length > maxNameLength ? `${signs.slice(0, maxNameLength).join('')}…` : signs.join('');
+}
+
+function oneLine(text: string): string {
+  return visible(text).replace(/\s+/g, ' ').trim();
 }

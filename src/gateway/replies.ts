@@ -6,7 +6,6 @@ import { commandIn } from './commands.ts';
 import { Controls } from './controls.ts';
 import type { Conversation } from './conversation.ts';
 import { incomingFiles, leftOut, whereFilesAre } from './incoming-files.ts';
-import { chatApprover } from './question-card.ts';
 import { resetIsDue } from './reset.ts';
 import { type Heard, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
 import { AgentTurn } from './turn.ts';
@@ -83,10 +82,11 @@ export class Replies {
   }
 
   #originOf(heard: readonly Heard[]): CallOrigin {
-    const { place, channel, shared } = this.#conversation;
-    const approver = chatApprover(place, channel, shared.outbox, shared.surroundings.questions);
-    const last = heard.at(-1);
-    return { source: 'chat', role: leastRole(heard), approver, person: `${place.platform}:${last?.message.from.id}` };
+    const { place, shared } = this.#conversation;
+    const last = heard.at(-1)?.message;
+    const person = `${place.platform}:${last?.from.id}`;
+    const approver = shared.cards.approver({ person, name: last?.from.name ?? person, isDirect: last?.isDirect ?? false }, place);
+    return { source: 'chat', role: leastRole(heard), approver, person };
   }
 
   async #inputOf({ text, from, quoted, files }: IncomingMessage): Promise<TurnInput> {

@@ -104,7 +104,7 @@ export class AgentTurn {
       // A question is asked before anything happens, so what still has one has not begun.
       takeUp: async (name, given, { callId, signal: until, progress }) => {
         const run = `${id}/${callId}`;
-        if (!(await surroundings.questions.isWaiting(parts, run))) return undefined;
+        if ((await surroundings.questions.notBegun(parts, run)) !== 'waiting') return undefined;
         return await work.call(name, given, { run, origin, signal: until, progress });
       },
       record: async (messages, usage) => {

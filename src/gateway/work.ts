@@ -47,6 +47,8 @@ interface OpenQuestion {
   id: string;
   code: string;
   session: string;
+  /** Who asked for it. */
+  person: string | undefined;
   text: string;
 }
 
@@ -54,7 +56,7 @@ interface OpenQuestion {
 export interface QuestionDesk {
   /** All of what a person answers for, in words. */
   text(question: Question): string;
-  /** How it ended, in words; undefined while it is open. */
+  /** How it ended, in words; undefined while it is open. One that is overdue ends by this. */
   outcome(id: string): Promise<string | undefined>;
   /** Resolves with what to tell whoever answered, and with the id of the question when this has settled it. */
   answer(
@@ -63,8 +65,15 @@ export interface QuestionDesk {
     answerer: { person: string; isAdmin: boolean; from: string },
   ): Promise<{ say: string; settled: string | undefined }>;
   open(parts: readonly string[]): Promise<OpenQuestion[]>;
-  /** Whether this run has a question that is open, or answered and not yet acted on. */
-  isWaiting(parts: readonly string[], run: string): Promise<boolean>;
+  /** Those that this person may answer, in all sessions. */
+  answerable(answerer: { person: string; isAdmin: boolean }): Promise<OpenQuestion[]>;
+  /** `approvals.approvers`. */
+  approvers(): readonly string[];
+  /**
+   * Of a run that asked before it began: `waiting` when the question is open, or when it is settled and the run does not know yet, and
+   * `withdrawn` when it was taken back. undefined when it asked nothing, or may have begun.
+   */
+  notBegun(parts: readonly string[], run: string): Promise<'waiting' | 'withdrawn' | undefined>;
   withdraw(parts: readonly string[], why: string): Promise<void>;
   isYolo(parts: readonly string[]): Promise<boolean>;
   setYolo(parts: readonly string[], by: string, on: boolean): Promise<void>;

@@ -4,6 +4,7 @@ import type { InboxEntry, InboxLedger, InboxState } from '../core/conversation.t
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
+import { noteHeard } from './people-ledger.ts';
 import { placeJson } from './place-json.ts';
 import type { Tables } from './schema.ts';
 
@@ -28,6 +29,7 @@ export class SqlInboxLedger implements InboxLedger {
         .insertInto('inbox')
         .values({ ...row, state: 'waiting', received_at: receivedAt.getTime(), turn: null })
         .execute();
+      if (incoming.kind === 'message') await noteHeard(db, incoming, receivedAt);
       return seq;
     });
   }

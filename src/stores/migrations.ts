@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import { approvalTables } from './approval-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
+import { reachTables } from './reach-tables.ts';
 import { webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   approvalTables,
   webTables,
   conversationTables,
+  reachTables,
 ];

@@ -1,5 +1,6 @@
 import type { ColumnType } from 'kysely';
 import type { ConversationTables } from './conversation-tables.ts';
+import type { ReachTables } from './reach-tables.ts';
 import type { WebTables } from './web-tables.ts';
 
 /** Milliseconds since 1970. Some drivers give large integers as text. */
@@ -11,7 +12,7 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables extends ConversationTables, WebTables {
+export interface Tables extends ConversationTables, ReachTables, WebTables {
   sandboxes: {
     backend: string;
     name: string;

@@ -128,7 +128,10 @@ export class Toolbox {
       // there is to see is what the script makes of it.
       call: (name, input, until) => {
         const signal = until ? AbortSignal.any([options.signal, until]) : options.signal;
-        return this.#attempt(name, input, { ...options, signal, progress: undefined });
+        const { origin = nobody } = options;
+        // A question it asks is not one about the call itself, which has begun.
+        const run = origin.run === undefined ? undefined : `${origin.run}/inside`;
+        return this.#attempt(name, input, { ...options, signal, progress: undefined, origin: { ...origin, run } });
       },
     };
   }

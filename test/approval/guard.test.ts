@@ -130,7 +130,7 @@ describe('whatever fails', () => {
     const person = new Person(async () => {
       throw new Error('Bad Gateway');
     });
-    expect(await rig.ask(dangerous, { approver: person })).toEqual(refused(/withdrawn/));
+    expect(await rig.ask(dangerous, { approver: person })).toEqual(refused(/no one who may allow it could be asked \(Bad Gateway\)/));
     expect(await rig.questions.open()).toEqual([]);
   });
 
@@ -199,6 +199,13 @@ describe('where nobody can answer', () => {
     expect(await rig.ask(dangerous, origin, { approvers: ['admins'] })).toMatchObject({ allowed: false });
     expect(person.asked).toEqual([]);
     expect(await rig.ask(dangerous, { ...origin, role: 'admin' }, { approvers: ['admins'] })).toEqual(allowed);
+  });
+
+  it('an approver that reaches others is used, and what it says itself does not count', async () => {
+    const person = Object.assign(says('once'), { reachesApprovers: true });
+    const origin = { source: 'chat', approver: person, person: 'telegram:8' } as const;
+    expect(await rig.ask(dangerous, origin, { approvers: ['telegram:7'] })).toMatchObject({ allowed: false });
+    expect(person.asked).toHaveLength(1);
   });
 
   it('the question of a chat waits in the database for whoever can answer it', async () => {

@@ -9,8 +9,10 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Activity, Channel, ChannelTraits, IncomingFile, IncomingMessage, IncomingPress, Place } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
 import { Access, type PlatformRules } from '../../src/gateway/access.ts';
+import { ApproverSearch } from '../../src/gateway/approver-search.ts';
 import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
 import { Outbox } from '../../src/gateway/outbox.ts';
+import { QuestionCards } from '../../src/gateway/question-cards.ts';
 import { openModel } from '../../src/models/index.ts';
 import { questionDesk } from '../../src/question-desk.ts';
 import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
@@ -107,20 +109,24 @@ export class Rig {
     const outbox = new Outbox({ ledger: store.outbox, channels, onTrouble: trouble, onDropped: (_, failure) => trouble(failure) });
     const provider = this.#options.model === 'none' ? {} : { provider: 'openai-compatible' as const, base_url: this.model.url };
     const model = (choice?: string) => openModel({ ...provider, model: choice ?? 'scripted' }, {});
+    const questions = questionDesk(app, store);
+    const access = new Access((platform) => (platform === 'fake' ? this.rules : undefined), store.pairing);
+    const search = new ApproverSearch({ approvers: questions.approvers, access, people: store.people, channels });
     const all: GatewayOptions = {
       channels,
       inbox: store.inbox,
       conversations: store.conversations,
       pairing: store.pairing,
-      access: new Access((platform) => (platform === 'fake' ? this.rules : undefined), store.pairing),
+      access,
       agent: createAgent({ firstWaitMs: 1, longestWaitMs: 2, mostRetries: 1, graceMs: 1500 }),
       agentName: 'Hermetic',
       outbox,
+      cards: new QuestionCards({ ledger: store.cards, outbox, questions, search, channels }),
       standingOf,
       surroundings: {
         work: (key, session, outlet) => new ChatWork(app, { key, session, outlet, model, log: (text) => void this.log.push(text) }),
         model,
-        questions: questionDesk(app, store),
+        questions,
         status: async () => ['all is well'],
         log: (line) => void this.log.push(line),
       },

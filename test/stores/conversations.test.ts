@@ -5,6 +5,7 @@ import { conversationContract } from '../contracts/store-conversations.ts';
 import { inboxContract } from '../contracts/store-inbox.ts';
 import { outboxContract } from '../contracts/store-outbox.ts';
 import { pairingContract } from '../contracts/store-pairing.ts';
+import { peopleContract } from '../contracts/store-people.ts';
 import { processContract } from '../contracts/store-processes.ts';
 import { at, chat, message } from '../contracts/store-rig.ts';
 import { start } from './processes.ts';
@@ -12,6 +13,7 @@ import { beginning, beside, scratchPaths } from './scratch.ts';
 
 const newPath = scratchPaths();
 const tables = ['counters', 'inbox', 'outbox', 'sessions', 'transcript', 'summaries', 'paired', 'pairing_requests', 'pairing_misses'];
+const later = ['heard_places', 'question_cards'];
 
 describe('in SQLite', () => {
   const newPlace = () => {
@@ -26,6 +28,7 @@ describe('in SQLite', () => {
   outboxContract(newPlace);
   conversationContract(newPlace);
   pairingContract(newPlace);
+  peopleContract(newPlace);
   processContract(newPlace);
 });
 
@@ -36,7 +39,7 @@ describe('a database of SQLite', () => {
     await before.sandboxes.begin(beginning('old'));
     await before.close();
     const database = new DatabaseSync(path);
-    for (const table of [...tables, 'pairing_salt']) database.exec(`drop table ${table}`);
+    for (const table of [...tables, 'pairing_salt', ...later]) database.exec(`drop table ${table}`);
     database.exec('pragma user_version = 4');
     database.close();
     const store = await openStore(path);
@@ -45,6 +48,22 @@ describe('a database of SQLite', () => {
     expect((await store.sandboxes.list()).map(({ name }) => name)).toEqual(['old']);
     await store.close();
     expect(beside(path)).toEqual(['state.db', expect.stringMatching(/^state\.db\.v4-.*\.bak$/)]);
+  });
+
+  it('from before it was known where people are heard learns it from then on', async () => {
+    const path = newPath();
+    const before = await openStore(path);
+    await before.inbox.accept(['s'], message(), at(0));
+    await before.close();
+    const database = new DatabaseSync(path);
+    for (const table of later) database.exec(`drop table ${table}`);
+    database.exec('pragma user_version = 5');
+    database.close();
+    const store = await openStore(path);
+    await store.inbox.accept(['s'], message({ id: 'next' }), at(1));
+    expect(await store.people.placesOf(chat.platform, message().from.id)).toHaveLength(1);
+    expect(await store.inbox.list('waiting')).toHaveLength(2);
+    await store.close();
   });
 
   it('of the next version is refused with its conversations untouched', async () => {

@@ -90,6 +90,11 @@ class TelegramChannel implements Channel {
     return await speaker.fetchFile(file, mostBytes);
   }
 
+  /** A chat with one person has that person's id. */
+  directPlace(person: string): Place {
+    return { platform: this.kind, workspace: undefined, chat: person, thread: undefined };
+  }
+
   #connect(): ReturnType<typeof connect> {
     this.#connection ??= connect(this.#context);
     return this.#connection;

@@ -80,7 +80,8 @@ class Talk {
   readonly #isLive: boolean;
 
   static async create(io: CliIo, app: App, { session, saveTo }: ChatOptions): Promise<Talk> {
-    const { GatewayProgram, owner } = await import('../../gateway-program.ts');
+    const { GatewayProgram } = await import('../../gateway-program.ts');
+    const { owner } = await import('../../platforms.ts');
     const { TerminalChannel } = await import('../../channels/terminal/index.ts');
     const screen = await screenOn(io);
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();

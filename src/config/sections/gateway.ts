@@ -57,7 +57,7 @@ export const approvals = z
       ),
     approvers: listOf(text(), 'users as platform:id, or `admins`')
       .default([])
-      .describe('Who may answer, as `platform:id` (such as `telegram:4711`) or `admins`; empty is whoever asked.'),
+      .describe('Who is asked and may answer, as `platform:id` (such as `telegram:4711`) or `admins`; empty is the person who asked.'),
   })
   .describe('Questions to a person before an action.');
 

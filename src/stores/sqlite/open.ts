@@ -2,12 +2,14 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import type { Store } from '../../core/store.ts';
 import { SqlApprovalLedger } from '../approval-ledger.ts';
 import { SqlAuditLog } from '../audit-log.ts';
+import { SqlCardLedger } from '../card-ledger.ts';
 import { SqlConversationLedger } from '../conversation-ledger.ts';
 import { SqlGrantLedger } from '../grant-ledger.ts';
 import { SqlInboxLedger } from '../inbox-ledger.ts';
 import { SqlModeLedger } from '../mode-ledger.ts';
 import { SqlOutboxLedger } from '../outbox-ledger.ts';
 import { SqlPairingLedger } from '../pairing-ledger.ts';
+import { SqlPeopleLedger } from '../people-ledger.ts';
 import { SqlProofLedger } from '../proof-ledger.ts';
 import { SqlSandboxLedger } from '../sandbox-ledger.ts';
 import { SqlWebLog } from '../web-log.ts';
@@ -43,6 +45,8 @@ export async function openSqliteStore(path: string): Promise<Store> {
     outbox: new SqlOutboxLedger(access),
     conversations: new SqlConversationLedger(access),
     pairing: new SqlPairingLedger(access),
+    people: new SqlPeopleLedger(access),
+    cards: new SqlCardLedger(access),
     webLog: new SqlWebLog(access),
     close: () => access.close(),
   };

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { at, chat, hostileTexts, message, type StorePlace, storeRig } from './store-rig.ts';
+
+/** Every promise of `PeopleLedger` and `CardLedger`, for any database. */
+export function peopleContract(newPlace: () => StorePlace): void {
+  const rig = storeRig(newPlace);
+
+  describe('the ledger of people', () => {
+    const group = { platform: 'telegram', workspace: 'w', chat: 'group', thread: 't' };
+
+    it('knows where a person was heard, the most recent first, with the name they had last', async () => {
+      const ada = { id: '7', name: 'Ada' };
+      const say = (id: string, place: typeof chat, seconds: number, name = 'Ada') =>
+        rig.store.inbox.accept(['s'], message({ id, place, from: { ...ada, name }, isDirect: place === chat }), at(seconds));
+      await say('1', chat, 1);
+      await say('2', group, 2);
+      await say('3', chat, 3, 'Countess');
+      expect(await (await rig.open()).people.placesOf(chat.platform, '7')).toStrictEqual([
+        { place: chat, isDirect: true, name: 'Countess', at: at(3) },
+        ...(chat.platform === group.platform ? [{ place: group, isDirect: false, name: 'Ada', at: at(2) }] : []),
+      ]);
+      expect(await rig.store.people.placesOf('web', '7')).toEqual([]);
+      expect(await rig.store.people.placesOf(chat.platform, '8')).toEqual([]);
+    });
+
+    it('learns nothing from a button', async () => {
+      const press = { kind: 'press', id: '1', place: chat, from: { id: '9', name: '' }, at: at(1), data: 'x', message: 'm' } as const;
+      await rig.store.inbox.accept(['s'], press, at(1));
+      expect(await rig.store.people.placesOf(chat.platform, '9')).toEqual([]);
+    });
+
+    it('takes every text for what it is', async () => {
+      for (const [index, text] of hostileTexts.entries()) {
+        await rig.store.inbox.accept(['s'], message({ id: `${index}`, from: { id: text, name: text } }), at(1));
+        expect(await rig.store.people.placesOf(chat.platform, text)).toMatchObject([{ name: text }]);
+      }
+    });
+  });
+
+  describe('the ledger of cards', () => {
+    it('has a card once, until it is forgotten', async () => {
+      const cards = ['a', 'b'].map((key) => ({ question: 'q', key, place: { ...chat, chat: key } }));
+      for (const card of [...cards, ...cards, { question: 'r', key: 'c', place: chat }]) await rig.store.cards.add(card);
+      const again = await rig.open();
+      expect(await again.cards.list('q')).toHaveLength(2);
+      expect(await again.cards.list('q')).toEqual(expect.arrayContaining(cards));
+      expect(await again.cards.list()).toHaveLength(3);
+      await again.cards.forget('a');
+      await again.cards.forget('a');
+      expect(await rig.store.cards.list('q')).toStrictEqual([cards[1]]);
+    });
+  });
+}
