@@ -1,9 +1,11 @@
 import type { App, OpenedSandbox } from './app.ts';
 import type { Model, TurnFacts } from './core/agent.ts';
 import type { CallOrigin } from './core/approval.ts';
+import { HermeticError } from './core/errors.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
 import type { Outlet, Work } from './gateway/work.ts';
+import { receiveFile } from './sandboxes/received-files.ts';
 import type { SessionSandbox } from './session-sandboxes.ts';
 import { sessionTools } from './session-tools.ts';
 import { putFile } from './tools/put-file.ts';
@@ -66,7 +68,15 @@ export class ChatWork implements Work {
   }
 
   async put(name: string, data: Uint8Array): Promise<string> {
-    return await putFile(this.#listen(), name, data);
+    const sandbox = this.#listen();
+    const { backend, spec } = await this.#opened();
+    const received = await backend.received(spec);
+    if (!received) return await putFile(sandbox, name, data);
+    const maxBytes = spec.limits.diskMb * 1024 * 1024;
+    if (maxBytes > 0 && (await backend.diskBytes(spec)) + data.length > maxBytes) {
+      throw new HermeticError('file/failed', 'the sandbox has no room left for it');
+    }
+    return `${received.inside}/${await receiveFile(received.directory, name, data)}`;
   }
 
   async facts(): Promise<TurnFacts['sandbox']> {

@@ -108,6 +108,14 @@ export interface Places {
   workdir: string;
 }
 
+/** A directory of the host that a sandbox sees from its start, and can neither change nor replace. */
+export interface ReceivedFiles {
+  /** Absolute path on the host. */
+  directory: string;
+  /** Absolute path inside. */
+  inside: string;
+}
+
 export interface Backend {
   readonly kind: string;
   readonly traits: Traits;
@@ -121,6 +129,8 @@ export interface Backend {
   list(): Promise<Remains[]>;
   /** Where a session of this spec has its home and begins, as its commands see it. */
   places(spec: SandboxSpec): Places;
+  /** Where the host puts files for the sandbox of this spec; undefined where no directory of the host can be shown in it. */
+  received(spec: SandboxSpec): Promise<ReceivedFiles | undefined>;
   /** What a sandbox takes of the host's disk at this moment. */
   diskBytes(spec: SandboxSpec): Promise<number>;
 }

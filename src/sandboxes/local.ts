@@ -84,6 +84,11 @@ class LocalBackend implements Backend {
     return { home, workdir: workdirInside(workdir, { home, workspace: pathsIn(directory).workspace }) };
   }
 
+  /** Everything is there already, and nothing can be shown read-only. */
+  async received(): Promise<undefined> {
+    return undefined;
+  }
+
   diskBytes({ directory }: SandboxSpec): Promise<number> {
     return directoryBytes(directory);
   }

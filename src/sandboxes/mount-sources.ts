@@ -1,9 +1,10 @@
 import { realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path/posix';
+import { join, normalize } from 'node:path/posix';
 import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
 import { guestPath } from '../lib/guest-files.ts';
 import { isEngineSocketName, pathBelow, presentEngineSockets } from './engine-sockets.ts';
+import { receivedInside } from './received-files.ts';
 
 export interface MountRules {
   /** Hermetic's own home, and whatever else only the host may have, with the reason. */
@@ -47,6 +48,9 @@ export async function checkedMounts(mounts: readonly Mount[], rules: MountRules)
       const source = await realpath(mount.source).catch((error: NodeJS.ErrnoException) => {
         throw refusal(mount, error.code === 'ENOENT' ? 'it does not exist' : error.message);
       });
+      if (pathBelow(receivedInside, normalize(mount.target)) !== undefined) {
+        throw refusal(mount, `${receivedInside} is where files that people send are`, 'Choose another place inside.');
+      }
       if (await isEngineSocket(source)) {
         throw refusal(
           mount,

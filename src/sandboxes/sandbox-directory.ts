@@ -16,7 +16,7 @@ interface SandboxRecord {
   directory: string;
 }
 
-/** Host paths of one sandbox. Only `workspace` and `home` are ever visible inside, and `run` read-only. */
+/** Host paths of one sandbox. Only `workspace` and `home` are ever visible inside, and `run` and `received` read-only. */
 export function pathsIn(directory: string) {
   return {
     record: join(directory, 'sandbox.json'),
@@ -24,6 +24,7 @@ export function pathsIn(directory: string) {
     run: join(directory, 'run'),
     workspace: join(directory, 'workspace'),
     home: join(directory, 'home'),
+    received: join(directory, 'received'),
   };
 }
 
@@ -38,7 +39,9 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
     const { mode } = await lstat(path);
     if ((mode & 0o700) !== 0o700) await chmod(path, (mode & 0o777) | 0o700).catch(() => undefined);
   }
-  await mkdir(paths.run, { recursive: true, mode: 0o755 });
+  for (const path of [paths.run, paths.received]) await mkdir(path, { recursive: true, mode: 0o755 });
+  // The directory above keeps other people of the host out; the user inside is another one.
+  await chmod(paths.received, 0o755);
   const known = await readRecord(spec.directory);
   if (known) {
     // A program may have died after it gave a spare to a session.

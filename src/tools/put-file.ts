@@ -20,7 +20,10 @@ done
 same || mv -- "$draft" "$name" || exit 1
 printf '%s/%s' "$PWD" "$name"`;
 
-/** Puts what a person sent into the sandbox. Resolves with the path inside. */
+/**
+ * Puts what a person sent into a sandbox in which no directory of the host can be shown. Resolves with the path inside. File modes are all that keeps
+ * the agent from changing it.
+ */
 export async function putFile(sandbox: Sandbox, name: string, data: Uint8Array): Promise<string> {
   // Security: whoever sends a file chooses its name.
   const request = { command: script, args: [plainName(name)] };

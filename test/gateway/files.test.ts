@@ -9,10 +9,10 @@ describeContained('files', async () => {
   afterAll(() => rig.close());
 
   it('that people send are in the sandbox, for reading only, and named to the model', async () => {
-    rig.model.script = inTurn(calls(['terminal', { command: 'cat ~/incoming/*; stat -c %a ~/incoming/*' }]), says('Read.'));
+    rig.model.script = inTurn(calls(['terminal', { command: 'cat /received/*; stat -c %a /received/*' }]), says('Read.'));
     await rig.say('look at these', { files: [rig.file('notes.txt', 'some notes\n'), rig.file('../../evil\u202e.sh', 'harmless\n')] });
     await rig.shows('Read.');
-    expect(rig.lastPrompt).toMatch(/incoming\/notes\.txt/);
+    expect(rig.lastPrompt).toMatch(/\/received\/notes\.txt/);
     expect(rig.lastPrompt).not.toContain('../');
     const result = rig.model.requests.at(-1)?.messages.find(({ role }) => role === 'tool')?.text ?? '';
     expect(result).toMatch(/some notes[\s\S]*444/);
@@ -20,7 +20,7 @@ describeContained('files', async () => {
   });
 
   it('whose names are too long for a file system arrive under a shorter one', async () => {
-    rig.model.script = inTurn(calls(['terminal', { command: 'cat ~/incoming/文*.txt' }]), says('Long.'));
+    rig.model.script = inTurn(calls(['terminal', { command: 'cat /received/文*.txt' }]), says('Long.'));
     await rig.say('and this', { files: [rig.file(`${'文'.repeat(140)}.txt`, 'arrived\n')] });
     await rig.shows('Long.');
     expect(rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.text).toContain('arrived');
@@ -56,14 +56,14 @@ describeContained('files', async () => {
   });
 
   it('that come with a command are there before it runs, and whoever sent them is told where', async () => {
-    await rig.say('/run cat ~/incoming/table.csv', { from: 'cleo', files: [rig.file('table.csv', 'a,b\n')] });
+    await rig.say('/run cat /received/table.csv', { from: 'cleo', files: [rig.file('table.csv', 'a,b\n')] });
     const answer = await rig.shows('a,b', 'cleo');
-    expect(answer).toMatch(/incoming\/table\.csv[\s\S]*a,b/);
-    await rig.say("/python import os; print(open(os.path.expanduser('~/incoming/more.csv')).read())", {
+    expect(answer).toMatch(/\/received\/table\.csv[\s\S]*a,b/);
+    await rig.say("/python print(open('/received/more.csv').read())", {
       from: 'cleo',
       files: [rig.file('more.csv', 'c,d\n')],
     });
-    expect(await rig.shows('c,d', 'cleo')).toContain('incoming/more.csv');
+    expect(await rig.shows('c,d', 'cleo')).toContain('/received/more.csv');
   });
 
   it('that come with a command which has no use for them are said to be left out', async () => {
@@ -80,10 +80,10 @@ describeContained('files', async () => {
       ['two\n', '2-twice.txt'],
       ['two\n', '2-twice.txt'],
     ] as const) {
-      const said = await rig.say('/run ls -A ~/incoming | grep -c twice', { from: 'cleo', files: [rig.file('twice.txt', content)] });
+      const said = await rig.say('/run ls -A /received | grep -c twice', { from: 'cleo', files: [rig.file('twice.txt', content)] });
       await rig.quiet();
       const answer = rig.platform.messages.find(({ replyTo }) => replyTo === said.id)?.text ?? '';
-      expect(answer).toContain(`incoming/${path}\n`);
+      expect(answer).toContain(`/received/${path}\n`);
       expect(answer).toMatch(path === 'twice.txt' ? /^1$/m : /^2$/m);
     }
   });
@@ -96,8 +96,8 @@ describeContained('without a model, files', async () => {
   it('that people send are kept, and they are told where', async () => {
     await rig.say('look at this', { files: [rig.file('notes.txt', 'some notes\n')] });
     await rig.shows('hermetic setup');
-    expect(rig.all()).toMatch(/Where the files you sent are:\n```\n\/\S+\/incoming\/notes\.txt\n/);
-    await rig.say('/run cat ~/incoming/notes.txt');
+    expect(rig.all()).toMatch(/Where the files you sent are:\n```\n\/received\/notes\.txt\n/);
+    await rig.say('/run cat /received/notes.txt');
     await rig.shows('some notes');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
+import { putFile } from '../../src/tools/put-file.ts';
 import { collect, sleepers, sleepMark, untilAsleep, useBench } from '../contracts/sandbox/bench.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine, withDocker } from '../engines.ts';
@@ -29,6 +30,12 @@ await describeBackend(
 
 function remoteTests(engine: TestEngine): void {
   const bench = useBench(engine);
+
+  it('says that no directory of this machine can be shown in its sandboxes, so that received files are written inside', async () => {
+    expect(await engine.backend.received(engine.spec())).toBeUndefined();
+    const path = await putFile(bench.sandbox, 'notes.txt', Buffer.from('some notes'));
+    expect(await bench.output('cat "$1"; stat -c %a "$1"', { args: [path] })).toBe('some notes444\n');
+  });
 
   it('lets a process in the background print as much and as long as it wants', async () => {
     // For longer than an engine waits for the streams of a process that has ended, and more than a pipe holds.

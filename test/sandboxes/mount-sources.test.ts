@@ -68,6 +68,11 @@ describe('the sources of mounts', () => {
     await expect(check('/no/such/place')).rejects.toThrow(/does not exist/);
   });
 
+  it.each(['/received', '/received/x', '/x/../received/'])('cannot be shown at %s, where received files are', async (target) => {
+    const mounts = [{ source: join(root, 'me', 'project'), target, readOnly: true }];
+    await expect(checkedMounts(mounts, { ...rules, allowDangerous: true })).rejects.toThrow(/files that people send/);
+  });
+
   it('accept an ordinary directory', async () => {
     await expect(check(join(root, 'me', 'project'))).resolves.toHaveLength(1);
   });

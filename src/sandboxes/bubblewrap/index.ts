@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../../core/sandbox.ts';
+import type { Backend, Check, OpenListener, OpenSandbox, Places, ReceivedFiles, Remains, SandboxSpec } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
+import { receivedInside } from '../received-files.ts';
 import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand, mostForCommands, noLease } from '../shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
@@ -75,7 +76,7 @@ class BubblewrapBackend implements Backend {
         runDirectory,
         workspace: paths.workspace,
         home: paths.home,
-        mounts: spec.mounts,
+        mounts: [...spec.mounts, { source: paths.received, target: receivedInside, readOnly: true }],
         env: spec.env,
         limits: spec.limits,
         network,
@@ -94,6 +95,10 @@ class BubblewrapBackend implements Backend {
   places({ env, workdir }: SandboxSpec): Places {
     const home = env.HOME ?? homeInside;
     return { home, workdir: workdirInside(workdir, { home, workspace: workspaceInside }) };
+  }
+
+  async received({ directory }: SandboxSpec): Promise<ReceivedFiles> {
+    return { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
   diskBytes({ directory }: SandboxSpec): Promise<number> {

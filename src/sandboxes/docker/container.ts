@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
+import { receivedInside } from '../received-files.ts';
 import { workdirInside } from '../workdir.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
@@ -25,6 +26,8 @@ export interface ContainerInput {
   /** Host directories of a persistent sandbox. */
   workspace?: string | undefined;
   home?: string | undefined;
+  /** Host directory with the files people sent, also of one that is not persistent. */
+  received?: string | undefined;
   /** Volumes of a persistent sandbox instead, where the engine does not see the directories of this host. */
   volumes?: Volumes | undefined;
   /** What runs in the container, under its init. */
@@ -207,7 +210,8 @@ function mountsOf(input: ContainerInput): EngineMount[] {
   }
   // Security: read-only, so that the sandbox cannot replace a pipe by a link.
   const run = input.runDirectory === undefined ? [] : [bind({ source: input.runDirectory, target: runDirectoryInside, readOnly: true })];
-  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run];
+  const received = input.received === undefined ? [] : [bind({ source: input.received, target: receivedInside, readOnly: true })];
+  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run, ...received];
 }
 
 function bind({ source, target, readOnly }: Mount): EngineMount {

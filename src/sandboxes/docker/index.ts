@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Places, Remains, SandboxSpec, Traits } from '../../core/sandbox.ts';
+import type { Backend, Check, OpenListener, OpenSandbox, Places, ReceivedFiles, Remains, SandboxSpec, Traits } from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
+import { receivedInside } from '../received-files.ts';
 import { directoryBytes, listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
 import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../shell/forker.ts';
@@ -181,7 +182,9 @@ class DockerBackend implements Backend {
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
     const paths = pathsIn(spec.directory);
     const isForked = sharesKernel(engine.address, info, settings.runtime ?? parseExtraArguments(settings.extraArgs).runtime);
-    const files = hasVolumes(engine) ? { volumes: volumesOf(spec.name) } : { workspace: paths.workspace, home: paths.home };
+    const files = hasVolumes(engine)
+      ? { volumes: volumesOf(spec.name) }
+      : { workspace: paths.workspace, home: paths.home, received: paths.received };
     const body = containerBody({
       spec: { ...spec, mounts },
       installation,
@@ -205,6 +208,11 @@ class DockerBackend implements Backend {
 
   places(spec: SandboxSpec): Places {
     return placesInside(spec);
+  }
+
+  /** An engine behind a port does not see this disk. */
+  async received({ directory }: SandboxSpec): Promise<ReceivedFiles | undefined> {
+    return hasVolumes(await this.#engine()) ? undefined : { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
   /** Its files, and what was written in the container beside them. */

@@ -9,6 +9,7 @@ export interface SpecExtras {
   runDirectory?: string | undefined;
   workspace?: string | undefined;
   home?: string | undefined;
+  received?: string | undefined;
   hostUser?: { uid: number; gid: number } | undefined;
   runtime?: string | undefined;
   storageLimited: boolean;
@@ -26,7 +27,7 @@ export function specHash(spec: SandboxSpec, extras: SpecExtras): string {
   const mounts = spec.mounts.map((mount) => [mount.target, mount.source, mount.readOnly]).sort();
   return digest(
     JSON.stringify([
-      2,
+      3,
       extras.imageId,
       extras.guestVersion,
       env,
@@ -38,6 +39,7 @@ export function specHash(spec: SandboxSpec, extras: SpecExtras): string {
       extras.runDirectory ?? null,
       extras.workspace ?? null,
       extras.home ?? null,
+      extras.received ?? null,
       extras.runtime ?? null,
       extras.storageLimited,
       extras.extraArgs ?? [],
