@@ -10,6 +10,7 @@ import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { executeCode } from '../src/tools/execute-code.ts';
 import { readFile } from '../src/tools/read-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
+import { writeFile } from '../src/tools/write-file.ts';
 import { median, quantile, row } from './figures.ts';
 import { context, directory, program, quiet, specFor, timed } from './ground.ts';
 
@@ -20,7 +21,7 @@ const gapMs = 200;
 const sandbox = await docker.create(context).open(specFor('docker', 'code'), quiet);
 
 try {
-  const tools = [readFile];
+  const tools = [readFile, writeFile];
   const code = executeCode({ timeoutSeconds: 300, maxToolCalls: 50, mode: 'project', tools });
   const guard = async () => ({ allowed: true }) as const;
   const toolbox = new Toolbox({ tools: [...tools, code], sandbox, guard, redact: (text) => text, mostBytes: 50_000 });
@@ -52,6 +53,11 @@ for page in ThreadPoolExecutor(8).map(read_file, ["file%d.ts" % n for n in range
       `execute_code, bash, ${calls} × read_file`,
       () => script('bash', `for ((n = 0; n < ${calls}; n++)); do read_file "file$n.ts" >/dev/null; done`),
     ],
+    [
+      'execute_code, bash, write_file with 700 kB',
+      () => script('bash', `printf -v text '%0700000d' 7; write_file long.txt --content="$text" >/dev/null`),
+    ],
+    ['execute_code, Python, write_file with 700 kB', () => script('python', 'write_file("long.txt", "7" * 700000)')],
     ['execute_code, Python, nothing', () => script('python', 'pass')],
   ]);
   const times = new Map([...variants.keys()].map((name) => [name, [] as number[]]));

@@ -35,7 +35,8 @@ __hermetic_fits() {
 # tool, its parameters, the one that standard input stands for, and the arguments of the call: values in the order of the parameters,
 # `--name value`, `--name=value`; after `--` only values.
 __hermetic_call() {
-  builtin local IFS=' ' tool=$1 piped=$3 name value id only=
+  # In bytes, and without removing patterns from what may be long: for that bash takes a time that grows with the square of the length.
+  builtin local LC_ALL=C IFS=' ' tool=$1 piped=$3 start name value id only=
   builtin local -a names __hermetic_frame
   builtin local -A given
   # shellcheck disable=SC2206 # names have no spaces
@@ -50,14 +51,14 @@ __hermetic_call() {
       builtin shift
       continue
     elif [[ $1 == --* ]]; then
-      name=${1#--}
-      name=${name%%=*}
-      name=${name//-/_}
+      start=${1:2:100}
+      start=${start%%=*}
+      name=${start//-/_}
       if [[ " ${names[*]} " != *" $name "* ]]; then
         builtin printf '%s: there is no --%s; there are: %s\n' "$tool" "$name" "${names[*]}" >&2
         builtin return 2
-      elif [[ $1 == *=* ]]; then
-        given[$name]=${1#*=}
+      elif [[ ${1:2+${#start}:1} == = ]]; then
+        given[$name]=${1:3+${#start}}
         builtin shift
         continue
       elif (($# == 1)); then
@@ -96,7 +97,8 @@ __hermetic_call() {
   while __hermetic_receive && [[ ${__hermetic_frame[0]} != "$id" ]]; do :; done
   builtin printf x >&237
   if [[ ${__hermetic_frame[0]-} == "$id" && ${__hermetic_frame[1]} == ok ]]; then
-    value=${__hermetic_frame[2]%$'\n'}
+    value=${__hermetic_frame[2]}
+    if [[ ${value: -1} == $'\n' ]]; then value=${value::${#value}-1}; fi
     [[ -z $value ]] || builtin printf '%s\n' "$value"
   else
     builtin printf '%s: %s\n' "$tool" "${__hermetic_frame[2]-nobody answers any more}" >&2

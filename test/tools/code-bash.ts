@@ -56,6 +56,20 @@ long=$(echo_text x --times 500000); echo \${#long}`;
     expect(await code.output('bash', script, { mostBytes: 1_000_000 })).toBe('same\n500000\n');
   });
 
+  it('carries 700 kB in every way there is, byte by byte, and wrong ones too', async () => {
+    const script = `
+export LC_ALL=C.UTF-8
+text=$(yes 'ü=-a' | head -n 140000 | tr -d '\\n')
+[[ $(echo_text "$text") == "$text" ]] && echo in order
+[[ $(echo_text --text "$text") == "$text" ]] && echo by name
+[[ $(echo_text --text="$text") == "$text" ]] && echo with a sign
+[[ $(echo_text -- "--$text") == "--$text" ]] && echo as a value
+[[ $(printf '%s\n' "$text" | echo_text) == "$text" ]] && echo by input
+echo_text "--none$(tr = - <<<"$text")" 2>/dev/null || echo refused`;
+    const ways = 'in order\nby name\nwith a sign\nas a value\nby input\nrefused\n';
+    expect(await code.output('bash', script, { mostBytes: 1_000_000 })).toBe(ways);
+  }, 60_000);
+
   it('may call from several processes at the same time, and from pipelines that end early', async () => {
     const script = `
 set -euo pipefail

@@ -37,6 +37,12 @@ chmod +x old/node; export saved_path=$PATH; PATH=$PWD/old:$PATH`);
     expect(result).toMatchObject({ ok: false, failure: 'failed', text });
   });
 
+  inNode('carries 700 kB there and back', async () => {
+    const script = `const text = 'ü=-a'.repeat(140000);
+console.log((await echo_text(text)).text === text, (await echo_text({ text })).text === text);`;
+    expect(await code.output('javascript', script, { mostBytes: 1_000_000 })).toBe('true true\n');
+  });
+
   inNode('gives values in order and by name, and gets promises', async () => {
     const script = `
 import { echo_text as echo, ToolError as Failure } from 'hermetic_tools';

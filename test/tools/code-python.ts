@@ -48,6 +48,11 @@ print("same")`;
     expect(await output(script)).toBe('same\n');
   });
 
+  it('carries 700 kB there and back', async () => {
+    const script = 'text = "ü=-a" * 140000\nprint(echo_text(text)["text"] == text, echo_text(text=text)["text"] == text)';
+    expect(await code.output('python', script, { mostBytes: 1_000_000 })).toBe('True True\n');
+  });
+
   it('is told when it wants to give too much at once, and goes on', async () => {
     const script =
       'try:\n    echo_text("x" * 9_000_000)\nexcept ToolError as error:\n    print(error)\nprint(len(echo_text("x" * 8_000_000)["text"]))';
