@@ -5,7 +5,7 @@ import { ada, bob } from '../fakes/bot-api-world.ts';
 import { until } from '../until.ts';
 import { Program } from './program.ts';
 
-describe('approvers on Telegram and on the page', () => {
+describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
   let program: Program;
   afterEach(() => program.close());
   const start = async () => {
