@@ -23,6 +23,7 @@ import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { nameSession } from './sandboxes/sandbox-directory.ts';
 import { isDiskWatched } from './sandboxes/unenforced-limits.ts';
 import { watchDisk } from './sandboxes/watched-sandbox.ts';
+import { redactorOf } from './secrets.ts';
 import { SessionSandboxes } from './session-sandboxes.ts';
 import { openStore } from './stores/index.ts';
 
@@ -39,8 +40,8 @@ export const quiet: OpenListener = { notice: () => undefined, progress: () => un
 
 /** The parts of Hermetic, put together from a configuration. No input or output happens until something is asked of it. */
 export class App {
-  readonly loaded: LoadedConfig;
   readonly #specs: SandboxSpecs;
+  #loaded: LoadedConfig;
   #backends: ReadonlyMap<string, Backend> | undefined;
   #installation: string | undefined;
   #store: Promise<Store> | undefined;
@@ -48,9 +49,29 @@ export class App {
   #approvals: Approvals | undefined;
   #status: SandboxStatus | undefined;
 
+  /** Takes every secret out of a text, also those that were known earlier in this program's life. */
+  readonly redact = redactorOf(() => this.loaded);
+
   constructor(loaded: LoadedConfig, workingDirectory: string) {
-    this.loaded = loaded;
-    this.#specs = new SandboxSpecs(loaded, workingDirectory, () => this.installation);
+    this.#loaded = loaded;
+    this.#specs = new SandboxSpecs(
+      () => this.#loaded,
+      workingDirectory,
+      () => this.installation,
+    );
+  }
+
+  /** The configuration in force. Read it when it is needed: that of a running gateway changes. */
+  get loaded(): LoadedConfig {
+    return this.#loaded;
+  }
+
+  /** From now on another version of the configuration is in force, in which keys that need a restart are as they were. */
+  apply(loaded: LoadedConfig): void {
+    this.#loaded = loaded;
+    // Security: its secrets are known from now on, also when the next version comes before anything is redacted.
+    this.redact('');
+    this.#status?.settingsChanged();
   }
 
   get installation(): string {

@@ -10,10 +10,8 @@ import { circumstancesOf } from './circumstances.ts';
 import type { Model } from './core/agent.ts';
 import type { Guard } from './core/approval.ts';
 import type { AuditEvent } from './core/audit.ts';
-import { redactor } from './lib/redact.ts';
 import { openModel } from './models/index.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
-import { knownSecrets } from './secrets.ts';
 import type { FinishedCall } from './tools/toolbox.ts';
 
 export interface GuardRequest {
@@ -37,12 +35,12 @@ export class Approvals {
     this.#app = app;
     this.#recorder = new Recorder(async () => (await app.store()).audit);
     // The log is read by others than the person whose command it was, so secrets go whatever `security.redact_secrets` says.
-    this.#redact = redactor(knownSecrets(app.loaded));
+    this.#redact = app.redact;
   }
 
   guard({ session, opened, run, model }: GuardRequest): Guard {
-    const { config, environment } = this.#app.loaded;
-    const { mode, timeout, cron_mode: cronMode, approvers } = config.approvals;
+    const app = this.#app;
+    const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
       policy,
       situation: async (origin) => {
@@ -52,11 +50,20 @@ export class Approvals {
       },
       session,
       run,
-      mode,
-      cronMode,
-      timeoutMs: timeout * 1000,
-      approvers,
-      reviewer: reviewerOf({ model: model ?? (() => openModel(config.model, environment)), redact: this.#redact }),
+      // As they are when a call is judged.
+      get mode() {
+        return app.loaded.config.approvals.mode;
+      },
+      get cronMode() {
+        return app.loaded.config.approvals.cron_mode;
+      },
+      get timeoutMs() {
+        return app.loaded.config.approvals.timeout * 1000;
+      },
+      get approvers() {
+        return app.loaded.config.approvals.approvers;
+      },
+      reviewer: reviewerOf({ model: model ?? configured, redact: this.#redact }),
       desk: () => this.#desk(),
       redact: this.#redact,
     });
@@ -64,9 +71,15 @@ export class Approvals {
 
   /** One for all, because a question is waited for once. */
   questions(): Promise<Questions> {
-    const { approvers } = this.#app.loaded.config.approvals;
+    const app = this.#app;
+    const options = {
+      redact: this.#redact,
+      get approvers() {
+        return app.loaded.config.approvals.approvers;
+      },
+    };
     this.#questions ??= this.#app.store().then(
-      ({ approvals: ledger }) => new Questions({ ledger, approvers, redact: this.#redact }),
+      ({ approvals: ledger }) => new Questions(Object.assign(options, { ledger })),
       (error: unknown) => {
         this.#questions = undefined;
         throw error;

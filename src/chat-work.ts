@@ -40,7 +40,7 @@ export class ChatWork implements Work {
     this.#listen = () => app.sandboxes.of(key, listener);
     this.#sandbox = this.#listen();
     this.#opened = () => app.sandboxes.opened(key);
-    const { toolbox } = sessionTools(app.loaded, {
+    const { toolbox } = sessionTools(app, {
       sandbox: this.#sandbox,
       ready: (signal) => this.#sandbox.open(signal),
       guard: app.approvals.guard({ session, opened: this.#opened, model }),

@@ -8,6 +8,7 @@ import { terminalSocket } from './channels/terminal/protocol.ts';
 import { WebChannel } from './channels/web/index.ts';
 import { chatsOf } from './channels/web/person-chats.ts';
 import { ChatWork } from './chat-work.ts';
+import { LiveConfig } from './config/live-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Model } from './core/agent.ts';
 import type { Channel, Outgoing, Place } from './core/channel.ts';
@@ -43,7 +44,7 @@ export interface ProgramOptions {
   /** Whether to serve the page and connect to platforms. */
   isPublic: boolean;
   log(line: string): void;
-  /** The configuration as it is now. */
+  /** Loads the configuration as it is written now. */
   reload(): LoadedConfig;
 }
 
@@ -59,6 +60,7 @@ export class GatewayProgram {
   /** Where `hermetic chat` joins. */
   readonly #terminals: TerminalHost | undefined;
   readonly #store: Store;
+  readonly config: LiveConfig;
   /** What has begun; ended in the opposite order, whatever fails meanwhile. */
   readonly #begun = new AsyncDisposableStack();
   #web: WebServer | undefined;
@@ -85,9 +87,15 @@ export class GatewayProgram {
       onDropped: ({ place }, failure) => log(`a message to ${place.platform} was given up: ${failure}`),
       onTrouble: (error) => log(`messages wait: ${error instanceof Error ? error.message : String(error)}`),
     });
+    this.config = new LiveConfig({ running: loaded, load: options.reload, apply: (next) => app.apply(next), log });
     const { gateway } = loaded.config;
+    const rules = async (platform: string) => {
+      // Security: whoever was taken off a list is not heard again.
+      await this.config.fresh();
+      return platformRules(app.loaded.config, platform, this.channels.get(platform));
+    };
     const questions = questionDesk(app, store);
-    const access = new Access((platform) => platformRules(loaded.config, platform, this.channels.get(platform)), store.pairing);
+    const access = new Access(rules, store.pairing);
     const search = new ApproverSearch({ approvers: questions.approvers, access, people: store.people, channels: this.channels });
     this.#cards = new QuestionCards({ ledger: store.cards, outbox: this.#outbox, questions, search, channels: this.channels });
     this.gateway = new Gateway({
@@ -102,8 +110,13 @@ export class GatewayProgram {
       cards: this.#cards,
       standingOf,
       surroundings: this.#surroundings(questions),
-      busyMode: gateway.busy_mode,
-      reset: { when: gateway.session_reset, idleMs: gateway.session_idle_minutes * 60_000 },
+      get busyMode() {
+        return app.loaded.config.gateway.busy_mode;
+      },
+      get reset() {
+        const { session_reset: when, session_idle_minutes: minutes } = app.loaded.config.gateway;
+        return { when, idleMs: minutes * 60_000 };
+      },
       sharing: { groups: gateway.group_sessions, threads: gateway.thread_sessions },
       mostSteps,
     });
@@ -111,9 +124,8 @@ export class GatewayProgram {
 
   #surroundings(questions: QuestionDesk): Surroundings {
     const { app, log } = this.#options;
-    // As it is written now: whoever adds a model or changes a key need not start again. A mistake there is said in the chat.
     const model = async (choice?: string): Promise<Model> => {
-      const { config, environment } = this.#options.reload();
+      const { config, environment } = app.loaded;
       return await openModel({ ...config.model, ...(choice !== undefined && { model: choice }) }, environment);
     };
     return {
@@ -125,6 +137,7 @@ export class GatewayProgram {
       model,
       questions,
       status: async () => statusLines(await gatewayStatus(this)),
+      alerts: () => this.config.alerts,
       log,
     };
   }
@@ -135,6 +148,8 @@ export class GatewayProgram {
    */
   async start(): Promise<string | undefined> {
     const { app, log } = this.#options;
+    this.config.start();
+    this.#begun.defer(() => this.config.stop());
     // First: where it cannot be served, nobody is heard. Until there is a gateway behind it, it asks for patience.
     if (this.#page) await this.#serve(this.#page);
     await app.sandboxes
@@ -214,15 +229,10 @@ export class GatewayProgram {
     return this.#options.isPublic;
   }
 
-  /** As it is configured now; undefined when there is none, or the configuration has a mistake. */
+  /** As it is configured now; undefined when there is none. */
   get modelName(): string | undefined {
-    try {
-      const { provider, model } = this.#options.reload().config.model;
-      return provider && model ? `${provider}/${model}` : undefined;
-    } catch {
-      // Said to whoever talks to the agent.
-      return undefined;
-    }
+    const { provider, model } = this.app.loaded.config.model;
+    return provider && model ? `${provider}/${model}` : undefined;
   }
 
   get url(): string | undefined {

@@ -20,6 +20,8 @@ export interface GatewayStatus {
   /** As they are logged at the start. */
   posture: string[];
   warning: string | undefined;
+  /** What is wrong with the configuration files, and which changes wait for a restart. */
+  configuration: { problem: string | undefined; restart: readonly string[] };
   approvals: { mode: string; waiting: number };
   model: string | undefined;
   turnsRunning: number;
@@ -27,7 +29,8 @@ export interface GatewayStatus {
   url: string | undefined;
 }
 
-export async function gatewayStatus({ app, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
+export async function gatewayStatus({ app, config, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
+  await config.fresh();
   const { posture, warning } = await app.sandboxStatus.latest();
   const { approvals, gateway: settings } = app.loaded.config;
   const questions = await (await app.approvals.questions()).open();
@@ -43,6 +46,7 @@ export async function gatewayStatus({ app, gateway, channels, isPublic, url, mod
     messaging: postureFacts(posture),
     posture: postureLines(app, posture),
     warning,
+    configuration: { problem: config.problem, restart: config.restartNotes },
     approvals: { mode: approvals.mode, waiting: questions.length },
     model: modelName,
     turnsRunning: gateway.busy,
@@ -81,7 +85,11 @@ const sharing: Readonly<Record<GatewayStatus['scope'], string>> = {
 
 /** For the page. */
 export function statusView(status: GatewayStatus): StatusView {
-  const { backend, isContained, scope, approvals, model, turnsRunning, channels } = status;
+  const { backend, isContained, scope, configuration, approvals, model, turnsRunning, channels } = status;
+  const configurationLines = [
+    ...(configuration.problem ? [{ label: 'Problem', value: configuration.problem, tone: 'bad' as const }] : []),
+    ...configuration.restart.map((value) => ({ label: 'Restart', value, tone: 'warning' as const })),
+  ];
   const where = isContained ? sharing[scope] : 'Commands run on the machine of the gateway itself, without a sandbox.';
   return {
     summary: {
@@ -91,6 +99,7 @@ export function statusView(status: GatewayStatus): StatusView {
     },
     where: backend === undefined ? 'Nothing can be run: no sandbox works here.' : where,
     sections: [
+      ...(configurationLines.length > 0 ? [{ title: 'Configuration', lines: configurationLines }] : []),
       { title: 'Sandbox', lines: sandboxLines(status) },
       {
         title: 'Approvals and model',

@@ -42,14 +42,18 @@ export async function checkedVolumes({ config, home, environment }: LoadedConfig
 
 /** Makes of a configuration what the sandboxes of sessions are to be. */
 export class SandboxSpecs {
-  readonly #loaded: LoadedConfig;
+  readonly #config: () => LoadedConfig;
   readonly #workingDirectory: string;
   readonly #installation: () => string;
 
-  constructor(loaded: LoadedConfig, workingDirectory: string, installation: () => string) {
-    this.#loaded = loaded;
+  constructor(loaded: () => LoadedConfig, workingDirectory: string, installation: () => string) {
+    this.#config = loaded;
     this.#workingDirectory = workingDirectory;
     this.#installation = installation;
+  }
+
+  get #loaded(): LoadedConfig {
+    return this.#config();
   }
 
   /** What a session's sandbox is called, unless it has got one that had a name already. */

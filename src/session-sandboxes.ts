@@ -169,11 +169,12 @@ export class SessionSandboxes {
     this.#opened.set(opened.sandbox.name, opened);
     void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
     void this.#spares.fill();
-    let checkedAt = Date.now();
+    let [checkedAt, checkedFor] = [Date.now(), this.#app.loaded];
     const isCurrent = async (): Promise<boolean> => {
-      if (Date.now() - checkedAt < currentForMs) return true;
+      const { loaded } = this.#app;
+      if (loaded === checkedFor && Date.now() - checkedAt < currentForMs) return true;
       const answer = await this.#app.isCurrent(opened, request);
-      if (answer) checkedAt = Date.now();
+      if (answer) [checkedAt, checkedFor] = [Date.now(), loaded];
       return answer;
     };
     return { sandbox: opened.sandbox, isCurrent };

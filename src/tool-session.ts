@@ -37,7 +37,7 @@ export class ToolSession {
     const times = { idleMs: idleSeconds * 1000, backgroundMs: backgroundSeconds * 1000 };
     this.#pooled = new PooledSandbox({ name: app.sandboxName(request.parts), ...times, open, rested: ignore, closed: ignore }, listener);
     this.sandbox = this.#pooled;
-    const { toolbox, processes } = sessionTools(app.loaded, {
+    const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#pooled,
       ready: (signal) => this.#pooled.open(signal),
       guard: guard ?? app.approvals.guard({ session: request, opened: () => this.#whereabouts(), run }),

@@ -23,6 +23,7 @@ const contained: GatewayStatus = {
   },
   posture: [],
   warning: undefined,
+  configuration: { problem: undefined, restart: [] },
   approvals: { mode: 'manual', waiting: 0 },
   model: 'some/model',
   turnsRunning: 0,

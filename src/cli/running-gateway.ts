@@ -11,6 +11,8 @@ export interface RunningGateway {
   model: string | null;
   turnsRunning: number | null;
   questionsOpen: number | null;
+  /** Of the configuration files: what is wrong, and which changes wait for a restart. */
+  configuration: { problem: string | null; restart: readonly string[] };
   channels: { kind: string; state: string; reason: string | null }[];
 }
 
@@ -44,6 +46,7 @@ export async function runningGateway(home: string): Promise<GatewayAnswer | unde
     model: said.model ?? null,
     turnsRunning: said.turnsRunning ?? null,
     questionsOpen: said.approvals?.waiting ?? null,
+    configuration: { problem: said.configuration?.problem ?? null, restart: said.configuration?.restart ?? [] },
     channels: (channels ?? []).map(({ kind, state, reason }) => ({ kind, state, reason: reason ?? null })),
   };
   return { status, messaging: messaging && { ...messaging, warning } };

@@ -27,6 +27,15 @@ export function findHome({ environment, home }: HomeRequest): Home {
   return { directory, userHome, files: { config: join(directory, 'config.yaml'), dotenv: join(directory, '.env') } };
 }
 
+/** Different for every version of the files; also when a mode changes, which may make them unfit to be read. */
+export function filesVersion({ directory, files }: Pick<Home, 'directory' | 'files'>): string {
+  const versions = [files.config, files.dotenv].map((path) => {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found && [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ');
+  });
+  return [...versions, statSync(directory, { throwIfNoEntry: false })?.mode].join('; ');
+}
+
 /** Replaces the first prefix, such as `~/`, that the path starts with. */
 export function expandPath(path: string, prefixes: Readonly<Record<string, string>>): string {
   for (const [prefix, directory] of Object.entries(prefixes)) {

@@ -17,6 +17,8 @@ export interface ConfigKey {
   /** The schema without its default. */
   readonly kind: z.ZodType;
   readonly notes: Notes;
+  /** A running gateway keeps the value it was started with. */
+  readonly needsRestart: boolean;
 }
 
 export interface ConfigSection {
@@ -63,7 +65,7 @@ function describeKey(section: string, key: string, schema: z.ZodType): ConfigKey
   const name = `${section}.${key}`;
   const known = notes.get(kind);
   if (!known) throw new Error(`${name} does not say what it expects`);
-  const { description = '', variable } = schema.meta() ?? {};
+  const { description = '', variable, needsRestart } = schema.meta() ?? {};
   return {
     name,
     section,
@@ -74,6 +76,7 @@ function describeKey(section: string, key: string, schema: z.ZodType): ConfigKey
     schema,
     kind,
     notes: known,
+    needsRestart: needsRestart === true,
   };
 }
 

@@ -21,6 +21,14 @@ export function planned(description: string, missing: string): string {
   return `${description} For a later version: this one has no ${missing}.`;
 }
 
+/** Marks keys of a section that a running gateway does not follow: a change of theirs counts from the next start. */
+export function markRestart<Section extends z.ZodObject>(section: Section, ...keys: readonly (keyof Section['shape'] & string)[]): void {
+  for (const key of keys) {
+    const schema = section.shape[key] as z.ZodType;
+    z.globalRegistry.add(schema, { ...schema.meta(), needsRestart: true });
+  }
+}
+
 /** Timers cannot wait longer. */
 const longestSeconds = 2_147_483;
 

@@ -2,7 +2,7 @@ import { HermeticError } from '../core/errors.ts';
 import { type Dotenv, parseDotenv } from '../lib/dotenv.ts';
 import { type Environment, readEnvironmentLayer } from './environment-layer.ts';
 import { type Problem, problemAt, throwProblems } from './explain.ts';
-import { expandPath, findHome, type Home, type HomeRequest, prepareHome, readTextFile } from './home.ts';
+import { expandPath, filesVersion, findHome, type Home, type HomeRequest, prepareHome, readTextFile } from './home.ts';
 import { configKeys } from './keys.ts';
 import { type Config, configSchema } from './schema.ts';
 import type { Layer, Origin, Setting } from './setting.ts';
@@ -15,6 +15,8 @@ export interface LoadedConfig {
   origins: Readonly<Record<string, Origin>>;
   home: string;
   files: Home['files'];
+  /** Of the files it was read from, or of an earlier moment when they changed meanwhile. */
+  version: string;
   /** The process environment over `.env`, without blank variables. Where tokens and forwarded variables get their values. */
   environment: Readonly<Record<string, string>>;
 }
@@ -24,7 +26,7 @@ export interface LoadedConfig {
  * another layer overrides, and then nothing is loaded.
  */
 export function loadConfig(request: HomeRequest): LoadedConfig {
-  const { home, layers, problems, dotenv } = inspect(request);
+  const { home, version, layers, problems, dotenv } = inspect(request);
   throwProblems(problems);
   const winners = new Map<string, Setting>(layers.flatMap((layer) => layer.settings).map((setting) => [setting.key.name, setting]));
   return {
@@ -32,6 +34,7 @@ export function loadConfig(request: HomeRequest): LoadedConfig {
     origins: Object.fromEntries(configKeys.map(({ name }) => [name, winners.get(name)?.origin ?? { source: 'default' }])),
     home: home.directory,
     files: home.files,
+    version,
     environment: mergeEnvironments(dotenv, request.environment),
   };
 }
@@ -43,6 +46,7 @@ export function checkConfig(request: HomeRequest): Problem[] {
 
 interface Inspection {
   home: Home;
+  version: string;
   /** The weakest first. */
   layers: Layer[];
   problems: Problem[];
@@ -62,6 +66,7 @@ function inspect(request: HomeRequest): Inspection {
     }
   };
   attempt(() => prepareHome(home));
+  const version = filesVersion(home);
   const yaml = attempt(() => readTextFile(home.files.config, { ownerOnly: false })) ?? '';
   const dotenv = parseDotenv(attempt(() => readTextFile(home.files.dotenv, { ownerOnly: true })) ?? '');
   const layers = [
@@ -70,7 +75,7 @@ function inspect(request: HomeRequest): Inspection {
     readProcessLayer(request.environment),
   ];
   problems.push(...layers.flatMap((layer) => layer.problems));
-  return { home, layers, problems, dotenv: valuesOf(dotenv) };
+  return { home, version, layers, problems, dotenv: valuesOf(dotenv) };
 }
 
 function readProcessLayer(environment: Environment): Layer {

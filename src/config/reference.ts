@@ -24,6 +24,15 @@ maps are JSON in the environment. For a key without a default, \`null\` and empt
 A file that does not parse, an unknown key or a value that does not fit stops the start with file, line and key. This also holds for
 \`HERMETIC_<SECTION>_…\` variables that belong to no key; an unknown \`TERMINAL_…\` variable is left alone, since other programs use such names too.
 
+## A gateway that runs
+
+\`hermetic start\` follows \`config.yaml\` and \`.env\`: what changes there counts from the next message on. Somebody who was taken off a list is refused, a sandbox whose settings or
+forwarded values changed is replaced between two commands, when nothing runs in it. Keys that say so below, and the tokens of platforms and of the page, need a restart: the gateway
+keeps the value it was started with and says so in its log, in its status, and when \`hermetic config set\` changes such a key.
+
+A file with a mistake, or one that was emptied or removed, changes nothing: the last good version stays in force, and the mistake is the first line of \`/status\`, of the page's status and of
+\`hermetic status\` until it is mended.
+
 ## Commands
 
 | command | does |
@@ -57,7 +66,13 @@ export function errorReference(): string {
 
 function keyRow(key: ConfigKey): string[] {
   const fallback = key.fallback === undefined ? '–' : `\`${valueText(key.fallback)}\``;
-  return [`\`${key.name}\``, `\`${key.variable}\``, key.notes.expects, fallback, key.description];
+  return [
+    `\`${key.name}\``,
+    `\`${key.variable}\``,
+    key.notes.expects,
+    fallback,
+    `${key.description}${key.needsRestart ? ' Needs a restart.' : ''}`,
+  ];
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -14,6 +14,9 @@ export interface PlatformRules {
   requireMention: boolean;
 }
 
+/** As they are now; undefined for a platform on which nobody may talk. */
+type RulesOf = (platform: string) => PlatformRules | undefined | Promise<PlatformRules | undefined>;
+
 export type Admission =
   | { kind: 'admitted'; role: Role }
   /** A stranger in a direct message, who is given this code once. */
@@ -28,17 +31,17 @@ const codeLifeMs = 60 * 60 * 1000;
 
 /** Decides who may talk. Nobody may who is not allowed by name, paired, or let in by `allow_all`. */
 export class Access {
-  readonly #rules: (platform: string) => PlatformRules | undefined;
+  readonly #rules: RulesOf;
   readonly #pairing: PairingLedger;
 
-  constructor(rules: (platform: string) => PlatformRules | undefined, pairing: PairingLedger) {
+  constructor(rules: RulesOf, pairing: PairingLedger) {
     this.#rules = rules;
     this.#pairing = pairing;
   }
 
   /** undefined for a stranger. Read every time: what was revoked is revoked. */
   async roleOf(platform: string, person: string): Promise<Role | undefined> {
-    const rules = this.#rules(platform);
+    const rules = await this.#rules(platform);
     if (!rules) return undefined;
     if (rules.isOwn || rules.admins.includes(person)) return 'admin';
     const paired = await this.#pairing.find(platform, person);
@@ -48,7 +51,7 @@ export class Access {
 
   /** Everyone on this platform who is an admin by name or by pairing. */
   async admins(platform: string): Promise<string[]> {
-    const rules = this.#rules(platform);
+    const rules = await this.#rules(platform);
     if (!rules) return [];
     const paired = (await this.#pairing.paired()).filter((one) => one.platform === platform && one.role === 'admin');
     return [...new Set([...rules.admins, ...paired.map(({ person }) => person)])];
@@ -56,7 +59,7 @@ export class Access {
 
   async admit(incoming: Incoming): Promise<Admission> {
     const { place, from } = incoming;
-    const rules = this.#rules(place.platform);
+    const rules = await this.#rules(place.platform);
     const role = await this.roleOf(place.platform, from.id);
     if (role === undefined) return await this.#turnAway(incoming);
     const isHeard = incoming.kind === 'press' || incoming.isAddressed || incoming.isDirect || rules?.requireMention === false;

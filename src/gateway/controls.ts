@@ -101,7 +101,8 @@ export class Controls implements SessionControls {
       isBusy ? 'A turn is running.' : 'Nothing is running.',
       `${others.length} messages wait, ${questions.length} questions are open.`,
     ];
-    return [...own, ...ours, ...all].map((line) => `- ${line}`).join('\n');
+    const alerts = shared.surroundings.alerts?.() ?? [];
+    return [...alerts, ...own, ...ours, ...all].map((line) => `- ${line}`).join('\n');
   }
 
   async usage(): Promise<string> {

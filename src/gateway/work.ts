@@ -38,6 +38,8 @@ export interface Surroundings {
   questions: QuestionDesk;
   /** What is true of the whole program, for `/status`: one line each. */
   status(): Promise<string[]>;
+  /** What has to come first in a status, as it was when `status` last resolved. */
+  alerts?(): readonly string[];
   log(line: string): void;
 }
 

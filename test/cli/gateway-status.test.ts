@@ -54,6 +54,7 @@ it('says what the one that runs says of itself', async () => {
     model: null,
     turnsRunning: 0,
     questionsOpen: 0,
+    configuration: { problem: null, restart: [] },
     channels: [
       { kind: 'web', state: 'up', reason: null },
       { kind: 'terminal', state: 'up', reason: null },

@@ -9,6 +9,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { configWarnings } from '../config-warnings.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 
 interface Output {
@@ -142,5 +143,8 @@ async function tellOfOthers(io: CliIo, name: string): Promise<void> {
   if (origin?.source === 'environment' || origin?.source === '.env') {
     io.stderr.write(`note: ${originText(origin)} is set and counts more than config.yaml\n`);
   }
+  const isKept =
+    findKey(name)?.needsRestart === true && (await runningGateway(findHome({ environment: io.environment }).directory)) !== undefined;
+  if (isKept) io.stderr.write(`note: the running gateway keeps the ${name} it was started with: restart it to apply the change\n`);
   for (const warning of await configWarnings(appOf(io))) io.stderr.write(warningText(warning));
 }

@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
+import { type Problem, throwProblems } from '../../config/explain.ts';
+import { findHome } from '../../config/home.ts';
+import { checkConfig } from '../../config/load.ts';
 import { printable } from '../../lib/printable.ts';
 import { cpuText, type PostureFacts, postureFacts, postureOf, unsafeWarning } from '../../posture.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -12,6 +15,8 @@ export function statusCommand(io: CliIo): Command {
     .description('the gateway that runs, which backends are in force, how they contain commands, and what sandboxes there are')
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
+      const problems = checkConfig({ environment: io.environment });
+      if (problems.length > 0) return await withoutConfiguration(io, problems, json);
       const app = appOf(io);
       const gateway = await runningGateway(app.loaded.home);
       // All at once: of an engine that does not answer, all of them wait for the same word.
@@ -33,6 +38,23 @@ export function statusCommand(io: CliIo): Command {
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
       else io.stdout.write(`${prose(status)}${warning === null ? '' : `\n${warning}\n`}`);
     });
+}
+
+/** What the gateway that runs says, with the configuration it keeps. Throws the problems when there is none. */
+async function withoutConfiguration(io: CliIo, problems: readonly Problem[], json = false): Promise<void> {
+  const home = findHome({ environment: io.environment }).directory;
+  const answer = await runningGateway(home);
+  if (!answer) throwProblems(problems);
+  const { status: gateway, messaging = null } = answer ?? { status: null };
+  const messages = problems.map(({ message }) => message);
+  const lines = [
+    ...messages.map((message) => ['configuration', printable(message)]),
+    ['home', home],
+    ...gatewayRows(gateway),
+    ...(messaging ? rows('messaging', messaging) : []),
+  ];
+  io.stdout.write(json ? `${JSON.stringify({ configuration: problems, home, messaging, gateway }, undefined, 2)}\n` : table(lines));
+  io.setExitCode(2);
 }
 
 /** Found out by trying: no gateway runs that would know. */
@@ -72,6 +94,7 @@ interface Status {
 function prose(status: Status): string {
   const { cpus, memoryMb, diskMb, pids } = status.limits;
   return table([
+    ...configurationRows(status.gateway),
     ['home', status.home],
     ...gatewayRows(status.gateway),
     ...rows('command line', status.backend),
@@ -86,6 +109,11 @@ function prose(status: Status): string {
       `${status.approvals.open} questions wait${status.approvals.yolo > 0 ? `; NOBODY IS ASKED in ${status.approvals.yolo} sessions` : ''}`,
     ],
   ]);
+}
+
+function configurationRows(gateway: RunningGateway | null): string[][] {
+  const { problem = null, restart = [] } = gateway?.configuration ?? {};
+  return [...(problem === null ? [] : [problem]), ...restart].map((line) => ['configuration', printable(line)]);
 }
 
 function gatewayRows(gateway: RunningGateway | null): string[][] {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { choice, flag, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { choice, flag, markRestart, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
 
 export const codeExecution = z
   .strictObject({
@@ -11,6 +11,8 @@ export const codeExecution = z
   })
   .describe('Scripts run by execute_code.');
 
+markRestart(codeExecution, 'timeout', 'max_tool_calls', 'mode');
+
 export const toolOutput = z
   .strictObject({
     max_bytes: wholeNumber('a whole number of bytes', 1)
@@ -18,6 +20,8 @@ export const toolOutput = z
       .describe('Output a tool gives back. Head and tail are kept, the rest is put into a file in the sandbox.'),
   })
   .describe('What tools give back.');
+
+markRestart(toolOutput, 'max_bytes');
 
 export const security = z
   .strictObject({

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { flag, listOf, planned, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { flag, listOf, markRestart, planned, text, url, variableName, wholeNumber } from '../kinds.ts';
 
 function platform(name: string, tokenVariable: string, isPlanned = false) {
   return {
@@ -42,6 +42,8 @@ const signal = z
 /** By the name under which a platform is known everywhere. */
 export const platforms = { telegram, discord, slack, whatsapp, signal };
 
+for (const section of Object.values(platforms)) markRestart(section, 'enabled', 'token_env', 'api_root');
+
 export const platformNames = Object.keys(platforms) as (keyof typeof platforms)[];
 
 export const web = z
@@ -56,3 +58,5 @@ export const web = z
     public_url: url().optional().describe('Address people open, when that is not `web.host` and `web.port`.'),
   })
   .describe('The web page.');
+
+markRestart(web, 'enabled', 'host', 'port', 'token_env', 'behind_tls', 'public_url');

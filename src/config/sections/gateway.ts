@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { backend, choice, listOf, minutes, notes, seconds, secondsOrNoLimit, text, wholeNumber, word } from '../kinds.ts';
+import { backend, choice, listOf, markRestart, minutes, notes, seconds, secondsOrNoLimit, text, wholeNumber, word } from '../kinds.ts';
 import { platformNames } from './channels.ts';
 
 export const gateway = z
@@ -43,6 +43,10 @@ export const gateway = z
       .describe('Sandboxes open at once. Over it, turns wait in line and the user is told.'),
   })
   .describe('Messaging sessions.');
+
+// They decide which sandbox and which conversation a message belongs to, and are not changed under those that run.
+markRestart(gateway, 'terminal_backend', 'sandbox_scope', 'group_sessions', 'thread_sessions');
+markRestart(gateway, 'sandbox_lifetime', 'background_lifetime', 'max_sandboxes');
 
 export const approvals = z
   .strictObject({

@@ -6,6 +6,7 @@ import {
   flag,
   hostPath,
   listOf,
+  markRestart,
   notes,
   planned,
   seconds,
@@ -104,6 +105,10 @@ export const terminal = z
     ssh_key: hostPath().optional().describe(planned('Private key file; unset uses the agent and the usual files.', 'ssh backend')),
   })
   .describe('Where and how commands run.');
+
+// Backends, tools and spares are made once.
+markRestart(terminal, 'backend', 'docker_extra_args', 'docker_runtime', 'docker_host', 'sandbox_dir', 'warm_spares');
+markRestart(terminal, 'timeout', 'max_foreground_timeout');
 
 /** Security: a variable here would put its value into a process list. */
 function extraArgument() {

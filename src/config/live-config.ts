@@ -1,0 +1,161 @@
+import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { HermeticError } from '../core/errors.ts';
+import { filesVersion, unreadable } from './home.ts';
+import { configKeys } from './keys.ts';
+import type { LoadedConfig } from './load.ts';
+import { type Config, platformSections } from './schema.ts';
+
+export interface LiveConfigOptions {
+  /** As the program began. Keys that need a restart stay as they are in here. */
+  running: LoadedConfig;
+  /** Throws when there is a mistake. */
+  load(): LoadedConfig;
+  /** Told of every version that is in force from now on. */
+  apply(loaded: LoadedConfig): void;
+  log(line: string): void;
+}
+
+/** Files are looked at whenever something needs them, and this often when nothing does. */
+const lookMs = 2_000;
+/** A file that has not changed for this long is complete: editors write in place, too. */
+const settleMs = 150;
+/** Whoever waits does not wait longer for files that change all the time. */
+const patienceMs = 3_000;
+
+/**
+ * The configuration of a program that runs for long: follows `config.yaml` and `.env`. What cannot be loaded changes nothing and is the
+ * `problem` until it is mended. Security: no half-written, emptied or missing file takes effect, for what it leaves out would fall back
+ * to a default, and a default may be weaker.
+ */
+export class LiveConfig {
+  /** What is wrong with the files, in one line that begins with file, line and key. */
+  problem: string | undefined;
+  /** One line for each change that counts from the next start. */
+  restartNotes: readonly string[] = [];
+  readonly #options: LiveConfigOptions;
+  #current: LoadedConfig;
+  /** Of the files that were looked at last. */
+  #seen: string;
+  #following: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LiveConfigOptions) {
+    this.#options = options;
+    this.#current = options.running;
+    this.#seen = options.running.version;
+  }
+
+  /** What has to come first in a status. */
+  get alerts(): readonly string[] {
+    return this.problem === undefined ? this.restartNotes : [this.problem, ...this.restartNotes];
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.fresh(), lookMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#following;
+  }
+
+  /** Resolves when what the files say is in force: at once unless they have changed. Never rejects. */
+  async fresh(): Promise<void> {
+    if (this.#following === undefined && this.#version() === this.#seen) return;
+    this.#following ??= this.#follow().finally(() => {
+      this.#following = undefined;
+    });
+    await this.#following;
+  }
+
+  async #follow(): Promise<void> {
+    const deadline = Date.now() + patienceMs;
+    for (let before = this.#version(); Date.now() < deadline; ) {
+      await delay(settleMs);
+      const outcome = this.#load();
+      const after = this.#version();
+      if (after === before) {
+        this.#seen = after;
+        return this.#take(outcome);
+      }
+      before = after;
+    }
+  }
+
+  #load(): LoadedConfig | HermeticError {
+    try {
+      const { config: file } = this.#current.files;
+      const hadText = Object.values(this.#current.origins).some(({ source }) => source === 'config.yaml');
+      const found = statSync(file, { throwIfNoEntry: false });
+      if (hadText && (found === undefined || found.size === 0)) throw unreadable(file, found ? 'is empty' : 'is gone');
+      return this.#options.load();
+    } catch (error) {
+      return error instanceof HermeticError ? error : new HermeticError('config/unreadable', String(error), { cause: error });
+    }
+  }
+
+  #take(outcome: LoadedConfig | HermeticError): void {
+    const { running, log, apply } = this.#options;
+    if (outcome instanceof HermeticError) {
+      // Security: people in chats read it, and where the home is is not their business.
+      const [first, ...others] = outcome.message.replaceAll(`${running.home}/`, '').split('\n');
+      const more = others.length > 0 ? ` (${others.length} more: hermetic config check)` : '';
+      const problem = `${first}${more} The last good configuration stays in force.`;
+      if (problem !== this.problem) log(`configuration: ${problem}`);
+      this.problem = problem;
+      return;
+    }
+    if (this.problem !== undefined) log('configuration: the files are fine again');
+    this.problem = undefined;
+    const notes = restartNotes(running, outcome);
+    for (const note of notes) if (!this.restartNotes.includes(note)) log(`configuration: ${note}`);
+    this.restartNotes = notes;
+    const next = withRestartKeysOf(running, outcome);
+    const changed = changedNames(this.#current, next);
+    this.#current = next;
+    if (changed.length === 0) return;
+    log(`configuration: ${changed.join(', ')} changed`);
+    apply(next);
+  }
+
+  #version(): string {
+    const { home: directory, files } = this.#current;
+    return filesVersion({ directory, files });
+  }
+}
+
+type Values = Record<string, Record<string, unknown>>;
+
+const restartKeys = configKeys.filter((key) => key.needsRestart);
+
+function valueIn(config: Config, { section, key }: { section: string; key: string }): unknown {
+  return (config as unknown as Values)[section]?.[key];
+}
+
+function restartNotes(running: LoadedConfig, next: LoadedConfig): string[] {
+  const keys = restartKeys.filter((key) => !isDeepStrictEqual(valueIn(running.config, key), valueIn(next.config, key)));
+  const variables = startVariables(running.config).filter((name) => running.environment[name] !== next.environment[name]);
+  return [...keys.map(({ name }) => name), ...variables].map((name) => `${name} changed: restart the gateway to apply it`);
+}
+
+/** Variables that are read once: what channels and the page were started with. */
+function startVariables(config: Config): string[] {
+  const sections = [...platformSections(config).values(), config.web].filter(({ enabled }) => enabled);
+  return sections.flatMap((section) => Object.entries(section).flatMap(([key, name]) => (key.endsWith('_env') ? [String(name)] : [])));
+}
+
+function withRestartKeysOf(running: LoadedConfig, next: LoadedConfig): LoadedConfig {
+  const config = structuredClone(next.config);
+  for (const key of restartKeys)
+    Object.assign((config as unknown as Values)[key.section] ?? {}, { [key.key]: valueIn(running.config, key) });
+  return { ...next, config };
+}
+
+/** Of keys and variables, without their values. */
+function changedNames(before: LoadedConfig, after: LoadedConfig): string[] {
+  const keys = configKeys.filter((key) => !isDeepStrictEqual(valueIn(before.config, key), valueIn(after.config, key)));
+  const variables = new Set([...Object.keys(before.environment), ...Object.keys(after.environment)]);
+  return [...keys.map(({ name }) => name), ...[...variables].filter((name) => before.environment[name] !== after.environment[name])];
+}

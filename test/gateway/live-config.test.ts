@@ -1,0 +1,138 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { Hermetic } from '../cli/hermetic.ts';
+import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
+import { Program } from './program.ts';
+
+type Sections = Record<string, Record<string, unknown>>;
+
+const configOf = (program: Program): string => join(program.directory, 'config.yaml');
+
+function change(program: Program, edit: (sections: Sections) => void): void {
+  const sections = parse(readFileSync(configOf(program), 'utf8')) as Sections;
+  edit(sections);
+  writeFileSync(configOf(program), stringify(sections));
+}
+
+function setVariables(program: Program, text: string): void {
+  writeFileSync(join(program.directory, '.env'), text, { mode: 0o600 });
+}
+
+async function page(program: Program): Promise<string> {
+  const token = readFileSync(join(program.directory, 'web-token'), 'utf8').trim();
+  const answer = await fetch(new URL('/api/status', program.link), { headers: { authorization: `Bearer ${token}` } });
+  return await answer.text();
+}
+
+/** Prints how long the forwarded value is. */
+const length = `printf %s "$FORWARDED" | wc -c | sed 's/^/length /'`;
+
+let count = 0;
+
+/** What the bot answers to this, said by this person. */
+async function ask(program: Program, text: string, id = 1001): Promise<string> {
+  const before = program.sent(id).length;
+  program.api.world.says({ text, from: { id, is_bot: false, first_name: 'Somebody' } });
+  return await until(`${text} is answered`, () => program.texts(id).slice(before).join('\n'), { withinMs: 40_000 });
+}
+
+/** What a command prints in the sandbox of this person. */
+async function run(program: Program, command: string, id = 1001): Promise<string> {
+  const mark = `end-${++count}`;
+  program.api.world.says({ text: `/run ${command}; echo ${mark}`, from: { id, is_bot: false, first_name: 'Somebody' } });
+  return (await program.shows(mark, id)).text;
+}
+
+describeContained('a gateway whose configuration changes', async () => {
+  const terminal = { docker_forward_env: ['FORWARDED'] };
+  const program = await Program.start({ config: { terminal, telegram: { allowed_users: ['1002', '1003'] } } });
+  const hermetic = new Hermetic({ HERMETIC_HOME: program.directory, HOME: program.home, TELEGRAM_BOT_TOKEN: program.api.token });
+  afterAll(() => program.close());
+
+  it('refuses whoever was taken off a list at the next message, and hears whoever was added', async () => {
+    expect(await ask(program, '/whoami', 1003)).toContain('may do what a user may');
+    expect(await ask(program, '/whoami', 1004)).toContain('I do not know you yet');
+    change(program, ({ telegram }) => Object.assign(telegram ?? {}, { allowed_users: ['1004'], admins: ['1001', '1002'] }));
+    expect(await ask(program, '/whoami', 1003)).toContain('I do not know you yet');
+    expect(await ask(program, '/whoami', 1004)).toContain('may do what a user may');
+    expect(await ask(program, '/whoami', 1002)).toMatch(/may do what an? admin may/);
+    change(program, ({ telegram }) => Object.assign(telegram ?? {}, { admins: ['1001'], allowed_users: ['1002'] }));
+    expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
+  });
+
+  it('forwards the values of now into sessions that run, and shows none of them', async () => {
+    setVariables(program, 'FORWARDED=first-value\n');
+    expect(await run(program, `${length}; echo "$FORWARDED" > kept`)).toContain('length 11');
+    setVariables(program, 'FORWARDED=the-second-value\n');
+    expect(await run(program, `${length}; echo "is $FORWARDED"; cat kept`)).toMatch(/length 16\nis \[redacted\]\n\[redacted\]/);
+    change(program, (sections) => Object.assign(sections.terminal ?? {}, { docker_forward_env: [] }));
+    expect(await run(program, length)).toContain('length 0');
+    expect(program.texts().join('\n')).not.toMatch(/first-value|the-second-value/);
+    expect(program.output).not.toMatch(/first-value|the-second-value/);
+  });
+
+  it('keeps the last good version of a broken file, says so first, and no longer when it is mended', async () => {
+    const good = readFileSync(configOf(program), 'utf8');
+    writeFileSync(configOf(program), `${good}gateway:\n  busy_mod: queue\n`);
+    const problem = /config\.yaml:\d+:\d+: gateway\.busy_mod is not a key\. Did you mean gateway\.busy_mode\?.*stays in force/;
+    expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
+    expect((await ask(program, '/status')).split('\n')[0]).toMatch(problem);
+    expect(JSON.parse(await page(program))).toMatchObject({
+      sections: [{ title: 'Configuration', lines: [{ value: expect.stringMatching(problem), tone: 'bad' }] }, {}, {}, {}],
+    });
+    const { code, stdout } = await hermetic.run(['status']);
+    expect(stdout.split('\n')[0]).toMatch(/^configuration +.*gateway\.busy_mod is not a key/);
+    expect([code, stdout]).toEqual([2, expect.stringContaining('running at http')]);
+    await until('it is logged', () => problem.test(program.output));
+    expect(program.output.match(/busy_mod is not a key/g)).toHaveLength(1);
+
+    writeFileSync(configOf(program), good);
+    expect(await ask(program, '/status')).not.toContain('busy_mod');
+    expect(await page(program)).not.toContain('busy_mod');
+    expect((await hermetic.run(['status'])).stdout).not.toContain('busy_mod');
+    expect(program.output).toContain('the files are fine again');
+  });
+
+  it('takes nothing from a file that was emptied, and none that others can read', async () => {
+    const good = readFileSync(configOf(program), 'utf8');
+    writeFileSync(configOf(program), '');
+    expect((await ask(program, '/status')).split('\n')[0]).toMatch(/config\.yaml is empty.*stays in force/);
+    expect(await ask(program, '/status')).toContain('network none');
+    writeFileSync(configOf(program), good);
+    chmodSync(join(program.directory, '.env'), 0o644);
+    expect((await ask(program, '/status')).split('\n')[0]).toMatch(/\.env can be read or written by others.*stays in force/);
+    chmodSync(join(program.directory, '.env'), 0o600);
+    expect(await ask(program, '/status')).not.toContain('stays in force');
+  });
+
+  it('says which changes need a restart', async () => {
+    const { stderr } = await hermetic.run(['config', 'set', 'gateway.max_sandboxes', '7']);
+    expect(stderr).toContain('the running gateway keeps the gateway.max_sandboxes it was started with: restart it');
+    const note = 'gateway.max_sandboxes changed: restart the gateway to apply it';
+    const shown = await ask(program, '/status');
+    expect(shown.split('\n')[0]).toContain(note);
+    expect(shown).toContain('at most 32 at once');
+    expect(await page(program)).toContain(note);
+    expect((await hermetic.run(['status'])).stdout).toMatch(/^configuration +gateway\.max_sandboxes changed/);
+    expect(program.output).toContain(note);
+    const live = await hermetic.run(['config', 'set', 'gateway.busy_mode', 'queue']);
+    expect(live.stderr).not.toContain('restart');
+    expect((await hermetic.run(['config', 'unset', 'gateway.max_sandboxes'])).stderr).toContain('restart it');
+    expect(await ask(program, '/status')).not.toContain('changed: restart');
+  });
+});
+
+describe('a gateway without isolation whose configuration changes', async () => {
+  const program = await Program.start({ backend: 'local', config: { approvals: { mode: 'off' } } });
+  afterAll(() => program.close());
+
+  it('asks as soon as it is told to', async () => {
+    expect(await run(program, 'rm -rf ~/gone')).not.toContain('May this run');
+    change(program, (sections) => Object.assign(sections.approvals ?? {}, { mode: 'manual' }));
+    program.api.world.says({ text: '/run rm -rf ~/gone' });
+    await program.shows('May this run');
+  });
+});
