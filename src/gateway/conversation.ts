@@ -37,6 +37,8 @@ export interface ConversationParts {
   busyMode: BusyMode;
   reset: ResetSettings;
   mostSteps: number;
+  /** After how long people are told that a model is asked again. Default: 5 s. */
+  retryNoticeMs?: number | undefined;
 }
 
 /** How a turn is carried out. */

@@ -10,6 +10,8 @@ import { resetIsDue } from './reset.ts';
 import { type Heard, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
 import { AgentTurn } from './turn.ts';
 
+const defaultRetryNoticeMs = 5000;
+
 /** What is done about what was said in a conversation. */
 export class Replies {
   readonly #conversation: Conversation;
@@ -47,7 +49,7 @@ export class Replies {
 
   #turnFor(turn: RunningTurn, heard: readonly Heard[]): AgentTurn {
     const { parts, place, channel, title, work, shared } = this.#conversation;
-    const { agent, agentName, conversations, outbox, standingOf, surroundings, mostSteps } = shared;
+    const { agent, agentName, conversations, outbox, standingOf, surroundings, mostSteps, retryNoticeMs = defaultRetryNoticeMs } = shared;
     return new AgentTurn({
       id: turn.id,
       parts,
@@ -64,6 +66,7 @@ export class Replies {
       work,
       origin: this.#originOf(heard),
       mostSteps,
+      retryNoticeMs,
       signal: turn.controller.signal,
       isParked: () => turn.isParked,
       steer: async (inputs) => await this.#steering(turn, inputs),

@@ -5,6 +5,7 @@ import type { Activity, Channel, Place } from '../core/channel.ts';
 import type { ConversationLedger } from '../core/conversation.ts';
 import { LiveMessage } from './live-message.ts';
 import type { Outbox } from './outbox.ts';
+import { RetryNotice } from './retry-notice.ts';
 import type { StandingOf, Surroundings, Work } from './work.ts';
 
 export interface TurnOptions {
@@ -23,6 +24,8 @@ export interface TurnOptions {
   work: Work;
   origin: CallOrigin;
   mostSteps: number;
+  /** People are told that a model is asked again when it has not answered for so long. */
+  retryNoticeMs: number;
   signal: AbortSignal;
   /** Whether the program is ending, and the next one goes on with this turn. */
   isParked(): boolean;
@@ -48,6 +51,7 @@ export function endKey(turn: string): string {
 /** One run of the agent for what somebody said, with everything people see of it. */
 export class AgentTurn {
   readonly #options: TurnOptions;
+  readonly #retrying: RetryNotice;
   #live: LiveMessage | undefined;
   /** Answers of the model so far; each is a message of its own. */
   #answers = 0;
@@ -59,6 +63,7 @@ export class AgentTurn {
 
   constructor(options: TurnOptions) {
     this.#options = options;
+    this.#retrying = new RetryNotice(options.retryNoticeMs, (reason) => this.#tellOfRetry(reason));
   }
 
   /**
@@ -75,6 +80,7 @@ export class AgentTurn {
       await this.#conclude(result);
       return result;
     } finally {
+      this.#retrying.stop();
       stopTyping();
       this.#show({ kind: 'turn-ended', turn: id });
       await this.#showing;
@@ -143,6 +149,8 @@ export class AgentTurn {
 
   #hear(event: AgentEvent): void {
     const { id: turn } = this.#options;
+    if (event.type === 'waiting') this.#retrying.failed(event.reason);
+    else if (event.type !== 'text-discarded') this.#retrying.answered();
     switch (event.type) {
       case 'text':
         this.#live ??= this.#liveMessage();
@@ -164,6 +172,12 @@ export class AgentTurn {
         this.#show({ kind: 'tool-ended', turn, call: event.callId, ok: event.result.ok, text: event.result.text });
         break;
     }
+  }
+
+  #tellOfRetry(reason: string): void {
+    const { id, place, outbox, surroundings } = this.#options;
+    const told = outbox.deliver(place, `turn/${id}/retry`, `The model has not answered yet, so I am asking again. ${reason}`);
+    told.catch((error: unknown) => surroundings.log(error instanceof Error ? error.message : String(error)));
   }
 
   #liveMessage(): LiveMessage {

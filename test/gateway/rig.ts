@@ -27,7 +27,7 @@ export interface RigOptions {
   environment?: Record<string, string>;
   rules?: Partial<PlatformRules>;
   traits?: Partial<ChannelTraits>;
-  settings?: Partial<Pick<GatewayOptions, 'busyMode' | 'reset' | 'sharing' | 'mostSteps'>>;
+  settings?: Partial<Pick<GatewayOptions, 'busyMode' | 'reset' | 'sharing' | 'mostSteps' | 'retryNoticeMs'>>;
 }
 
 export interface Saying extends Partial<Omit<IncomingMessage, 'from' | 'place' | 'kind'>> {

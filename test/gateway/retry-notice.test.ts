@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { calls, inTurn, refuses, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { Program } from './program.ts';
+import { Rig } from './rig.ts';
+
+const never = new Promise<never>(() => undefined);
+
+describe('a provider that fails', { timeout: 90_000 }, () => {
+  let close = async (): Promise<void> => undefined;
+  afterEach(() => close());
+  const rigWith = async (retryNoticeMs: number) => {
+    const rig = await Rig.start({
+      environment: { TERMINAL_ENV: 'local' },
+      settings: { retryNoticeMs },
+    });
+    close = () => rig.close();
+    return rig;
+  };
+
+  it('is told of on Telegram once, with the reason, however often it is asked again, and the answer follows', async () => {
+    const overloaded = refuses(503, 'overloaded', { 'retry-after': '3' });
+    const program = await Program.start({ script: inTurn(overloaded, overloaded, overloaded, says('Here I am.')) });
+    close = () => program.close();
+    program.api.world.says({ text: 'hello' });
+    await program.shows(/asking again\.[\s\S]*503[\s\S]*overloaded/);
+    // Before the answer, and not beside it.
+    expect(program.texts()).toHaveLength(1);
+    await program.shows('Here I am.');
+    expect(program.model.requests).toHaveLength(4);
+    expect(program.texts()).toEqual([expect.stringContaining('asking again'), 'Here I am.']);
+  });
+
+  it('for a moment only is not told of', async () => {
+    const rig = await rigWith(60_000);
+    rig.model.script = inTurn(refuses(503), says('Here I am.'));
+    await rig.say('hello');
+    await rig.shows('Here I am.');
+    await rig.quiet();
+    expect(rig.model.requests).toHaveLength(2);
+    expect(rig.texts()).toEqual(['Here I am.']);
+  });
+
+  it('is told of while it is asked again, not when that is over', async () => {
+    const rig = await rigWith(10);
+    rig.model.script = ({ index }) => (index === 0 ? refuses(429, 'slow down', { 'retry-after-ms': '20' }) : never);
+    await rig.say('hello');
+    await rig.shows(/asking again\.[\s\S]*slow down/);
+    await rig.say('/stop');
+    await rig.shows('Stopped.');
+  });
+
+  it('twice in one turn is told of once', async () => {
+    const rig = await rigWith(1);
+    const busy = refuses(503, 'busy', { 'retry-after-ms': '300' });
+    rig.model.script = inTurn(busy, calls(['terminal', { command: 'echo hi' }]), busy, says('Done.'));
+    await rig.say('work');
+    await rig.shows('Done.');
+    await rig.quiet();
+    expect(rig.texts().filter((text) => text.includes('asking again'))).toHaveLength(1);
+    await until('all was asked', () => rig.model.requests.length === 4);
+  });
+});
