@@ -250,7 +250,7 @@ export class App {
       if (audience === 'messaging') throw notContained(backend);
       listener.notice(`${notContained(backend).message} ${notContained(backend).hint}`);
     } catch (error) {
-      await sandbox.close();
+      await sandbox.stop();
       throw error;
     }
   }

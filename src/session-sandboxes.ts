@@ -1,11 +1,11 @@
 import type { App, OpenedSandbox } from './app.ts';
 import { HermeticError } from './core/errors.ts';
-import type { ExecRequest, OpenListener, Sandbox, Trouble } from './core/sandbox.ts';
+import type { Backend, ExecRequest, OpenListener, Sandbox, Trouble } from './core/sandbox.ts';
 import type { SessionKey } from './core/session.ts';
-import type { SandboxEntry } from './core/store.ts';
+import type { SandboxEntry, SandboxLedger } from './core/store.ts';
 import { messagingSession, namedSession, type SandboxRequest } from './sandbox-request.ts';
 import { HeldListener } from './sandboxes/pool/held-listener.ts';
-import { SandboxPool } from './sandboxes/pool/pool.ts';
+import { type FoundSandbox, SandboxPool } from './sandboxes/pool/pool.ts';
 import type { Opened } from './sandboxes/pool/pooled-sandbox.ts';
 import { Spares } from './sandboxes/pool/spares.ts';
 import { type Leftover, sweep } from './sandboxes/sweep.ts';
@@ -16,7 +16,7 @@ export interface SessionSandbox extends Sandbox {
   readonly isOpen: boolean;
   /** Opens it now, so that the first command need not wait. */
   open(signal?: AbortSignal): Promise<void>;
-  /** Lets go of it unless something runs in it. Files and state stay. */
+  /** Ends it unless something runs in it: a command, or a process that one left there. Files and state stay. */
   close(): Promise<void>;
   /** Ends it and removes its files. */
   destroy(): Promise<void>;
@@ -54,7 +54,7 @@ const currentForMs = 1_000;
 
 /**
  * A sandbox for every session, with the settings of messaging sessions (`gateway.*`, else `terminal.*`): at most `gateway.max_sandboxes` at
- * once, each closed after `gateway.sandbox_lifetime` of doing nothing, and `terminal.warm_spares` ready for sessions that have none yet.
+ * once, spares included, each closed after `gateway.sandbox_lifetime` of doing nothing, and `terminal.warm_spares` ready for sessions that have none yet.
  */
 export class SessionSandboxes {
   readonly #app: App;
@@ -69,7 +69,7 @@ export class SessionSandboxes {
     const { gateway, terminal } = app.loaded.config;
     this.#app = app;
     this.#spares = new Spares({
-      count: terminal.warm_spares,
+      wanted: () => Math.min(terminal.warm_spares, this.#pool.room),
       make: (signal) => this.#makeSpare(signal),
       isCurrent: (spare) => app.isCurrent(spare, nobody),
     });
@@ -84,13 +84,31 @@ export class SessionSandboxes {
 
   /**
    * What a program that starts may do first: removes what an earlier one left behind when it died, and never what somebody uses or the files
-   * of a session; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
+   * of a session; counts what still runs against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
    */
   async start(): Promise<readonly Leftover[]> {
     const backends = this.#app.candidates(this.#app.settings(audience).backend);
-    const leftovers = await sweep({ backends, ledger: (await this.#app.store()).sandboxes });
+    const ledger = (await this.#app.store()).sandboxes;
+    const leftovers = await sweep({ backends, ledger });
+    await this.#pool.adopt(await this.#running(backends, ledger));
     void this.#spares.fill();
     return leftovers;
+  }
+
+  /** What outlived an earlier program, or belongs to another one. */
+  async #running(backends: readonly Backend[], ledger: SandboxLedger): Promise<FoundSandbox[]> {
+    const found: FoundSandbox[] = [];
+    for (const backend of backends) {
+      if (!backend.traits.durable) continue;
+      const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
+      for (const { name, state, createdAt, stop } of await backend.list()) {
+        if (state !== 'running') continue;
+        const entry = entries.get(name);
+        const session = entry && entry.session.length > 0 ? this.#app.sandboxName(entry.session) : name;
+        found.push({ name: session, lastUsedAt: entry?.lastUsedAt ?? createdAt, stop });
+      }
+    }
+    return found;
   }
 
   /** The same object for the same session. Nothing is opened yet. A listener is told what happens from now on. */
@@ -165,7 +183,10 @@ export class SessionSandboxes {
 
   async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
     const listener = this.#onlyNew(request, whole);
-    const opened = (await this.#claim(request, listener)) ?? (await this.#app.openSandbox(request, listener, signal));
+    const claimed = await this.#claim(request, listener);
+    // They count against the limit, and a session comes before them.
+    if (!claimed) await this.#spares.shrink();
+    const opened = claimed ?? (await this.#app.openSandbox(request, listener, signal));
     this.#opened.set(opened.sandbox.name, opened);
     void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
     void this.#spares.fill();

@@ -98,6 +98,11 @@ export interface Remains {
   directory: string;
   /** False for a container or the like that belongs to no session's files: left by a crash, and nobody will come back for it. */
   hasFiles: boolean;
+  /**
+   * Ends it and keeps what returns with the session, unless a program has it open, or a process that a command left there still runs and
+   * `force` is not given. Resolves with whether it does not run any more.
+   */
+  stop(force: boolean): Promise<boolean>;
   /** Removes the sandbox, its processes and its directory. Does nothing when they are gone already. */
   destroy(): Promise<void>;
 }
@@ -239,6 +244,8 @@ export interface OpenSandbox extends Sandbox {
   hasLiveProcesses(): Promise<boolean>;
   /** Lets go. A durable, persistent sandbox stays until its idle time is over; any other ends now. Ephemeral files are removed. */
   close(): Promise<void>;
+  /** Lets go, and ends it with every process in it unless another program has it open too. What would return after `close` does. */
+  stop(): Promise<void>;
   /** Ends it and removes its files. */
   destroy(): Promise<void>;
 }

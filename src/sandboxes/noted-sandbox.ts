@@ -2,14 +2,14 @@ import type { OpenSandbox } from '../core/sandbox.ts';
 import { SandboxAround } from './sandbox-around.ts';
 
 /** Tells when somebody has let go of the sandbox or removed it. */
-export function noteEnd(sandbox: OpenSandbox, note: (outcome: 'closed' | 'destroyed') => void): OpenSandbox {
+export function noteEnd(sandbox: OpenSandbox, note: (outcome: 'closed' | 'stopped' | 'destroyed') => void): OpenSandbox {
   return new NotedSandbox(sandbox, note);
 }
 
 class NotedSandbox extends SandboxAround {
-  readonly #note: (outcome: 'closed' | 'destroyed') => void;
+  readonly #note: (outcome: 'closed' | 'stopped' | 'destroyed') => void;
 
-  constructor(inner: OpenSandbox, note: (outcome: 'closed' | 'destroyed') => void) {
+  constructor(inner: OpenSandbox, note: (outcome: 'closed' | 'stopped' | 'destroyed') => void) {
     super(inner);
     this.#note = note;
   }
@@ -17,6 +17,11 @@ class NotedSandbox extends SandboxAround {
   override async close(): Promise<void> {
     await super.close();
     this.#note('closed');
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop();
+    this.#note('stopped');
   }
 
   override async destroy(): Promise<void> {

@@ -96,6 +96,12 @@ class RecordedSandbox extends SandboxAround {
     await letGo(this.#record);
   }
 
+  override async stop(): Promise<void> {
+    clearInterval(this.#renewal);
+    await super.stop();
+    await letGo(this.#record);
+  }
+
   override async destroy(): Promise<void> {
     clearInterval(this.#renewal);
     await super.destroy();

@@ -48,6 +48,10 @@ export class SandboxAround implements OpenSandbox {
     return this.inner.close();
   }
 
+  stop(): Promise<void> {
+    return this.inner.stop();
+  }
+
   destroy(): Promise<void> {
     return this.inner.destroy();
   }

@@ -16,6 +16,8 @@ export interface Place {
   end(): Promise<void>;
   /** After this process has let go. */
   close(): Promise<void>;
+  /** The same, and ends it unless another process has not let go. */
+  stop(): Promise<void>;
   destroy(): Promise<void>;
 }
 
@@ -108,6 +110,11 @@ class ShellSandbox implements OpenSandbox {
   async close(): Promise<void> {
     await this.#letGo();
     await this.#place.close();
+  }
+
+  async stop(): Promise<void> {
+    await this.#letGo();
+    await this.#place.stop();
   }
 
   async destroy(): Promise<void> {

@@ -58,7 +58,7 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
     const destroy = (): Promise<void> => removeTree(spec.directory);
     // The forker ends, with all it started, when it notices that nobody is attached any more.
-    return await attachToForker({ name: spec.name, runDirectory, workdir, limits, ended, end, close, destroy }, store, signal);
+    return await attachToForker({ name: spec.name, runDirectory, workdir, limits, ended, end, close, stop: close, destroy }, store, signal);
   } catch (error) {
     await (isNew ? removeTree(spec.directory) : removeFiles());
     signal?.throwIfAborted();
@@ -85,6 +85,8 @@ export async function listTied(backendDirectory: string, endPatienceMs: number):
     return {
       ...record,
       state: liveAttachments(run).length > 0 ? 'running' : 'stopped',
+      // What runs belongs to a program that runs.
+      stop: async () => liveAttachments(run).length === 0,
       destroy: async () => {
         await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));
         await removeTree(record.directory);

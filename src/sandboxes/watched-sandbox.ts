@@ -56,6 +56,11 @@ class WatchedSandbox extends SandboxAround {
     await super.close();
   }
 
+  override async stop(): Promise<void> {
+    this.#stop();
+    await super.stop();
+  }
+
   override async destroy(): Promise<void> {
     this.#stop();
     await super.destroy();

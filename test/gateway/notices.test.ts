@@ -40,15 +40,18 @@ describeContained('what happens to a sandbox', async () => {
     expect(count(fallback)).toBe(1);
   });
 
-  it('whoever has to wait for one is told, once, and nobody else is', async () => {
+  it('whoever has to wait for one is told the place, and when it is their turn, and nobody else is', async () => {
     await rig.say('/run echo busy now; sleep 600');
     await until('it runs', () => rig.activities.some((one) => one.kind === 'tool-output' && one.text.includes('busy now')));
-    for (const from of ['bob', 'cleo']) await rig.say('/run echo had it', { from });
-    for (const from of ['bob', 'cleo']) await rig.shows('All sandboxes are in use', from);
+    await rig.say('/run echo had it', { from: 'bob' });
+    await rig.shows('All sandboxes are in use. This session is next in line.', 'bob');
+    await rig.say('/run echo had it', { from: 'cleo' });
+    await rig.shows('This session is number 2 in line.', 'cleo');
     await rig.say('/stop');
     for (const from of ['bob', 'cleo']) await rig.shows('had it', from);
     await rig.quiet();
-    for (const from of ['bob', 'cleo']) expect(count('All sandboxes are in use', from)).toBe(1);
+    expect(count('All sandboxes are in use', 'bob')).toBe(1);
+    for (const from of ['bob', 'cleo']) expect(count('It is the turn of this session', from)).toBe(1);
     expect(count('All sandboxes are in use')).toBe(0);
   });
 });

@@ -14,7 +14,7 @@ import { until } from '../until.ts';
 const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 
 export interface ProgramOptions {
-  backend?: 'bubblewrap' | 'local';
+  backend?: 'bubblewrap' | 'docker' | 'local';
   script?: Script;
   /** Sections of `config.yaml`, over what is there. */
   config?: Record<string, Record<string, unknown>>;

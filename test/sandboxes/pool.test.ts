@@ -34,6 +34,7 @@ await describeBackend('bubblewrap', (engine) => {
       most: 8,
       idleMs: 60_000,
       backgroundMs: 0,
+      tellEveryMs: 0,
       nameOf: (session) => specOf(session).name,
       open: async (session, heard, signal) => {
         opened.push(session.join());
@@ -146,7 +147,9 @@ await describeBackend('bubblewrap', (engine) => {
     busy.closeStdin();
     expect(await waiting).toBe('1\n');
     expect(await behind).toBe('third\n');
-    expect(told.filter((line) => line.includes('in line'))).toHaveLength(3);
+    const places = told.filter((line) => line.includes('in line')).map((line) => /session is (.*) in line/.exec(line)?.[1]);
+    expect(places).toEqual(['next', 'number 2', 'next']);
+    expect(told.filter((line) => line.includes('turn'))).toHaveLength(2);
   });
 
   it('whoever stops waiting leaves the line, and opening can be aborted', async () => {

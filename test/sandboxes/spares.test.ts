@@ -197,7 +197,11 @@ for (const kind of ['bubblewrap', 'docker']) {
     );
 
     it('a program killed at any moment leaves no spare, and what a session was given stays its own', { timeout: 240_000 }, async () => {
-      const { home, start, environment, directories } = installation('killed', { HERMETIC_GATEWAY_SANDBOX_LIFETIME: '3' });
+      const { home, start, environment, directories } = installation('killed', {
+        HERMETIC_GATEWAY_SANDBOX_LIFETIME: '3',
+        // What the victims left running may not keep their sandboxes.
+        HERMETIC_GATEWAY_BACKGROUND_LIFETIME: '3',
+      });
       const app = start();
       // Proves the spec once, so that the victims come further.
       await app.sandboxes.run('precious', 'echo precious > /workspace/file');

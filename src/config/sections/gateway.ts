@@ -40,7 +40,9 @@ export const gateway = z
       ),
     max_sandboxes: wholeNumber('a whole number', 1)
       .default(32)
-      .describe('Sandboxes open at once. Over it, turns wait in line and the user is told.'),
+      .describe(
+        'Sandboxes that run at once, with spares and those of an earlier run. Over it, the one idle for longest is stopped; when all are in use, turns wait in line and the user is told the place.',
+      ),
   })
   .describe('Messaging sessions.');
 

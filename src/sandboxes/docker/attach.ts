@@ -11,6 +11,7 @@ import { placesInside } from './container.ts';
 import { countsOf } from './container-counts.ts';
 import { containerEnd } from './container-end.ts';
 import type { Engine } from './engine.ts';
+import { stopUnused } from './stop.ts';
 import { attachTo } from './transport.ts';
 
 export interface RunningContainer {
@@ -38,16 +39,21 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
     await remove();
     await removeFiles();
   };
+  const close = async (): Promise<void> => {
+    waiting.abort();
+    letGo();
+    if (!spec.persistent) await removeAll();
+  };
   const place: Place = {
     name: spec.name,
     workdir: placesInside(spec).workdir,
     limits: isForked ? { read: countsOf(engine, id), isCheap: true, isNew } : { isNew },
     ended: containerEnd(engine, id, waiting.signal),
     end: () => (spec.persistent ? engine.kill(id) : removeAll()),
-    close: async () => {
-      waiting.abort();
-      letGo();
-      if (!spec.persistent) await removeAll();
+    close,
+    stop: async () => {
+      await close();
+      if (spec.persistent) await stopUnused(engine, id, spec.directory);
     },
     destroy: async () => {
       letGo();

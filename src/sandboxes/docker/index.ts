@@ -21,6 +21,7 @@ import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
 import { removeForeignFiles } from './remove-files.ts';
+import { hasLeftProcesses, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
 import { keeperCommand, sharesKernel } from './transport.ts';
 import { giveVolumes, hasVolumes, removeVolumes, volumesOf } from './volumes.ts';
@@ -231,6 +232,10 @@ class DockerBackend implements Backend {
       createdAt,
       directory: '',
       hasFiles: false,
+      stop: async () => {
+        await (await this.#engine()).kill(id);
+        return true;
+      },
       destroy: async () => {
         const engine = await this.#engine();
         await removeFromNetwork(engine, id, this.#context.installation);
@@ -248,6 +253,11 @@ class DockerBackend implements Backend {
       return {
         ...record,
         state: container?.running ? 'running' : 'stopped',
+        stop: async (force) => {
+          const found = await this.#engine();
+          const name = `hermetic-${record.name}`;
+          return await stopUnused(found, name, record.directory, async () => force || !(await hasLeftProcesses(found, name)));
+        },
         destroy: async () => {
           const found = await this.#engine();
           await removeFromNetwork(found, `hermetic-${record.name}`, this.#context.installation);

@@ -96,14 +96,14 @@ export class PooledSandbox implements Sandbox {
     return this.#during((sandbox) => sandbox.writeFile(path, data));
   }
 
-  /** Lets go of it unless something runs in it. Its files and the session's state stay. */
+  /** Ends it unless something runs in it. Its files and the session's state stay. */
   async close(): Promise<void> {
-    if (this.#open && this.#live === 0) await this.#letGo(this.#open, (sandbox) => sandbox.close());
+    await this.reclaim();
   }
 
   /**
-   * Lets go of it when nothing runs in it: no command, and no process that a command left behind and that may still keep it. A sandbox that
-   * does not answer is left alone. Resolves with whether it was let go of.
+   * Ends it when nothing runs in it: no command, and no process that a command left behind and that may still keep it. A sandbox that
+   * does not answer is left alone. Resolves with whether it was ended.
    */
   async reclaim(): Promise<boolean> {
     const [opened, since] = [this.#open, this.idleSince];
@@ -112,7 +112,7 @@ export class PooledSandbox implements Sandbox {
     const isOverdue = backgroundMs > 0 && Date.now() - since >= backgroundMs;
     if (!isOverdue && (await opened.sandbox.hasLiveProcesses().catch(() => true))) return false;
     if (this.#open !== opened || this.idleSince !== since) return false;
-    await this.#letGo(opened, (sandbox) => sandbox.close());
+    await this.#letGo(opened, (sandbox) => sandbox.stop());
     return true;
   }
 
@@ -187,7 +187,7 @@ export class PooledSandbox implements Sandbox {
     // Whoever asks is live already: when that is all, nothing is disturbed.
     if (opened && isAlone() && !(await opened.isCurrent()) && isAlone() && this.#open === opened) {
       this.listener.notice(replaced, replaced);
-      await this.#letGo(opened, (sandbox) => sandbox.close());
+      await this.#letGo(opened, (sandbox) => sandbox.stop());
     }
     while (this.#closing !== undefined) await this.#closing;
     if (this.#open) return this.#open.sandbox;
@@ -205,7 +205,7 @@ export class PooledSandbox implements Sandbox {
     const exit = await Promise.race([answer().catch(() => undefined), patience]);
     if (exit?.kind === 'exited' || this.#open !== opened) return;
     this.#lost = doubt;
-    await this.#letGo(opened, (sandbox) => sandbox.close());
+    await this.#letGo(opened, (sandbox) => sandbox.stop());
   }
 
   async #make(signal: AbortSignal | undefined): Promise<Opened> {

@@ -16,6 +16,7 @@ export class Slots {
     this.#most = most;
   }
 
+  /** Negative when more is there than there are places for. */
   get free(): number {
     return this.#most - this.#taken;
   }
@@ -24,11 +25,21 @@ export class Slots {
     return this.#queue.length;
   }
 
+  /** Takes a place for what is there already, also when there is none left. */
+  occupy(): () => void {
+    this.#taken += 1;
+    return this.#giveBack();
+  }
+
   /** Resolves with the function that gives the place back, which may be called more than once. Rejects when the signal comes first. */
   async take(tell: PlaceListener, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.free > 0 && this.#queue.length === 0) this.#taken += 1;
     else await this.#wait(tell, signal);
+    return this.#giveBack();
+  }
+
+  #giveBack(): () => void {
     let held = true;
     return () => {
       if (!held) return;

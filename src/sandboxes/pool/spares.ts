@@ -1,8 +1,8 @@
 import type { OpenSandbox } from '../../core/sandbox.ts';
 
 export interface SparesOptions<Spare> {
-  /** How many to keep ready. */
-  count: number;
+  /** How many to keep ready at this moment. */
+  wanted(): number;
   /** Leaves nothing behind when it throws. */
   make(signal: AbortSignal): Promise<Spare>;
   /** Whether the settings would make the same sandbox now. */
@@ -16,8 +16,10 @@ export interface SparesOptions<Spare> {
 export class Spares<Spare extends { sandbox: OpenSandbox }> {
   readonly #options: SparesOptions<Spare>;
   readonly #ready: Spare[] = [];
+  readonly #offers = new Set<Promise<unknown>>();
   readonly #stopping = new AbortController();
   #filling: Promise<Error | undefined> | undefined;
+  #making: AbortController | undefined;
 
   constructor(options: SparesOptions<Spare>) {
     this.#options = options;
@@ -36,17 +38,31 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
   }
 
   async #make(): Promise<Error | undefined> {
-    const { signal } = this.#stopping;
     try {
-      while (this.#ready.length < this.#options.count && !signal.aborted) {
-        const spare = await this.#options.make(signal);
+      while (this.#ready.length < this.#options.wanted() && !this.#stopping.signal.aborted) {
+        this.#making = new AbortController();
+        const spare = await this.#options.make(AbortSignal.any([this.#stopping.signal, this.#making.signal]));
         this.#ready.push(spare);
         void spare.sandbox.ended.then(() => this.#giveUp(spare));
       }
       return undefined;
     } catch (error) {
       return error as Error;
+    } finally {
+      this.#making = undefined;
     }
+  }
+
+  /** Destroys those that are more than are wanted now, one that is being made included. Resolves when they are gone. */
+  async shrink(): Promise<void> {
+    const { wanted } = this.#options;
+    // What is offered comes back when it is of no use.
+    await Promise.allSettled(this.#offers);
+    while (this.#ready.length > 0 && this.#ready.length + (this.#making ? 1 : 0) > wanted()) await this.#ready.shift()?.sandbox.destroy();
+    if (!this.#making || this.#ready.length + 1 <= wanted()) return;
+    this.#making.abort(new Error('its place is needed for a session'));
+    await this.#filling;
+    await this.shrink();
   }
 
   /** What ended behind our back. */
@@ -59,6 +75,12 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
 
   /** Offers a spare. When `claim` has no use for it, it is kept for others, or destroyed when it is no longer what the settings ask for. */
   async offer<Claimed>(claim: (spare: Spare) => Promise<Claimed | undefined>): Promise<Claimed | undefined> {
+    const offer = this.#offer(claim);
+    this.#offers.add(offer);
+    return await offer.finally(() => this.#offers.delete(offer));
+  }
+
+  async #offer<Claimed>(claim: (spare: Spare) => Promise<Claimed | undefined>): Promise<Claimed | undefined> {
     const spare = this.#ready.shift();
     if (!spare) return undefined;
     let claimed: Claimed | undefined;

@@ -30,6 +30,32 @@ export function lifecycleContract(engine: TestEngine): void {
       await second.destroy();
     });
 
+    it('is ended by a stop with what runs in it, and returns as after a close', async () => {
+      const spec = engine.spec();
+      const first = await engine.open(spec);
+      const mark = sleepMark();
+      await output(first, `setsid sleep ${mark} & export RETURNS=yes; echo kept >file`);
+      await untilAsleep(first, mark);
+      await first.stop();
+      expect(processesWith(mark)).toEqual([]);
+      expect((await remainsOf(spec))?.state).toBe('stopped');
+      const second = await engine.open(spec);
+      expect(await output(second, 'cat file; echo $RETURNS')).toBe('kept\nyes\n');
+      await second.destroy();
+      await second.stop();
+    });
+
+    it('is not ended by a stop while another program has it open', async () => {
+      const spec = engine.spec();
+      const [first, second] = [await engine.open(spec), await engine.open(spec)];
+      await first.stop();
+      expect(await output(second, 'echo still here')).toBe('still here\n');
+      const remains = await remainsOf(spec);
+      expect(await remains?.stop(true)).toBe(false);
+      expect(await output(second, 'echo still here')).toBe('still here\n');
+      await second.destroy();
+    });
+
     it('is open to its owner only, and keeps no secret where others could read it', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);

@@ -62,6 +62,27 @@ export function containerTests(engine: TestEngine): void {
     await until('it has stopped', () => stopped(held), { withinMs: 30_000 });
   }, 120_000);
 
+  it('is stopped from outside when nothing uses it, and is the same container afterwards', async () => {
+    const spec = engine.spec();
+    const first = await engine.open(spec);
+    const mark = sleepMark();
+    await output(first, `setsid sleep ${mark} & echo installed >/usr/local/installed`);
+    await untilAsleep(first, mark);
+    await first.close();
+    const before = await container(spec);
+    const remains = (await engine.backend.list()).find(({ name }) => name === spec.name);
+    expect(await remains?.stop(false)).toBe(false);
+    expect((await container(spec))?.running).toBe(true);
+    expect(await remains?.stop(true)).toBe(true);
+    expect(await container(spec)).toMatchObject({ id: before?.id, running: false });
+    expect(await remains?.stop(false)).toBe(true);
+    const second = await engine.open(spec);
+    expect(await output(second, 'cat /usr/local/installed')).toBe('installed\n');
+    await second.close();
+    expect(await remains?.stop(false)).toBe(true);
+    expect((await container(spec))?.running).toBe(false);
+  });
+
   it('is replaced with a notice when its settings change, and keeps files and state', async () => {
     const spec = engine.spec({ env: { SETTING: 'old' } });
     const first = await engine.open(spec);
