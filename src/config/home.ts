@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
@@ -27,13 +27,19 @@ export function findHome({ environment, home }: HomeRequest): Home {
   return { directory, userHome, files: { config: join(directory, 'config.yaml'), dotenv: join(directory, '.env') } };
 }
 
-/** Different for every version of the files; also when a mode changes, which may make them unfit to be read. */
+/** Different for every version of the files; also when a mode changes, which may make them unfit to be read. Never throws. */
 export function filesVersion({ directory, files }: Pick<Home, 'directory' | 'files'>): string {
-  const versions = [files.config, files.dotenv].map((path) => {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found && [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ');
-  });
-  return [...versions, statSync(directory, { throwIfNoEntry: false })?.mode].join('; ');
+  const look = <T>(path: string, at: (found: BigIntStats) => T): T | string => {
+    try {
+      return at(statSync(path, { bigint: true }));
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? String(error);
+    }
+  };
+  const versions = [files.config, files.dotenv].map((path) =>
+    look(path, ({ ino, size, mtimeNs, ctimeNs }) => [ino, size, mtimeNs, ctimeNs].join(' ')),
+  );
+  return [...versions, look(directory, ({ mode }) => mode)].join('; ');
 }
 
 /** Replaces the first prefix, such as `~/`, that the path starts with. */

@@ -1,0 +1,89 @@
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { LiveConfig } from '../../src/config/live-config.ts';
+import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
+import { until } from '../until.ts';
+
+let home: string;
+let file: string;
+let applied: LoadedConfig[];
+let log: string[];
+let live: LiveConfig;
+const strict = 'terminal:\n  backend: docker\n  network: none\napprovals:\n  mode: manual\n';
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'hermetic-live-'));
+  file = join(home, 'config.yaml');
+  writeFileSync(file, strict);
+  const load = () => loadConfig({ environment: { HERMETIC_HOME: home, HOME: home } });
+  [applied, log] = [[], []];
+  live = new LiveConfig({ running: load(), load, apply: (loaded) => applied.push(loaded), log: (line) => log.push(line) });
+});
+afterEach(async () => {
+  await live.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+it('does nothing while the files are as they were', async () => {
+  await live.fresh();
+  expect([applied, log, live.alerts]).toEqual([[], [], []]);
+});
+
+it('takes a change that comes by itself', async () => {
+  live.start();
+  writeFileSync(file, `${strict}  timeout: 60\n`);
+  await until('it is taken', () => applied.length > 0);
+  expect(applied[0]?.config.approvals).toMatchObject({ mode: 'manual', timeout: 60 });
+  expect(log).toEqual(['configuration: approvals.timeout changed']);
+});
+
+it('takes nothing of a file that is being written', async () => {
+  // What is there at each moment is valid, and says less than the whole.
+  writeFileSync(file, strict.slice(0, strict.indexOf('  network')));
+  const fresh = live.fresh();
+  writeFileSync(file, `${strict}  timeout: 60\n`);
+  await fresh;
+  await live.fresh();
+  expect(applied.map(({ config }) => [config.terminal.network, config.approvals.timeout])).toEqual([['none', 60]]);
+});
+
+it.each([
+  ['emptied', 'is empty', () => writeFileSync(file, '')],
+  ['removed', 'is gone', () => rmSync(file)],
+  ['no longer a file', 'is not a file', () => [rmSync(file), mkdirSync(file)]],
+  ['no YAML', 'config.yaml:1', () => writeFileSync(file, '{')],
+  ['in a home that others can write to', 'can be written by others', () => chmodSync(home, 0o777)],
+])('keeps the last good version when the file is %s', async (_, words, spoil) => {
+  spoil();
+  await live.fresh();
+  await live.fresh();
+  expect(applied).toEqual([]);
+  expect(live.problem).toContain(words);
+  expect(live.problem).toContain('The last good configuration stays in force.');
+  expect(live.problem).not.toContain(`${home}/`);
+  expect(log).toHaveLength(1);
+  chmodSync(home, 0o700);
+  rmSync(file, { recursive: true, force: true });
+  writeFileSync(`${file}.new`, `${strict}  timeout: 60\n`);
+  renameSync(`${file}.new`, file);
+  await live.fresh();
+  expect([live.problem, applied.length]).toEqual([undefined, 1]);
+});
+
+it('keeps what needs a restart as it was, and says so until it is as it was', async () => {
+  writeFileSync(file, strict.replace('docker', 'local').replace('manual', 'smart'));
+  writeFileSync(join(home, '.env'), 'HERMETIC_TOKEN=some-new-token\n', { mode: 0o600 });
+  await live.fresh();
+  expect(applied.at(-1)?.config).toMatchObject({ terminal: { backend: 'docker' }, approvals: { mode: 'smart' } });
+  expect(live.alerts).toEqual([
+    'terminal.backend changed: restart the gateway to apply it',
+    'HERMETIC_TOKEN changed: restart the gateway to apply it',
+  ]);
+  expect(log.join()).not.toContain('some-new-token');
+  writeFileSync(file, strict);
+  rmSync(join(home, '.env'));
+  await live.fresh();
+  expect([live.alerts, applied.at(-1)?.config.approvals.mode]).toEqual([[], 'manual']);
+});
