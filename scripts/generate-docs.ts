@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { approvalRulesReference } from '../src/approval/reference.ts';
+import { configExample } from '../src/config/example.ts';
 import { configReference, errorReference } from '../src/config/reference.ts';
 import { configSchema } from '../src/config/schema.ts';
 import type { Sandbox } from '../src/core/sandbox.ts';
@@ -19,6 +20,7 @@ const { tools } = toolSet({
 const toolPages = Object.fromEntries(tools.map((tool) => [`tools/${tool.name}.md`, () => toolReference(tool)]));
 const pages: Record<string, () => string> = {
   'config.md': configReference,
+  'config.example.yaml': configExample,
   'errors.md': errorReference,
   'approval-rules.md': approvalRulesReference,
   'commands.md': commandReference,

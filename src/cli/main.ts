@@ -10,6 +10,7 @@ import { mcpCommand } from './commands/mcp.ts';
 import { pairingCommand } from './commands/pairing.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
+import { secretCommand } from './commands/secret.ts';
 import { setupCommand } from './commands/setup.ts';
 import { shellCommand } from './commands/shell.ts';
 import { startCommand } from './commands/start.ts';
@@ -71,6 +72,7 @@ function program(io: CliIo): Command {
     statusCommand,
     doctorCommand,
     configCommand,
+    secretCommand,
   ]) {
     hermetic.addCommand(make(io));
   }

@@ -1,9 +1,8 @@
 import { type Changes, changeKeys, checkChanges } from '../config/edit.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { saveSecret } from '../config/secrets-file.ts';
 import type { ModelFailure } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
-import { setInDotenv } from '../lib/dotenv.ts';
-import { replaceFile } from '../lib/replace-file.ts';
 import { checkModel } from '../models/check.ts';
 import { openModel } from '../models/index.ts';
 import { type ProviderName, providers } from '../models/providers.ts';
@@ -49,14 +48,4 @@ export function saveModel({ files, config }: LoadedConfig, choice: ModelChoice):
 
 function changesFor({ provider, model, baseUrl, keyVariable }: Omit<ModelChoice, 'key'>): Changes {
   return { 'model.provider': provider, 'model.model': model, 'model.base_url': baseUrl, 'model.api_key_env': keyVariable };
-}
-
-/** Security: a file that does not exist yet is made for its owner alone. */
-export function saveSecret(file: string, name: string, value: string): void {
-  try {
-    replaceFile(file, { mode: 0o600 }, (text = '') => setInDotenv(text, name, value));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new HermeticError('config/unreadable', `${file} was not changed: ${reason}.`, { cause: error });
-  }
 }

@@ -1,7 +1,7 @@
 import { changeKeys } from '../config/edit.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { saveSecret } from '../config/secrets-file.ts';
 import { HermeticError } from '../core/errors.ts';
-import { saveSecret } from './model-setup.ts';
 
 /** What the bot is called. Rejects with what Telegram said. */
 export async function tryTelegram({ config }: LoadedConfig, token: string): Promise<string> {

@@ -33,6 +33,7 @@ export const errorCodes = {
   'gateway/gone': 'The gateway ended while a terminal was connected to it.',
   'pairing/not-found': 'No such code is waiting, or nobody of this name is paired.',
   'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
+  'secret/not-found': 'There is no secret of this name in .env.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',
   'channel/unanswered':
     'A chat platform did not answer, so nobody knows whether it took a message. It is sent once more, marked as a possible repeat, and not again.',

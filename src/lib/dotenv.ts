@@ -5,6 +5,8 @@ interface DotenvEntry {
   value: string;
   /** Counted from 1; where a value of several lines starts. */
   line: number;
+  /** Where it ends. */
+  lastLine: number;
 }
 
 /** Says what is wrong without repeating the line, which may hold a secret. */
@@ -58,27 +60,48 @@ export function parseDotenv(text: string): Dotenv {
       }
     }
     if (value.includes('\0')) result.mistakes.push({ line, reason: `${name} contains a NUL character` });
-    else result.entries.push({ name, value, line });
+    else result.entries.push({ name, value, line, lastLine: index + 1 });
   }
   return result;
 }
 
 /**
- * The text with one variable set, and nothing else changed: its line is replaced, or one is added at the end. A value that cannot be written so
- * that it is read again is refused.
+ * The text with one variable set, and no other changed: every entry of that name goes, so that no earlier value stays behind, and the new one takes the
+ * place of the last, or the end. A value that cannot be written so that it is read again is refused.
  */
 export function setInDotenv(text: string, name: string, value: string): string {
-  const written = `${name}=${quoted(value)}`;
-  const line = parseDotenv(text).entries.findLast((entry) => entry.name === name)?.line;
-  const lines = text.split('\n');
-  const found = line === undefined ? undefined : lines[line - 1];
-  // What spans several lines stays: of two entries with one name the later counts.
-  const isWhole = found !== undefined && parseDotenv(found).mistakes.length === 0;
-  if (isWhole && line !== undefined) lines[line - 1] = written;
-  const after = isWhole ? lines.join('\n') : `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${written}\n`;
-  const wanted = { ...valuesIn(text), [name]: value };
-  if (!isDeepStrictEqual(valuesIn(after), wanted)) throw new Error(`${name} cannot be written into this file without changing more`);
+  return rewritten(text, name, value);
+}
+
+/** The text without a variable. Everything else stays as it was. */
+export function removeFromDotenv(text: string, name: string): string {
+  return rewritten(text, name, undefined);
+}
+
+function rewritten(text: string, name: string, value: string | undefined): string {
+  const entries = parseDotenv(text).entries.filter((entry) => entry.name === name);
+  const written = value === undefined ? undefined : `${name}=${quoted(value)}`;
+  // Lines and, between them, what separates them.
+  const parts = text.split(/(\r\n|\n|\r)/);
+  for (const entry of entries.toReversed()) {
+    const [start, end] = [(entry.line - 1) * 2, (entry.lastLine - 1) * 2 + 1];
+    const isReplaced = written !== undefined && entry === entries.at(-1);
+    if (isReplaced) parts.splice(start, end - start, written);
+    else parts.splice(start, end - start + 1);
+  }
+  const changed = parts.join('');
+  const isAdded = written !== undefined && entries.length === 0;
+  const after = isAdded ? `${changed}${changed === '' || /[\r\n]$/.test(changed) ? '' : '\n'}${written}\n` : changed;
+  const { [name]: _before, ...others } = valuesIn(text);
+  const wanted = value === undefined ? others : { ...others, [name]: value };
+  const isAsWanted = isDeepStrictEqual(valuesIn(after), wanted) && mistakesIn(after) === mistakesIn(text);
+  if (!isAsWanted)
+    throw new Error(`${name} cannot be ${value === undefined ? 'taken out of' : 'written into'} this file without changing more`);
   return after;
+}
+
+function mistakesIn(text: string): number {
+  return parseDotenv(text).mistakes.length;
 }
 
 function valuesIn(text: string): Record<string, string> {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { configExample } from '../../src/config/example.ts';
 import { configKeys } from '../../src/config/keys.ts';
 import { configReference, errorReference } from '../../src/config/reference.ts';
 import { errorCodes } from '../../src/core/errors.ts';
@@ -15,6 +16,10 @@ describe('the generated reference', () => {
 
   test('docs/errors.md is fresh (npm run docs)', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toBe(errorReference());
+  });
+
+  test('docs/config.example.yaml is fresh (npm run docs)', () => {
+    expect(readFileSync(join(root, 'docs/config.example.yaml'), 'utf8')).toBe(configExample());
   });
 
   test('is checked by the generator', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDotenv, setInDotenv } from '../../src/lib/dotenv.ts';
+import { parseDotenv, removeFromDotenv, setInDotenv } from '../../src/lib/dotenv.ts';
 
 function values(text: string): Record<string, string> {
   const { entries, mistakes } = parseDotenv(text);
@@ -27,8 +27,8 @@ describe('parseDotenv', () => {
   test('reads a quoted value of several lines and counts the lines after it', () => {
     const { entries } = parseDotenv('KEY="-----BEGIN\nabc\n-----END"\nB=1\n');
     expect(entries).toEqual([
-      { name: 'KEY', value: '-----BEGIN\nabc\n-----END', line: 1 },
-      { name: 'B', value: '1', line: 4 },
+      { name: 'KEY', value: '-----BEGIN\nabc\n-----END', line: 1, lastLine: 3 },
+      { name: 'B', value: '1', line: 4, lastLine: 4 },
     ]);
   });
 
@@ -63,10 +63,30 @@ describe('setInDotenv', () => {
   });
 
   test('takes the place of a value of several lines without touching what follows', () => {
-    expect(values(setInDotenv('KEY="a\nb"\nB=2\n', 'KEY', 'new'))).toEqual({ KEY: 'new', B: '2' });
+    expect(setInDotenv('KEY="a\nb"\nB=2\n', 'KEY', 'new')).toBe('KEY=new\nB=2\n');
   });
+
+  test('leaves no earlier value behind', () => {
+    expect(setInDotenv('KEY=one\n# mine\nKEY="two\nlines"\r\nB=2', 'KEY', 'new')).toBe('# mine\nKEY=new\r\nB=2');
+  });
+
+  test.each(['\t\r\n "\' ', '\\n', '\u2028\u0085', '\uFEFFx', "'a'", '""', '$HOME `id`', ' a ', '-----BEGIN\nx==\n-----END'])(
+    'gives %j back exactly',
+    (value) => {
+      expect(values(setInDotenv('A=1\n', 'KEY', value))).toEqual({ A: '1', KEY: value });
+    },
+  );
 
   test('refuses a file that never closes a quote, and says nothing of the value', () => {
     expect(() => setInDotenv('B="open\n', 'KEY', 'hunter2')).toThrow(/^KEY cannot be written into this file without changing more$/);
+  });
+});
+
+describe('removeFromDotenv', () => {
+  test('takes out every entry of the name and nothing else', () => {
+    const text = '# top\nexport KEY=1\nA="x\ny" # kept\nKEY="2\n3"\n\nB=4';
+    expect(removeFromDotenv(text, 'KEY')).toBe('# top\nA="x\ny" # kept\n\nB=4');
+    expect(removeFromDotenv(text, 'B')).toBe('# top\nexport KEY=1\nA="x\ny" # kept\nKEY="2\n3"\n\n');
+    expect(removeFromDotenv(text, 'C')).toBe(text);
   });
 });

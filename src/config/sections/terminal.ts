@@ -53,7 +53,7 @@ export const terminal = z
     docker_forward_env: variableNames()
       .default([])
       .describe(
-        'Variables whose values enter the sandbox, from the environment or `.env`. Naming one here overrides the blocklist of secrets.',
+        'Variables whose values enter the sandbox, from the environment or `.env`. Naming one here overrides the blocklist of secrets. Anything that runs inside can read such a value and send it away.',
       ),
     docker_env: variables().default({}).describe('Variables with fixed values for the sandbox. Listings show the names only.'),
     docker_volumes: listOf(volume(), 'host:container[:ro|:rw] entries')

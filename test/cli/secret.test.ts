@@ -1,0 +1,132 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { atTerminal } from './at-terminal.ts';
+import { Hermetic } from './hermetic.ts';
+
+let hermetic: Hermetic;
+beforeEach(() => {
+  hermetic = new Hermetic();
+});
+afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+
+const directory = (): string => join(hermetic.home, '.hermetic');
+const dotenv = (): string => readFileSync(join(directory(), '.env'), 'utf8');
+const stored = (name: string): string | undefined => loadConfig({ environment: hermetic.environment }).environment[name];
+const set = (name: string, input: string) => hermetic.run(['secret', 'set', name], { input });
+
+function write(text: string, mode = 0o600): void {
+  mkdirSync(directory(), { recursive: true, mode: 0o700 });
+  writeFileSync(join(directory(), '.env'), text);
+  chmodSync(join(directory(), '.env'), mode);
+}
+
+describe('hermetic secret set', () => {
+  it('stores what comes from standard input, for its owner alone, and prints none of it', async () => {
+    const outcome = await set('MY_TOKEN', 'hunter2-hunter2\n');
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome.stdout).toBe(`MY_TOKEN is stored in ${join(directory(), '.env')}\n`);
+    expect(stored('MY_TOKEN')).toBe('hunter2-hunter2');
+    expect(statSync(join(directory(), '.env')).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    'a\nb\r\nc',
+    ' "both\' quotes" ',
+    '$HOME \\n `id` #x',
+    '\tüñ\u2028 ',
+    '-----BEGIN KEY-----\nabc=\n-----END KEY-----',
+    'x'.repeat(60_000),
+  ])('gives %j back exactly', async (value) => {
+    expect(await set('MY_TOKEN', `${value}\n`)).toMatchObject({ code: 0 });
+    expect(stored('MY_TOKEN')).toBe(value);
+  });
+
+  it('keeps comments and other lines, and leaves nothing of the value before', async () => {
+    write('# mine\nexport A=1 # one\nMY_TOKEN="old-value\nold-too"\n\nB=\'2\'\n');
+    expect((await set('MY_TOKEN', 'new')).stdout).toContain('MY_TOKEN is replaced');
+    expect(dotenv()).toBe("# mine\nexport A=1 # one\nMY_TOKEN=new\n\nB='2'\n");
+    expect(readdirSync(directory())).toEqual(['.env']);
+  });
+
+  it('asks at a terminal and does not show what is typed', async () => {
+    const terminal = atTerminal(hermetic, ['secret', 'set', 'MY_TOKEN']);
+    await terminal.sees('MY_TOKEN');
+    terminal.type('hunter2 hunter2\r');
+    expect(await terminal.exit).toBe(0);
+    expect(terminal.text()).not.toContain('hunter2');
+    expect(stored('MY_TOKEN')).toBe('hunter2 hunter2');
+  });
+
+  it('writes nothing when the person at the terminal leaves', async () => {
+    write('A=1\n');
+    const terminal = atTerminal(hermetic, ['secret', 'set', 'MY_TOKEN']);
+    await terminal.sees('MY_TOKEN');
+    terminal.type('hunter2\u0003');
+    expect(await terminal.exit).toBe(2);
+    expect(dotenv()).toBe('A=1\n');
+  });
+
+  it('says when the environment counts more', async () => {
+    const outcome = await hermetic.run(['secret', 'set', 'MY_TOKEN'], { input: 'x', environment: { MY_TOKEN: 'other' } });
+    expect(outcome.stderr).toMatch(/MY_TOKEN is set in the environment too/);
+  });
+
+  it.each([
+    ['a value as an argument', ['MY_TOKEN', 'hunter2'], 'x', /never an argument/],
+    ['a name with the value', ['MY_TOKEN=hunter2'], 'x', /letters, digits and underscores/],
+    ['a name that begins with a digit', ['2X'], 'x', /begins with no digit/],
+    ['a setting', ['TERMINAL_ENV'], 'local', /hermetic config set terminal\.backend/],
+    ['a variable of Hermetic', ['HERMETIC_HOME'], '/tmp', /not a secret/],
+    ['nothing', ['MY_TOKEN'], '', /blank/],
+    ['blanks', ['MY_TOKEN'], ' \n\n', /blank/],
+    ['a NUL', ['MY_TOKEN'], 'hunter2\0', /NUL/],
+    ['too much', ['MY_TOKEN'], 'hunter2'.repeat(40_000), /larger than 127 KiB/],
+  ])('refuses %s, repeats none of it and changes nothing', async (_, args, input, message) => {
+    write('A=1\n');
+    const outcome = await hermetic.run(['secret', 'set', ...args], { input });
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toMatch(message);
+    expect(outcome.stderr).not.toContain('hunter2');
+    expect(dotenv()).toBe('A=1\n');
+  });
+
+  it('refuses bytes that are no text', async () => {
+    const child = hermetic.start(['secret', 'set', 'MY_TOKEN']);
+    let stderr = '';
+    child.stderr?.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    child.stdin?.end(Buffer.from([0xff, 0xfe, 0x41]));
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(2);
+    expect(stderr).toContain('not UTF-8');
+  });
+
+  it('refuses a file that others can read, and one it could not change without changing more', async () => {
+    write('A=1\n', 0o644);
+    expect(await set('MY_TOKEN', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('chmod 600') });
+    write('A="open\n');
+    expect(await set('MY_TOKEN', 'hunter2')).toMatchObject({ code: 2, stderr: expect.stringMatching(/was not changed/) });
+    expect(dotenv()).toBe('A="open\n');
+  });
+});
+
+describe('hermetic secret list and remove', () => {
+  it('prints names only, and takes one out', async () => {
+    write('# mine\nA=hunter2\nexport B="x\ny"\nA=hunter3\n');
+    expect(await hermetic.run(['secret', 'list'])).toMatchObject({ code: 0, stdout: 'A\nB\n' });
+    expect(JSON.parse((await hermetic.run(['secret', 'list', '--json'])).stdout)).toEqual(['A', 'B']);
+    expect(await hermetic.run(['secret', 'remove', 'A'])).toMatchObject({ code: 0 });
+    expect(dotenv()).toBe('# mine\nexport B="x\ny"\n');
+    expect(await hermetic.run(['secret', 'remove', 'A'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no secret') });
+  });
+
+  it('works while the configuration does not load', async () => {
+    write('A=1\n');
+    writeFileSync(join(directory(), 'config.yaml'), 'nonsense: true\n');
+    expect(await set('B', '2')).toMatchObject({ code: 0 });
+    expect(await hermetic.run(['secret', 'list'])).toMatchObject({ code: 0, stdout: 'A\nB\n' });
+  });
+});
