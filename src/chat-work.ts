@@ -4,10 +4,11 @@ import type { CallOrigin } from './core/approval.ts';
 import { HermeticError } from './core/errors.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
-import type { Outlet, Work } from './gateway/work.ts';
+import type { Outlet, Work, WorkStatus } from './gateway/work.ts';
 import { receiveFile } from './sandboxes/received-files.ts';
 import type { SessionSandbox } from './session-sandboxes.ts';
 import { sessionTools } from './session-tools.ts';
+import type { ProcessTable } from './tools/process-table.ts';
 import { putFile } from './tools/put-file.ts';
 import type { Toolbox } from './tools/toolbox.ts';
 
@@ -26,6 +27,8 @@ export class ChatWork implements Work {
   readonly #app: App;
   readonly #sandbox: SessionSandbox;
   readonly #toolbox: Toolbox;
+  readonly #processes: ProcessTable;
+  readonly #openedNow: () => OpenedSandbox | undefined;
   /** Of conversations that share a sandbox, the one that uses it hears of it. */
   readonly #listen: () => SessionSandbox;
   readonly #opened: () => Promise<OpenedSandbox>;
@@ -40,7 +43,8 @@ export class ChatWork implements Work {
     this.#listen = () => app.sandboxes.of(key, listener);
     this.#sandbox = this.#listen();
     this.#opened = () => app.sandboxes.opened(key);
-    const { toolbox } = sessionTools(app, {
+    this.#openedNow = () => app.sandboxes.openedNow(key);
+    const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#sandbox,
       ready: (signal) => this.#sandbox.open(signal),
       guard: app.approvals.guard({ session, opened: this.#opened, model }),
@@ -48,6 +52,7 @@ export class ChatWork implements Work {
       finished: (call) => app.approvals.noteCall(session.parts, call),
     });
     this.#toolbox = toolbox;
+    this.#processes = processes;
   }
 
   get tools(): readonly Tool[] {
@@ -87,10 +92,23 @@ export class ChatWork implements Work {
     return { backend: backend.kind, isolation: backend.traits.isolation, network: network as 'open' | 'none', persistent, image, workdir };
   }
 
-  async status(): Promise<string[]> {
-    if (!this.#sandbox.isOpen) return ['No sandbox is open for this session; the first command opens one.'];
-    const { backend, spec } = await this.#opened();
-    const { sandbox_lifetime: lifetime } = this.#app.loaded.config.gateway;
-    return [`Sandbox \`${spec.name}\` on ${backend.kind}${spec.image ? ` (${spec.image})` : ''}, closed after ${lifetime} s without use.`];
+  status(): WorkStatus {
+    const opened = this.#sandbox.isOpen ? this.#openedNow() : undefined;
+    const calls = this.#toolbox.running.map((call) => ({ ...call, isBackground: false }));
+    const background = this.#processes.running.map(({ facts }) => ({
+      tool: 'process',
+      text: this.#toolbox.redact(facts.command),
+      since: facts.startedAt,
+      isBackground: true,
+    }));
+    return {
+      sandbox: opened && {
+        name: opened.spec.name,
+        backend: opened.backend.kind,
+        image: opened.spec.image,
+        closesInMs: this.#sandbox.closesInMs,
+      },
+      running: [...calls, ...background],
+    };
   }
 }

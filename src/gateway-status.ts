@@ -2,6 +2,8 @@ import type { Channel } from './core/channel.ts';
 import type { GatewayProgram } from './gateway-program.ts';
 import type { StatusLine, StatusView } from './http/parts.ts';
 import { type Posture, type PostureFacts, type PostureWords, postureFacts, postureLines, postureWords } from './posture.ts';
+import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from './session-status.ts';
+import { type Talkers, whoMayTalk } from './who-may-talk.ts';
 
 /** What is true of the running gateway at this moment. JSON, for whoever asks from another process. */
 export interface GatewayStatus {
@@ -23,6 +25,9 @@ export interface GatewayStatus {
   /** What is wrong with the configuration files, and which changes wait for a restart. */
   configuration: { problem: string | undefined; restart: readonly string[] };
   approvals: { mode: string; waiting: number };
+  /** Those in which something is going on. */
+  sessions: SessionStatus[];
+  access: Talkers[];
   model: string | undefined;
   turnsRunning: number;
   channels: { kind: string; state: string; reason: string | undefined }[];
@@ -48,6 +53,8 @@ export async function gatewayStatus({ app, config, gateway, channels, isPublic, 
     warning,
     configuration: { problem: config.problem, restart: config.restartNotes },
     approvals: { mode: approvals.mode, waiting: questions.length },
+    sessions: await sessionStatuses(app, gateway),
+    access: await whoMayTalk(app.loaded.config, channels.values(), (await app.store()).pairing),
     model: modelName,
     turnsRunning: gateway.busy,
     channels: [...channels.values()].map(channelStatus),
@@ -70,9 +77,9 @@ export function statusLines({ posture, warning, approvals, model, turnsRunning, 
   return [
     ...(warning ? [warning.split('\n')[0] ?? ''] : []),
     ...posture,
-    `approvals ${approvals.mode}, ${approvals.waiting} questions open in all`,
-    `model ${model ?? 'none: run hermetic setup'}`,
-    `${turnsRunning} turns running; channels: ${channels.map((channel) => `${channel.kind} ${channelText(channel)}`).join(', ')}`,
+    `Approvals: ${approvals.mode}, ${approvals.waiting} pending in all sessions`,
+    `Model: ${model ?? 'none; hermetic setup adds one'}`,
+    `Turns running: ${turnsRunning}; channels: ${channels.map((channel) => `${channel.kind} ${channelText(channel)}`).join(', ')}`,
   ];
 }
 
@@ -84,12 +91,13 @@ const sharing: Readonly<Record<GatewayStatus['scope'], string>> = {
 };
 
 /** For the page. */
-export function statusView(status: GatewayStatus): StatusView {
-  const { backend, isContained, scope, configuration, approvals, model, turnsRunning, channels } = status;
+export function statusView(status: GatewayStatus, now = new Date()): StatusView {
+  const { backend, isContained, scope, configuration, approvals, model, turnsRunning, channels, sessions, access } = status;
   const configurationLines = [
     ...(configuration.problem ? [{ label: 'Problem', value: configuration.problem, tone: 'bad' as const }] : []),
     ...configuration.restart.map((value) => ({ label: 'Restart', value, tone: 'warning' as const })),
   ];
+  const yolo = yoloTexts(sessions, now);
   const where = isContained ? sharing[scope] : 'Commands run on the machine of the gateway itself, without a sandbox.';
   return {
     summary: {
@@ -99,14 +107,19 @@ export function statusView(status: GatewayStatus): StatusView {
     },
     where: backend === undefined ? 'Nothing can be run: no sandbox works here.' : where,
     sections: [
-      ...(configurationLines.length > 0 ? [{ title: 'Configuration', lines: configurationLines }] : []),
+      ...section('Configuration', configurationLines),
+      ...section(
+        'Yolo: approvals are off',
+        yolo.map((value) => ({ label: '', value, tone: 'bad' })),
+      ),
+      ...section('Sessions', sessionLinesOf(sessions, now)),
       { title: 'Sandbox', lines: sandboxLines(status) },
       {
         title: 'Approvals and model',
         lines: [
           {
             label: 'Approvals',
-            value: `${approvals.mode}, ${approvals.waiting} open`,
+            value: `${approvals.mode}, ${approvals.waiting} pending`,
             tone: approvals.mode === 'off' ? 'warning' : undefined,
           },
           { label: 'Model', value: model ?? 'none: run hermetic setup', tone: model ? undefined : 'warning' },
@@ -121,8 +134,21 @@ export function statusView(status: GatewayStatus): StatusView {
           tone: channel.state === 'up' ? 'good' : 'warning',
         })),
       },
+      ...section(
+        'Who may talk',
+        access.map(({ channel, text, isOpen }) => ({ label: channel, value: text, tone: isOpen ? 'bad' : undefined })),
+      ),
     ],
   };
+}
+
+/** Left out when there is nothing in it. */
+function section(title: string, lines: readonly StatusLine[]): StatusView['sections'][number][] {
+  return lines.length > 0 ? [{ title, lines }] : [];
+}
+
+function sessionLinesOf(sessions: readonly SessionStatus[], now: Date): StatusLine[] {
+  return sessions.map((session) => ({ label: session.title, value: sessionText(session, now) || 'idle' }));
 }
 
 function sandboxLines({ backend, image, isContained, network, proof, words }: GatewayStatus): StatusLine[] {

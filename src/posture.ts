@@ -2,8 +2,9 @@ import type { App } from './app.ts';
 import { sentence } from './backend-choice.ts';
 import type { Audience } from './config/sandbox-settings.ts';
 import { HermeticError } from './core/errors.ts';
-import type { Backend, Enforcement, Limits } from './core/sandbox.ts';
+import type { Backend, Enforcement, Isolation, Limits } from './core/sandbox.ts';
 import type { ProofEntry } from './core/store.ts';
+import { durationText } from './lib/duration.ts';
 import { limitsOf } from './sandbox-specs.ts';
 import { insteadOfEnforcing, unenforcedLimits } from './sandboxes/unenforced-limits.ts';
 
@@ -115,23 +116,36 @@ export function postureWords(app: App, posture: Posture): PostureWords {
         : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'nobody knows'})`;
     return `${name === 'cpus' ? cpuText(limits.cpus) : `${limits[name]} ${units[name]}`}${held}`;
   };
-  const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once, ${terminal.warm_spares} ready beforehand`;
+  const spares =
+    terminal.warm_spares === 0 ? 'no warm spares' : `${terminal.warm_spares} warm ${terminal.warm_spares === 1 ? 'spare' : 'spares'}`;
+  const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once`;
+  const closed = `closed after ${durationText(idleSeconds * 1000)} idle`;
   const tried = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`;
   return {
     skipped: unusable.map(({ backend: kind, reason }) => `not ${kind}: ${reason}`),
     limits: (['cpus', 'memoryMb', 'diskMb', 'pids'] as const).map(limit).join(', '),
-    sandboxes: `${audience === 'messaging' ? `${sharing}, ` : ''}reclaimed after ${idleSeconds} s of doing nothing`,
+    sandboxes: audience === 'messaging' ? `${sharing}, ${closed}; ${spares}` : closed,
     proof: !backend || backend.traits.isolation === 'none' ? undefined : (tried ?? 'not tried yet'),
   };
 }
+
+const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {
+  process: 'kernel namespaces',
+  container: 'container',
+  machine: 'a machine of its own',
+};
 
 /** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
 export function postureLines(app: App, posture: Posture): string[] {
   const { audience, backend, configured, image, network } = posture;
   const { skipped, limits, sandboxes, proof } = postureWords(app, posture);
-  if (!backend) return [`${audience} sessions cannot run: nothing works of ${configured}`, ...skipped];
+  const who = audience === 'messaging' ? 'Chat sessions' : 'Sessions of the command line';
+  if (!backend) return [`${who} cannot run: no sandbox backend works here (backend ${configured}).`, ...skipped];
+  const { isolation } = backend.traits;
   return [
-    `${audience} sessions run on ${backend.kind} (configured: ${configured}), isolation ${backend.traits.isolation}`,
+    isolation === 'none'
+      ? `${who} run on ${backend.kind}, without a sandbox (backend ${configured}).`
+      : `${who} run in ${backend.kind} sandboxes (backend ${configured}, isolation: ${isolationNames[isolation]}).`,
     ...skipped,
     image === undefined ? `network ${network}` : `image ${image}, network ${network}`,
     `limits: ${limits}`,

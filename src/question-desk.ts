@@ -41,7 +41,7 @@ export function questionDesk(app: App, { approvals, modes }: Store): QuestionDes
       return found.every(({ state }) => state === 'withdrawn') ? 'withdrawn' : 'waiting';
     },
     withdraw: async (parts, why) => void (await (await desk.questions()).withdraw(parts, why)),
-    isYolo: async (parts) => (await modes.yolo(parts)) !== undefined,
+    yolo: (parts) => modes.yolo(parts),
     setYolo: (parts, by, on) => desk.setYolo(parts, by, on),
     endSession: (parts, by) => desk.endSession(parts, by),
   };

@@ -14,6 +14,8 @@ import { type RunEnd, run } from './tools/run.ts';
 /** The sandbox of a session, whether or not there is one at the moment: a command opens it, and it is closed when it has been idle for long. */
 export interface SessionSandbox extends Sandbox {
   readonly isOpen: boolean;
+  /** How long until it is closed unless it is used; undefined while something runs in it or it is not open. */
+  readonly closesInMs: number | undefined;
   /** Opens it now, so that the first command need not wait. */
   open(signal?: AbortSignal): Promise<void>;
   /** Ends it unless something runs in it: a command, or a process that one left there. Files and state stay. */
@@ -125,6 +127,11 @@ export class SessionSandboxes {
     const opened = this.#opened.get(sandbox.name);
     if (!opened) throw new HermeticError('sandbox/lost', 'The sandbox was lost right after it was opened.');
     return opened;
+  }
+
+  /** The same, and undefined when it is not open. */
+  openedNow(session: SessionName): OpenedSandbox | undefined {
+    return this.#opened.get(this.of(session).name);
   }
 
   /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { type GatewayStatus, statusView } from '../src/gateway-status.ts';
+import type { SessionStatus } from '../src/session-status.ts';
 
 const contained: GatewayStatus = {
   isPublic: true,
@@ -25,6 +26,8 @@ const contained: GatewayStatus = {
   warning: undefined,
   configuration: { problem: undefined, restart: [] },
   approvals: { mode: 'manual', waiting: 0 },
+  sessions: [],
+  access: [{ channel: 'web', text: 'only you', isOpen: false }],
   model: 'some/model',
   turnsRunning: 0,
   channels: [
@@ -72,4 +75,33 @@ it('the page says who shares a sandbox', () => {
   expect(statusView(contained).where).toContain('this session’s own');
   expect(statusView({ ...contained, scope: 'shared' }).where).toContain('all sessions share');
   expect(statusView({ ...contained, backend: undefined, isContained: false }).where).toContain('Nothing can be run');
+});
+
+it('the page shows first where approvals are off, then what each session does', () => {
+  const now = new Date('2026-01-02T10:00:00Z');
+  const busy: SessionStatus = {
+    title: 'telegram Ada',
+    yolo: { by: 'telegram:1001', since: '2026-01-02T09:55:00Z' },
+    turnSince: '2026-01-02T09:59:40Z',
+    running: [{ tool: 'terminal', command: 'make test', since: '2026-01-02T09:59:48Z', background: false }],
+    sandbox: { name: 'x', backend: 'docker', image: null, closesInSeconds: null },
+    pending: 2,
+    usage: { inputTokens: 100, outputTokens: 10, cost: 0.5 },
+  };
+  const resting: SessionStatus = {
+    ...busy,
+    title: 'web Owner',
+    yolo: null,
+    turnSince: null,
+    running: [],
+    sandbox: { name: 'y', backend: 'docker', image: null, closesInSeconds: 3600 },
+    pending: 0,
+  };
+  const { sections } = statusView({ ...contained, sessions: [busy, resting] }, now);
+  expect(sections[0]).toMatchObject({ title: 'Yolo: approvals are off', lines: [{ tone: 'bad' }] });
+  expect(sections[0]?.lines[0]?.value).toBe('telegram Ada: off for 5 min (by telegram:1001)');
+  expect(sections[1]?.lines.map(({ label, value }) => `${label}: ${value}`)).toEqual([
+    'telegram Ada: terminal make test, running for 12 s; sandbox on docker: in use; 2 pending; 100 tokens in, 10 out, about $0.5000',
+    'web Owner: sandbox on docker: 1 h left unless it is used; 100 tokens in, 10 out, about $0.5000',
+  ]);
 });

@@ -34,10 +34,10 @@ await describeBackend('bubblewrap', () => {
       TERMINAL_DOCKER_FORWARD_ENV: '["OTHER"]',
       OTHER: 'planted-secret',
     });
-    expect(text).toMatch(/^messaging sessions run on bubblewrap \(configured: bubblewrap\), isolation process\n/);
+    expect(text).toMatch(/^Chat sessions run in bubblewrap sandboxes \(backend bubblewrap, isolation: kernel namespaces\)\.\n/);
     expect(text).toContain('network none');
     expect(text).toMatch(/limits: 1 cpu\b.*512 MB memory.*no limit of MB disk, 256 processes/);
-    expect(text).toContain('one for each user, at most 7 at once, 2 ready beforehand, reclaimed after 120 s');
+    expect(text).toContain('one for each user, at most 7 at once, closed after 2 min idle; 2 warm spares');
     expect(text).not.toContain('planted-secret');
   });
 
@@ -53,6 +53,6 @@ await describeBackend('bubblewrap', () => {
 
   it('a start that cannot run anything says why', async () => {
     const text = await linesOf({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock` });
-    expect(text).toMatch(/^messaging sessions cannot run: nothing works of docker\nnot docker: \w/);
+    expect(text).toMatch(/^Chat sessions cannot run: no sandbox backend works here \(backend docker\)\.\nnot docker: \w/);
   });
 });

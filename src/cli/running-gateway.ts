@@ -3,6 +3,8 @@ import { HermeticError } from '../core/errors.ts';
 import type { GatewayStatus } from '../gateway-status.ts';
 import { askInstance } from '../lib/instance.ts';
 import type { PostureFacts } from '../posture.ts';
+import type { SessionStatus } from '../session-status.ts';
+import type { Talkers } from '../who-may-talk.ts';
 
 /** What a gateway says of itself to whoever asks from another process. */
 export interface RunningGateway {
@@ -10,6 +12,7 @@ export interface RunningGateway {
   url: string | null;
   model: string | null;
   turnsRunning: number | null;
+  access: Talkers[];
   questionsOpen: number | null;
   /** Of the configuration files: what is wrong, and which changes wait for a restart. */
   configuration: { problem: string | null; restart: readonly string[] };
@@ -33,6 +36,8 @@ export interface GatewayAnswer {
   status: RunningGateway;
   /** undefined while it starts. */
   messaging: MessagingFacts | undefined;
+  /** undefined while it starts. */
+  sessions: SessionStatus[] | undefined;
 }
 
 /** undefined when none runs for this home. */
@@ -45,11 +50,12 @@ export async function runningGateway(home: string): Promise<GatewayAnswer | unde
     url: said.url ?? null,
     model: said.model ?? null,
     turnsRunning: said.turnsRunning ?? null,
+    access: said.access ?? [],
     questionsOpen: said.approvals?.waiting ?? null,
     configuration: { problem: said.configuration?.problem ?? null, restart: said.configuration?.restart ?? [] },
     channels: (channels ?? []).map(({ kind, state, reason }) => ({ kind, state, reason: reason ?? null })),
   };
-  return { status, messaging: messaging && { ...messaging, warning } };
+  return { status, messaging: messaging && { ...messaging, warning }, sessions: said.sessions };
 }
 
 /** Says how to reach the one that runs. */

@@ -7,6 +7,7 @@ import { commandIn } from './commands.ts';
 import type { Conversation } from './conversation.ts';
 import { fenced } from './fenced.ts';
 import type { Heard } from './running-turn.ts';
+import { sessionLines } from './session-lines.ts';
 
 /** Names the one call that a typed command makes in its turn. */
 export const commandCall = 'command';
@@ -89,20 +90,19 @@ export class Controls implements SessionControls {
   }
 
   async status(): Promise<string> {
-    const { work, shared, isBusy, parts } = this.#conversation;
-    const [ours, all, waiting, questions] = await Promise.all([
-      work.status(),
-      shared.surroundings.status(),
-      shared.inbox.list('waiting', parts),
-      shared.surroundings.questions.open(parts),
+    const { work, shared, running, parts } = this.#conversation;
+    const { inbox, surroundings } = shared;
+    const [all, waiting, questions, yolo, usage] = await Promise.all([
+      surroundings.status(),
+      inbox.list('waiting', parts),
+      surroundings.questions.open(parts),
+      surroundings.questions.yolo(parts),
+      this.usage(),
     ]);
     const others = waiting.filter(({ seq }) => seq !== this.#heard.entry.seq);
-    const own = [
-      isBusy ? 'A turn is running.' : 'Nothing is running.',
-      `${others.length} messages wait, ${questions.length} questions are open.`,
-    ];
-    const alerts = shared.surroundings.alerts?.() ?? [];
-    return [...alerts, ...own, ...ours, ...all].map((line) => `- ${line}`).join('\n');
+    const own = sessionLines({ ...work.status(), yolo, turnSince: running?.since, pending: questions.length }, new Date());
+    const alerts = surroundings.alerts?.() ?? [];
+    return [...alerts, ...own, `Messages waiting: ${others.length}`, `Usage: ${usage}`, ...all].map((line) => `- ${line}`).join('\n');
   }
 
   async usage(): Promise<string> {

@@ -17,7 +17,7 @@ import { Replies } from './replies.ts';
 import type { ResetSettings } from './reset.ts';
 import { type Heard, leastRole, type RunningTurn } from './running-turn.ts';
 import { endKey } from './turn.ts';
-import type { StandingOf, Surroundings, Work } from './work.ts';
+import type { StandingOf, Surroundings, Work, WorkStatus } from './work.ts';
 
 type BusyMode = 'interrupt' | 'queue' | 'steer';
 
@@ -194,8 +194,15 @@ export class Conversation {
   #launch(id: string, heard: readonly Heard[], takesSteering: boolean, course: Course): void {
     const over = Promise.withResolvers<void>();
     const turn: RunningTurn = {
-      ...{ id, role: leastRole(heard), controller: new AbortController(), takesSteering },
-      ...{ steering: [], steered: [], isParked: false, over: over.promise },
+      id,
+      since: new Date(),
+      role: leastRole(heard),
+      controller: new AbortController(),
+      takesSteering,
+      steering: [],
+      steered: [],
+      isParked: false,
+      over: over.promise,
     };
     this.#turn = turn;
     void this.#carryOut(turn, heard, course).finally(() => {
@@ -248,8 +255,15 @@ export class Conversation {
   }
 
   /** The turn that runs, for whoever runs a tool in it. */
-  get running(): { id: string; signal: AbortSignal } | undefined {
-    return this.#turn && { id: this.#turn.id, signal: this.#turn.controller.signal };
+  get running(): { id: string; since: Date; signal: AbortSignal } | undefined {
+    return this.#turn && { id: this.#turn.id, since: this.#turn.since, signal: this.#turn.controller.signal };
+  }
+
+  /** What it does now; undefined when nothing runs and no sandbox is open. */
+  get doing(): (WorkStatus & { turnSince: Date | undefined }) | undefined {
+    const status = this.#work?.status() ?? { sandbox: undefined, running: [] };
+    const turnSince = this.#turn?.since;
+    return turnSince || status.sandbox || status.running.length > 0 ? { ...status, turnSince } : undefined;
   }
 
   /** Ends the turn that runs. False when there is none. */

@@ -75,6 +75,11 @@ export class Gateway {
     return [...this.#conversations.values()].filter(({ isBusy }) => isBusy).length;
   }
 
+  /** The sessions in which something runs or a sandbox is open. */
+  get active(): { parts: readonly string[]; doing: NonNullable<Conversation['doing']> }[] {
+    return [...this.#conversations.values()].flatMap(({ parts, doing }) => (doing ? [{ parts, doing }] : []));
+  }
+
   /** How many conversations are in memory. */
   get held(): number {
     return this.#conversations.size;

@@ -28,8 +28,8 @@ export class Replies {
     const session = await conversations.session(parts, { title, place }, now);
     if (resetIsDue(session, reset, now)) await this.#conversation.resetConversation('hermetic');
     await conversations.active(parts, now);
-    if (await surroundings.questions.isYolo(parts)) {
-      await outbox.deliver(place, `yolo/${turn.id}`, 'Nobody is asked in this session. /yolo off ends that.');
+    if (await surroundings.questions.yolo(parts)) {
+      await outbox.deliver(place, `yolo/${turn.id}`, 'Approvals are off in this session. Turn them on with /yolo off.');
     }
     const input = await Promise.all(heard.map(({ message }) => this.#inputOf(message)));
     try {

@@ -11,6 +11,7 @@ export interface Heard {
 
 export interface RunningTurn {
   id: string;
+  since: Date;
   /** Of whoever it is for, the least. */
   role: Role;
   controller: AbortController;

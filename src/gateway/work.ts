@@ -18,8 +18,31 @@ export interface Work {
   put(name: string, data: Uint8Array): Promise<string>;
   /** What is known of the sandbox without opening it. */
   facts(): Promise<TurnFacts['sandbox']>;
-  /** For people: one line each. */
-  status(): Promise<string[]>;
+  /** What it does now, as far as is known without asking the sandbox. */
+  status(): WorkStatus;
+}
+
+export interface WorkStatus {
+  /** undefined when none is open. */
+  sandbox: SandboxNow | undefined;
+  /** The oldest first. */
+  running: readonly RunningCommand[];
+}
+
+interface SandboxNow {
+  name: string;
+  backend: string;
+  image: string | undefined;
+  /** Until it is closed unless it is used; undefined while something runs in it. */
+  closesInMs: number | undefined;
+}
+
+interface RunningCommand {
+  tool: string;
+  /** The command, the code or the path, without secrets. */
+  text: string;
+  since: Date;
+  isBackground: boolean;
 }
 
 /** How work reaches people. */
@@ -77,7 +100,8 @@ export interface QuestionDesk {
    */
   notBegun(parts: readonly string[], run: string): Promise<'waiting' | 'withdrawn' | undefined>;
   withdraw(parts: readonly string[], why: string): Promise<void>;
-  isYolo(parts: readonly string[]): Promise<boolean>;
+  /** Who has switched questions off in this session, and when; undefined when they are asked. */
+  yolo(parts: readonly string[]): Promise<{ by: string; since: Date } | undefined>;
   setYolo(parts: readonly string[], by: string, on: boolean): Promise<void>;
   /** Ends grants and whatever else was good for this conversation only. */
   endSession(parts: readonly string[], by: string): Promise<void>;

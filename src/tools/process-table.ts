@@ -84,17 +84,13 @@ export class ProcessTable {
 
   async start(request: StartRequest): Promise<BackgroundProcess> {
     await this.#find();
-    if (this.#running() + this.#starting >= mostRunning) {
+    if (this.running.length + this.#starting >= mostRunning) {
       throw new HermeticError('tool/failed', `${mostRunning} processes run in the background already.`, { hint: 'Kill one first.' });
     }
     this.#starting += 1;
     return await this.#launch(request).finally(() => {
       this.#starting -= 1;
     });
-  }
-
-  #running(): number {
-    return [...this.#processes.values()].filter(({ state }) => state.kind === 'running').length;
   }
 
   async #launch({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
@@ -147,7 +143,7 @@ export class ProcessTable {
         /^([0-9a-f]{8}) (\d{1,12}) (\S{1,20}) (\d{1,15}) (\S+) ([A-Za-z0-9+/=]*)$/.exec(line) ?? [];
       if (id === undefined || this.#processes.has(id)) continue;
       // Each is listened to by a process of its own.
-      if (this.#processes.size >= mostRunning + mostKept || (how === '-' && this.#running() >= mostRunning)) continue;
+      if (this.#processes.size >= mostRunning + mostKept || (how === '-' && this.running.length >= mostRunning)) continue;
       const text = Buffer.from(command, 'base64').toString();
       const facts = { id, command: text, startedAt: new Date(Number(started) * 1000), directory: `${directory}/${id}` };
       const process = new BackgroundProcess(this.#sandbox, facts, [], (event) => {
@@ -159,6 +155,11 @@ export class ProcessTable {
       if (how === '-') await process.follow();
       else process.state = stateOf(how);
     }
+  }
+
+  /** Those that run, as far as is known without asking the sandbox. */
+  get running(): readonly BackgroundProcess[] {
+    return [...this.#processes.values()].filter(({ state }) => state.kind === 'running');
   }
 
   /** The oldest first. */

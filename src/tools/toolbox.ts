@@ -29,6 +29,14 @@ export interface FinishedCall {
   durationMs: number;
 }
 
+/** A call that was allowed and has not come to an end. */
+export interface RunningCall {
+  tool: string;
+  /** The command, the code or the path, without secrets. */
+  text: string;
+  since: Date;
+}
+
 export interface CallOptions {
   /** Without one there is nobody to ask, so what needs a person is not run. */
   origin?: CallOrigin | undefined;
@@ -53,10 +61,21 @@ const leeway = 2;
 export class Toolbox {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly #options: ToolboxOptions;
+  readonly #running = new Set<RunningCall>();
 
   constructor(options: ToolboxOptions) {
     this.tools = new Map(options.tools.map((tool) => [tool.name, tool]));
     this.#options = options;
+  }
+
+  /** Takes secrets out of a text. */
+  redact(text: string): string {
+    return this.#options.redact(text);
+  }
+
+  /** The oldest first. */
+  get running(): readonly RunningCall[] {
+    return [...this.#running];
   }
 
   /** Never rejects. */
@@ -94,7 +113,10 @@ export class Toolbox {
         isSame(prepared.actions, tool.prepare(input, this.#options.sandbox).actions) && isAsAllowed(this.#options.sandbox);
       if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
       const startedAt = performance.now();
+      const running = { tool: name, text: this.#options.redact(mainText(input)), since: new Date() };
+      this.#running.add(running);
       const result = isUnchanged ? await this.#run(prepared, { ...options, signal, isAsAllowed }) : undefined;
+      this.#running.delete(running);
       if (!result) {
         prepared = tool.prepare(input, this.#options.sandbox);
         continue;
@@ -179,4 +201,10 @@ function redactAll(value: unknown, redact: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => redactAll(item, redact));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactAll(item, redact)]));
+}
+
+/** What a person would know a call by. */
+function mainText(input: unknown): string {
+  const values = typeof input === 'object' && input !== null ? Object.values(input) : [];
+  return values.find((value) => typeof value === 'string') ?? '';
 }

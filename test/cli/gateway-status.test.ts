@@ -55,6 +55,10 @@ it('says what the one that runs says of itself', async () => {
     turnsRunning: 0,
     questionsOpen: 0,
     configuration: { problem: null, restart: [] },
+    access: [
+      { channel: 'web', text: 'only you, its owner, as an admin', isOpen: false },
+      { channel: 'terminal', text: 'only you, its owner, as an admin', isOpen: false },
+    ],
     channels: [
       { kind: 'web', state: 'up', reason: null },
       { kind: 'terminal', state: 'up', reason: null },

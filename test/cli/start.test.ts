@@ -89,7 +89,7 @@ describe('hermetic start', () => {
     await until('it has begun', () => existsSync(socket()));
     child.kill(signal);
     expect(await once(child, 'close')).toEqual([0, null]);
-    expect(stderr).toContain('ending');
+    expect(stderr).toContain('Shutting down');
     expect(existsSync(socket())).toBe(false);
   });
 });

@@ -134,7 +134,7 @@ describeContained('commands', async () => {
     await say('/yolo');
     await shows('nobody is asked in this session');
     await say('hello');
-    await shows('Nobody is asked in this session. /yolo off ends that.');
+    await shows('Approvals are off in this session. Turn them on with /yolo off.');
     await say('/new');
     await rig.quiet();
     const before = rig.texts(chat).length;
@@ -203,11 +203,13 @@ describeContained('commands', async () => {
     await say('/usage');
     await shows('100 tokens in (0 of them cached), 10 out.');
     await say('/status');
-    expect(await shows('all is well')).toMatch(/Nothing is running.*\n.*0 messages wait, 0 questions are open/);
+    expect(await shows('all is well')).toMatch(
+      /^- Nothing is running\.\n- Questions pending in this session: 0\n[\s\S]*Messages waiting: 0\n- Usage: 100 tokens in/,
+    );
     await say('/run true');
     await rig.quiet();
     await say('/status');
-    await shows(/Sandbox `\S+` on bubblewrap/);
+    await shows(/Sandbox `\S+` on bubblewrap: (1 h|59 min \d+ s) left unless it is used/);
     await say('/whoami', 'bob');
     await shows('You are `bob` on fake, and may do what a user may.');
   });

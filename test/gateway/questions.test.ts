@@ -160,7 +160,7 @@ describe('a question', async () => {
     await rig.say('/run echo elsewhere', { from: 'bob' });
     await rig.shows('elsewhere', 'bob');
     await say('/status');
-    await shows('1 questions are open');
+    await shows('Questions pending in this session: 1');
     await press('Deny');
     await rig.quiet();
   });

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { checkConfig } from '../../config/load.ts';
@@ -5,7 +7,9 @@ import { HermeticError } from '../../core/errors.ts';
 import type { Proof } from '../../core/proof.ts';
 import type { Check } from '../../core/sandbox.ts';
 import { proofJson, proofText } from '../../sandboxes/proof/index.ts';
+import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../session-status.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 
 const explanation = `
@@ -38,15 +42,18 @@ export function doctorCommand(io: CliIo): Command {
         if (!json) io.stderr.write(`hermetic: trying to break out of ${kind} …\n`);
         proofs.set(kind, await app.proveBackend(backend, 'cli').catch(asFailure));
       }
+      const now = await approvalsNow(app);
       await app.close();
       const usable = app.candidates(app.settings('cli').backend).find(({ kind }) => checks.get(kind)?.usable);
       // Security: nobody knows whether a backend contains that could not be tried.
       const isBroken = [...proofs].some(([kind, proof]) => !held(proof) && app.backends.get(kind)?.traits.isolation !== 'none');
       if (json) {
         const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofFacts(proof)]));
-        io.stdout.write(`${JSON.stringify({ ...facts(app, checks, usable?.kind), ...(prove && { proofs: shown }) }, undefined, 2)}\n`);
+        io.stdout.write(
+          `${JSON.stringify({ ...facts(app, checks, usable?.kind), ...now, ...(prove && { proofs: shown }) }, undefined, 2)}\n`,
+        );
       } else {
-        io.stdout.write(prose(app, checks, usable?.kind) + [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join(''));
+        io.stdout.write(prose(app, checks, usable?.kind, now) + [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join(''));
       }
       io.setExitCode(usable ? (isBroken ? 1 : 0) : 3);
     });
@@ -81,9 +88,35 @@ function facts(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
   };
 }
 
-function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | undefined): string {
+interface ApprovalsNow {
+  approvals: { mode: string; pending: number };
+  sessions: SessionStatus[];
+  /** Why the state database cannot be read. */
+  stateProblem: string | null;
+}
+
+/** From the gateway that runs, else from what the state database knows, when there is one. */
+async function approvalsNow(app: App): Promise<ApprovalsNow> {
+  const { home, config } = app.loaded;
+  const { mode } = config.approvals;
+  const gateway = await runningGateway(home);
+  const answer = (sessions: SessionStatus[], stateProblem: string | null = null): ApprovalsNow => {
+    const pending = sessions.reduce((sum, session) => sum + session.pending, 0);
+    return { approvals: { mode, pending }, sessions, stateProblem };
+  };
+  if (gateway?.sessions) return answer(gateway.sessions);
+  if (!existsSync(join(home, 'state.db'))) return answer([]);
+  try {
+    return answer(await sessionStatuses(app, undefined));
+  } catch (error) {
+    return answer([], error instanceof Error ? error.message : String(error));
+  }
+}
+
+function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | undefined, now: ApprovalsNow): string {
   const configured = app.loaded.config.terminal.backend;
-  const lines = ['configuration: fine'];
+  const at = new Date();
+  const lines = [...yoloTexts(now.sessions, at).map((text) => `YOLO, approvals are off: ${text}`), 'configuration: fine'];
   for (const [kind, check] of checks) {
     if (!check.usable) {
       lines.push(`${kind}: not usable`, `  why: ${check.reason}`, `  fix: ${check.fix}`);
@@ -96,5 +129,8 @@ function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
   lines.push(
     usable ? `terminal.backend ${configured}: sandboxes are made by ${usable}` : `terminal.backend ${configured}: no sandbox can be made`,
   );
+  if (now.stateProblem !== null) lines.push(`state database: ${now.stateProblem}`);
+  lines.push(`approvals: ${now.approvals.mode}, ${now.approvals.pending} pending`);
+  for (const session of now.sessions) lines.push(`session ${session.title}: ${sessionText(session, at) || 'idle'}`);
   return `${lines.join('\n')}\n`;
 }

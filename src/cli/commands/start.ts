@@ -3,6 +3,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { GatewayProgram } from '../../gateway-program.ts';
 import { type GatewayStatus, gatewayStatus } from '../../gateway-status.ts';
 import { claimInstance } from '../../lib/instance.ts';
+import { yoloTexts } from '../../session-status.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -39,7 +40,7 @@ async function start(io: CliIo): Promise<void> {
         if (link) io.stdout.write(`Open ${link}\n`);
         await ended(interrupt.signal);
       }
-      say('ending; what runs has a moment to finish');
+      say('Shutting down, waiting for running turns.');
     } finally {
       // Before the lock is given up: of two gateways for one home both would answer.
       await program.stop();
@@ -63,10 +64,12 @@ async function introduce(program: GatewayProgram, say: (line: string) => void): 
   tellOf(status, say);
 }
 
-function tellOf({ approvals, model, channels }: GatewayStatus, say: (line: string) => void): void {
-  say(`approvals: ${approvals.mode}, ${approvals.waiting} questions open`);
-  say(`model: ${model ?? 'none yet; hermetic setup adds one'}`);
-  say(`channels: ${channels.map(({ kind }) => kind).join(', ') || 'none'}`);
+function tellOf({ approvals, model, channels, sessions, access }: GatewayStatus, say: (line: string) => void): void {
+  for (const line of yoloTexts(sessions, new Date())) say(`YOLO, approvals are off: ${line}`);
+  say(`Approvals: ${approvals.mode}, ${approvals.waiting} pending`);
+  say(`Model: ${model ?? 'none yet; hermetic setup adds one'}`);
+  say(`Channels: ${channels.map(({ kind }) => kind).join(', ') || 'none'}`);
+  for (const { channel, text, isOpen } of access) say(`${isOpen ? 'WARNING: ' : ''}Who may talk on ${channel}: ${text}`);
 }
 
 async function ended(signal: AbortSignal): Promise<void> {

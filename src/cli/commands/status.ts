@@ -3,8 +3,10 @@ import type { App } from '../../app.ts';
 import { type Problem, throwProblems } from '../../config/explain.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
+import { durationText } from '../../lib/duration.ts';
 import { printable } from '../../lib/printable.ts';
 import { cpuText, type PostureFacts, postureFacts, postureOf, unsafeWarning } from '../../posture.ts';
+import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../session-status.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { type MessagingFacts, type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -33,6 +35,7 @@ export function statusCommand(io: CliIo): Command {
         limits: limits(app),
         timeoutSeconds: app.loaded.config.terminal.timeout,
         approvals: await approvals(app),
+        sessions: gateway?.sessions ?? (await sessionStatuses(app, undefined)),
         gateway: gateway?.status ?? null,
       };
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
@@ -88,25 +91,29 @@ interface Status {
   limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
   approvals: Awaited<ReturnType<typeof approvals>>;
+  sessions: SessionStatus[];
   gateway: RunningGateway | null;
 }
 
 function prose(status: Status): string {
   const { cpus, memoryMb, diskMb, pids } = status.limits;
+  const answerTime = durationText(status.approvals.timeoutSeconds * 1000);
+  const now = new Date();
   return table([
     ...configurationRows(status.gateway),
+    ...yoloTexts(status.sessions, now).map((text) => ['YOLO', `approvals are off: ${text}`]),
     ['home', status.home],
     ...gatewayRows(status.gateway),
+    ...status.sessions.map((session, index) => [index === 0 ? 'sessions' : '', `${session.title}: ${sessionText(session, now) || 'idle'}`]),
     ...rows('command line', status.backend),
     ...rows('messaging', status.messaging),
     ['', `a sandbox for each ${status.messaging.scope}`],
     ['limits', `${cpuText(cpus)}, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
-    ['timeout', `${status.timeoutSeconds} s a command`],
+    ['timeout', `${durationText(status.timeoutSeconds * 1000)} for each command`],
     ['sandboxes', `${status.sandboxes.total}, ${status.sandboxes.running} running`],
-    ['approvals', `${status.approvals.mode}, scheduled jobs ${status.approvals.cronMode}, ${status.approvals.timeoutSeconds} s to answer`],
     [
-      '',
-      `${status.approvals.open} questions wait${status.approvals.yolo > 0 ? `; NOBODY IS ASKED in ${status.approvals.yolo} sessions` : ''}`,
+      'approvals',
+      `${status.approvals.mode}, ${status.approvals.open} pending, ${answerTime} to answer, scheduled jobs ${status.approvals.cronMode}`,
     ],
   ]);
 }
@@ -119,12 +126,13 @@ function configurationRows(gateway: RunningGateway | null): string[][] {
 function gatewayRows(gateway: RunningGateway | null): string[][] {
   if (!gateway) return [['gateway', 'none runs: hermetic start']];
   if (gateway.state === 'starting') return [['gateway', 'starting']];
-  const { url, model, turnsRunning, questionsOpen, channels } = gateway;
+  const { url, model, turnsRunning, questionsOpen, channels, access } = gateway;
   return [
     ['gateway', url ? `running at ${url}` : 'running'],
     ['', `model ${model ?? 'none: hermetic setup adds one'}`],
-    ['', `${turnsRunning} turns running, ${questionsOpen} questions wait`],
+    ['', `${turnsRunning} turns running, ${questionsOpen} pending`],
     ...channels.map(({ kind, state, reason }) => ['', `${kind} is ${state}${reason ? `: ${printable(reason)}` : ''}`]),
+    ...access.map(({ channel, text }) => ['', `who may talk on ${channel}: ${text}`]),
   ];
 }
 
@@ -133,8 +141,8 @@ function rows(
   { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: PostureFacts,
 ): string[][] {
   return [
-    [title, used === null ? `nothing works of ${configured}` : `${used} (${configured})`],
-    ['', `isolation ${isolation ?? '-'}, image ${image ?? '-'}, network ${network}, closed after ${idleSeconds} s idle`],
+    [title, used === null ? `no sandbox backend works here (${configured})` : `${used} (${configured})`],
+    ['', `isolation ${isolation ?? '-'}, image ${image ?? '-'}, network ${network}, closed after ${durationText(idleSeconds * 1000)} idle`],
     [
       '',
       proof === null

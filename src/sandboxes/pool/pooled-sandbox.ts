@@ -75,6 +75,12 @@ export class PooledSandbox implements Sandbox {
     return this.#open && this.#live === 0 ? this.#idleSince : undefined;
   }
 
+  /** How long until it is closed unless it is used; undefined while something runs in it or it is not open. */
+  get closesInMs(): number | undefined {
+    const since = this.idleSince;
+    return since === undefined ? undefined : since + this.#options.idleMs - Date.now();
+  }
+
   /** Opens it now. When several do at once, the first one's signal counts. */
   async open(signal?: AbortSignal): Promise<void> {
     await this.#during(async () => undefined, signal);
