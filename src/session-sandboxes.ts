@@ -8,6 +8,7 @@ import { HeldListener } from './sandboxes/pool/held-listener.ts';
 import { type FoundSandbox, SandboxPool } from './sandboxes/pool/pool.ts';
 import type { Opened } from './sandboxes/pool/pooled-sandbox.ts';
 import { Spares } from './sandboxes/pool/spares.ts';
+import { sweepCanaries } from './sandboxes/proof/index.ts';
 import { type Leftover, sweep } from './sandboxes/sweep.ts';
 import { type RunEnd, run } from './tools/run.ts';
 
@@ -89,6 +90,7 @@ export class SessionSandboxes {
    * of a session; counts what still runs against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
    */
   async start(): Promise<readonly Leftover[]> {
+    await sweepCanaries(this.#app.loaded.home);
     const backends = this.#app.candidates(this.#app.settings(audience).backend);
     const ledger = (await this.#app.store()).sandboxes;
     const leftovers = await sweep({ backends, ledger });

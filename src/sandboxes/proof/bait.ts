@@ -1,20 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { open, realpath, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What this machine puts out for the sandbox to find. Each is removed by whoever put it out. */
 export interface Bait {
   remove(): Promise<void>;
-}
-
-export interface Canary extends Bait {
-  path: string;
-  /** What the file says, and nobody who has not read it knows. */
-  secret: string;
 }
 
 /** The sandbox may know what it did before this program has been told: waits a little for it to come true. */
@@ -25,21 +17,6 @@ export async function noticed(isTrue: () => boolean): Promise<boolean> {
 
 export function token(): string {
   return randomBytes(16).toString('hex');
-}
-
-/** A file that everybody may read who can reach it. */
-export async function plantCanary(directory: string): Promise<Canary> {
-  const path = join(await realpath(directory), `hermetic-proof-${token()}`);
-  const secret = token();
-  // Security: made anew, so that no link in a directory that others can write is followed.
-  const file = await open(path, 'wx', 0o644);
-  try {
-    await file.writeFile(`${secret}\n`);
-    await file.chmod(0o644);
-  } finally {
-    await file.close();
-  }
-  return { path, secret, remove: () => rm(path, { force: true }) };
 }
 
 export interface Listener extends Bait {

@@ -1,8 +1,8 @@
-import { tmpdir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Proof, ProofLine } from '../../core/proof.ts';
 import type { Backend, Isolation, Sandbox, SandboxSpec } from '../../core/sandbox.ts';
-import { type Bait, listenAt, plantCanary, startWitness, token } from './bait.ts';
+import { type Bait, listenAt, startWitness, token } from './bait.ts';
+import { canaryDirectories, plantCanary, sweepCanaries } from './canary.ts';
 import { checkHermeticHome, checkHostFile, checkShadow, checkTemporaryFiles } from './files.ts';
 import { type Ground, line, type Promises, promisesOf } from './ground.ts';
 import { viewFromHost } from './host-view.ts';
@@ -42,6 +42,7 @@ export async function prove(options: ProofOptions): Promise<Proof> {
     const happened = `${options.backend.kind} is not contained: commands run on the host itself, as the user that runs Hermetic.`;
     return proofOf([line('isolation', 'Nothing, because there is nothing to try.', 'broken', happened)]);
   }
+  await sweepCanaries(options.hermeticHome);
   const baits: Bait[] = [];
   try {
     return proofOf(await proveIsolated(options, isolation, baits));
@@ -65,9 +66,10 @@ async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation
     const listener = await lay(listenAt(address));
     return listener instanceof Error ? undefined : listener;
   };
+  const [temporary, home] = canaryDirectories(hermeticHome);
   const [inTemp, inHome, witness, loopback, loopback6, everywhere] = await Promise.all([
-    lay(plantCanary(tmpdir())),
-    lay(plantCanary(hermeticHome)),
+    lay(plantCanary(temporary)),
+    lay(plantCanary(home)),
     lay(startWitness()),
     listen('127.0.0.1'),
     listen('::1'),
