@@ -38,6 +38,9 @@ export interface OpenedSandbox {
 /** For whoever wants to hear nothing. */
 export const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
+/** Looking takes half as long as a short command, so that commands in a row need not. */
+const currentForMs = 1_000;
+
 /** The parts of Hermetic, put together from a configuration. No input or output happens until something is asked of it. */
 export class App {
   readonly #specs: SandboxSpecs;
@@ -184,6 +187,18 @@ export class App {
   /** Whether the settings would make the same sandbox for this session now. */
   async isCurrent(opened: OpenedSandbox, request: SandboxRequest): Promise<boolean> {
     return opened.fingerprint === (await this.#specs.resolve(request, opened.backend, quiet)).fingerprint;
+  }
+
+  /** The same for whoever asks before every command: the answer is good for a moment, because it takes looks at many files. */
+  currencyOf(opened: OpenedSandbox, request: SandboxRequest): () => Promise<boolean> {
+    let [checkedAt, checkedFor] = [Date.now(), this.loaded];
+    return async () => {
+      const { loaded } = this;
+      if (loaded === checkedFor && Date.now() - checkedAt < currentForMs) return true;
+      const answer = await this.isCurrent(opened, request);
+      if (answer) [checkedAt, checkedFor] = [Date.now(), loaded];
+      return answer;
+    };
   }
 
   /**

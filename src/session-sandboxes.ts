@@ -52,8 +52,6 @@ type Spare = OpenedSandbox & { listener: HeldListener };
 const audience = 'messaging';
 const nobody: SandboxRequest = { audience, parts: [], title: '' };
 const defaultMostBytes = 1024 * 1024;
-/** Looking takes half as long as a short command, so that commands in a row need not. */
-const currentForMs = 1_000;
 
 /**
  * A sandbox for every session, with the settings of messaging sessions (`gateway.*`, else `terminal.*`): at most `gateway.max_sandboxes` at
@@ -199,15 +197,7 @@ export class SessionSandboxes {
     this.#opened.set(opened.sandbox.name, opened);
     void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
     void this.#spares.fill();
-    let [checkedAt, checkedFor] = [Date.now(), this.#app.loaded];
-    const isCurrent = async (): Promise<boolean> => {
-      const { loaded } = this.#app;
-      if (loaded === checkedFor && Date.now() - checkedAt < currentForMs) return true;
-      const answer = await this.#app.isCurrent(opened, request);
-      if (answer) [checkedAt, checkedFor] = [Date.now(), loaded];
-      return answer;
-    };
-    return { sandbox: opened.sandbox, isCurrent };
+    return { sandbox: opened.sandbox, isCurrent: this.#app.currencyOf(opened, request) };
   }
 
   /** What was so the last time, and people in the chat were told, is not told them again. */

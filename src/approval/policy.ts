@@ -10,7 +10,11 @@ import { runScript, runSource } from './shell/walk.ts';
 
 /** The rules of `docs/approval-rules.md`, applied to what an action would do. */
 export const policy: Policy = {
-  judge: (action, circumstances) => verdict(findingsOf(action, circumstances), circumstances),
+  // Where nothing could count, as `countsInside` says, nothing is looked for: that takes longer than most commands.
+  judge: (action, circumstances) =>
+    circumstances.disposable && circumstances.hostPaths.length === 0
+      ? { kind: 'allow' }
+      : verdict(findingsOf(action, circumstances), circumstances),
 };
 
 function findingsOf(action: Action, circumstances: Circumstances): readonly Found[] {

@@ -1,5 +1,8 @@
 import type { AuditEvent, AuditLog } from '../core/audit.ts';
 
+/** A write that is safe on disk holds up the whole program, so it waits until whoever is to hear of the result has. */
+const noteDelayMs = 20;
+
 /**
  * Writes what happens to the log, in order. Security: what could not be written is kept, and until it is written nothing new may
  * happen, because `settled` and `record` reject.
@@ -8,6 +11,7 @@ export class Recorder {
   readonly #open: () => Promise<AuditLog>;
   #unwritten: AuditEvent[] = [];
   #writing: Promise<void> = Promise.resolve();
+  #later: NodeJS.Timeout | undefined;
 
   constructor(open: () => Promise<AuditLog>) {
     this.#open = open;
@@ -19,10 +23,10 @@ export class Recorder {
     await this.#write(() => [...this.#unwritten, ...own]);
   }
 
-  /** After something was done: nobody has to wait for it, and it never fails. */
+  /** After something was done: nobody has to wait for it, and it never fails. On disk a moment later, or with the next record. */
   note(event: AuditEvent): void {
     this.#unwritten.push(event);
-    this.settled().catch(() => undefined);
+    this.#later ??= setTimeout(() => void this.settled().catch(() => undefined), noteDelayMs);
   }
 
   /** Resolves when everything that was noted is on disk. */
@@ -31,6 +35,8 @@ export class Recorder {
   }
 
   #write(select: () => readonly AuditEvent[]): Promise<void> {
+    clearTimeout(this.#later);
+    this.#later = undefined;
     const work = this.#writing.then(async () => {
       const events = select();
       if (events.length === 0) return;

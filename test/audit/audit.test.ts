@@ -7,6 +7,7 @@ import type { Store } from '../../src/core/store.ts';
 import { digestOf } from '../../src/lib/canonical-json.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { scratchPaths } from '../stores/scratch.ts';
+import { until } from '../until.ts';
 
 const newPath = scratchPaths();
 const event = (outcome: string): AuditEvent => ({
@@ -117,6 +118,27 @@ describe('verifying', () => {
 });
 
 describe('the recorder', () => {
+  it('writes what was noted together with the next record, and otherwise soon by itself', async () => {
+    const sizes: number[] = [];
+    const append = async (events: readonly AuditEvent[]): Promise<void> => {
+      sizes.push(events.length);
+      await store.audit.append(events);
+    };
+    const recorder = new Recorder(async () => ({
+      append,
+      list: (filter, limit) => store.audit.list(filter, limit),
+      head: () => store.audit.head(),
+    }));
+    recorder.note(event('first'));
+    await new Promise((resolve) => setImmediate(resolve));
+    recorder.note(event('second'));
+    await recorder.record(event('third'));
+    expect(sizes).toEqual([3]);
+    recorder.note(event('fourth'));
+    await until('it is written', async () => (await store.audit.head()).seq === 4);
+    expect((await store.audit.list({}, 9)).map(({ outcome }) => outcome)).toEqual(['first', 'second', 'third', 'fourth']);
+  });
+
   it('writes what was noted before what is recorded', async () => {
     const recorder = new Recorder(async () => store.audit);
     recorder.note(event('first'));
