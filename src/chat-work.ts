@@ -1,6 +1,7 @@
 import type { App, OpenedSandbox } from './app.ts';
 import type { Model, TurnFacts } from './core/agent.ts';
 import type { CallOrigin } from './core/approval.ts';
+import type { WatchedProcess } from './core/background.ts';
 import { HermeticError } from './core/errors.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
@@ -50,6 +51,10 @@ export class ChatWork implements Work {
       guard: app.approvals.guard({ session, opened: this.#opened, model }),
       deliver: async ({ name, data, caption }) => await outlet.file({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(session.parts, call),
+      background: async (event) => {
+        const survives = event.kind === 'started' && (await this.#opened()).backend.traits.durable;
+        await outlet.background(event, survives);
+      },
     });
     this.#toolbox = toolbox;
     this.#processes = processes;
@@ -82,6 +87,11 @@ export class ChatWork implements Work {
       throw new HermeticError('file/failed', 'the sandbox has no room left for it');
     }
     return `${received.inside}/${await receiveFile(received.directory, name, data)}`;
+  }
+
+  async follow(processes: readonly WatchedProcess[]): Promise<void> {
+    this.#listen();
+    await this.#processes.resume(processes);
   }
 
   async facts(): Promise<TurnFacts['sandbox']> {

@@ -110,6 +110,10 @@ export class GatewayProgram {
       cards: this.#cards,
       standingOf,
       surroundings: this.#surroundings(questions),
+      background: store.background,
+      get backgroundNotify() {
+        return app.loaded.config.gateway.background_notify;
+      },
       get busyMode() {
         return app.loaded.config.gateway.busy_mode;
       },

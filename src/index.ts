@@ -1,6 +1,7 @@
 /** The sandbox layer as a library: put the parts together from a configuration, open a session's sandbox, run commands in it. */
 import { App, quiet } from './app.ts';
 import { loadConfig } from './config/load.ts';
+import type { BackgroundEvent } from './core/background.ts';
 import type { OpenListener } from './core/sandbox.ts';
 import { namedSession } from './sandbox-request.ts';
 import type { SessionSandboxes } from './session-sandboxes.ts';
@@ -9,6 +10,7 @@ import type { DeliverFile } from './tools/send-file.ts';
 
 export type { App, OpenedSandbox } from './app.ts';
 export type { Action, Answer, Approver, CallOrigin, Finding, Question } from './core/approval.ts';
+export type { BackgroundEvent } from './core/background.ts';
 export { type ErrorCode, errorCodes, HermeticError } from './core/errors.ts';
 export type {
   Backend,
@@ -72,6 +74,8 @@ export interface CreateToolboxOptions extends CreateOptions {
   listener?: OpenListener;
   /** Where files go that the model sends. Without it there is no tool for that. */
   deliver?: DeliverFile;
+  /** What happens to processes in the background: that one started, printed a text of `notify_on`, or ended. */
+  onBackground?: (event: BackgroundEvent) => void;
 }
 
 /** The tools of one session, and what lets go of its sandbox. */
@@ -87,9 +91,9 @@ export type SessionToolbox = Pick<ToolSession, 'tools' | 'call'> & { close(): Pr
  *
  * A call never rejects. What needs a person to allow it is refused, unless the call's `origin` has somebody to ask.
  */
-export function createToolbox({ session, listener, deliver, ...options }: CreateToolboxOptions): SessionToolbox {
+export function createToolbox({ session, listener, deliver, onBackground, ...options }: CreateToolboxOptions): SessionToolbox {
   const app = createApp(options);
-  const tools = new ToolSession(app, namedSession(session), { listener: listener ?? quiet, deliver });
+  const tools = new ToolSession(app, namedSession(session), { listener: listener ?? quiet, deliver, background: onBackground });
   return {
     tools: tools.tools,
     call: (name, input, callOptions) => tools.call(name, input, callOptions),

@@ -1,10 +1,14 @@
 import type { App } from './app.ts';
 import type { Guard } from './core/approval.ts';
+import type { BackgroundEvent } from './core/background.ts';
 import type { Sandbox } from './core/sandbox.ts';
+import { backgroundEvent } from './tools/background-events.ts';
 import { toolSet } from './tools/index.ts';
 import type { ProcessTable } from './tools/process-table.ts';
 import type { DeliverFile } from './tools/send-file.ts';
 import { type FinishedCall, Toolbox } from './tools/toolbox.ts';
+
+export type BackgroundListener = (event: BackgroundEvent) => void | Promise<void>;
 
 export interface SessionTools {
   toolbox: Toolbox;
@@ -17,10 +21,13 @@ export interface SessionToolsOptions {
   guard: Guard;
   deliver?: DeliverFile | undefined;
   finished?: ((call: FinishedCall) => void) | undefined;
+  /** Told what happens to background processes; awaited when one starts. */
+  background?: BackgroundListener | undefined;
 }
 
 /** The tools of a session, with the limits of the configuration. */
-export function sessionTools(app: App, { sandbox, ready, guard, deliver, finished }: SessionToolsOptions): SessionTools {
+export function sessionTools(app: App, options: SessionToolsOptions): SessionTools {
+  const { sandbox, ready, guard, deliver, finished, background } = options;
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
@@ -29,5 +36,15 @@ export function sessionTools(app: App, { sandbox, ready, guard, deliver, finishe
     deliver,
   });
   const redact = (text: string): string => (app.loaded.config.security.redact_secrets ? app.redact(text) : text);
+  if (background) {
+    processes.listen(async (process, event) => {
+      // Whoever listens must not end what is listened to.
+      try {
+        await background(backgroundEvent(process, event, redact));
+      } catch {
+        // It is theirs to complain.
+      }
+    });
+  }
   return { toolbox: new Toolbox({ tools, sandbox, ready, guard, redact, mostBytes: output.max_bytes, finished }), processes };
 }

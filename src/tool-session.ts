@@ -4,7 +4,7 @@ import type { OpenListener, Sandbox } from './core/sandbox.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import { PooledSandbox } from './sandboxes/pool/pooled-sandbox.ts';
-import { sessionTools } from './session-tools.ts';
+import { type BackgroundListener, sessionTools } from './session-tools.ts';
 import { removeOwnDirectory } from './tools/own-directory.ts';
 import type { DeliverFile } from './tools/send-file.ts';
 import type { CallOptions, Toolbox } from './tools/toolbox.ts';
@@ -12,6 +12,8 @@ import type { CallOptions, Toolbox } from './tools/toolbox.ts';
 export interface ToolSessionOptions {
   listener: OpenListener;
   deliver?: DeliverFile | undefined;
+  /** Told what happens to background processes. */
+  background?: BackgroundListener | undefined;
   /** Instead of judging and asking. */
   guard?: Guard | undefined;
   /** A durable name of what asks, such as a turn: after a restart it takes up the questions it had asked. */
@@ -26,7 +28,7 @@ export class ToolSession {
   readonly #processes: { close(): Promise<void> };
   #opened: OpenedSandbox | undefined;
 
-  constructor(app: App, request: SandboxRequest, { listener, deliver, guard, run }: ToolSessionOptions) {
+  constructor(app: App, request: SandboxRequest, { listener, deliver, background, guard, run }: ToolSessionOptions) {
     const open = async (told: OpenListener, signal?: AbortSignal) => {
       const opened = await app.openSandbox(request, told, signal);
       this.#opened = opened;
@@ -42,6 +44,7 @@ export class ToolSession {
       ready: (signal) => this.#pooled.open(signal),
       guard: guard ?? app.approvals.guard({ session: request, opened: () => this.#whereabouts(), run }),
       deliver,
+      background,
       finished: (call) => app.approvals.noteCall(request.parts, call),
     });
     this.toolbox = toolbox;

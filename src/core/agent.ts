@@ -1,4 +1,5 @@
 import type { JSONValue, LanguageModel } from 'ai';
+import type { BackgroundNotice } from './background.ts';
 import type { Usage } from './conversation.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Isolation, Network } from './sandbox.ts';
@@ -43,6 +44,8 @@ export interface TurnInput {
   /** As the person is called; undefined where there is nobody to name. */
   from: string | undefined;
   quoted?: { from: string; text: string } | undefined;
+  /** Said by nobody: what became of background processes. */
+  report?: { notices: readonly BackgroundNotice[]; omitted: number } | undefined;
   images?: readonly { data: Uint8Array; mediaType: string }[] | undefined;
   /** Files the person sent, where they are in the sandbox. */
   files?: readonly { path: string; bytes: number | undefined }[] | undefined;

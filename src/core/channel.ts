@@ -1,3 +1,4 @@
+import type { BackgroundNotice } from './background.ts';
 import type { SessionKey } from './session.ts';
 
 /** Where messages come from and go to: a chat, or a thread in it. */
@@ -37,6 +38,8 @@ export interface IncomingMessage extends Happening {
   /** What it replies to. */
   quoted: { from: string; text: string } | undefined;
   files: readonly IncomingFile[];
+  /** Not said by anybody: a report on background processes that `from` started, as `role`. Never set by a channel. */
+  report?: { role: 'admin' | 'user'; notices: readonly BackgroundNotice[]; omitted: number } | undefined;
 }
 
 /** Somebody pressed a button of ours. */

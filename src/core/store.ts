@@ -1,5 +1,6 @@
 import type { Answer, Question, Source } from './approval.ts';
 import type { AuditEvent, AuditLog } from './audit.ts';
+import type { BackgroundLedger } from './background.ts';
 import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, PairingLedger, PeopleLedger } from './conversation.ts';
 import type { WebLog } from './web-log.ts';
 
@@ -21,6 +22,7 @@ export interface Store {
   readonly people: PeopleLedger;
   readonly cards: CardLedger;
   readonly webLog: WebLog;
+  readonly background: BackgroundLedger;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;
 }

@@ -47,8 +47,8 @@ export class Controls implements SessionControls {
     // What is being answered at this moment is the last thing that was said, too.
     const entries = [...(await inbox.list('done', parts)), ...(await inbox.list('running', parts))];
     const said = entries.map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
-    // Nobody is made to have said what somebody else did.
-    const own = said.filter(({ from }) => from.id === this.#heard.message.from.id);
+    // Nobody is made to have said what somebody else did, or what nobody did.
+    const own = said.filter(({ from, report }) => from.id === this.#heard.message.from.id && !report);
     const last = own.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
     if (!last) return false;
     await this.#conversation.stopTurn('said again');

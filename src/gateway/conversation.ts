@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
 import type { Answer } from '../core/approval.ts';
+import type { BackgroundLedger, WatchedProcess } from '../core/background.ts';
 import type { Channel, IncomingPress, Place } from '../core/channel.ts';
 import type { ConversationLedger, InboxEntry, InboxLedger, PairingLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { Access, Role } from './access.ts';
+import { type BackgroundNotify, BackgroundReports } from './background-reports.ts';
 import { commandIn } from './commands.ts';
 import { leftOut } from './incoming-files.ts';
 import { Lanes } from './lanes.ts';
@@ -15,8 +17,9 @@ import { pressedAnswer } from './question-card.ts';
 import type { QuestionCards } from './question-cards.ts';
 import { Replies } from './replies.ts';
 import type { ResetSettings } from './reset.ts';
-import { type Heard, leastRole, type RunningTurn } from './running-turn.ts';
+import { type Heard, lastSaid, leastRole, type RunningTurn, roleIn } from './running-turn.ts';
 import { endKey } from './turn.ts';
+import { UnattendedPace } from './unattended-pace.ts';
 import type { StandingOf, Surroundings, Work, WorkStatus } from './work.ts';
 
 type BusyMode = 'interrupt' | 'queue' | 'steer';
@@ -35,6 +38,8 @@ export interface ConversationParts {
   standingOf: StandingOf;
   surroundings: Surroundings;
   busyMode: BusyMode;
+  background: BackgroundLedger;
+  backgroundNotify: BackgroundNotify;
   reset: ResetSettings;
   mostSteps: number;
   /** After how long people are told that a model is asked again. Default: 5 s. */
@@ -53,6 +58,9 @@ export class Conversation {
   readonly shared: ConversationParts;
   readonly #lane = new Lanes();
   readonly #replies = new Replies(this);
+  readonly #background: BackgroundReports;
+  /** Of turns that nobody has asked for. */
+  readonly #pace = new UnattendedPace();
   #turn: RunningTurn | undefined;
   #work: Work | undefined;
   #stopping = false;
@@ -68,6 +76,19 @@ export class Conversation {
     this.channel = channel;
     this.title = title;
     this.shared = shared;
+    const { background: ledger, inbox, outbox, access } = shared;
+    this.#background = new BackgroundReports({
+      session: parts,
+      place,
+      notify: () => shared.backgroundNotify,
+      ledger,
+      inbox,
+      outbox,
+      access,
+      turn: () => this.#turn && { from: this.#turn.from, role: this.#turn.role, isDirect: this.#turn.isDirect },
+      wake: () => this.#wakeLater(),
+      complain: (error) => this.complain(error),
+    });
   }
 
   get isBusy(): boolean {
@@ -76,12 +97,19 @@ export class Conversation {
 
   /** Everything there is to know of it is in the store. */
   get isAtRest(): boolean {
-    return !this.#turn && this.#lane.isIdle && (this.#work?.isAtRest ?? true);
+    const isQuiet = this.#background.isAtRest && this.#pace.isAtRest;
+    return !this.#turn && this.#lane.isIdle && isQuiet && (this.#work?.isAtRest ?? true);
   }
 
   get work(): Work {
     const { outbox, surroundings } = this.shared;
-    const outlet = chatOutlet({ place: this.place, outbox, turn: () => this.#turn?.id, complain: (error) => this.complain(error) });
+    const outlet = chatOutlet({
+      place: this.place,
+      outbox,
+      turn: () => this.#turn?.id,
+      complain: (error) => this.complain(error),
+      background: (event, survives) => this.#background.hear(event, survives),
+    });
     this.#work ??= surroundings.work(this.key, { parts: this.parts, title: this.title }, outlet);
     return this.#work;
   }
@@ -100,6 +128,7 @@ export class Conversation {
     const { inbox, access } = this.shared;
     /** What is said before a turn begins is answered together. */
     const together: Heard[] = [];
+    const reports: Heard[] = [];
     const running = this.#turn;
     const waiting = await inbox.list('waiting', this.parts);
     for (const entry of waiting) {
@@ -108,9 +137,12 @@ export class Conversation {
       const role = await access.roleOf(this.place.platform, entry.incoming.from.id);
       if (role === undefined) await inbox.done([entry.seq]);
       else if (entry.incoming.kind === 'press') await this.#press(entry, entry.incoming, role);
+      else if (entry.incoming.report) reports.push({ entry, message: entry.incoming, role: roleIn(entry.incoming, role) });
       else await this.#sort({ entry, message: entry.incoming, role }, together, running);
     }
+    if (together.length > 0 && !this.#turn) together.unshift(...reports);
     await this.#beginTogether(together);
+    await this.#attend(reports);
     const seqs = waiting.map(({ seq }) => seq);
     this.#inLine = new Set([...seqs, ...[...this.#inLine].filter((seq) => seq > (seqs.at(-1) ?? 0))]);
   }
@@ -137,8 +169,19 @@ export class Conversation {
     }
   }
 
+  /** Reports go to the turn that runs, or have one of their own, and then not as often as they come. */
+  async #attend(reports: readonly Heard[]): Promise<void> {
+    if (reports.length === 0) return;
+    if (this.#turn) {
+      for (const report of reports) if (!this.#inLine.has(report.entry.seq)) this.steer(report);
+    } else if (this.#pace.mayBegin(() => this.#wakeLater())) {
+      await this.#begin(reports, true, (turn, heard) => this.#replies.answer(turn, heard));
+    }
+  }
+
   async #beginTogether(together: Heard[]): Promise<void> {
     const batch = together.splice(0);
+    if (batch.length > 0) this.#pace.attended();
     if (batch.length > 0 && !this.#turn) await this.#begin(batch, true, (turn, heard) => this.#replies.answer(turn, heard));
   }
 
@@ -199,6 +242,8 @@ export class Conversation {
       role: leastRole(heard),
       controller: new AbortController(),
       takesSteering,
+      from: lastSaid(heard)?.message.from ?? { id: '', name: '' },
+      isDirect: heard.every(({ message }) => message.isDirect),
       steering: [],
       steered: [],
       isParked: false,
@@ -254,6 +299,17 @@ export class Conversation {
     else this.#launch(turnId, heard, true, (turn) => this.#replies.goOn(turn, heard));
   }
 
+  /** Background processes that an earlier program started: they are listened to again, or ended with it. */
+  async followProcesses(processes: readonly WatchedProcess[]): Promise<void> {
+    this.#background.resume(processes);
+    for (const { process, command } of processes.filter(({ survives }) => !survives)) {
+      const outcome = 'ended together with the gateway, which was restarted';
+      await this.#background.hear({ kind: 'ended', process, command, outcome, exitCode: undefined, output: '', isKnown: false }, false);
+    }
+    const alive = processes.filter(({ survives }) => survives);
+    if (alive.length > 0) await this.work.follow(alive);
+  }
+
   /** The turn that runs, for whoever runs a tool in it. */
   get running(): { id: string; since: Date; signal: AbortSignal } | undefined {
     return this.#turn && { id: this.#turn.id, since: this.#turn.since, signal: this.#turn.controller.signal };
@@ -287,6 +343,12 @@ export class Conversation {
   /** Lets the turn that runs end by itself for a while, and then takes it out of the way for the next program. */
   async park(patienceMs: number): Promise<void> {
     this.#stopping = true;
+    this.#pace.stop();
+    await this.#parkTurn(patienceMs);
+    this.#background.stop();
+  }
+
+  async #parkTurn(patienceMs: number): Promise<void> {
     const turn = this.#turn;
     if (!turn) return;
     const { questions } = this.shared.surroundings;

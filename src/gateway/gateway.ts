@@ -1,12 +1,13 @@
 import type { Channel, Incoming } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
 import type { SessionKey } from '../core/session.ts';
+import { reportMessage } from './background-reports.ts';
 import { commandIn } from './commands.ts';
 import { commandCall } from './controls.ts';
 import { Conversation, type ConversationParts } from './conversation.ts';
 import { fenced } from './fenced.ts';
 import { LiveMessage } from './live-message.ts';
-import { type Heard, steeringTurn } from './running-turn.ts';
+import { type Heard, roleIn, steeringTurn } from './running-turn.ts';
 import { type SharingSettings, sessionKeyOf, sessionParts } from './session-key.ts';
 import { answerKey, endKey } from './turn.ts';
 
@@ -34,6 +35,7 @@ export class Gateway {
   /** Takes up what an earlier program left, then listens. A channel that cannot start is logged; the others do. */
   async start(): Promise<void> {
     await this.#takeUp();
+    await this.#takeUpProcesses();
     await Promise.all(
       [...this.#options.channels.values()].map((channel) =>
         channel.start((incoming) => this.accept(incoming)).catch((error: unknown) => this.#log(`${channel.kind}: ${messageOf(error)}`)),
@@ -125,6 +127,21 @@ export class Gateway {
     await this.#options.cards.settleAll().catch((error: unknown) => this.#log(messageOf(error)));
   }
 
+  /** Nobody waits for them either. What cannot be looked at now stays in the ledger for the next program. */
+  async #takeUpProcesses(): Promise<void> {
+    const { background, backgroundNotify } = this.#options;
+    const sessions = Map.groupBy(await background.list(), ({ session }) => JSON.stringify(session));
+    for (const processes of sessions.values()) {
+      if (backgroundNotify === 'off') {
+        for (const { session, process } of processes) await background.remove(session, process);
+        continue;
+      }
+      const [first] = processes;
+      const conversation = first && this.#conversationOf(reportMessage(first, '', { role: 'user', notices: [], omitted: 0 }));
+      conversation?.followProcesses(processes).catch((error: unknown) => this.#log(messageOf(error)));
+    }
+  }
+
   async #takeUpTurn(conversation: Conversation, turn: string, running: readonly InboxEntry[]): Promise<void> {
     const { inbox, conversations, outbox, standingOf, surroundings } = this.#options;
     const { parts, place } = conversation;
@@ -149,7 +166,9 @@ export class Gateway {
       // What was asked in the middle of it goes with it.
       await questions.withdraw(parts, 'the gateway ended while it ran');
       const begun = calls.filter((_, index) => states[index] === undefined);
-      await outbox.deliver(place, endKey(turn), interruption(begun, entries), { replyTo: entries.at(-1)?.incoming.id });
+      await outbox.deliver(place, endKey(turn), interruption(begun, entries), {
+        replyTo: entries.findLast(({ incoming }) => incoming.kind === 'press' || !incoming.report)?.incoming.id,
+      });
       return await inbox.done(seqs);
     }
     const heard = await this.#heard(entries);
@@ -174,7 +193,7 @@ export class Gateway {
     for (const entry of entries) {
       const { incoming } = entry;
       const role = await this.#options.access.roleOf(incoming.place.platform, incoming.from.id);
-      if (incoming.kind === 'message' && role !== undefined) heard.push({ entry, message: incoming, role });
+      if (incoming.kind === 'message' && role !== undefined) heard.push({ entry, message: incoming, role: roleIn(incoming, role) });
     }
     return heard;
   }

@@ -7,7 +7,7 @@ import { Controls } from './controls.ts';
 import type { Conversation } from './conversation.ts';
 import { incomingFiles, leftOut, whereFilesAre } from './incoming-files.ts';
 import { resetIsDue } from './reset.ts';
-import { type Heard, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
+import { type Heard, lastSaid, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
 import { AgentTurn } from './turn.ts';
 
 const defaultRetryNoticeMs = 5000;
@@ -86,14 +86,15 @@ export class Replies {
 
   #originOf(heard: readonly Heard[]): CallOrigin {
     const { place, shared } = this.#conversation;
-    const last = heard.at(-1)?.message;
+    const last = lastSaid(heard)?.message;
     const person = `${place.platform}:${last?.from.id}`;
     const approver = shared.cards.approver({ person, name: last?.from.name ?? person, isDirect: last?.isDirect ?? false }, place);
     return { source: 'chat', role: leastRole(heard), approver, person };
   }
 
-  async #inputOf({ text, from, quoted, files }: IncomingMessage): Promise<TurnInput> {
+  async #inputOf({ text, from, quoted, files, report }: IncomingMessage): Promise<TurnInput> {
     const { channel, work } = this.#conversation;
+    if (report) return { text, from: undefined, report };
     return { text, from: from.name, quoted, ...(await incomingFiles(files, channel, work)) };
   }
 

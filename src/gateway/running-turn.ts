@@ -1,4 +1,4 @@
-import type { IncomingMessage } from '../core/channel.ts';
+import type { IncomingMessage, Person } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
 import type { Role } from './access.ts';
 
@@ -17,6 +17,9 @@ export interface RunningTurn {
   controller: AbortController;
   /** Whether what comes meanwhile can be handed to it. */
   takesSteering: boolean;
+  /** Whose it is, and whether anybody else reads along. */
+  from: Person;
+  isDirect: boolean;
   /** Messages that came meanwhile and are meant for it. In the inbox they wait until the agent takes them. */
   steering: Heard[];
   /** Those the agent has taken. */
@@ -29,6 +32,16 @@ export interface RunningTurn {
 /** The name under which a turn takes what came meanwhile: after so many inputs that were recorded of it. */
 export function steeringTurn(turn: string, inputs: number): string {
   return `${turn}/steer/${inputs}`;
+}
+
+/** Security: a report gives no more rights than whoever started the process has now, and had then. */
+export function roleIn({ report }: IncomingMessage, role: Role): Role {
+  return report?.role === 'user' ? 'user' : role;
+}
+
+/** The last of them that somebody said, if any was said. */
+export function lastSaid(heard: readonly Heard[]): Heard | undefined {
+  return heard.findLast(({ message }) => !message.report) ?? heard.at(-1);
 }
 
 /** Security: of several who spoke, nobody gets more rights than the one with the fewest. */

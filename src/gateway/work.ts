@@ -1,5 +1,6 @@
 import type { Model, Standing, TurnFacts } from '../core/agent.ts';
 import type { Answer, CallOrigin, Question } from '../core/approval.ts';
+import type { BackgroundEvent, WatchedProcess } from '../core/background.ts';
 import type { OutgoingFile } from '../core/channel.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
@@ -18,6 +19,8 @@ export interface Work {
   put(name: string, data: Uint8Array): Promise<string>;
   /** What is known of the sandbox without opening it. */
   facts(): Promise<TurnFacts['sandbox']>;
+  /** Listens again to background processes that an earlier program started: what has ended is told. */
+  follow(processes: readonly WatchedProcess[]): Promise<void>;
   /** What it does now, as far as is known without asking the sandbox. */
   status(): WorkStatus;
 }
@@ -51,6 +54,8 @@ export interface Outlet {
   file(file: OutgoingFile, caption: string | undefined): Promise<void>;
   /** What happens to the sandbox that they should know. */
   notice(text: string): void;
+  /** What happens to a background process. `survives`: its sandbox outlives this program. Resolves when it is stored; never rejects. */
+  background(event: BackgroundEvent, survives: boolean): Promise<void>;
 }
 
 /** Everything the gateway needs and does not make itself. */

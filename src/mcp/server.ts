@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Action, Answer, Approver, Question } from '../core/approval.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import { visible } from '../lib/visible.ts';
+import type { BackgroundFeed } from './background-feed.ts';
 import type { PendingCalls, Round, Standing } from './pending-calls.ts';
 
 /** What is served: the tools of one session. */
@@ -22,6 +23,7 @@ export interface McpOptions {
   served: ServedTools;
   /** Outlives a server where every request has one of its own. */
   pending: PendingCalls;
+  feed: BackgroundFeed;
 }
 
 const answerSchema = z.object({
@@ -30,8 +32,11 @@ const answerSchema = z.object({
 });
 
 /** The tools as a server of the Model Context Protocol. */
-export function mcpServer({ version, instructions, served, pending }: McpOptions): McpServer {
-  const server = new McpServer({ name: 'hermetic', title: 'Hermetic', version }, { capabilities: { tools: {} }, instructions });
+export function mcpServer({ version, instructions, served, pending, feed }: McpOptions): McpServer {
+  const server = new McpServer(
+    { name: 'hermetic', title: 'Hermetic', version },
+    { capabilities: { tools: {}, logging: {} }, instructions },
+  );
   for (const tool of served.tools) {
     const { name, title, description, hints, input, output } = tool;
     const annotations = {
@@ -44,7 +49,10 @@ export function mcpServer({ version, instructions, served, pending }: McpOptions
     server.registerTool(
       name,
       { title, description, inputSchema: checkedLater(input), outputSchema: output, annotations },
-      (args, context) => answer(server, served, pending, tool, args, context),
+      async (args, context) => {
+        await feed.tell(context);
+        return await answer(server, served, pending, tool, args, context);
+      },
     );
   }
   return server;

@@ -29,7 +29,7 @@ export class SqlInboxLedger implements InboxLedger {
         .insertInto('inbox')
         .values({ ...row, state: 'waiting', received_at: receivedAt.getTime(), turn: null })
         .execute();
-      if (incoming.kind === 'message') await noteHeard(db, incoming, receivedAt);
+      if (incoming.kind === 'message' && !incoming.report) await noteHeard(db, incoming, receivedAt);
       return seq;
     });
   }

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { approvalTables } from './approval-tables.ts';
+import { backgroundTables } from './background-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { reachTables } from './reach-tables.ts';
 import { webTables } from './web-tables.ts';
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   webTables,
   conversationTables,
   reachTables,
+  backgroundTables,
 ];

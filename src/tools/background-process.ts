@@ -17,11 +17,16 @@ export interface ProcessFacts {
   directory: string;
 }
 
-export type ProcessEvent = { kind: 'ended'; state: ProcessState } | { kind: 'matched'; report: PatternReport };
+export type ProcessEvent =
+  | { kind: 'started'; patterns: readonly string[] }
+  | { kind: 'matched'; report: PatternReport }
+  | { kind: 'ended'; state: ProcessState };
 
 /** What is awaited after the end for the last of its output. */
 const lastOutputMs = 2_000;
 const mostInterruptions = 5;
+/** Of what it printed, so much is at hand for whoever hears of it. */
+const maxTailBytes = 2_000;
 /** Longer than the last of its output is awaited. */
 const newsMs = 5_000;
 
@@ -38,6 +43,10 @@ export class BackgroundProcess {
   cwd: string | undefined;
   /** The last of what it was given to read. */
   given = '';
+  /** Calls that wait for its end, and so tell of it themselves. */
+  awaitedBy = 0;
+  /** The last of what it printed here. */
+  tail: Buffer = Buffer.alloc(0);
   /** Resolves when it has been given that. */
   writing: Promise<unknown> = Promise.resolve();
   /** Resolves when it has ended. */
@@ -47,6 +56,7 @@ export class BackgroundProcess {
   readonly #tell: (event: ProcessEvent) => void;
   readonly #end = Promise.withResolvers<void>();
   #interruptions = 0;
+  #isLetGo = false;
   #follower: ExecHandle | undefined;
   #following: Promise<void> | undefined;
 
@@ -81,6 +91,7 @@ export class BackgroundProcess {
     for await (const { stream, data } of follower.output) {
       if (stream === 'stdout') {
         this.bytes += data.length;
+        this.tail = Buffer.concat([this.tail, data]).subarray(-maxTailBytes);
         this.#watch.push(data);
       } else if (said.length < 200) {
         said += data.toString();
@@ -106,7 +117,8 @@ export class BackgroundProcess {
     if (this.state.kind !== 'running') return;
     this.state = state;
     this.#end.resolve();
-    this.#tell({ kind: 'ended', state });
+    // Nobody knows how one goes on that is no longer listened to.
+    if (!this.#isLetGo) this.#tell({ kind: 'ended', state });
   }
 
   /** Resolves when its end is known here too: the sandbox has said that it is dead, and whoever listens inside may never hear of it. */
@@ -122,6 +134,7 @@ export class BackgroundProcess {
 
   /** Stops listening; the process goes on where its sandbox does. */
   async letGo(): Promise<void> {
+    this.#isLetGo = true;
     this.#interruptions = mostInterruptions;
     await this.#follower?.kill('KILL').catch(() => undefined);
   }

@@ -26,6 +26,9 @@ export interface LogPiece {
   size: number;
 }
 
+/** Awaited when a process starts. Must not throw. */
+export type ProcessListener = (process: BackgroundProcess, event: ProcessEvent) => void | Promise<void>;
+
 /** Each may print a lot before anybody looks. */
 const mostRunning = 32;
 const mostKept = 50;
@@ -67,7 +70,9 @@ stty rows "$2" cols "$3" <"$(<"$1/tty")"`;
 /** The background processes of one session. What they print and how they ended is kept inside the sandbox, and found again there. */
 export class ProcessTable {
   readonly #sandbox: Sandbox;
-  readonly #listeners = new Set<(id: string, event: ProcessEvent) => void>();
+  readonly #listeners = new Set<ProcessListener>();
+  /** Texts to look for in what processes print that an earlier program started, by their ids. */
+  readonly #patterns = new Map<string, readonly string[]>();
   readonly #processes = new Map<string, BackgroundProcess>();
   #found: Promise<void> | undefined;
   #starting = 0;
@@ -76,8 +81,8 @@ export class ProcessTable {
     this.#sandbox = sandbox;
   }
 
-  /** Hears when a process ends, and of texts that were looked for. Returns what ends that. */
-  listen(listener: (id: string, event: ProcessEvent) => void): () => void {
+  /** Hears when a process starts, before it can end; when it ends; and of texts that were looked for. Returns what ends that. */
+  listen(listener: ProcessListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -109,18 +114,33 @@ export class ProcessTable {
     if (exit.kind !== 'exited' || exit.code !== 0) {
       throw new HermeticError('tool/failed', `It could not be started: ${said.trim() || exit.kind}`);
     }
-    const process = await this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
+    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
     process.cwd = place;
+    await this.#tell(process, { kind: 'started', patterns });
+    await process.follow();
     return process;
   }
 
-  async #adopt(facts: ProcessFacts, patterns: readonly string[]): Promise<BackgroundProcess> {
-    const process = new BackgroundProcess(this.#sandbox, facts, patterns, (event) => {
-      for (const listener of this.#listeners) listener(facts.id, event);
-    });
+  #adopt(facts: ProcessFacts, patterns: readonly string[]): BackgroundProcess {
+    const process = new BackgroundProcess(this.#sandbox, facts, patterns, (event) => void this.#tell(process, event));
     this.#processes.set(facts.id, process);
-    await process.follow();
     return process;
+  }
+
+  async #tell(process: BackgroundProcess, event: ProcessEvent): Promise<void> {
+    for (const listener of this.#listeners) await listener(process, event);
+  }
+
+  /** Listens again to those that an earlier program started. What has ended meanwhile, or is not there, has ended now. */
+  async resume(processes: readonly { process: string; command: string; patterns: readonly string[] }[]): Promise<void> {
+    for (const { process, patterns } of processes) this.#patterns.set(process, patterns);
+    await this.#find();
+    for (const { process: id, command } of processes) {
+      const known = this.#processes.get(id);
+      const process = known ?? this.#adopt({ id, command, startedAt: new Date(), directory: '' }, []);
+      if (!known) process.state = { kind: 'lost', reason: 'its sandbox is gone' };
+      if (process.state.kind !== 'running') await this.#tell(process, { kind: 'ended', state: process.state });
+    }
   }
 
   /** Those that an earlier program started in this sandbox. */
@@ -146,12 +166,9 @@ export class ProcessTable {
       if (this.#processes.size >= mostRunning + mostKept || (how === '-' && this.running.length >= mostRunning)) continue;
       const text = Buffer.from(command, 'base64').toString();
       const facts = { id, command: text, startedAt: new Date(Number(started) * 1000), directory: `${directory}/${id}` };
-      const process = new BackgroundProcess(this.#sandbox, facts, [], (event) => {
-        for (const listener of this.#listeners) listener(id, event);
-      });
+      const process = this.#adopt(facts, this.#patterns.get(id) ?? []);
       process.bytes = Number(size);
       process.stdinClosed = closed === 'closed';
-      this.#processes.set(id, process);
       if (how === '-') await process.follow();
       else process.state = stateOf(how);
     }

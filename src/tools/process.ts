@@ -89,7 +89,7 @@ async function act(table: ProcessTable, call: Input, given: string, context: Too
     case 'wait':
       return await wait(table, process, (call.timeout ?? waitSeconds) * 1000, context);
     case 'kill':
-      await table.kill(process, call.signal ?? 'TERM', graceMs);
+      await awaited(process, () => table.kill(process, call.signal ?? 'TERM', graceMs));
       break;
     case 'write':
       await table.write(process, call.data ?? '', false, given);
@@ -127,9 +127,19 @@ async function wait(table: ProcessTable, process: BackgroundProcess, forMs: numb
   const over = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => over.resolve(true), forMs);
   context.signal.addEventListener('abort', () => over.resolve(true), { once: true });
-  const timedOut = await Promise.race([process.ended.then(() => false), over.promise]);
+  const timedOut = await awaited(process, () => Promise.race([process.ended.then(() => false), over.promise]));
   clearTimeout(timer);
   return { ...(await poll(table, process, context)), timed_out: timedOut };
+}
+
+/** Its end meanwhile is told by whoever waits for this. */
+async function awaited<T>(process: BackgroundProcess, work: () => Promise<T>): Promise<T> {
+  process.awaitedBy += 1;
+  try {
+    return await work();
+  } finally {
+    process.awaitedBy -= 1;
+  }
 }
 
 /** Without a character at the end that has not come as a whole. */

@@ -46,14 +46,17 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
       .max(mostTimeoutSeconds, `at most ${mostTimeoutSeconds} seconds; use background for what takes longer`)
       .optional()
       .describe(`Seconds after which it is ended (default ${timeoutSeconds}). Not for background.`),
-    background: z.boolean().optional().describe('Start it and go on: for servers, watchers and what takes long. See the tool `process`.'),
+    background: z
+      .boolean()
+      .optional()
+      .describe('Start it and go on: for servers, watchers and what takes long. You are told when it ends. See the tool `process`.'),
     pty: z.boolean().optional().describe('Run it on a terminal, for programs that want one.'),
     stdin: z.string().optional().describe('What it reads from standard input, which then ends. Without it there is nothing to read.'),
     notify_on: z
       .array(z.string().min(1).max(1000))
       .max(10)
       .optional()
-      .describe('For background: texts; when one of them is printed, that is reported.'),
+      .describe('For background: texts; you are told when one of them is printed, though not each time when that is often.'),
   });
   return defineTool({
     name: 'terminal',

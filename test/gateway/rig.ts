@@ -27,7 +27,7 @@ export interface RigOptions {
   environment?: Record<string, string>;
   rules?: Partial<PlatformRules>;
   traits?: Partial<ChannelTraits>;
-  settings?: Partial<Pick<GatewayOptions, 'busyMode' | 'reset' | 'sharing' | 'mostSteps' | 'retryNoticeMs'>>;
+  settings?: Partial<Pick<GatewayOptions, 'busyMode' | 'backgroundNotify' | 'reset' | 'sharing' | 'mostSteps' | 'retryNoticeMs'>>;
 }
 
 export interface Saying extends Partial<Omit<IncomingMessage, 'from' | 'place' | 'kind'>> {
@@ -131,6 +131,8 @@ export class Rig {
         log: (line) => void this.log.push(line),
       },
       busyMode: 'interrupt',
+      background: store.background,
+      backgroundNotify: 'turn',
       reset: { when: 'never', idleMs: 0 },
       sharing: { groups: 'per_user', threads: 'shared' },
       mostSteps: 20,

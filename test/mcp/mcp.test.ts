@@ -106,6 +106,23 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(textOf(await client.callTool({ name: 'terminal', arguments: { command: 'echo alive' } }))).toBe('alive\n');
     });
 
+    for (const [era, mode] of Object.entries(eras)) {
+      it(`tells a ${era} client when a background process prints what is looked for, and when it ends`, async () => {
+        const client = await connect([], { versionNegotiation: { mode } });
+        const heard: { method: string; params?: unknown }[] = [];
+        client.fallbackNotificationHandler = async (notification) => void heard.push(notification);
+        const command = 'sleep 0.3; echo server ready; sleep 0.3; exit 4';
+        await client.callTool({ name: 'terminal', arguments: { command, background: true, notify_on: ['ready'] } });
+        const own = () => heard.filter(({ method }) => method === 'notifications/hermetic/process').map(({ params }) => params);
+        await until('both are told', () => own().length === 2);
+        expect(own()).toMatchObject([
+          { event: 'matched', pattern: 'ready', line: 'server ready', command },
+          { event: 'ended', outcome: 'exited with code 4', exit_code: 4, output: 'server ready\n' },
+        ]);
+        expect(heard.some(({ method }) => method === 'notifications/message')).toBe(true);
+      });
+    }
+
     it('gives every connection a session of its own, which goes with it', async () => {
       const before = await sandboxes();
       const [one, two] = await Promise.all([connect(), connect()]);
@@ -159,6 +176,13 @@ for (const kind of ['bubblewrap', 'docker']) {
         new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: 'Bearer a-token-for-this-test' } } }),
       );
       expect(textOf(await client.callTool({ name: 'terminal', arguments: { command: 'echo over http' } }))).toBe('over http\n');
+      const heard: string[] = [];
+      client.fallbackNotificationHandler = async ({ method, params }) => void heard.push(`${method} ${JSON.stringify(params)}`);
+      await client.callTool({ name: 'terminal', arguments: { command: 'exit 5', background: true } });
+      await until('its end comes with a call', async () => {
+        await client.callTool({ name: 'terminal', arguments: { command: 'true' } });
+        return heard.some((text) => /notifications\/hermetic\/process .*exited with code 5/.test(text));
+      });
       await client.close();
       server.kill('SIGTERM');
       await until('it has ended', async () => server.exitCode !== null || server.signalCode !== null);

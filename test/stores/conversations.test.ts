@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/stores/index.ts';
+import { backgroundContract } from '../contracts/store-background.ts';
 import { conversationContract } from '../contracts/store-conversations.ts';
 import { inboxContract } from '../contracts/store-inbox.ts';
 import { outboxContract } from '../contracts/store-outbox.ts';
@@ -13,7 +14,7 @@ import { beginning, beside, scratchPaths } from './scratch.ts';
 
 const newPath = scratchPaths();
 const tables = ['counters', 'inbox', 'outbox', 'sessions', 'transcript', 'summaries', 'paired', 'pairing_requests', 'pairing_misses'];
-const later = ['heard_places', 'question_cards'];
+const later = ['background_processes', 'heard_places', 'question_cards'];
 
 describe('in SQLite', () => {
   const newPlace = () => {
@@ -30,6 +31,7 @@ describe('in SQLite', () => {
   pairingContract(newPlace);
   peopleContract(newPlace);
   processContract(newPlace);
+  backgroundContract(newPlace);
 });
 
 describe('a database of SQLite', () => {

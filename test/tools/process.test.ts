@@ -138,7 +138,7 @@ function processTests(engine: TestEngine): void {
 
   it('tells of texts that were looked for, also in pieces, and of the end', async () => {
     const heard: [string, ProcessEvent][] = [];
-    const stop = tables.get(bench.sandbox)?.listen((id, event) => heard.push([id, event]));
+    const stop = tables.get(bench.sandbox)?.listen(({ facts }, event) => void heard.push([facts.id, event]));
     const id = await start(
       'printf "server rea"; sleep 0.2; printf "dy on 80\\n"; for ((i = 0; i < 100; i++)); do echo error; done; sleep 0.2',
       {
@@ -148,7 +148,8 @@ function processTests(engine: TestEngine): void {
     await ended(id);
     stop?.();
     const own = heard.filter(([who]) => who === id).map(([, event]) => event);
-    expect(own[0]).toEqual({ kind: 'matched', report: { pattern: 'ready', line: expect.stringMatching(/^server ready/), suppressed: 0 } });
+    expect(own[0]).toEqual({ kind: 'started', patterns: ['ready', 'error', 'never'] });
+    expect(own[1]).toEqual({ kind: 'matched', report: { pattern: 'ready', line: expect.stringMatching(/^server ready/), suppressed: 0 } });
     expect(own.filter(({ kind }) => kind === 'matched')).toHaveLength(5);
     expect(own.at(-1)).toEqual({ kind: 'ended', state: { kind: 'exited', code: 0 } });
   });

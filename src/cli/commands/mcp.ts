@@ -3,6 +3,8 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { App } from '../../app.ts';
+import type { BackgroundEvent } from '../../core/background.ts';
+import type { BackgroundFeed } from '../../mcp/background-feed.ts';
 import type { McpOptions } from '../../mcp/server.ts';
 import { cliSession } from '../../sandbox-request.ts';
 import { ToolSession } from '../../tool-session.ts';
@@ -51,9 +53,12 @@ async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions)
   // Only a connection that nobody can come back to takes its files with it.
   const isPassing = session === undefined && http === undefined;
   const name = session ?? (isPassing ? `mcp ${randomUUID()}` : 'mcp');
-  const tools = new ToolSession(app, { ...cliSession(name), ...choice, isPassing }, { listener: listenerOn(io) });
+  const { BackgroundFeed } = await import('../../mcp/background-feed.ts');
+  const feed = new BackgroundFeed();
+  const background = (event: BackgroundEvent): void => feed.hear(event);
+  const tools = new ToolSession(app, { ...cliSession(name), ...choice, isPassing }, { listener: listenerOn(io), background });
   try {
-    const options = await serverOptions(app, tools);
+    const options = await serverOptions(app, tools, feed);
     if (http === undefined) await onStreams(io, options, interrupt.signal);
     else await onPort(io, options, http, interrupt.signal);
   } finally {
@@ -63,7 +68,7 @@ async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions)
   }
 }
 
-async function serverOptions(app: App, { toolbox }: ToolSession): Promise<McpOptions> {
+async function serverOptions(app: App, { toolbox }: ToolSession, feed: BackgroundFeed): Promise<McpOptions> {
   const { PendingCalls } = await import('../../mcp/pending-calls.ts');
   const { network } = app.loaded.config.terminal;
   return {
@@ -77,12 +82,18 @@ async function serverOptions(app: App, { toolbox }: ToolSession): Promise<McpOpt
         toolbox.call(name, input, { ...rest, origin: { source: 'mcp', role: 'admin', approver } }),
     },
     pending: new PendingCalls(),
+    feed,
   };
 }
 
 async function onStreams(io: CliIo, options: McpOptions, signal: AbortSignal): Promise<void> {
   const [{ serveStdio }, { mcpServer }] = await Promise.all([import('../../mcp/stdio.ts'), import('../../mcp/server.ts')]);
-  await serveStdio(io.stdin as Readable, io.stdout as Writable, () => mcpServer(options), signal);
+  const lasting = (served: McpOptions) => {
+    const server = mcpServer(served);
+    served.feed.attach(server);
+    return server;
+  };
+  await serveStdio(io.stdin as Readable, io.stdout as Writable, () => lasting(options), signal);
 }
 
 async function onPort(io: CliIo, options: McpOptions, wanted: number, signal: AbortSignal): Promise<void> {

@@ -31,6 +31,11 @@ export const gateway = z
     thread_sessions: choice(['per_user', 'shared'])
       .default('shared')
       .describe('Whether people in a thread have a session each or one together.'),
+    background_notify: choice(['turn', 'message', 'off'])
+      .default('turn')
+      .describe(
+        'What happens when a background process ends or prints a text of `notify_on`: `turn` tells the agent, in a turn of its own when none runs; `message` tells the chat; `off` leaves it to the tool `process`.',
+      ),
     session_reset: choice(['idle', 'daily', 'never']).default('idle').describe('When a session starts afresh.'),
     session_idle_minutes: minutes().default(1440).describe('How long a session may be idle before `idle` resets it.'),
     sandbox_retention_days: wholeNumber('a whole number of days', 0)

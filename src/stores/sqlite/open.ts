@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import type { Store } from '../../core/store.ts';
 import { SqlApprovalLedger } from '../approval-ledger.ts';
 import { SqlAuditLog } from '../audit-log.ts';
+import { SqlBackgroundLedger } from '../background-ledger.ts';
 import { SqlCardLedger } from '../card-ledger.ts';
 import { SqlConversationLedger } from '../conversation-ledger.ts';
 import { SqlGrantLedger } from '../grant-ledger.ts';
@@ -48,6 +49,7 @@ export async function openSqliteStore(path: string): Promise<Store> {
     people: new SqlPeopleLedger(access),
     cards: new SqlCardLedger(access),
     webLog: new SqlWebLog(access),
+    background: new SqlBackgroundLedger(access),
     close: () => access.close(),
   };
 }

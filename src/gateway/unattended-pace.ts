@@ -1,0 +1,42 @@
+/** So many turns that nobody has asked for begin at once. */
+const freeTurns = 3;
+const firstGapMs = 30_000;
+const longestGapMs = 30 * 60_000;
+
+/** Keeps an agent that gives itself reasons for turns, such as processes that end at once, from going on without people for ever. */
+export class UnattendedPace {
+  #turns = 0;
+  #lastAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  get isAtRest(): boolean {
+    return this.#timer === undefined;
+  }
+
+  /** Somebody has said something. */
+  attended(): void {
+    this.stop();
+    this.#turns = 0;
+  }
+
+  /** Whether one may begin now, which then counts. `later` is called when it may. */
+  mayBegin(later: () => void): boolean {
+    const gapMs = this.#turns < freeTurns ? 0 : Math.min(longestGapMs, firstGapMs * 2 ** (this.#turns - freeTurns));
+    const waitMs = this.#lastAt + gapMs - Date.now();
+    if (waitMs > 0) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        later();
+      }, waitMs);
+      return false;
+    }
+    this.#turns += 1;
+    this.#lastAt = Date.now();
+    return true;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import type { BackgroundEvent } from '../core/background.ts';
+import { printable } from '../lib/printable.ts';
+import { plainText } from '../lib/terminal-text.ts';
+import type { BackgroundProcess, ProcessEvent, ProcessState } from './background-process.ts';
+
+const maxCommandLength = 500;
+const maxLineLength = 500;
+
+/** What happens to a process, as others are told: short, clean, and without what must not be seen. */
+export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent, redact: (text: string) => string): BackgroundEvent {
+  const { id } = process.facts;
+  const about = { process: id, command: cut(redact(process.facts.command), maxCommandLength) };
+  switch (event.kind) {
+    case 'started':
+      return { ...about, kind: 'started', patterns: event.patterns };
+    case 'matched': {
+      const { pattern, line, suppressed } = event.report;
+      return {
+        ...about,
+        kind: 'matched',
+        pattern: redact(pattern),
+        line: cut(printable(redact(plainText(line))), maxLineLength),
+        suppressed,
+      };
+    }
+    case 'ended': {
+      const exitCode = event.state.kind === 'exited' ? event.state.code : undefined;
+      const output = redact(plainText(process.tail.toString()));
+      return { ...about, kind: 'ended', outcome: outcomeOf(event.state), exitCode, output, isKnown: process.awaitedBy > 0 };
+    }
+  }
+}
+
+function outcomeOf(state: ProcessState): string {
+  switch (state.kind) {
+    case 'running':
+      return 'is running';
+    case 'exited':
+      return `exited with code ${state.code}`;
+    case 'killed':
+      return `was ended by SIG${state.signal}`;
+    case 'lost':
+      return `is gone: ${state.reason}`;
+  }
+}
+
+function cut(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+}
