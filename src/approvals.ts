@@ -10,6 +10,7 @@ import { circumstancesOf } from './circumstances.ts';
 import type { Model } from './core/agent.ts';
 import type { Guard } from './core/approval.ts';
 import type { AuditEvent } from './core/audit.ts';
+import type { Usage } from './core/conversation.ts';
 import { openModel } from './models/index.ts';
 import type { SandboxRequest } from './sandbox-request.ts';
 import type { FinishedCall } from './tools/toolbox.ts';
@@ -22,6 +23,8 @@ export interface GuardRequest {
   run?: string | undefined;
   /** Reviews in the mode `smart`. Default: as it was configured when the program began. */
   model?: (() => Promise<Model>) | undefined;
+  /** Counts what a review took. When it rejects, a person is asked. */
+  spent?: ((usage: Usage) => Promise<void>) | undefined;
 }
 
 /** Judging, asking, remembering and recording, with the configuration and the state database of an installation. */
@@ -38,7 +41,7 @@ export class Approvals {
     this.#redact = app.redact;
   }
 
-  guard({ session, opened, run, model }: GuardRequest): Guard {
+  guard({ session, opened, run, model, spent }: GuardRequest): Guard {
     const app = this.#app;
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
@@ -63,7 +66,7 @@ export class Approvals {
       get approvers() {
         return app.loaded.config.approvals.approvers;
       },
-      reviewer: reviewerOf({ model: model ?? configured, redact: this.#redact }),
+      reviewer: reviewerOf({ model: model ?? configured, redact: this.#redact, spent }),
       desk: () => this.#desk(),
       redact: this.#redact,
     });

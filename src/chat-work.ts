@@ -2,6 +2,7 @@ import type { App, OpenedSandbox } from './app.ts';
 import type { Model, TurnFacts } from './core/agent.ts';
 import type { CallOrigin } from './core/approval.ts';
 import type { WatchedProcess } from './core/background.ts';
+import type { Usage } from './core/conversation.ts';
 import { HermeticError } from './core/errors.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
@@ -45,10 +46,17 @@ export class ChatWork implements Work {
     this.#sandbox = this.#listen();
     this.#opened = () => app.sandboxes.opened(key);
     this.#openedNow = () => app.sandboxes.openedNow(key);
+    const { user: _, ...place } = key;
+    const spent = async (usage: Usage): Promise<void> => {
+      const { conversations } = await app.store();
+      // A command that was typed may come before anything was said.
+      await conversations.session(session.parts, { title: session.title, place }, new Date());
+      await conversations.addUsage(session.parts, usage);
+    };
     const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#sandbox,
       ready: (signal) => this.#sandbox.open(signal),
-      guard: app.approvals.guard({ session, opened: this.#opened, model }),
+      guard: app.approvals.guard({ session, opened: this.#opened, model, spent }),
       deliver: async ({ name, data, caption }) => await outlet.file({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(session.parts, call),
       background: async (event) => {

@@ -26,7 +26,7 @@ import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
 import { serveWeb, type WebServer } from './http/server.ts';
 import { tokenIn } from './http/token.ts';
 import { listenForOwner } from './lib/owner-socket.ts';
-import { openModel } from './models/index.ts';
+import { openModel, settingsFor } from './models/index.ts';
 import { owner, platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
 
@@ -130,7 +130,7 @@ export class GatewayProgram {
     const { app, log } = this.#options;
     const model = async (choice?: string): Promise<Model> => {
       const { config, environment } = app.loaded;
-      return await openModel({ ...config.model, ...(choice !== undefined && { model: choice }) }, environment);
+      return await openModel(settingsFor(config.model, choice), environment);
     };
     return {
       work: (key, session, outlet) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Model } from '../core/agent.ts';
 import type { Action, Finding } from '../core/approval.ts';
+import type { Usage } from '../core/conversation.ts';
 import { ask, type Patience } from './ask.ts';
 import { fence } from './fence.ts';
 
@@ -18,6 +19,8 @@ export interface ReviewOptions {
   redact(text: string): string;
   /** A model that has not answered by then has not answered. */
   withinMs?: number | undefined;
+  /** Counts what an answer took. When it rejects, a person is asked. */
+  spent?: ((usage: Usage) => Promise<void>) | undefined;
 }
 
 const longestMs = 20_000;
@@ -41,7 +44,7 @@ After the request stands the number of this review. Answer with exactly one line
  * Asks a model whether a risk is low. Rejects, or says `escalate`, whenever there is a doubt: one answer means yes, and every other answer, none
  * and one that comes too late mean that a person has to be asked.
  */
-export function reviewerOf({ model, redact, withinMs = longestMs }: ReviewOptions) {
+export function reviewerOf({ model, redact, withinMs = longestMs, spent }: ReviewOptions) {
   return async (reviewed: Reviewed, signal: AbortSignal): Promise<'low-risk' | 'escalate'> => {
     const request = asLine(reviewed);
     // Security: nobody judges a part of it, and a secret goes to no provider.
@@ -56,6 +59,7 @@ export function reviewerOf({ model, redact, withinMs = longestMs }: ReviewOption
       },
       patience,
     );
+    if (answer.kind === 'answer') await spent?.(answer.usage);
     if (answer.kind !== 'answer' || answer.calls.length > 0) return 'escalate';
     return answer.text.replace(/\s/g, '') === `{"review":"${number}","verdict":"low-risk"}` ? 'low-risk' : 'escalate';
   };

@@ -130,6 +130,26 @@ export function variables() {
     .register(notes, { expects: `a map of environment variable names (${variableNameRule}) to values`, quiet: true, secret: true });
 }
 
+const priceNames = ['input', 'output', 'cached_input'];
+
+/** Of one model, or of several by name. */
+export function prices() {
+  const price = z.number().min(0);
+  const ofModel = z.strictObject({ input: price, output: price, cached_input: price.optional() });
+  const value = z.union([price, ofModel]).register(notes, { expects: 'a price, 0 or more, or a map of input, output and cached_input' });
+  return z
+    .record(z.string().min(1), value)
+    .refine(areOfOneModelOrNamed, 'one model has input and output, and several have a map each')
+    .register(notes, { expects: 'a map of prices (input, output, cached_input), or of names of models to such maps' });
+}
+
+function areOfOneModelOrNamed(value: Readonly<Record<string, unknown>>): boolean {
+  const isPrice = (one: unknown): boolean => typeof one === 'number';
+  if (!Object.values(value).some(isPrice)) return true;
+  const isComplete = 'input' in value && 'output' in value;
+  return isComplete && Object.entries(value).every(([name, one]) => isPrice(one) && priceNames.includes(name));
+}
+
 /** `~/` and `$HERMETIC_HOME/` are left for the loader, which knows what they mean. */
 export function hostPath() {
   return z

@@ -2,6 +2,7 @@ import type { Model } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
 import { contextTokensOf } from './context-tokens.ts';
 import { explain } from './explain.ts';
+import { namedPrices, type PriceSettings, priceOf, pricesOf } from './prices.ts';
 import { type Provider, type ProviderName, providers } from './providers.ts';
 
 /** The section `model` of the configuration. */
@@ -11,6 +12,13 @@ export interface ModelSettings {
   base_url?: string | undefined;
   api_key_env?: string | undefined;
   context_tokens?: number | undefined;
+  prices?: PriceSettings | undefined;
+}
+
+/** The settings for another model of the same provider, as somebody chose it. */
+export function settingsFor(settings: ModelSettings, choice: string | undefined): ModelSettings {
+  if (choice === undefined || choice === settings.model) return settings;
+  return { ...settings, model: choice, prices: namedPrices(settings.prices) };
 }
 
 /**
@@ -30,6 +38,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
   if (!apiKey && (provider.needsKey || settings.api_key_env !== undefined)) {
     throw unusable(`There is no key for ${name}: ${keyVariable} is not set.`, `Set ${keyVariable} in .env, or run \`hermetic setup\`.`);
   }
+  const prices = pricesOf(settings.prices, model);
   // It would print what a provider does not support on the standard error of whoever uses the model.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   return {
@@ -38,7 +47,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
     contextTokens: settings.context_tokens ?? contextTokensOf(model),
     settings: provider.settings,
     cacheMark: provider.cacheMark?.(model),
-    cost: (_usage, metadata) => costOf(metadata),
+    cost: (usage, metadata) => reportedCost(metadata) ?? (prices && priceOf(usage, prices)),
     explain: (error) => explain(error, { title: provider.title, model, baseUrl, keyVariable, apiKey }),
   };
 }
@@ -49,8 +58,8 @@ function keyFor(provider: Provider, settings: ModelSettings, variables: Readonly
   return { keyVariable, apiKey: variables[keyVariable] || undefined };
 }
 
-/** Only what the provider itself says that it took: a table of prices would be wrong soon. */
-function costOf(metadata: Readonly<Record<string, unknown>> | undefined): number | undefined {
+/** What the provider itself says that it took. */
+function reportedCost(metadata: Readonly<Record<string, unknown>> | undefined): number | undefined {
   const { openrouter } = (metadata ?? {}) as { openrouter?: { usage?: { cost?: unknown } } };
   return typeof openrouter?.usage?.cost === 'number' ? openrouter.usage.cost : undefined;
 }

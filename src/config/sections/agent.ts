@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { choice, flag, markRestart, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { choice, flag, markRestart, prices, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
 
 export const codeExecution = z
   .strictObject({
@@ -42,6 +42,11 @@ export const model = z
       .optional()
       .describe(
         'How much the model takes in; unset is what is known of it, or 32,000. For `ollama`, what the server was given as context length.',
+      ),
+    prices: prices()
+      .optional()
+      .describe(
+        'What the model costs, in US dollars per million tokens, such as `{ input: 3, output: 15, cached_input: 0.3 }`; with several models, such a map for each name. `cached_input` is input that the provider had kept; unset, it costs like other input. Without prices, `/usage` shows tokens, and the cost only where the provider reports it.',
       ),
     api_key_env: variableName().optional().describe("Variable that holds the API key; unset is the provider's usual name."),
   })

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { openModel, settingsFor } from '../../src/models/index.ts';
+import { startBench } from '../agent/turn-bench.ts';
+
+const prices = { input: 3, output: 15, cached_input: 0.3 };
+
+describe('what a model costs', () => {
+  const script = () => ({ pieces: [{ text: 'Yes.' }], usage: { input: 1_000_000, cached: 400_000, output: 100_000 } });
+
+  it.each(['openai-compatible', 'anthropic', 'openai', 'google', 'openrouter', 'ollama'] as const)(
+    'is computed from the tokens that %s counts, with cached input apart',
+    async (provider) => {
+      await using bench = await startBench(script, { provider, model: 'm', prices });
+      await bench.run('go');
+      expect(bench.usages[0]?.cost).toBeCloseTo(0.6 * 3 + 0.4 * 0.3 + 0.1 * 15, 6);
+      await using free = await startBench(script, { provider, model: 'm' });
+      await free.run('go');
+      expect(free.usages[0]).toMatchObject({ inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000, cost: undefined });
+    },
+  );
+
+  it('is that of the whole input where cached input has no price of its own', async () => {
+    await using bench = await startBench(script, { prices: { input: 3, output: 15 } });
+    await bench.run('go');
+    expect(bench.usages[0]?.cost).toBeCloseTo(3 + 1.5, 6);
+  });
+
+  it('is what the provider says when it says it', async () => {
+    const model = await openModel({ provider: 'openrouter', model: 'm', prices }, { OPENROUTER_API_KEY: 'key' });
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
+    expect(model.cost(usage, { openrouter: { usage: { cost: 0.25 } } })).toBe(0.25);
+    expect(model.cost(usage, {})).toBe(3);
+  });
+
+  it('is that of the model by its name, and unknown for one that has no price', async () => {
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
+    const base = { provider: 'ollama', model: 'one' } as const;
+    const cost = async (settings: Parameters<typeof settingsFor>[0], choice?: string) =>
+      (await openModel(settingsFor(settings, choice), {})).cost(usage, undefined);
+    const named = { ...base, prices: { one: { input: 1, output: 2 }, two: { input: 2, output: 3 } } };
+    expect([await cost(named), await cost(named, 'two'), await cost(named, 'three'), await cost(named, 'toString')]).toEqual([
+      1,
+      2,
+      undefined,
+      undefined,
+    ]);
+    const plain = { ...base, prices };
+    expect([await cost(plain), await cost(plain, 'one'), await cost(plain, 'two')]).toEqual([3, 3, undefined]);
+  });
+});
+
+describe('model.prices', () => {
+  const load = (text: string, environment: Record<string, string> = {}) => {
+    const home = mkdtempSync(join(tmpdir(), 'hermetic-prices-'));
+    try {
+      writeFileSync(join(home, 'config.yaml'), text, { mode: 0o600 });
+      return loadConfig({ environment: { HOME: home, HERMETIC_HOME: home, ...environment } }).config.model.prices;
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  };
+
+  it('is a map of prices, one of such maps by model, or JSON in the environment', () => {
+    expect(load('model:\n  prices: { input: 3, output: 15, cached_input: 0.3 }\n')).toEqual(prices);
+    expect(load('model:\n  prices:\n    claude-x: { input: 3, output: 15 }\n')).toEqual({ 'claude-x': { input: 3, output: 15 } });
+    expect(load('', { HERMETIC_MODEL_PRICES: JSON.stringify(prices) })).toEqual(prices);
+    expect(load('')).toBeUndefined();
+  });
+
+  it.each([
+    '{ input: 3 }',
+    '{ input: 3, output: -1 }',
+    '{ input: 3, output: 4, cached: 1 }',
+    '{ m: { input: 3 } }',
+    '{ input: 3, output: 1, m: { input: 1, output: 1 } }',
+    '3',
+  ])('refuses %s', (text) => {
+    expect(() => load(`model:\n  prices: ${text}\n`)).toThrow(/model\.prices/);
+  });
+});
