@@ -6,7 +6,8 @@ export default defineConfig({
     pool: 'forks',
     // Most files drive a real engine, which serves more than two at once no faster.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    // For a machine that is busy with other things. What waits for a condition gives up before, and says what for (`test/until.ts`).
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
   },
 });

@@ -7,7 +7,7 @@ export interface Patience {
 
 /** Resolves with the first answer that counts as true. Rejects when none comes in time, naming what was awaited. */
 export async function until<T>(what: string, condition: () => T | Promise<T>, patience: Patience = {}): Promise<NonNullable<T>> {
-  const { withinMs = 20_000, everyMs = 20 } = patience;
+  const { withinMs = 60_000, everyMs = 20 } = patience;
   const deadline = Date.now() + withinMs;
   for (;;) {
     const answer = await condition();

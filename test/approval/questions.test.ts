@@ -86,7 +86,7 @@ describe('an answer', () => {
     const started = performance.now();
     await other.questions.answer(question?.id ?? '', allow, shell);
     await asking;
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   it('is recorded with who gave it and where, without secrets', async () => {

@@ -77,7 +77,7 @@ describeContained('a gateway that is killed', () => {
     await program.shows('It was a bright and sunny day.');
     await settled();
     expect(program.texts()).toEqual(['It was a bright and sunny day.', 'That is all.']);
-  }, 60_000);
+  });
 
   it('with a message in hand for the turn that ran answers it after the interruption', async () => {
     await start({ backend: 'local', config: { gateway: { busy_mode: 'steer' } } });

@@ -32,7 +32,7 @@ describe('the memory of a gateway', async () => {
     expect(rig.gateway.busy).toBe(1);
     await rig.say('/stop', { chat: 'turn', isDirect: true });
     await until('it ends', () => rig.gateway.busy === 0);
-  }, 60_000);
+  });
 
   it('is not what makes a conversation: whoever comes back is known', async () => {
     rig.model.script = () => says('I will remember.');
@@ -44,5 +44,5 @@ describe('the memory of a gateway', async () => {
     await rig.say('what is it?', { chat: 'back', isDirect: true });
     await rig.shows('It is 4711.', 'back');
     expect(rig.lastPrompt).toContain('my favourite number is 4711');
-  }, 60_000);
+  });
 });

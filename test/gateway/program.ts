@@ -112,7 +112,7 @@ export class Program {
   async shows(what: string | RegExp, chat = 1001): Promise<BotMessage> {
     const fits = ({ text }: BotMessage): boolean => (typeof what === 'string' ? text.includes(what) : what.test(text));
     try {
-      return await until(`the chat shows ${what}`, () => this.sent(chat).find(fits), { withinMs: 25_000 });
+      return await until(`the chat shows ${what}`, () => this.sent(chat).find(fits));
     } catch (error) {
       throw new Error(`${(error as Error).message}\nshown: ${this.texts(chat).join('\n---\n')}\nlog: ${this.output}`);
     }

@@ -233,8 +233,8 @@ for (const kind of ['bubblewrap', 'docker']) {
         expect(readFileSync(join(entry?.directory ?? expect.fail(session), 'workspace', 'log'), 'utf8')).toBe('mine\n');
       }
       const isOver = async () => (await app.candidates(kind)[0]?.list())?.every(({ state }) => state === 'stopped');
-      await until('every sandbox of the victims has ended', isOver, { withinMs: 30_000 });
-      await until('no process is left', () => processesWith(home).length === 0, { withinMs: 30_000 });
+      await until('every sandbox of the victims has ended', isOver, { withinMs: 60_000 });
+      await until('no process is left', () => processesWith(home).length === 0, { withinMs: 60_000 });
       const later = start();
       expect((await later.sandboxes.run('precious', 'cat /workspace/file')).stdout).toBe('precious\n');
     });

@@ -71,7 +71,7 @@ time.sleep(0.5)
 os._exit(0)`;
     const result = await code.run('python', script);
     expect(result).toMatchObject({ status: 'success', tool_calls: 12 });
-    expect(result.duration_ms).toBeLessThan(15_000);
+    expect(result.duration_ms).toBeLessThan(50_000);
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 
@@ -87,7 +87,7 @@ os._exit(0)`;
     const mark = sleepMark();
     const result = await code.run('bash', scriptWith(mark));
     expect(result).toMatchObject({ status: 'success', output: 'done\n' });
-    expect(result.duration_ms).toBeLessThan(10_000);
+    expect(result.duration_ms).toBeLessThan(50_000);
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 

@@ -59,7 +59,7 @@ function garbageTests(code: CodeBench): void {
     const result = await code.run('python', `${raw}print("before")\n${attack}\ntime.sleep(100)`);
     expect(result).toMatchObject({ status: 'error', exit_code: null, output: 'before\n', tool_calls: 0 });
     expect(result.error).toMatch(/^The script was ended: it wrote /);
-    expect(result.duration_ms).toBeLessThan(20_000);
+    expect(result.duration_ms).toBeLessThan(50_000);
   });
 
   it('is waited for when its message is not whole, until its time is over', async () => {
@@ -185,7 +185,7 @@ if os.fork() == 0:
 print("done")
 os._exit(0)`;
     const result = await code.run('python', script);
-    expect(result.duration_ms).toBeLessThan(20_000);
+    expect(result.duration_ms).toBeLessThan(50_000);
     expect(await code.bench.output('for f in /proc/[0-9]*/cmdline; do tr "\\0" " " <"$f"; echo; done 2>/dev/null')).not.toContain(
       'noise >&239',
     );
@@ -203,7 +203,7 @@ threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
 command("sleep 100")`;
     const result = await code.run('python', script);
     expect(result).toMatchObject({ status: 'error', exit_code: 137, tool_calls: 1 });
-    expect(result.duration_ms).toBeLessThan(20_000);
+    expect(result.duration_ms).toBeLessThan(50_000);
   });
 
   it('says by itself that there is no interpreter, and is believed for nothing but that', async () => {
@@ -228,7 +228,7 @@ command("sleep 100")`;
     const result = await code.run(language, script);
     expect(result).toMatchObject({ status: 'error', error: expect.stringMatching(error) });
     expect(result.output).toMatch(/^before\n/);
-    expect(result.duration_ms).toBeLessThan(20_000);
+    expect(result.duration_ms).toBeLessThan(50_000);
   });
 
   // Never where it would be the host that has to bear it.

@@ -207,7 +207,7 @@ for (const kind of kinds) {
       const signal = AbortSignal.timeout(50);
       const started = performance.now();
       await tools.failure('read_file', { path: 'endless', offset: 1_000_000_000 }, { signal });
-      expect(performance.now() - started).toBeLessThan(5000);
+      expect(performance.now() - started).toBeLessThan(30_000);
       await tools.output('rm endless');
     });
   });

@@ -204,7 +204,7 @@ for (const kind of kinds) {
         await tools.output('mkdir -p many; yes needle | head -n 5000000 >many/file');
         const started = performance.now();
         expect(await search({ pattern: 'needle', path: 'many', limit: 7 })).toMatchObject({ count: 7, truncated: true });
-        expect(performance.now() - started).toBeLessThan(5000);
+        expect(performance.now() - started).toBeLessThan(30_000);
         const { matches, truncated } = await search({ pattern: 'needle', path: 'many', limit: 5000 });
         expect(truncated).toBe(true);
         expect(JSON.stringify(matches.map(({ text }) => text)).length).toBeLessThan(2 * mostBytes);
@@ -223,7 +223,11 @@ for (const kind of kinds) {
       });
 
       it('may be the whole file system', async () => {
-        expect(await search({ pattern: 'hermetic-nothing-like-this', path: '/', glob: 'os-release' })).toMatchObject({ count: 0 });
+        // Whatever else is there may be large: of it, one directory, and what the kernel makes up and has no end.
+        const others = (await tools.output('ls -A /')).split('\n').filter((name) => !['', 'etc', 'proc', 'sys', 'dev'].includes(name));
+        const { matches } = await search({ pattern: '^root:', path: '/', glob: `!{${others.join(',')}}` });
+        expect(matches.map(({ path }) => path)).toContain('/etc/passwd');
+        expect(matches.filter(({ path }) => !path.startsWith('/etc/'))).toEqual([]);
       });
     });
 
@@ -255,7 +259,8 @@ for (const kind of kinds) {
       const pattern = `(s.*){8}[${sleepMark()}]`;
       const started = performance.now();
       expect(await tools.failure('search_files', { pattern, path: 'slow' }, { signal: AbortSignal.timeout(30) })).toMatch(/Interrupted/);
-      expect(performance.now() - started).toBeLessThan(10_000);
+      // It would take hours.
+      expect(performance.now() - started).toBeLessThan(60_000);
       expect(processesWith(pattern)).toEqual([]);
       await tools.output('rm -r slow');
     });

@@ -13,6 +13,8 @@ const mostWorkMs = 800;
 const mostStallMs = 5_000;
 const mostGrowthMb = 400;
 const patienceMs = 3_000;
+/** A shell that has not answered by then never will, however busy the machine is. */
+const answerMs = 20_000;
 
 /** Sandboxes that belong to an attacker, and one beside them that must not notice. */
 export interface Arena {
@@ -70,9 +72,14 @@ export async function command(sandbox: OpenSandbox | undefined, text: string, op
 }
 
 /** As a tool runs it: with an end, come what may. */
-export async function briefly(sandbox: OpenSandbox, text: string, options?: Omit<ExecRequest, 'command'>): Promise<Result> {
+export async function briefly(
+  sandbox: OpenSandbox,
+  text: string,
+  options?: Omit<ExecRequest, 'command'>,
+  forMs = patienceMs,
+): Promise<Result> {
   const handle = await sandbox.exec({ ...options, command: text });
-  const timer = setTimeout(() => void handle.kill('KILL'), patienceMs);
+  const timer = setTimeout(() => void handle.kill('KILL'), forMs);
   return await collect(handle).finally(() => clearTimeout(timer));
 }
 
@@ -80,7 +87,7 @@ export async function briefly(sandbox: OpenSandbox, text: string, options?: Omit
 export async function worksOrIsLost(sandbox: OpenSandbox): Promise<void> {
   // The shell that waited during the attack may have been spoilt.
   for (let attempt = 1; ; attempt++) {
-    const outcome = await briefly(sandbox, 'echo "$((6 * 7))"').catch((error: unknown) => error);
+    const outcome = await briefly(sandbox, 'echo "$((6 * 7))"', {}, answerMs).catch((error: unknown) => error);
     if (outcome instanceof Error) return expect(outcome).toMatchObject({ code: 'sandbox/lost' });
     const { stdout, exit } = outcome as Result;
     if (stdout === '42\n') return expect(exit).toEqual({ kind: 'exited', code: 0 });

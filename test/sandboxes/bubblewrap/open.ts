@@ -210,7 +210,7 @@ export function statusOf(pid: number): Record<string, string | undefined> {
   }
 }
 
-export async function eventually(condition: () => boolean, withinMs = 5000): Promise<boolean> {
+export async function eventually(condition: () => boolean, withinMs = 60_000): Promise<boolean> {
   for (const start = Date.now(); Date.now() - start < withinMs; await delay(10)) if (condition()) return true;
   return condition();
 }

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openExec } from '../../../src/sandboxes/docker/exec-stream.ts';
 import { launchContainer } from '../../../src/sandboxes/docker/launch.ts';
+import { until } from '../../until.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { bodyFor, realEngine, run } from './real-engine.ts';
 
@@ -183,10 +184,11 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
 
   it('are let go without being ended', async () => {
     const exec = await openExec(engine, id, { command: ['sleep', '321'] });
-    await delay(200);
+    const processes = async () => (await run(engine, id, 'cat /proc/[0-9]*/cmdline | tr "\\0" " "')).stdout;
+    await until('it runs', async () => (await processes()).includes('sleep 321'));
     exec.destroy();
     await delay(100);
-    expect((await run(engine, id, 'cat /proc/[0-9]*/cmdline | tr "\\0" " "')).stdout).toContain('sleep 321');
+    expect(await processes()).toContain('sleep 321');
   });
 
   it('end with their container', async () => {
@@ -199,7 +201,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
       await engine.kill(own);
     }
     expect(seen).toBe('up\n');
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(performance.now() - started).toBeLessThan(90_000);
     await engine.remove(own);
   });
 });

@@ -254,5 +254,5 @@ describe.skipIf(real.skip)(`images of a real engine ${real.skip}`, () => {
       signal: AbortSignal.timeout(20_000),
     });
     await expect(pull).rejects.toMatchObject({ code: 'sandbox/no-image', hint: expect.stringMatching(/registry/) });
-  }, 30_000);
+  });
 });

@@ -51,15 +51,15 @@ export function containerTests(engine: TestEngine): void {
       await sandbox.close();
     }
     const stopped = async (spec: SandboxSpec) => (await container(spec))?.running === false;
-    await until('the one without a process has stopped', () => stopped(clock), { withinMs: 30_000 });
-    await until('the one whose time was over has stopped', () => stopped(capped), { withinMs: 30_000 });
+    await until('the one without a process has stopped', () => stopped(clock), { withinMs: 60_000 });
+    await until('the one whose time was over has stopped', () => stopped(capped), { withinMs: 60_000 });
     expect(await stopped(held)).toBe(false);
     const again = await engine.open(held);
     expect(await sleepers(again, mark)).toBe(1);
     expect(await again.hasLiveProcesses()).toBe(true);
     await output(again, 'pkill sleep');
     await again.close();
-    await until('it has stopped', () => stopped(held), { withinMs: 30_000 });
+    await until('it has stopped', () => stopped(held), { withinMs: 60_000 });
   }, 120_000);
 
   it('is stopped from outside when nothing uses it, and is the same container afterwards', async () => {

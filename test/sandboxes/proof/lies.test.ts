@@ -136,7 +136,7 @@ describe('a sandbox that does not answer as asked', () => {
       yield '';
       for await (const _ of questions) await new Promise(() => undefined);
     }, 300);
-    expect(performance.now() - before).toBeLessThan(3_000);
+    expect(performance.now() - before).toBeLessThan(30_000);
     expect(proof.held).toBe(false);
     expect(proof.lines[0]?.happened).toContain('did not answer within 0.3 s');
   });

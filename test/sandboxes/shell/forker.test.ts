@@ -74,7 +74,7 @@ describe('a forker', () => {
     const shell = attachment.spawn({ mode: 'warm', restore: '' }, record.resolve, (reason) => record.reject(new Error(reason)));
     expect(await record.promise).toEqual({ kind: 'no-room' });
     // Left alone, bash would have tried for 15 seconds.
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(14_000);
     shell.release();
     await attachment.close();
   });

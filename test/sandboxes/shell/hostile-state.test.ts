@@ -42,7 +42,7 @@ describe('a state of eight megabytes is read in moments, whatever is in it:', ()
     const state = parseDump({ ...honest, ...part });
     if (state) expect(restoreScript(changesBetween(new Map(), state), state).length).toBeLessThan(2 * bytes);
     // Many times what it takes; what grows with the square of the length takes hours.
-    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(performance.now() - start).toBeLessThan(30_000);
   });
 });
 
