@@ -26,6 +26,8 @@ export type Reply =
 export interface ModelRequest {
   /** Counts from 0. */
   readonly index: number;
+  /** When the last byte of it was there, as `performance.now()` says it. */
+  readonly receivedAt: number;
   readonly protocol: Protocol['name'];
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -89,6 +91,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     const path = incoming.url ?? '/';
     const protocol = protocols.find((each) => each.matches(path.split('?')[0] ?? path));
     const text = await readAll(incoming);
+    const receivedAt = performance.now();
     if (!protocol) {
       response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'no such path' } }));
       return;
@@ -101,6 +104,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     });
     const seen: ModelRequest = {
       index: requests.length,
+      receivedAt,
       protocol: protocol.name,
       path,
       headers: incoming.headers,
