@@ -1,9 +1,13 @@
 import type { Incoming, Outgoing, Place } from './channel.ts';
 
 /**
- * What a conversation is made of, as it is remembered. The same promises as for every store: durable when it resolves, whole or not at all,
- * and several processes may use it.
+ * What a conversation is made of, as it is remembered. The same promises as for every store: whole or not at all, several processes may use it, and
+ * what has resolved survives the end of the program. A power failure keeps everything up to some operation, which is at least the last one below that
+ * is said to be on disk. So an effect outside needs one of those before it, and nothing more.
  */
+
+/** `now`: it is on disk when it resolves. `later`: soon after it. */
+export type Sync = 'now' | 'later';
 
 /** `waiting`: nobody has looked at it. `running`: a turn is about it. `done`: it was answered, or needs no answer. */
 export type InboxState = 'waiting' | 'running' | 'done';
@@ -21,7 +25,7 @@ export interface InboxEntry {
 }
 
 export interface InboxLedger {
-  /** undefined, and nothing is stored, when it has arrived before. */
+  /** On disk when it resolves. undefined, and nothing is stored, when it has arrived before. */
   accept(session: readonly string[], incoming: Incoming, receivedAt: Date): Promise<number | undefined>;
   /** Of all sessions or of one, in the order of arrival. */
   list(state: InboxState, session?: readonly string[]): Promise<InboxEntry[]>;
@@ -82,7 +86,7 @@ export interface OutboxLedger {
   /** The first of this place that is neither sent nor dropped: while it is being sent, nothing else is. */
   head(place: Place): Promise<OutboxEntry | undefined>;
   find(key: string): Promise<OutboxEntry | undefined>;
-  /** Right before it is handed to the platform. False when it is not waiting: of several who begin at once one does. */
+  /** Right before it is handed to the platform; on disk when it resolves. False when it is not waiting: of several who begin at once one does. */
   begin(seq: number): Promise<boolean>;
   /** It is there, under this id of the platform. */
   sent(seq: number, id: string, at: Date): Promise<void>;
@@ -147,8 +151,8 @@ export interface ConversationLedger {
   /** A new epoch: the transcript is kept but no longer read, and the choices are gone. */
   reset(parts: readonly string[], at: Date): Promise<void>;
   addUsage(parts: readonly string[], usage: Usage): Promise<void>;
-  /** A turn stays in the epoch of its first message: what it says after a reset is kept, but not read. */
-  append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date): Promise<void>;
+  /** A turn stays in the epoch of its first message: what it says after a reset is kept, but not read. `now` unless it is said. */
+  append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date, sync?: Sync): Promise<void>;
   /** Of the present epoch, from the last summary on, in order. */
   read(parts: readonly string[]): Promise<TranscriptEntry[]>;
   /** All messages of one turn, if it belongs to the present epoch, in order: also those that a summary stands for, and no summary. */

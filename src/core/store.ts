@@ -5,8 +5,8 @@ import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, Pairing
 import type { WebLog } from './web-log.ts';
 
 /**
- * What Hermetic remembers. An operation is durable when it resolves: a crash right after it loses nothing. Several processes may use
- * the same store at once; each operation happens as a whole or not at all.
+ * What Hermetic remembers. An operation is durable when it resolves: a crash right after it loses nothing (of conversations, a power failure may
+ * lose the last ones, as said there). Several processes may use the same store at once; each operation happens as a whole or not at all.
  */
 export interface Store {
   readonly sandboxes: SandboxLedger;

@@ -115,8 +115,10 @@ export class AgentTurn {
       },
       record: async (messages, usage) => {
         // Half an answer is none: the next program asks for all of it.
-        if (this.#options.isParked() && standingOf(messages).answers.length > 0) return;
-        await conversations.append(parts, id, messages, new Date());
+        const { answers, kind } = standingOf(messages);
+        if (this.#options.isParked() && answers.length > 0) return;
+        // What tools are about to do must be known whatever happens. Everything else is on disk before anybody is told of it.
+        await conversations.append(parts, id, messages, new Date(), kind === 'calling' ? 'now' : 'later');
         if (usage) await conversations.addUsage(parts, usage);
       },
       summarise: async (count, summary, usage) => {

@@ -1,10 +1,13 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { Sync } from '../core/conversation.ts';
 import type { Tables } from './schema.ts';
 
 /** How queries reach a database. Failures arrive as a `HermeticError`; waiting for another process happens in here. */
 export interface Access {
+  /** For one statement that changes nothing. */
+  read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /** For one statement. May do the work again, but only after an attempt that changed nothing. */
-  run<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  run<T>(work: (db: Kysely<Tables>) => Promise<T>, sync?: Sync): Promise<T>;
   /** For several statements that hold together: nobody else writes in between. May do the work again, like `run`. */
-  transaction<T>(work: (db: Transaction<Tables>) => Promise<T>): Promise<T>;
+  transaction<T>(work: (db: Transaction<Tables>) => Promise<T>, sync?: Sync): Promise<T>;
 }

@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Place } from '../core/channel.ts';
-import type { ConversationLedger, SessionEntry, TranscriptEntry, Usage } from '../core/conversation.ts';
+import type { ConversationLedger, SessionEntry, Sync, TranscriptEntry, Usage } from '../core/conversation.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson, placeOf } from './place-json.ts';
@@ -28,25 +28,25 @@ export class SqlConversationLedger implements ConversationLedger {
         .onConflict((conflict) => conflict.column('session').doNothing())
         .execute();
       return entryOf(await rowOf(db, parts));
-    });
+    }, 'later');
   }
 
   async find(parts: readonly string[]): Promise<SessionEntry | undefined> {
-    const row = await this.#access.run((db) =>
+    const row = await this.#access.read((db) =>
       db.selectFrom('sessions').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst(),
     );
     return row && entryOf(row);
   }
 
   async list(limit: number): Promise<SessionEntry[]> {
-    const rows = await this.#access.run((db) =>
+    const rows = await this.#access.read((db) =>
       db.selectFrom('sessions').selectAll().orderBy('last_active_at', 'desc').orderBy('session').limit(limit).execute(),
     );
     return rows.map(entryOf);
   }
 
   async active(parts: readonly string[], at: Date): Promise<void> {
-    await this.#change(parts, (row) => ({ last_active_at: Math.max(Number(row.last_active_at), at.getTime()) }));
+    await this.#change(parts, (row) => ({ last_active_at: Math.max(Number(row.last_active_at), at.getTime()) }), 'later');
   }
 
   async choose(parts: readonly string[], name: string, value: unknown): Promise<void> {
@@ -64,15 +64,19 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async addUsage(parts: readonly string[], usage: Usage): Promise<void> {
-    await this.#change(parts, (row) => ({
-      input_tokens: Number(row.input_tokens) + usage.inputTokens,
-      output_tokens: Number(row.output_tokens) + usage.outputTokens,
-      cached_tokens: Number(row.cached_tokens) + usage.cachedTokens,
-      cost: usage.cost === undefined ? row.cost : (row.cost ?? 0) + usage.cost,
-    }));
+    await this.#change(
+      parts,
+      (row) => ({
+        input_tokens: Number(row.input_tokens) + usage.inputTokens,
+        output_tokens: Number(row.output_tokens) + usage.outputTokens,
+        cached_tokens: Number(row.cached_tokens) + usage.cachedTokens,
+        cost: usage.cost === undefined ? row.cost : (row.cost ?? 0) + usage.cost,
+      }),
+      'later',
+    );
   }
 
-  async append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date): Promise<void> {
+  async append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date, sync?: Sync): Promise<void> {
     const session = JSON.stringify(parts);
     await this.#access.transaction(async (db) => {
       const row = await rowOf(db, parts);
@@ -90,7 +94,7 @@ export class SqlConversationLedger implements ConversationLedger {
         const entry = { ...common, seq: first + index, message: jsonOf(message) };
         await db.insertInto('transcript').values(entry).execute();
       }
-    });
+    }, sync);
   }
 
   async read(parts: readonly string[]): Promise<TranscriptEntry[]> {
@@ -117,11 +121,11 @@ export class SqlConversationLedger implements ConversationLedger {
         at: new Date(Number(row.at)),
         message: JSON.parse(row.message),
       }));
-    });
+    }, 'later');
   }
 
   async readTurn(parts: readonly string[], turn: string): Promise<unknown[]> {
-    const rows = await this.#access.run((db) =>
+    const rows = await this.#access.read((db) =>
       db
         .selectFrom('transcript')
         .innerJoin('sessions', (join) =>
@@ -164,11 +168,11 @@ export class SqlConversationLedger implements ConversationLedger {
     });
   }
 
-  async #change(parts: readonly string[], change: (row: SessionRow) => Partial<SessionChanges>): Promise<void> {
+  async #change(parts: readonly string[], change: (row: SessionRow) => Partial<SessionChanges>, sync?: Sync): Promise<void> {
     await this.#access.transaction(async (db) => {
       const row = await rowOf(db, parts);
       await db.updateTable('sessions').set(change(row)).where('session', '=', row.session).execute();
-    });
+    }, sync);
   }
 }
 

@@ -35,7 +35,7 @@ export class SqlInboxLedger implements InboxLedger {
   }
 
   async list(state: InboxState, session?: readonly string[]): Promise<InboxEntry[]> {
-    const rows = await this.#access.run((db) => {
+    const rows = await this.#access.read((db) => {
       let query = db.selectFrom('inbox').selectAll().where('state', '=', state);
       if (session !== undefined) query = query.where('session', '=', JSON.stringify(session));
       return query.orderBy('seq').execute();
@@ -57,7 +57,7 @@ export class SqlInboxLedger implements InboxLedger {
         begun.push(...rows.map(({ seq }) => Number(seq)));
       }
       return begun;
-    });
+    }, 'later');
     return taken.sort((a, b) => a - b);
   }
 
@@ -75,7 +75,7 @@ export class SqlInboxLedger implements InboxLedger {
   async done(seqs: readonly number[]): Promise<void> {
     await this.#access.transaction(async (db) => {
       for (const some of portions(seqs)) await db.updateTable('inbox').set({ state: 'done' }).where('seq', 'in', some).execute();
-    });
+    }, 'later');
   }
 
   async prune(before: Date): Promise<void> {

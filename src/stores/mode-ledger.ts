@@ -11,7 +11,7 @@ export class SqlModeLedger implements ModeLedger {
   }
 
   async yolo(parts: readonly string[]): Promise<{ by: string; since: Date } | undefined> {
-    const row = await this.#access.run((db) =>
+    const row = await this.#access.read((db) =>
       db.selectFrom('session_modes').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst(),
     );
     return row && { by: row.yolo_by, since: new Date(Number(row.yolo_since)) };

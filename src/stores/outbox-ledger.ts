@@ -36,11 +36,11 @@ export class SqlOutboxLedger implements OutboxLedger {
           .execute();
       }
       return true;
-    });
+    }, 'later');
   }
 
   async places(): Promise<Place[]> {
-    const rows = await this.#access.run((db) =>
+    const rows = await this.#access.read((db) =>
       db
         .selectFrom('outbox')
         .select(['place', (select) => select.fn.min('seq').as('first')])
@@ -53,7 +53,7 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 
   async head(place: Place): Promise<OutboxEntry | undefined> {
-    const row = await this.#access.run((db) =>
+    const row = await this.#access.read((db) =>
       db
         .selectFrom('outbox')
         .selectAll()
@@ -67,7 +67,7 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 
   async find(key: string): Promise<OutboxEntry | undefined> {
-    const row = await this.#access.run((db) =>
+    const row = await this.#access.read((db) =>
       db.selectFrom('outbox').selectAll().where('identity', '=', digestOf(key)).executeTakeFirst(),
     );
     return row && entryOf(row);
@@ -86,13 +86,15 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 
   async sent(seq: number, id: string, at: Date): Promise<void> {
-    await this.#access.run((db) =>
-      db
-        .updateTable('outbox')
-        .set({ state: 'sent', sent_id: JSON.stringify(id), settled_at: at.getTime(), failure: null, file: null })
-        .where('seq', '=', seq)
-        .where('state', 'in', underWay)
-        .execute(),
+    await this.#access.run(
+      (db) =>
+        db
+          .updateTable('outbox')
+          .set({ state: 'sent', sent_id: JSON.stringify(id), settled_at: at.getTime(), failure: null, file: null })
+          .where('seq', '=', seq)
+          .where('state', 'in', underWay)
+          .execute(),
+      'later',
     );
   }
 

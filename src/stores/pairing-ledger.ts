@@ -111,7 +111,7 @@ export class SqlPairingLedger implements PairingLedger {
   }
 
   async find(platform: string, person: string): Promise<PairedPerson | undefined> {
-    const row = await this.#access.run((db) =>
+    const row = await this.#access.read((db) =>
       db
         .selectFrom('paired')
         .selectAll()

@@ -1,9 +1,11 @@
 import { statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Kysely, Transaction } from 'kysely';
+import type { Sync } from '../../core/conversation.ts';
 import type { Access } from '../access.ts';
 import type { Tables } from '../schema.ts';
 import { failed, patiently } from './failures.ts';
+import { WalSync } from './wal-sync.ts';
 
 const patienceMs = 5_000;
 
@@ -12,42 +14,80 @@ export class SqliteAccess implements Access {
   readonly #database: DatabaseSync;
   readonly #db: Kysely<Tables>;
   readonly #file: string | undefined;
+  readonly #wal: WalSync;
+  readonly #changes: StatementSync;
+  /** So many of the changes are on disk. */
+  #onDisk: number;
   readonly #underWay = new Set<Promise<unknown>>();
-  #closed = false;
+  #closed: Promise<void> | undefined;
 
-  constructor(path: string, database: DatabaseSync, db: Kysely<Tables>) {
+  constructor(path: string, database: DatabaseSync, db: Kysely<Tables>, wal = new WalSync(path)) {
     this.#path = path;
     this.#database = database;
     this.#db = db;
+    this.#wal = wal;
     this.#file = identityOf(path);
+    // From here on `WalSync` puts commits on disk.
+    database.exec('pragma synchronous = normal');
+    this.#changes = database.prepare('select total_changes() as count');
+    this.#onDisk = this.#changed();
   }
 
-  run<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+  read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
     return this.#attempt(() => work(this.#db));
   }
 
-  transaction<T>(work: (db: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.#attempt(() => this.#db.transaction().execute(work));
+  run<T>(work: (db: Kysely<Tables>) => Promise<T>, sync: Sync = 'now'): Promise<T> {
+    return this.#attempt(() => work(this.#db), sync);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
+  transaction<T>(work: (db: Transaction<Tables>) => Promise<T>, sync: Sync = 'now'): Promise<T> {
+    return this.#attempt(() => this.#db.transaction().execute(work), sync);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     await Promise.allSettled(this.#underWay);
+    await this.#wal.close();
     if (this.#database.isOpen) this.#database.close();
   }
 
-  async #attempt<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw new Error(`${this.#path} was closed.`);
-    const attempt = patiently(this.#path, patienceMs, () => {
-      this.#refuseMoved();
-      return work();
-    });
+  async #attempt<T>(work: () => Promise<T>, sync?: Sync): Promise<T> {
+    if (this.#closed !== undefined) throw new Error(`${this.#path} was closed.`);
+    const attempt = this.#synced(work, sync);
     this.#underWay.add(attempt);
     try {
       return await attempt;
     } finally {
       this.#underWay.delete(attempt);
     }
+  }
+
+  async #synced<T>(work: () => Promise<T>, sync: Sync | undefined): Promise<T> {
+    const result = await patiently(this.#path, patienceMs, () => {
+      this.#refuseMoved();
+      this.#wal.refuseLost();
+      return work();
+    });
+    const changes = sync === undefined ? this.#onDisk : this.#changed();
+    // What others have written meanwhile is waited for too: the result may depend on it.
+    if (changes === this.#onDisk) return result;
+    const synced = this.#wal.sync().then(() => {
+      this.#onDisk = Math.max(this.#onDisk, changes);
+    });
+    if (sync === 'now') await synced;
+    // When it fails, whatever is asked next is told.
+    else synced.catch(() => undefined);
+    return result;
+  }
+
+  /** How many rows this connection has changed. */
+  #changed(): number {
+    return Number(this.#changes.get()?.count);
   }
 
   /** What goes to a file that was deleted or replaced is not kept, though SQLite would not mind. */
