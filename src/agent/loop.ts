@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolSet } from 'ai';
-import { toJSONSchema } from 'zod';
 import type { Agent, Turn, TurnResult } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import { inputSchemaOf } from '../lib/json-schema.ts';
 import { type Answer, ask, type MadeCall, type Patience } from './ask.ts';
 import { Context } from './compact.ts';
 import {
@@ -223,7 +223,7 @@ function aborted(signal: AbortSignal, unless: AbortSignal): Promise<void> {
 }
 
 function schemaOf(tool: Tool): Record<string, unknown> {
-  const { $schema: _dialect, ...schema } = toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' });
+  const { $schema: _dialect, ...schema } = inputSchemaOf(tool.input);
   return schema;
 }
 

@@ -1,5 +1,6 @@
 import type { TurnFacts, TurnInput } from '../core/agent.ts';
 import type { Isolation, Network } from '../core/sandbox.ts';
+import { remember } from '../lib/remember.ts';
 import { asData, fence } from './fence.ts';
 
 const isolations: Readonly<Record<Isolation, string>> = {
@@ -79,11 +80,16 @@ function chatPart({ chat }: TurnFacts): string {
 }
 
 function dateOf({ now, timeZone }: TurnFacts): string {
-  const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const weekday = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: zone }).format(now);
-  // The Swedish form is that of ISO 8601.
-  return `${weekday}, ${new Intl.DateTimeFormat('sv', { timeZone: zone }).format(now)} (${zone})`;
+  const { weekday, date, zone } = formsIn(timeZone);
+  return `${weekday.format(now)}, ${date.format(now)} (${zone})`;
 }
+
+const formsIn = remember((timeZone: string | undefined) => {
+  const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const weekday = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: zone });
+  // The Swedish form is that of ISO 8601.
+  return { zone, weekday, date: new Intl.DateTimeFormat('sv', { timeZone: zone }) };
+});
 
 /** One message of a person, or a report, as the model reads it. */
 export function inputText({ text, from, quoted, report, files = [] }: TurnInput): string {

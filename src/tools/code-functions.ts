@@ -1,6 +1,6 @@
-import * as z from 'zod';
 import type { ScriptLanguage } from '../core/approval.ts';
 import type { Tool } from '../core/tool.ts';
+import { inputSchemaOf } from '../lib/json-schema.ts';
 
 /** A tool as scripts see it. */
 export interface CodeFunction {
@@ -25,7 +25,7 @@ export function functionsOf(tools: readonly Tool[]): ReadonlyMap<string, CodeFun
 }
 
 function parametersOf({ input }: Tool): CodeParameter[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
+  const { properties = {}, required = [] } = inputSchemaOf(input);
   return Object.entries(properties)
     .filter(([name]) => /^[a-z][a-z0-9_]*$/i.test(name))
     .map(([name, schema]) => ({

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { type Sandbox, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
+import { remember } from '../lib/remember.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { CodeBridge } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
@@ -42,11 +43,8 @@ interface CodeCall {
   timeout?: number | undefined;
 }
 
-/** Runs scripts that can call tools. */
-export function executeCode(options: ExecuteCodeOptions): Tool {
-  const { timeoutSeconds } = options;
-  const functions = functionsOf(options.tools);
-  const input = z.strictObject({
+const inputFor = remember((timeoutSeconds: number) =>
+  z.strictObject({
     language: z.enum(languages),
     code: z
       .string()
@@ -60,14 +58,20 @@ export function executeCode(options: ExecuteCodeOptions): Tool {
       .max(timeoutSeconds, `at most ${timeoutSeconds} seconds`)
       .optional()
       .describe(`Seconds after which it is ended (default ${timeoutSeconds}).`),
-  });
+  }),
+);
+
+/** Runs scripts that can call tools. */
+export function executeCode(options: ExecuteCodeOptions): Tool {
+  const { timeoutSeconds } = options;
+  const functions = functionsOf(options.tools);
   return defineTool({
     name: 'execute_code',
     title: 'Run a script',
     description: describeFor(options, functions.values()),
     hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
     forScripts: false,
-    input,
+    input: inputFor(timeoutSeconds),
     output,
     prepare: (call, sandbox) => ({
       actions: [{ kind: 'script', language: call.language, code: call.code, cwd: sandbox.cwd }],

@@ -4,6 +4,7 @@ import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type ExecRequest, type Trouble, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
+import { remember } from '../lib/remember.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
 import { OutputCapture } from './output-capture.ts';
@@ -35,9 +36,8 @@ const output = z.object({
 
 type TerminalResult = z.output<typeof output>;
 
-/** Runs commands. */
-export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: TerminalOptions): Tool {
-  const input = z.strictObject({
+const inputFor = remember((timeoutSeconds: number, mostTimeoutSeconds: number) =>
+  z.strictObject({
     command: z.string().min(1).describe('Bash source.'),
     cwd: z.string().min(1).optional().describe("Where to run it, for this command only; the session's directory otherwise."),
     timeout: z
@@ -57,7 +57,11 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
       .max(10)
       .optional()
       .describe('For background: texts; you are told when one of them is printed, though not each time when that is often.'),
-  });
+  }),
+);
+
+/** Runs commands. */
+export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: TerminalOptions): Tool {
   return defineTool({
     name: 'terminal',
     title: 'Run a command',
@@ -67,7 +71,7 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
       'Use background for what does not end by itself.',
     hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
     forScripts: true,
-    input,
+    input: inputFor(timeoutSeconds, mostTimeoutSeconds),
     output,
     prepare: (call, sandbox) => {
       if (call.background && call.timeout !== undefined) {

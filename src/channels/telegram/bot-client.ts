@@ -1,4 +1,5 @@
 import { Api, InputFile, type RawApi } from 'grammy';
+import { CallSlots } from '../../lib/call-slots.ts';
 import { CallError, callErrorOf } from './failures.ts';
 
 const telegramRoot = 'https://api.telegram.org';
@@ -6,9 +7,14 @@ const telegramRoot = 'https://api.telegram.org';
 /** What grammY calls a signal: one of Node does as well. */
 type Signal = NonNullable<Parameters<RawApi['getMe']>[0]>;
 
+/** As many messages a second as Telegram takes of a bot. More connections at once would only wait there, and time out. */
+const maxCalls = 30;
+
 export interface CallOptions {
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+  /** Waits for nothing that others call meanwhile, such as what waits for news itself. */
+  isApart?: boolean;
 }
 
 /** grammY, with a limit of time for every call, and errors that can be shown to anybody: `CallError`, or the reason of the signal. */
@@ -16,6 +22,7 @@ export class BotClient {
   readonly #api: Api;
   readonly #token: string;
   readonly #root: string;
+  readonly #slots = new CallSlots(maxCalls);
 
   constructor(token: string, apiRoot: string | undefined) {
     this.#token = token;
@@ -26,9 +33,15 @@ export class BotClient {
 
   async call<Result>(
     make: (api: RawApi, signal: Signal) => Promise<Result>,
-    { timeoutMs = 30_000, signal }: CallOptions = {},
+    { timeoutMs = 30_000, signal, isApart = false }: CallOptions = {},
   ): Promise<Result> {
-    return await this.#within({ timeoutMs, signal }, (cancel: unknown) => make(this.#api.raw, cancel as Signal));
+    const call = (): Promise<Result> => this.#within({ timeoutMs, signal }, (cancel: unknown) => make(this.#api.raw, cancel as Signal));
+    return isApart ? await call() : await this.#slots.run(call);
+  }
+
+  /** Whether a call would have to wait for others. */
+  get isBusy(): boolean {
+    return this.#slots.isFull;
   }
 
   /** Downloads what `getFile` found, and no more than this many bytes of it. */

@@ -140,7 +140,7 @@ export class Poll {
     const updates = await this.#parts.client.call(
       (api, cancel) =>
         api.getUpdates({ ...(offset !== undefined && { offset }), limit: mostUpdates, timeout, allowed_updates: wantedUpdates }, cancel),
-      { timeoutMs: (timeout + 15) * 1000, signal: this.#signal },
+      { timeoutMs: (timeout + 15) * 1000, signal: this.#signal, isApart: true },
     );
     this.#window.confirmed(offset);
     return updates.filter(({ update_id }) => this.#window.begin(update_id));
@@ -191,6 +191,7 @@ export class Poll {
     if (offset === undefined) return;
     const confirmation = this.#parts.client.call((api, cancel) => api.getUpdates({ offset, limit: 1, timeout: 0 }, cancel), {
       timeoutMs: farewellMs,
+      isApart: true,
     });
     await confirmation.catch((error: CallError) => this.#parts.log(`Telegram was not told what had arrived: ${error.message}.`));
   }

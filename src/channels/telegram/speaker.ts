@@ -61,6 +61,8 @@ export class Speaker {
   }
 
   async typing(place: Place): Promise<void> {
+    // What was said waits already.
+    if (this.#client.isBusy) return;
     await this.#politely(
       this.#client.call((api, cancel) => api.sendChatAction({ ...this.#target(place), action: 'typing' }, cancel), {
         timeoutMs: politenessMs,
