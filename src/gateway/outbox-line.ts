@@ -159,6 +159,8 @@ export class OutboxLine {
   }
 
   async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {
+    // It was not handed to anybody.
+    if (this.#options.stop.aborted) return { kind: 'failed', failure: 'the program stopped', retryAfterMs: 0, inDoubt: false };
     const answer = await answered(work, this.#options.stop, this.#options.patience.answerMs);
     if (answer.kind === 'done') return { kind: 'sent', id: answer.value };
     const { error } = answer;

@@ -1,5 +1,6 @@
 import type { Model } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
+import { remember } from '../lib/remember.ts';
 import { contextTokensOf } from './context-tokens.ts';
 import { explain } from './explain.ts';
 import { namedPrices, type PriceSettings, priceOf, pricesOf } from './prices.ts';
@@ -43,7 +44,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   return {
     id: `${name}/${model}`,
-    language: await provider.load({ model, baseUrl, apiKey }),
+    language: await languageOf(name, model, baseUrl, apiKey),
     contextTokens: settings.context_tokens ?? contextTokensOf(model),
     settings: provider.settings,
     cacheMark: provider.cacheMark?.(model),
@@ -51,6 +52,11 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
     explain: (error) => explain(error, { title: provider.title, model, baseUrl, keyVariable, apiKey }),
   };
 }
+
+/** Each one makes a schema of what the provider answers, which takes longer than everything else here. */
+const languageOf = remember((name: ProviderName, model: string, baseUrl: string, apiKey: string | undefined) =>
+  providers[name].load({ model, baseUrl, apiKey }),
+);
 
 function keyFor(provider: Provider, settings: ModelSettings, variables: Readonly<Record<string, string | undefined>>) {
   const names = settings.api_key_env === undefined ? provider.keyVariables : ([settings.api_key_env] as const);
