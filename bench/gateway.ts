@@ -21,8 +21,8 @@ const gapMs = 100;
 const bursts = [1, 50, 500];
 const toolBurst = 20;
 const furtherSessions = 1000;
-/** The engine's heap shrinks some time after the last work. */
-const restMs = 10_000;
+/** After work, memory is given back at the second look at whether there is more. */
+const restMs = 20_000;
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;

@@ -25,6 +25,7 @@ import { gatewayMetrics } from './gateway-metrics.ts';
 import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
 import { serveWeb, type WebServer } from './http/server.ts';
 import { tokenIn } from './http/token.ts';
+import { IdleMemory } from './lib/idle-memory.ts';
 import { listenForOwner } from './lib/owner-socket.ts';
 import { openModel, settingsFor } from './models/index.ts';
 import { owner, platformChannels, platformRules } from './platforms.ts';
@@ -33,6 +34,7 @@ import { questionDesk } from './question-desk.ts';
 const agentName = 'Hermetic';
 const mostSteps = 60;
 const dayMs = 24 * 60 * 60 * 1000;
+const restEveryMs = 5000;
 /** What was dealt with is remembered for as long as a platform might deliver it again, and `/retry` might ask for it. */
 const remembranceMs = 30 * dayMs;
 const pages = fileURLToPath(new URL('../dist-web/', import.meta.url));
@@ -162,6 +164,9 @@ export class GatewayProgram {
     await this.#forget();
     const forgetting = setInterval(() => void this.#forget(), dayMs);
     this.#begun.defer(() => clearInterval(forgetting));
+    const memory = new IdleMemory();
+    const resting = setInterval(() => memory.look(this.gateway.busy === 0), restEveryMs);
+    this.#begun.defer(() => clearInterval(resting));
     // Terminals go last: they are shown how their turns end.
     this.#begun.defer(() => this.#terminals?.close());
     this.#begun.defer(() => this.#outbox.stop());

@@ -2,6 +2,8 @@ import type { Message } from './messages.ts';
 
 const bytesPerToken = 3.5;
 const tokensPerImage = 1500;
+/** Bytes that say whose words they are. */
+const aroundWords = 60;
 const sizes = new WeakMap<object, number>();
 
 /** About how many tokens a text takes. Bytes tell more than characters: scripts with many signs take more of both. */
@@ -19,15 +21,19 @@ export function tokensOf(message: Message): number {
     images++;
     return undefined;
   };
-  // Looking at every value takes several times as long, and most messages are words.
-  const text = hasOnlyWords(message) ? JSON.stringify(message) : JSON.stringify(message, withoutImages);
-  const size = tokensOfText(text) + images * tokensPerImage;
+  const words = wordsOf(message);
+  // Looking at every value takes ten times as long, and most messages are words.
+  const bytes = words !== undefined ? aroundWords + Buffer.byteLength(words) : Buffer.byteLength(JSON.stringify(message, withoutImages));
+  const size = Math.ceil(bytes / bytesPerToken) + images * tokensPerImage;
   sizes.set(message, size);
   return size;
 }
 
-function hasOnlyWords({ content }: Message): boolean {
-  return typeof content === 'string' || content.every(({ type }) => type === 'text');
+/** All there is to say in a message, if that is words alone. */
+function wordsOf({ content }: Message): string | undefined {
+  if (typeof content === 'string') return content;
+  const [first, ...others] = content;
+  return first?.type === 'text' && others.length === 0 ? first.text : undefined;
 }
 
 function isImage(value: unknown): boolean {

@@ -155,6 +155,8 @@ export interface ConversationLedger {
   append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date, sync?: Sync): Promise<void>;
   /** Of the present epoch, from the last summary on, in order. */
   read(parts: readonly string[]): Promise<TranscriptEntry[]>;
+  /** The messages of `read` alone. */
+  readMessages(parts: readonly string[]): Promise<unknown[]>;
   /** All messages of one turn, if it belongs to the present epoch, in order: also those that a summary stands for, and no summary. */
   readTurn(parts: readonly string[], turn: string): Promise<unknown[]>;
   /**

@@ -91,14 +91,14 @@ export class AgentTurn {
     const { id, parts, agent, conversations, surroundings, standingOf, work, origin, mostSteps, signal } = this.#options;
     const session = await conversations.find(parts);
     const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
-    const entries = await conversations.read(parts);
+    const history = await conversations.readMessages(parts);
     // Also what was summed up: the number of an answer is part of its key, and must not be given twice.
     const standing = standingOf(await conversations.readTurn(parts, id));
     this.#answers = standing.answers.length;
     this.#inputs = standing.inputs + (input.length > 0 ? 1 : 0);
     return await agent.run({
       model,
-      history: entries.map(({ message }) => message),
+      history,
       input,
       facts: await this.#facts(),
       tools: work.tools,

@@ -108,32 +108,24 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async read(parts: readonly string[]): Promise<TranscriptEntry[]> {
-    const session = JSON.stringify(parts);
     return await this.#access.transaction(async (db) => {
-      const { epoch } = await rowOf(db, parts);
-      const summary = await db
-        .selectFrom('summaries')
-        .select(['up_to as seq', 'turn', 'at', 'message'])
-        .where('session', '=', session)
-        .where('epoch', '=', Number(epoch))
-        .executeTakeFirst();
-      const rows = await db
-        .selectFrom('transcript')
-        .select(['seq', 'turn', 'at', 'message'])
-        .where('session', '=', session)
-        .where('epoch', '=', Number(epoch))
-        .where('seq', '>', Number(summary?.seq ?? 0))
-        .orderBy('seq')
-        .execute();
-      const all = summary ? [summary, ...rows] : rows;
-      const messages = allOf(all.map(({ message }) => message));
-      const turns = allOf(all.map(({ turn }) => turn)) as string[];
-      return all.map((row, index) => ({
+      const { summary, rest } = await presentOf(db, parts);
+      const rows = await rest.select(['seq', 'turn', 'at', 'message']).execute();
+      return (summary ? [summary, ...rows] : rows).map((row) => ({
         seq: Number(row.seq),
-        turn: turns[index] ?? '',
+        turn: JSON.parse(row.turn),
         at: new Date(Number(row.at)),
-        message: messages[index],
+        message: JSON.parse(row.message),
       }));
+    }, 'later');
+  }
+
+  async readMessages(parts: readonly string[]): Promise<unknown[]> {
+    return await this.#access.transaction(async (db) => {
+      const { summary, rest } = await presentOf(db, parts);
+      const rows = await rest.select('message').execute();
+      // In one go, which takes half as long as one after the other.
+      return JSON.parse(`[${(summary ? [summary, ...rows] : rows).map(({ message }) => message).join(',')}]`);
     }, 'later');
   }
 
@@ -206,14 +198,28 @@ async function rowOf(db: Transaction<Tables>, parts: readonly string[]): Promise
   return row;
 }
 
+/** What the present epoch consists of: a summary, if there is one, and what was said since, in order. */
+async function presentOf(db: Transaction<Tables>, parts: readonly string[]) {
+  const session = JSON.stringify(parts);
+  const epoch = Number((await rowOf(db, parts)).epoch);
+  const summary = await db
+    .selectFrom('summaries')
+    .select(['up_to as seq', 'turn', 'at', 'message'])
+    .where('session', '=', session)
+    .where('epoch', '=', epoch)
+    .executeTakeFirst();
+  const rest = db
+    .selectFrom('transcript')
+    .where('session', '=', session)
+    .where('epoch', '=', epoch)
+    .where('seq', '>', Number(summary?.seq ?? 0))
+    .orderBy('seq');
+  return { summary, rest };
+}
+
 /** The keys stay in their order: a provider takes a beginning it has seen for cheap only when it is the very same text. */
 function jsonOf(message: unknown): string {
   return JSON.stringify(message) ?? 'null';
-}
-
-/** In one go, which takes half as long as one after the other. */
-function allOf(texts: readonly string[]): unknown[] {
-  return JSON.parse(`[${texts.join(',')}]`);
 }
 
 function entryOf(row: SessionRow): SessionEntry {

@@ -1,5 +1,5 @@
 import type { OutputChunk } from '../../core/sandbox.ts';
-import { collectYoungGarbage } from '../../lib/minor-collection.ts';
+import { collectYoungGarbage } from '../../lib/garbage.ts';
 import type { OutputPipe } from './spawner.ts';
 
 const mostQueuedBytes = 256 * 1024;

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-type Collect = (options: { type: 'minor' }) => void;
+type Collect = (options: { type: 'minor' } | { type: 'major'; flavor: 'last-resort' }) => void;
 let collect: Collect | undefined;
 
 /**
@@ -9,9 +9,18 @@ let collect: Collect | undefined;
  * whoever passes a flood of buffers through has to ask.
  */
 export function collectYoungGarbage(): void {
+  collector()({ type: 'minor' });
+}
+
+/** Frees everything, and gives the room back to the system, which V8 by itself may not do for minutes. Stops the thread for a moment. */
+export function collectAllGarbage(): void {
+  collector()({ type: 'major', flavor: 'last-resort' });
+}
+
+function collector(): Collect {
   if (!collect) {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc') as Collect;
   }
-  collect({ type: 'minor' });
+  return collect;
 }

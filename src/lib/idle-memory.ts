@@ -1,0 +1,34 @@
+import { collectAllGarbage } from './garbage.ts';
+
+/** Less is not worth stopping for. */
+const minGrowthBytes = 32 * 1024 * 1024;
+
+interface IdleMemoryOptions {
+  residentBytes(): number;
+  collect(): void;
+}
+
+const own: IdleMemoryOptions = { residentBytes: () => process.memoryUsage.rss(), collect: collectAllGarbage };
+
+/** Gives back the memory that work has taken, some time after the work. */
+export class IdleMemory {
+  readonly #options: IdleMemoryOptions;
+  #wasIdle = false;
+  /** After the last collection. */
+  #restingBytes: number;
+
+  constructor(options = own) {
+    this.#options = options;
+    this.#restingBytes = options.residentBytes();
+  }
+
+  /** To be called every few seconds. */
+  look(isIdle: boolean): void {
+    const { residentBytes, collect } = this.#options;
+    const isResting = isIdle && this.#wasIdle;
+    this.#wasIdle = isIdle;
+    if (!isResting || residentBytes() < this.#restingBytes + minGrowthBytes) return;
+    collect();
+    this.#restingBytes = residentBytes();
+  }
+}
