@@ -18,6 +18,7 @@ import { candidatesFor } from './sandboxes/candidates.ts';
 import { backendDrivers } from './sandboxes/index.ts';
 import { noteEnd } from './sandboxes/noted-sandbox.ts';
 import { copyCredentials } from './sandboxes/offerings.ts';
+import type { Comparison } from './sandboxes/pool/pooled-sandbox.ts';
 import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { nameSession } from './sandboxes/sandbox-directory.ts';
@@ -186,17 +187,21 @@ export class App {
 
   /** Whether the settings would make the same sandbox for this session now. */
   async isCurrent(opened: OpenedSandbox, request: SandboxRequest): Promise<boolean> {
-    return opened.fingerprint === (await this.#specs.resolve(request, opened.backend, quiet)).fingerprint;
+    return (await this.#compare(opened, request)).differs === 'not';
   }
 
-  /** The same for whoever asks before every command: the answer is good for a moment, because it takes looks at many files. */
-  currencyOf(opened: OpenedSandbox, request: SandboxRequest): () => Promise<boolean> {
-    let [checkedAt, checkedFor] = [Date.now(), this.loaded];
+  async #compare(opened: OpenedSandbox, request: SandboxRequest): Promise<Comparison> {
+    return this.#specs.compare(opened, await this.#specs.resolve(request, opened.backend, quiet));
+  }
+
+  /** How it differs, for whoever asks before every command: the answer is good for a moment, because it takes looks at many files. */
+  comparisonOf(opened: OpenedSandbox, request: SandboxRequest): () => Promise<Comparison> {
+    let checked = { at: Date.now(), loaded: this.loaded, answer: { differs: 'not', env: {} } as Comparison };
     return async () => {
       const { loaded } = this;
-      if (loaded === checkedFor && Date.now() - checkedAt < currentForMs) return true;
-      const answer = await this.isCurrent(opened, request);
-      if (answer) [checkedAt, checkedFor] = [Date.now(), loaded];
+      if (loaded === checked.loaded && Date.now() - checked.at < currentForMs) return checked.answer;
+      const answer = await this.#compare(opened, request);
+      checked = { at: Date.now(), loaded, answer };
       return answer;
     };
   }

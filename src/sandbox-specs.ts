@@ -10,6 +10,7 @@ import { sandboxEnvironment } from './sandboxes/environment.ts';
 import { refuseUnhonoured } from './sandboxes/honour.ts';
 import { checkedMounts } from './sandboxes/mount-sources.ts';
 import { type OfferingOptions, offerings } from './sandboxes/offerings.ts';
+import type { Comparison } from './sandboxes/pool/pooled-sandbox.ts';
 import { pathsIn } from './sandboxes/sandbox-directory.ts';
 import { sandboxName } from './sandboxes/sandbox-name.ts';
 import { specFingerprint } from './sandboxes/spec-fingerprint.ts';
@@ -105,6 +106,15 @@ export class SandboxSpecs {
     refuseUnhonoured(backend, wished);
     const spec = { ...wished, mounts: await this.#mountsFor(wished, backend) };
     return { spec, fingerprint: specFingerprint(this.#installation(), backend, spec) };
+  }
+
+  /** How an open sandbox differs from what it would be now. */
+  compare({ backend, spec, fingerprint }: ResolvedSpec & { backend: Backend }, now: ResolvedSpec): Comparison {
+    if (now.fingerprint === fingerprint) return { differs: 'not', env: {} };
+    const gone = Object.fromEntries(Object.keys(spec.env).map((name) => [name, '']));
+    const env = Object.fromEntries(Object.entries({ ...gone, ...now.spec.env }).filter(([name, value]) => spec.env[name] !== value));
+    const withOldVariables = specFingerprint(this.#installation(), backend, { ...now.spec, env: spec.env });
+    return { differs: withOldVariables === fingerprint ? 'in variables' : 'in more', env };
   }
 
   /** The volumes, checked, and what Hermetic's home offers every sandbox. */

@@ -197,7 +197,7 @@ export class SessionSandboxes {
     this.#opened.set(opened.sandbox.name, opened);
     void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
     void this.#spares.fill();
-    return { sandbox: opened.sandbox, isCurrent: this.#app.currencyOf(opened, request) };
+    return { sandbox: opened.sandbox, compare: this.#app.comparisonOf(opened, request) };
   }
 
   /** What was so the last time, and people in the chat were told, is not told them again. */

@@ -32,7 +32,7 @@ export class ToolSession {
     const open = async (told: OpenListener, signal?: AbortSignal) => {
       const opened = await app.openSandbox(request, told, signal);
       this.#opened = opened;
-      return { sandbox: opened.sandbox, isCurrent: app.currencyOf(opened, request) };
+      return { sandbox: opened.sandbox, compare: app.comparisonOf(opened, request) };
     };
     const { idleSeconds, backgroundSeconds } = app.settings(request.audience);
     const ignore = (): void => undefined;

@@ -2,7 +2,9 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { createApp } from '../../src/index.ts';
 import { Hermetic } from '../cli/hermetic.ts';
+import { describeBackend } from '../engines.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
@@ -74,15 +76,28 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(program.output).not.toMatch(/first-value|the-second-value/);
   });
 
+  it('forwards the values of now also where something runs, which goes on', async () => {
+    change(program, (sections) => Object.assign(sections.terminal ?? {}, { docker_forward_env: ['FORWARDED'] }));
+    setVariables(program, 'FORWARDED=first-value\n');
+    expect(await run(program, `${length}; sleep 4000 & true`)).toContain('length 11');
+    setVariables(program, 'FORWARDED=the-second-value\n');
+    const sleeping = `echo "sleeping $(cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 400[0]')"`;
+    expect(await run(program, `${length}; ${sleeping}`)).toMatch(/length 16\nsleeping 1/);
+    change(program, (sections) => Object.assign(sections.terminal ?? {}, { docker_forward_env: [] }));
+    expect(await run(program, `${length}; ${sleeping}`)).toMatch(/length 0\nsleeping 1/);
+    // What else changes does not wait for processes that a command left behind.
+    change(program, (sections) => Object.assign(sections.terminal ?? {}, { container_pids: 200 }));
+    expect(await run(program, `${length}; ${sleeping}`)).toMatch(/length 0\nsleeping 0/);
+  });
+
   it('keeps the last good version of a broken file, says so first, and no longer when it is mended', async () => {
     const good = readFileSync(configOf(program), 'utf8');
     writeFileSync(configOf(program), `${good}gateway:\n  busy_mod: queue\n`);
     const problem = /config\.yaml:\d+:\d+: gateway\.busy_mod is not a key\. Did you mean gateway\.busy_mode\?.*stays in force/;
     expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
     expect((await ask(program, '/status')).split('\n')[0]).toMatch(problem);
-    expect(JSON.parse(await page(program))).toMatchObject({
-      sections: [{ title: 'Configuration', lines: [{ value: expect.stringMatching(problem), tone: 'bad' }] }, {}, {}, {}],
-    });
+    const { sections } = JSON.parse(await page(program)) as { sections: unknown[] };
+    expect(sections[0]).toMatchObject({ title: 'Configuration', lines: [{ value: expect.stringMatching(problem), tone: 'bad' }] });
     const { code, stdout } = await hermetic.run(['status']);
     expect(stdout.split('\n')[0]).toMatch(/^configuration +.*gateway\.busy_mod is not a key/);
     expect([code, stdout]).toEqual([2, expect.stringContaining('running at http')]);
@@ -134,5 +149,26 @@ describe('a gateway without isolation whose configuration changes', async () => 
     change(program, (sections) => Object.assign(sections.approvals ?? {}, { mode: 'manual' }));
     program.api.world.says({ text: '/run rm -rf ~/gone' });
     await program.shows('May this run');
+  });
+});
+
+await describeBackend('docker', ({ context }) => {
+  describe('a gateway on docker whose configuration changes', async () => {
+    const terminal = { backend: 'docker', docker_image: context.docker.image, container_disk: 0, docker_forward_env: ['FORWARDED'] };
+    const program = await Program.start({ config: { terminal } });
+    afterAll(async () => {
+      await program.stop();
+      const app = createApp({ environment: { PATH: process.env.PATH, HOME: program.home, HERMETIC_HOME: program.directory } });
+      for (const remains of (await app.backends.get('docker')?.list()) ?? []) await remains.destroy();
+      await app.close();
+      await program.close();
+    });
+
+    it('forwards the values of now into containers that run', async () => {
+      setVariables(program, 'FORWARDED=first-value\n');
+      expect(await run(program, `${length}; export KEPT=yes; echo file > kept`)).toContain('length 11');
+      setVariables(program, 'FORWARDED=the-second-value\n');
+      expect(await run(program, `${length}; echo "state $KEPT"; cat kept`)).toMatch(/length 16\nstate yes\nfile/);
+    });
   });
 });

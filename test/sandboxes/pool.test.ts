@@ -40,7 +40,7 @@ await describeBackend('bubblewrap', (engine) => {
         opened.push(session.join());
         const made = settings;
         const sandbox = await engine.backend.open(specOf(session), heard, signal);
-        return { sandbox, isCurrent: async () => made === settings };
+        return { sandbox, compare: async () => ({ differs: made === settings ? 'not' : 'in more', env: {} }) };
       },
       ...wishes,
     });

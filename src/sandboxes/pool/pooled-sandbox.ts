@@ -2,8 +2,14 @@ import type { ExecHandle, ExecRequest, OpenListener, OpenSandbox, Sandbox, Termi
 
 export interface Opened {
   sandbox: OpenSandbox;
-  /** Whether the settings would make the same sandbox now. */
-  isCurrent(): Promise<boolean>;
+  compare(): Promise<Comparison>;
+}
+
+/** How an open sandbox differs from what the settings would make now. */
+export interface Comparison {
+  differs: 'not' | 'in variables' | 'in more';
+  /** Variables with another value now; blank for those that are gone. */
+  env: Readonly<Record<string, string>>;
 }
 
 export interface PooledOptions {
@@ -47,6 +53,8 @@ export class PooledSandbox implements Sandbox {
   #name: string;
   #directory = '/';
   #definitions: Readonly<Record<string, string>> = {};
+  /** What the settings say now of variables that the open sandbox has otherwise. */
+  #env: Comparison['env'] = {};
 
   constructor(options: PooledOptions, listener: OpenListener) {
     this.#name = options.name;
@@ -87,7 +95,8 @@ export class PooledSandbox implements Sandbox {
   }
 
   exec(request: ExecRequest): Promise<ExecHandle> {
-    return this.#start((sandbox) => sandbox.exec(request));
+    const isChanged = (): boolean => Object.keys(this.#env).length > 0;
+    return this.#start((sandbox) => sandbox.exec(isChanged() ? { ...request, env: { ...this.#env, ...request.env } } : request));
   }
 
   shell(terminal?: TerminalSize): Promise<ExecHandle> {
@@ -189,9 +198,7 @@ export class PooledSandbox implements Sandbox {
   async #current(signal?: AbortSignal): Promise<OpenSandbox> {
     if (this.#doubt !== undefined && this.#open) await this.#examine(this.#open, this.#doubt);
     const opened = this.#open;
-    const isAlone = (): boolean => this.#live === 1;
-    // Whoever asks is live already: when that is all, nothing is disturbed.
-    if (opened && isAlone() && !(await opened.isCurrent()) && isAlone() && this.#open === opened) {
+    if (opened && (await this.#isOutdated(opened)) && this.#open === opened) {
       this.listener.notice(replaced, replaced);
       await this.#letGo(opened, (sandbox) => sandbox.stop());
     }
@@ -201,6 +208,17 @@ export class PooledSandbox implements Sandbox {
       this.#opening = undefined;
     });
     return (await this.#opening).sandbox;
+  }
+
+  /** Whether it is to be replaced now. Not while a command runs, and not for variables while anything does: commands are given those. */
+  async #isOutdated(opened: Opened): Promise<boolean> {
+    // Whoever asks is live already: when that is all, nothing is disturbed.
+    const isAlone = (): boolean => this.#live === 1;
+    const { differs, env } = await opened.compare();
+    if (this.#open === opened) this.#env = env;
+    if (differs === 'not' || !isAlone()) return false;
+    const isKept = differs === 'in variables' && (await opened.sandbox.hasLiveProcesses().catch(() => true));
+    return !isKept && isAlone();
   }
 
   /** A sandbox in which `true` does not run is given up. */
@@ -225,6 +243,7 @@ export class PooledSandbox implements Sandbox {
       this.#lost = undefined;
     }
     this.#open = opened;
+    this.#env = {};
     void opened.sandbox.ended.then((reason) => {
       if (this.#open !== opened) return;
       this.#lost = reason;
