@@ -60,9 +60,10 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     { source: view.home, target: homeInside, readOnly: false },
     ...view.mounts,
   ];
+  const home = view.env.HOME ?? homeInside;
   const environment = {
-    PATH: standardPath,
-    HOME: homeInside,
+    ...installInto(`${home}/.local`),
+    HOME: home,
     USER: 'agent',
     LOGNAME: 'agent',
     SHELL: '/bin/bash',
@@ -97,6 +98,18 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     throw new HermeticError('sandbox/open-failed', 'A path or an environment variable of the sandbox contains a NUL byte.');
   }
   return all;
+}
+
+/** `pip install` and `npm install -g` write below this directory of the session, because `/usr` is the host's and read-only. */
+function installInto(prefix: string): Record<string, string> {
+  return {
+    // Security: last, so that nothing the session installs takes the place of a program that our own commands use.
+    PATH: `${standardPath}:${prefix}/bin`,
+    PYTHONUSERBASE: prefix,
+    // Without it pip refuses where the system's packages belong to the distribution, which these are apart from. A virtual environment is not affected.
+    PIP_BREAK_SYSTEM_PACKAGES: '1',
+    NPM_CONFIG_PREFIX: prefix,
+  };
 }
 
 function placeOf(target: string): string {

@@ -112,7 +112,8 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       running.kill();
       const lines = (await running.ended).stdout.trim().split('\n');
       const names = lines.map((line) => line.split('=')[0]).filter((name) => !['SHLVL', '_', 'PWD', 'OLDPWD'].includes(name ?? ''));
-      expect(names.sort()).toEqual(['HOME', 'LANG', 'LOGNAME', 'PATH', 'SECRET', 'SHELL', 'USER']);
+      const installing = ['NPM_CONFIG_PREFIX', 'PIP_BREAK_SYSTEM_PACKAGES', 'PYTHONUSERBASE'];
+      expect(names.sort()).toEqual(['HOME', 'LANG', 'LOGNAME', 'PATH', 'SECRET', 'SHELL', 'USER', ...installing].sort());
       expect(lines).toContain(`SECRET=${value}`);
       expect(lines).toContain('PATH=/usr/bin:/bin');
     });
