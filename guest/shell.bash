@@ -7,7 +7,7 @@
 
 # How records, states and calls travel is said in the file that stands before this one: pipes.bash or stream.bash.
 
-__hermetic_on_exit= __hermetic_script=
+__hermetic_on_exit= __hermetic_script= __hermetic_stateless=
 
 __hermetic_dump() {
   builtin export -p
@@ -26,7 +26,7 @@ __hermetic_dump() {
 }
 
 __hermetic_report() {
-  __hermetic_tell_state
+  [[ $__hermetic_stateless ]] || __hermetic_tell_state
   if [[ -n ${__hermetic_done-} && -z $__hermetic_on_exit ]]; then
     __hermetic_tell "E $__hermetic_done"
   elif [[ -z $__hermetic_on_exit ]]; then
@@ -70,8 +70,8 @@ __hermetic_meet() {
   esac
 }
 
-# Fields of a call: script, session's directory, this call's directory, number of variables, variables, arguments. A short one comes
-# through standard input, where bash reads byte by byte; a long one is in a file.
+# Fields of a call: script, session's directory, this call's directory, whether nobody wants to know the state afterwards, number of
+# variables, variables, arguments. A short one comes through standard input, where bash reads byte by byte; a long one is in a file.
 __hermetic_load() {
   builtin local -a __hermetic_call
   builtin local -i __hermetic_count
@@ -86,12 +86,13 @@ __hermetic_load() {
     builtin printf 'hermetic: no such directory: %s\n' "${__hermetic_call[2]}" >&2
     __hermetic_script='builtin exit 126'
   fi
-  __hermetic_count=${__hermetic_call[3]}
-  ((__hermetic_count)) && builtin export -- "${__hermetic_call[@]:4:__hermetic_count}"
-  __hermetic_args=("${__hermetic_call[@]:4+__hermetic_count}")
+  __hermetic_stateless=${__hermetic_call[3]}
+  __hermetic_count=${__hermetic_call[4]}
+  ((__hermetic_count)) && builtin export -- "${__hermetic_call[@]:5:__hermetic_count}"
+  __hermetic_args=("${__hermetic_call[@]:5+__hermetic_count}")
   case $__hermetic_mode in
     interactive) PS1='\[\e[1m\]\w\[\e[0m\] \$ ' ;&
-    terminal | lines) __hermetic_tell_state ;;
+    terminal | lines) [[ $__hermetic_stateless ]] || __hermetic_tell_state ;;
   esac
 }
 

@@ -5,7 +5,7 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import { DumpReader } from './dump-reader.ts';
 import { EndChannel, type EndRecord } from './end-channel.ts';
 import { openForReading, openForWriting, readNow } from './named-pipes.ts';
-import type { Call, OutputPipe, Shell, ShellOwner, SpawnRequest } from './spawner.ts';
+import { type Call, callFields, type OutputPipe, type Shell, type ShellOwner, type SpawnRequest } from './spawner.ts';
 
 /**
  * `in`, `out` and `err` are the command's; records come through `end`; the session's state through `state`; closing `ack` tells the
@@ -150,8 +150,8 @@ export class PipedShell implements Shell {
   }
 }
 
-function fieldsOf({ script, sessionDirectory, directory, variables, args }: Call): string[] {
-  return [script, sessionDirectory, directory, String(variables.length), ...variables, ...args].map((field) => `${field}\0`);
+function fieldsOf(call: Call): string[] {
+  return callFields(call).map((field) => `${field}\0`);
 }
 
 function outputPipe(path: string): SocketPipe {

@@ -143,7 +143,7 @@ export class ShellSession {
   }
 
   async exec(request: ExecRequest): Promise<ExecHandle> {
-    if (request.plain) return await this.#execPlainly({ ...request, stateless: true });
+    if (request.plain) return await this.#execPlainly(request);
     const call = orderOf(request);
     if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
     const waiting = await this.#take();
@@ -154,7 +154,8 @@ export class ShellSession {
   }
 
   /** For our own commands: without the session's state, which may have made something else of any program they use. */
-  async #execPlainly(request: ExecRequest): Promise<ExecHandle> {
+  async #execPlainly(plain: ExecRequest): Promise<ExecHandle> {
+    const request = { ...plain, stateless: true };
     const call = orderOf(request);
     const warm = this.#warm && this.#isPlain(this.#warm.restored) ? await this.#take() : undefined;
     if (!warm) await this.#prepare();
@@ -238,7 +239,7 @@ export class ShellSession {
       },
       resize: async (terminal, { rows, columns }) => {
         const args = [terminal, String(rows), String(columns)];
-        const handle = await this.#execPlainly({ command: 'stty rows "$2" cols "$3" <"$1"', args, stateless: true });
+        const handle = await this.#execPlainly({ command: 'stty rows "$2" cols "$3" <"$1"', args });
         const endTimeLimit = limitTime(handle, resizePatienceMs);
         await handle.exit;
         endTimeLimit();

@@ -14,8 +14,15 @@ export interface Call {
   script: string;
   sessionDirectory: string;
   directory: string;
+  /** Nobody wants to know the state afterwards: printing it takes a good part of a short command's time. */
+  stateless: boolean;
   variables: readonly string[];
   args: readonly string[];
+}
+
+/** In the order in which `guest/shell.bash` expects them. */
+export function callFields({ script, sessionDirectory, directory, stateless, variables, args }: Call): string[] {
+  return [script, sessionDirectory, directory, stateless ? 'stateless' : '', String(variables.length), ...variables, ...args];
 }
 
 export interface SpawnRequest {

@@ -92,6 +92,15 @@ export function variablesContract(engine: TestEngine): void {
     expect(await bench.output('echo "${ONCE-unset} $KEPT $NEW"')).toBe('unset session 1\n');
   });
 
+  it('does not print the state after a command that is stateless', async () => {
+    const command = '__hermetic_dump() { : >printed; }; true';
+    await bench.run(command, { stateless: true });
+    expect(await bench.succeeds('[[ -e printed ]]')).toBe(false);
+    await bench.run(command);
+    expect(await bench.succeeds('[[ -e printed ]]')).toBe(true);
+    await bench.run('rm printed');
+  });
+
   it('leaves the session alone when the command is stateless', async () => {
     await bench.run('cd /tmp; export STATELESS=1; f_stateless() { :; }', { stateless: true });
     expect(await bench.output('echo "${STATELESS-unset} $PWD"; ! declare -F f_stateless')).toBe(`unset ${bench.workdir}\n`);
