@@ -22,7 +22,7 @@ export async function setUp(root = ownRoot, say = sayOnStderr) {
       if (!isWebBuilt(root)) build(root, say);
     });
   }
-  if (process.platform === 'linux' && !findOnPath('bwrap') && !(await engineAnswers())) installBubblewrap(say);
+  await ensureSandboxPrograms(say);
 }
 
 /** npm writes node_modules/.package-lock.json last, so it is missing after an install that was cut off. */
@@ -116,26 +116,34 @@ function tcpTarget(host) {
   return { host: hostname, port: Number(port || 2375) };
 }
 
+/** What bubblewrap sandboxes need: the program that makes them, and the one that gives them a network. Packages have the names of Debian. */
+const sandboxPrograms = { bwrap: 'bubblewrap', slirp4netns: 'slirp4netns' };
+
 /** Failing here is no reason to stop: `hermetic doctor` says what is missing, and other backends may do. */
-function installBubblewrap(say) {
-  const steps = [
-    ['apt-get', 'update'],
-    ['apt-get', 'install', '-y', '--no-install-recommends', 'bubblewrap'],
-  ];
+export async function ensureSandboxPrograms(say) {
+  if (process.platform !== 'linux') return;
+  const packages = Object.entries(sandboxPrograms).flatMap(([program, name]) => (findOnPath(program) ? [] : [name]));
+  if (packages.length === 0 || (await engineAnswers())) return;
+  const names = packages.join(' ');
+  const lack = packages.includes('bubblewrap') ? 'No sandbox engine found.' : 'Sandboxes will have no network.';
   if (!existsSync('/etc/debian_version') || !findOnPath('apt-get')) {
-    say('No sandbox engine found. Install bubblewrap with the package manager of this system.');
+    say(`${lack} Install with the package manager of this system: ${names}`);
     return;
   }
   if (process.getuid?.() !== 0) {
-    say('No sandbox engine found. Install one with: sudo apt-get install bubblewrap');
+    say(`${lack} Install with: sudo apt-get install ${names}`);
     return;
   }
+  const steps = [
+    ['apt-get', 'update'],
+    ['apt-get', 'install', '-y', '--no-install-recommends', ...packages],
+  ];
   for (const [command, ...args] of steps) {
-    say(`Installing bubblewrap: ${command} ${args.join(' ')}`);
+    say(`Installing ${names}: ${command} ${args.join(' ')}`);
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     const { status } = spawnSync(command, ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], { env, stdio: ['ignore', 2, 2] });
     if (status !== 0) {
-      say(`${command} ${args[0]} failed (see above). Install bubblewrap by hand: apt-get install bubblewrap`);
+      say(`${command} ${args[0]} failed (see above). ${lack} Install by hand: apt-get install ${names}`);
       return;
     }
   }

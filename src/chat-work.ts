@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { App, OpenedSandbox } from './app.ts';
 import type { Model, TurnFacts } from './core/agent.ts';
 import type { CallOrigin } from './core/approval.ts';
@@ -7,6 +9,7 @@ import { HermeticError } from './core/errors.ts';
 import type { SessionKey } from './core/session.ts';
 import type { Tool, ToolResult } from './core/tool.ts';
 import type { Outlet, Work, WorkStatus } from './gateway/work.ts';
+import { skillsInside } from './sandboxes/offerings.ts';
 import { receiveFile } from './sandboxes/received-files.ts';
 import type { SessionSandbox } from './session-sandboxes.ts';
 import { sessionTools } from './session-tools.ts';
@@ -103,11 +106,25 @@ export class ChatWork implements Work {
   }
 
   async facts(): Promise<TurnFacts['sandbox']> {
-    const { backend, image, network } = (await this.#app.sandboxStatus.known()).posture;
+    const { backend, image, network, networkObstacle, limits } = (await this.#app.sandboxStatus.known()).posture;
     if (!backend) return undefined;
-    const { container_persistent: persistent } = this.#app.loaded.config.terminal;
-    const workdir = this.#sandbox.isOpen ? this.#sandbox.cwd : undefined;
-    return { backend: backend.kind, isolation: backend.traits.isolation, network: network as 'open' | 'none', persistent, image, workdir };
+    const { config, home } = this.#app.loaded;
+    const { isolation, installing, honours } = backend.traits;
+    // What cannot be found out must not keep anybody from being answered.
+    const received = await backend.received({ directory: '' }).catch(() => undefined);
+    return {
+      backend: backend.kind,
+      isolation,
+      network: network as 'open' | 'none',
+      networkObstacle,
+      persistent: config.terminal.container_persistent,
+      image,
+      workdir: this.#sandbox.isOpen ? this.#sandbox.cwd : undefined,
+      limits: isolation === 'none' ? undefined : limits,
+      installing,
+      received: received?.inside ?? '~/incoming',
+      skills: honours.mounts === true && existsSync(join(home, 'skills')) ? skillsInside : undefined,
+    };
   }
 
   status(): WorkStatus {

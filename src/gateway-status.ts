@@ -13,6 +13,8 @@ export interface GatewayStatus {
   image: string | undefined;
   isContained: boolean;
   network: string;
+  /** Why there is none, though nobody asked for none, with the command to run. */
+  networkObstacle: string | undefined;
   /** Who shares a sandbox. */
   scope: 'session' | 'user' | 'chat' | 'shared';
   proof: { held: boolean; at: string } | undefined;
@@ -45,6 +47,7 @@ export async function gatewayStatus({ app, config, gateway, channels, isPublic, 
     image: posture.image,
     isContained: posture.backend !== undefined && posture.backend.traits.isolation !== 'none',
     network: posture.network,
+    networkObstacle: posture.networkObstacle,
     scope: settings.sandbox_scope,
     proof: proofOf(posture),
     words: postureWords(app, posture),
@@ -151,14 +154,14 @@ function sessionLinesOf(sessions: readonly SessionStatus[], now: Date): StatusLi
   return sessions.map((session) => ({ label: session.title, value: sessionText(session, now) || 'idle' }));
 }
 
-function sandboxLines({ backend, image, isContained, network, proof, words }: GatewayStatus): StatusLine[] {
+function sandboxLines({ backend, image, isContained, network, networkObstacle, proof, words }: GatewayStatus): StatusLine[] {
   const line = (label: string, value: string | undefined, tone?: StatusLine['tone']): StatusLine[] =>
     value === undefined ? [] : [{ label, value, tone }];
   return [
     ...line('Backend', backend ?? 'none', isContained ? 'good' : 'bad'),
     ...words.skipped.flatMap((reason) => line('', reason)),
     ...line('Image', image),
-    ...line('Network', network),
+    ...line('Network', networkObstacle ?? network, networkObstacle ? 'warning' : undefined),
     ...line('Proof', words.proof, proof ? (proof.held ? 'good' : 'bad') : 'warning'),
     ...line('Limits', words.limits),
     ...line('Sandboxes', words.sandboxes),

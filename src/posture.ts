@@ -16,6 +16,8 @@ export interface Posture {
   backend: Backend | undefined;
   image: string | undefined;
   network: string;
+  /** Why sandboxes have none, though none was not asked for. */
+  networkObstacle: string | undefined;
   idleSeconds: number;
   limits: Limits;
   /** Whether the backend holds each of them, and how. */
@@ -40,13 +42,15 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
     unusable.push({ backend: candidate.kind, reason: check.reason });
   }
   const { terminal } = app.loaded.config;
-  const open = backend?.traits.honours['network-open'] === true;
+  const openness = backend?.traits.honours['network-open'];
+  const open = openness === true;
   return {
     audience,
     configured: settings.backend,
     backend,
     image: backend && settings.imageFor(backend.kind),
     network: terminal.network ?? (open ? 'open' : 'none'),
+    networkObstacle: terminal.network === undefined && typeof openness === 'string' ? openness : undefined,
     idleSeconds: settings.idleSeconds,
     limits: limitsOf(app.loaded.config),
     enforcement,
@@ -137,7 +141,8 @@ const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {
 
 /** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
 export function postureLines(app: App, posture: Posture): string[] {
-  const { audience, backend, configured, image, network } = posture;
+  const { audience, backend, configured, image, networkObstacle } = posture;
+  const network = `${posture.network}${networkObstacle ? ` (${networkObstacle})` : ''}`;
   const { skipped, limits, sandboxes, proof } = postureWords(app, posture);
   const who = audience === 'messaging' ? 'Chat sessions' : 'Sessions of the command line';
   if (!backend) return [`${who} cannot run: no sandbox backend works here (backend ${configured}).`, ...skipped];

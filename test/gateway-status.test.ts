@@ -8,6 +8,7 @@ const contained: GatewayStatus = {
   image: 'debian:13',
   isContained: true,
   network: 'none',
+  networkObstacle: undefined,
   scope: 'session',
   proof: undefined,
   words: { skipped: [], limits: '256 processes', sandboxes: 'one for each session', proof: 'not tried yet' },
@@ -47,6 +48,11 @@ const linesIn = (status: GatewayStatus, title: string) =>
   statusView(status)
     .sections.find((section) => section.title === title)
     ?.lines.map(({ label, value }) => `${label} ${value}`.trim());
+
+it('the page says why there is no network, with the command to run', () => {
+  const networkObstacle = 'no network: slirp4netns is not installed (apt-get install slirp4netns)';
+  expect(linesIn({ ...contained, networkObstacle }, 'Sandbox')).toContain(`Network ${networkObstacle}`);
+});
 
 it('the page says each thing about the sandbox once', () => {
   expect(linesIn(contained, 'Sandbox')).toEqual([

@@ -227,6 +227,29 @@ describe('the command', () => {
 
 describe('the set-up', () => {
   it.each([
+    [[], 'bubblewrap slirp4netns'],
+    [['bwrap'], 'slirp4netns'],
+    [['bwrap', 'slirp4netns'], undefined],
+  ])('with %j on the PATH and no engine installs, or asks for, what sandboxes with a network need', async (present, expected) => {
+    const programs = mkdtempSync(join(tmpdir(), 'hermetic-programs-'));
+    try {
+      for (const name of [...present, 'apt-get']) {
+        writeFileSync(join(programs, name), `#!/bin/sh\necho "$@" >>${join(programs, 'calls')}\n`, { mode: 0o755 });
+      }
+      const script = `import { ensureSandboxPrograms } from ${JSON.stringify(join(root, 'scripts/set-up.mjs'))}; await ensureSandboxPrograms((line) => console.log(line));`;
+      const env = { PATH: programs, DOCKER_HOST: 'unix:///nowhere/docker.sock' };
+      const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', env });
+      const calls = existsSync(join(programs, 'calls')) ? readFileSync(join(programs, 'calls'), 'utf8') : '';
+      if (expected === undefined) expect(stdout + calls).toBe('');
+      else expect(stdout).toMatch(new RegExp(`\\b${expected}$`, 'm'));
+      const isInstalling = expected !== undefined && process.getuid?.() === 0 && existsSync('/etc/debian_version');
+      if (isInstalling) expect(calls).toMatch(new RegExp(`install -y --no-install-recommends ${expected}\n$`));
+    } finally {
+      rmSync(programs, { recursive: true });
+    }
+  });
+
+  it.each([
     ['what the lock file asks for is there', { a: '1.0.0' }, true],
     ['a package is missing', {}, false],
     ['a package has another version', { a: '0.9.0' }, false],

@@ -1,5 +1,5 @@
 import type { TurnFacts, TurnInput } from '../core/agent.ts';
-import type { Isolation, Network } from '../core/sandbox.ts';
+import type { Isolation, Limits, Network } from '../core/sandbox.ts';
 import { remember } from '../lib/remember.ts';
 import { asData, fence } from './fence.ts';
 
@@ -47,19 +47,40 @@ Between <report-…> marks nobody speaks: you are told what became of processes 
 
 function sandboxPart({ sandbox }: TurnFacts): string {
   if (!sandbox) return '# Sandbox\n\nThere is no sandbox at this moment, so nothing can be run.';
-  const { backend, isolation, network, persistent, image, workdir } = sandbox;
+  const { backend, isolation, network, networkObstacle, persistent, image, workdir, installing, received, skills } = sandbox;
   return [
     '# Sandbox',
     '',
     `Your commands run in a sandbox of this chat's own (${backend}${image ? `, image ${asData(image, 200)}` : ''}). ${isolations[isolation]} ${networks[network]}`,
+    networkObstacle
+      ? `The reason is ${asData(networkObstacle, 200)}. Whoever runs you can change that: say so when a network is needed.`
+      : '',
+    limitsText(sandbox),
+    installing ? `${installing}${network === 'none' ? ' Without a network nothing can be downloaded.' : ''}` : '',
     persistent
       ? 'Files in the workspace and the home directory are kept as long as the session lasts; everything else may be gone after a pause, running processes too.'
       : 'Nothing is kept: when the sandbox is closed after a pause, its files and processes are gone.',
     workdir ? `It starts in ${asData(workdir, 200)}.` : '',
+    received ? `Files that people send are in ${asData(received, 200)}. Copy one to change it.` : '',
+    skills
+      ? `Skills, which are instructions and scripts for certain tasks, are in ${asData(skills, 200)}: look there when a task could be one of them.`
+      : '',
     'The working directory, exported variables and functions stay from one command to the next.',
   ]
     .filter((line, index) => line !== '' || index === 1)
     .join('\n');
+}
+
+function limitsText({ limits }: { limits?: Limits | undefined }): string {
+  if (!limits) return '';
+  const { cpus, memoryMb, diskMb, pids } = limits;
+  const parts = [
+    cpus > 0 ? `${cpus} ${cpus === 1 ? 'CPU' : 'CPUs'}` : '',
+    memoryMb > 0 ? `${memoryMb} MB of memory` : '',
+    diskMb > 0 ? `${diskMb} MB of disk` : '',
+    pids > 0 ? `${pids} processes` : '',
+  ].filter((part) => part !== '');
+  return parts.length > 0 ? `Its limits are ${parts.join(', ')}.` : '';
 }
 
 function chatPart({ chat }: TurnFacts): string {

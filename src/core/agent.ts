@@ -2,7 +2,7 @@ import type { JSONValue, LanguageModel } from 'ai';
 import type { BackgroundNotice } from './background.ts';
 import type { Usage } from './conversation.ts';
 import type { ErrorCode } from './errors.ts';
-import type { Isolation, Network } from './sandbox.ts';
+import type { Isolation, Limits, Network } from './sandbox.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
 /** What the providers of models call their own settings: JSON by the provider's name. */
@@ -66,6 +66,16 @@ export interface TurnFacts {
         persistent: boolean;
         image: string | undefined;
         workdir: string | undefined;
+        /** Why there is no network, though nobody asked for none. */
+        networkObstacle?: string | undefined;
+        /** undefined where there are none. */
+        limits?: Limits | undefined;
+        /** What can be installed inside, in sentences. */
+        installing?: string | undefined;
+        /** Where the files are that people send. */
+        received?: string | undefined;
+        /** Where skills are, if there are any. */
+        skills?: string | undefined;
       }
     | undefined;
   chat: {

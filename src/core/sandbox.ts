@@ -61,6 +61,8 @@ export interface Traits {
   hostAliases: readonly string[];
   /** What the configuration asks for by a name that only this backend knows, in words. `auto` then has no other one to try. */
   insists: string | undefined;
+  /** What can be installed inside, and where it is kept, in sentences for the agent. */
+  installing: string;
   /** true, or the reason why not. */
   honours: Readonly<Record<Wish, true | string>>;
 }
@@ -135,7 +137,7 @@ export interface Backend {
   /** Where a session of this spec has its home and begins, as its commands see it. */
   places(spec: SandboxSpec): Places;
   /** Where the host puts files for the sandbox of this spec; undefined where no directory of the host can be shown in it. */
-  received(spec: SandboxSpec): Promise<ReceivedFiles | undefined>;
+  received(spec: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles | undefined>;
   /** What a sandbox takes of the host's disk at this moment. */
   diskBytes(spec: SandboxSpec): Promise<number>;
 }

@@ -35,6 +35,7 @@ class LocalBackend implements Backend {
     durable: false,
     hostAliases: [],
     insists: undefined,
+    installing: 'What you install is installed on the machine itself: ask before you do.',
     honours: {
       image: 'local has no image',
       mounts: `${noIsolation}, where every directory is there already`,

@@ -6,6 +6,7 @@ import type { Mount } from '../core/sandbox.ts';
 
 /** Where sandboxes find, read-only, what Hermetic's home offers them. */
 const offeringsInside = '/opt/hermetic';
+export const skillsInside = `${offeringsInside}/skills`;
 
 export interface OfferingOptions {
   hermeticHome: string;

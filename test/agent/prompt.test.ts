@@ -84,6 +84,29 @@ describe('the system prompt', () => {
     expect(prompt).toContain('Today is Sunday, 2026-03-01 (UTC).');
   });
 
+  it('tells what the sandbox has', () => {
+    const sandbox = {
+      ...facts.sandbox,
+      backend: 'bubblewrap',
+      isolation: 'process' as const,
+      persistent: true,
+      image: undefined,
+      workdir: undefined,
+      network: 'none' as const,
+      networkObstacle: 'no network: slirp4netns is not installed (apt-get install slirp4netns)',
+      limits: { cpus: 1, memoryMb: 5120, diskMb: 0, pids: 256 },
+      installing: '`pip install` works.',
+      received: '/received',
+      skills: '/opt/hermetic/skills',
+    };
+    const prompt = systemPrompt({ ...facts, sandbox });
+    expect(prompt).toContain('It has no network.\nThe reason is "no network: slirp4netns is not installed (apt-get install slirp4netns)".');
+    expect(prompt).toContain('Its limits are 1 CPU, 5120 MB of memory, 256 processes.');
+    expect(prompt).toContain('`pip install` works. Without a network nothing can be downloaded.');
+    expect(prompt).toContain('Files that people send are in "/received".');
+    expect(prompt).toContain('are in "/opt/hermetic/skills"');
+  });
+
   it('warns of a sandbox that is none', () => {
     const prompt = systemPrompt({
       ...facts,

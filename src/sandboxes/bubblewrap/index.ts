@@ -31,6 +31,8 @@ class BubblewrapBackend implements Backend {
     durable: false,
     hostAliases: ['10.0.2.2'],
     insists: undefined,
+    installing:
+      'It has the programs of the machine it runs on, read-only, and no root, so apt does not work. `pip install` and `npm install -g` write to ~/.local, which is on the PATH.',
     honours: {
       image: 'bubblewrap shows the programs of this machine and has no image',
       mounts: true,
@@ -84,7 +86,7 @@ class BubblewrapBackend implements Backend {
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
-        if (obstacle !== undefined) listener.notice(`This sandbox has no network: ${obstacle}.`);
+        if (obstacle !== undefined) tellOfMissingNetwork(listener, obstacle);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, release };
@@ -97,7 +99,7 @@ class BubblewrapBackend implements Backend {
     return { home, workdir: workdirInside(workdir, { home, workspace: workspaceInside }) };
   }
 
-  async received({ directory }: SandboxSpec): Promise<ReceivedFiles> {
+  async received({ directory }: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles> {
     return { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
@@ -108,4 +110,10 @@ class BubblewrapBackend implements Backend {
   list(): Promise<Remains[]> {
     return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
+}
+
+/** In the chat too: people would otherwise look for the fault in what they asked. */
+function tellOfMissingNetwork(listener: OpenListener, obstacle: string): void {
+  const text = `This sandbox has no network: ${obstacle}.`;
+  listener.notice(text, text);
 }

@@ -55,6 +55,8 @@ class DockerBackend implements Backend {
         : isExtra
           ? 'terminal.docker_extra_args asks for a runtime'
           : undefined,
+      installing:
+        'You are root in it, unless `id` says otherwise: packages can be installed with the package manager of the image (apt-get, apk), pip or npm, where the image has them. They are kept as long as the container is.',
       honours: {
         image: true,
         mounts: true,
@@ -212,7 +214,7 @@ class DockerBackend implements Backend {
   }
 
   /** An engine behind a port does not see this disk. */
-  async received({ directory }: SandboxSpec): Promise<ReceivedFiles | undefined> {
+  async received({ directory }: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles | undefined> {
     return hasVolumes(await this.#engine()) ? undefined : { directory: pathsIn(directory).received, inside: receivedInside };
   }
 

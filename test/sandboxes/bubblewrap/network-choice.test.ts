@@ -24,7 +24,7 @@ async function ask(hide: boolean): Promise<Answers> {
 interface Answers {
   honours: unknown;
   notes: string[];
-  /** Of the two openings of the same sandbox with no wish for its network. */
+  /** What people in a chat are told, of the two openings of the same sandbox with no wish for its network. */
   notices: string[][];
   interfaces: string[];
   refused: string;
@@ -42,7 +42,7 @@ const product = `
   const answers = { honours: backend.traits.honours['network-open'], notes: (await backend.check()).notes, notices: [] };
   for (const time of [1, 2]) {
     const notices = [];
-    const sandbox = await backend.open(spec('undecided'), { notice: (text) => notices.push(text), progress: () => undefined });
+    const sandbox = await backend.open(spec('undecided'), { notice: (_, inChat) => notices.push(inChat), progress: () => undefined });
     const { output } = await sandbox.exec({ command: 'tail -n +3 /proc/net/dev' });
     const chunks = [];
     for await (const { data } of output) chunks.push(data);
