@@ -30,6 +30,7 @@ import { listenForOwner } from './lib/owner-socket.ts';
 import { openModel, settingsFor } from './models/index.ts';
 import { owner, platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
+import { applyRetention } from './retention.ts';
 
 const agentName = 'Hermetic';
 const mostSteps = 60;
@@ -65,6 +66,7 @@ export class GatewayProgram {
   readonly config: LiveConfig;
   /** What has begun; ended in the opposite order, whatever fails meanwhile. */
   readonly #begun = new AsyncDisposableStack();
+  #retaining: Promise<void> = Promise.resolve();
   #web: WebServer | undefined;
 
   static async create(options: ProgramOptions): Promise<GatewayProgram> {
@@ -162,7 +164,10 @@ export class GatewayProgram {
       .start()
       .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
     await this.#forget();
-    const forgetting = setInterval(() => void this.#forget(), dayMs);
+    const forgetting = setInterval(() => {
+      void this.#forget();
+      this.#retaining = this.#retaining.then(() => applyRetention(app, log));
+    }, dayMs);
     this.#begun.defer(() => clearInterval(forgetting));
     const memory = new IdleMemory();
     const resting = setInterval(() => memory.look(this.gateway.busy === 0), restEveryMs);
@@ -173,6 +178,9 @@ export class GatewayProgram {
     await this.#outbox.start();
     this.#begun.defer(() => this.gateway.stop());
     await this.gateway.start();
+    // Beside the first messages: many files take long to remove.
+    this.#retaining = applyRetention(app, log);
+    this.#begun.defer(() => this.#retaining);
     await this.#takeTerminals();
     return this.#web?.newLink();
   }

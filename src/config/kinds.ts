@@ -93,6 +93,11 @@ export function wholeNumber(what: string, least: number, most?: number) {
     .register(notes, { expects: `${what}, ${range}` });
 }
 
+/** How long something is kept; 0 is for ever. */
+export function retentionDays() {
+  return wholeNumber('a whole number of days', 0, 36_500).default(0);
+}
+
 export function amount(what: string) {
   return z
     .number()

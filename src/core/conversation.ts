@@ -164,6 +164,8 @@ export interface ConversationLedger {
    * `upTo`. False, and nothing has changed, when the present epoch has no such entry or a summary that goes as far.
    */
   summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean>;
+  /** Removes whole turns that ended before, and summaries made before; never of a turn that somebody may take up. */
+  prune(before: Date): Promise<void>;
 }
 
 /** Somebody who may talk, or wants to. */

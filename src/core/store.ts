@@ -169,6 +169,8 @@ export interface ApprovalLedger {
   claim(id: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;
   /** Takes back a question that is open, or what it allows when that has not begun. False when there is nothing to take back. */
   withdraw(id: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;
+  /** Removes what was settled before, but for what is allowed and has not begun and what a chat still shows as open. */
+  prune(before: Date): Promise<void>;
   /** By id or by code, in capitals or not. */
   find(idOrCode: string): Promise<QuestionEntry | undefined>;
   /** The oldest first. */

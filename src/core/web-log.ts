@@ -81,6 +81,8 @@ export interface WebLog {
   addFile(chat: string, file: WebFile, data: Uint8Array, at: Date): Promise<void>;
   file(id: string): Promise<(WebFile & { chat: string }) | undefined>;
   fileData(id: string): Promise<Uint8Array | undefined>;
+  /** Removes messages of before with their files, and chats in which nothing is left and nothing happened since. */
+  prune(before: Date): Promise<void>;
   /** Removes files added before, that no message has. */
   pruneFiles(before: Date): Promise<void>;
 }

@@ -9,7 +9,8 @@ export interface Leftover {
   session: string;
   why: 'belongs to no session' | 'was to be gone when it closed' | 'has not been used for long';
   directory: string;
-  destroy(): Promise<void>;
+  /** False, and nothing was removed, when it has been used meanwhile. */
+  destroy(): Promise<boolean>;
 }
 
 export interface SweepOptions {
@@ -34,9 +35,12 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
       const why = reason(remains, entry, unusedSince);
       if (why === undefined) continue;
       const { name, session, directory } = remains;
-      const destroy = async (): Promise<void> => {
+      const destroy = async (): Promise<boolean> => {
+        // Others may have been removed before it, which takes a while: somebody may use it by now.
+        if (reason(remains, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
         await remains.destroy();
         await ledger.forget({ backend: backend.kind, name });
+        return true;
       };
       leftovers.push({ backend: backend.kind, name, session, why, directory, destroy });
     }
@@ -66,7 +70,8 @@ function isHeld({ state, owner, leaseUntil }: SandboxEntry): boolean {
  */
 export async function sweep(options: SweepOptions): Promise<Leftover[]> {
   const leftovers = await findLeftovers(options);
-  for (const leftover of leftovers) await leftover.destroy();
+  const removed: Leftover[] = [];
+  for (const leftover of leftovers) if (await leftover.destroy()) removed.push(leftover);
   for (const backend of options.backends) {
     const there = new Set((await backend.list()).map(({ name }) => name));
     for (const entry of await options.ledger.list({ backend: backend.kind })) {
@@ -75,5 +80,5 @@ export async function sweep(options: SweepOptions): Promise<Leftover[]> {
       else if (entry.state !== 'closed') await options.ledger.closed(entry, new Date(), entry.owner);
     }
   }
-  return leftovers;
+  return removed;
 }

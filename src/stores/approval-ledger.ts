@@ -76,6 +76,22 @@ export class SqlApprovalLedger implements ApprovalLedger {
     });
   }
 
+  async prune(before: Date): Promise<void> {
+    await this.#access.run((db) =>
+      db
+        .deleteFrom('questions')
+        .where('state', '!=', 'open')
+        .where('settled_at', '<', before.getTime())
+        .where((where) =>
+          where.or([where('state', '!=', 'answered'), where('claimed_at', 'is not', null), where('answer', 'like', '%"kind":"deny"%')]),
+        )
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('question_cards').select('question_cards.key').whereRef('question_cards.question', '=', 'questions.id'))),
+        )
+        .execute(),
+    );
+  }
+
   async find(idOrCode: string): Promise<QuestionEntry | undefined> {
     const row = await this.#access.run((db) =>
       db

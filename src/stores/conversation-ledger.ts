@@ -173,6 +173,36 @@ export class SqlConversationLedger implements ConversationLedger {
     });
   }
 
+  async prune(before: Date): Promise<void> {
+    const time = before.getTime();
+    await this.#access.transaction(async (db) => {
+      await db
+        .deleteFrom('transcript')
+        .where('at', '<', time)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('transcript as later')
+                .select('later.seq')
+                .whereRef('later.session', '=', 'transcript.session')
+                .whereRef('later.turn', '=', 'transcript.turn')
+                .where('later.at', '>=', time),
+            ),
+          ),
+        )
+        // What was recorded of an interrupted turn keeps its commands from being run again.
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('inbox').select('inbox.seq').where('inbox.state', '!=', 'done').whereRef('inbox.turn', '=', 'transcript.turn'),
+            ),
+          ),
+        )
+        .execute();
+      await db.deleteFrom('summaries').where('at', '<', time).execute();
+    });
+  }
+
   async #change(parts: readonly string[], change: (row: SessionRow) => Partial<SessionChanges>, sync?: Sync): Promise<void> {
     await this.#access.transaction(async (db) => {
       const row = await rowOf(db, parts);

@@ -141,6 +141,31 @@ export class SqlWebLog implements WebLog {
     return row?.data;
   }
 
+  async prune(before: Date): Promise<void> {
+    const time = before.getTime();
+    await this.#access.transaction(async (db) => {
+      await db
+        .deleteFrom('web_files')
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('web_messages')
+              .select('web_messages.id')
+              .whereRef('web_messages.chat', '=', 'web_files.chat')
+              .whereRef('web_messages.id', '=', 'web_files.message')
+              .where('web_messages.at', '<', time)
+              .where('web_messages.accepted', '=', 1),
+          ),
+        )
+        .execute();
+      await db.deleteFrom('web_messages').where('at', '<', time).where('accepted', '=', 1).execute();
+      await db
+        .deleteFrom('web_chats')
+        .where('last_active_at', '<', time)
+        .where('id', 'not in', db.selectFrom('web_messages').select('chat'))
+        .execute();
+    });
+  }
+
   async pruneFiles(before: Date): Promise<void> {
     await this.#access.run((db) =>
       db.deleteFrom('web_files').where('message', 'is', null).where('added_at', '<', before.getTime()).execute(),

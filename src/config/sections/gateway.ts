@@ -1,5 +1,18 @@
 import * as z from 'zod';
-import { backend, choice, listOf, markRestart, minutes, notes, seconds, secondsOrNoLimit, text, wholeNumber, word } from '../kinds.ts';
+import {
+  backend,
+  choice,
+  listOf,
+  markRestart,
+  minutes,
+  notes,
+  retentionDays,
+  seconds,
+  secondsOrNoLimit,
+  text,
+  wholeNumber,
+  word,
+} from '../kinds.ts';
 import { platformNames } from './channels.ts';
 
 export const gateway = z
@@ -38,11 +51,12 @@ export const gateway = z
       ),
     session_reset: choice(['idle', 'daily', 'never']).default('idle').describe('When a session starts afresh.'),
     session_idle_minutes: minutes().default(1440).describe('How long a session may be idle before `idle` resets it.'),
-    sandbox_retention_days: wholeNumber('a whole number of days', 0)
-      .default(0)
-      .describe(
-        'How long the files of a session that nobody uses are kept; 0 is for ever. What is older goes with `hermetic sandbox prune`.',
-      ),
+    sandbox_retention_days: retentionDays().describe(
+      'How long the files of a session that is not used are kept; 0 is for ever. The running gateway removes what is older once a day, and so does `hermetic sandbox prune`.',
+    ),
+    transcript_retention_days: retentionDays().describe(
+      'How long what was said is kept, in conversations and on the page; 0 is for ever. The running gateway removes whole turns that are older once a day.',
+    ),
     max_sandboxes: wholeNumber('a whole number', 1)
       .default(32)
       .describe(
@@ -69,6 +83,9 @@ export const approvals = z
     approvers: listOf(text(), 'users as platform:id, or `admins`')
       .default([])
       .describe('Who is asked and may answer, as `platform:id` (such as `telegram:4711`) or `admins`; empty is the person who asked.'),
+    retention_days: retentionDays().describe(
+      'How long questions are kept that were answered, expired or were withdrawn; 0 is for ever. Their records in the audit log stay.',
+    ),
   })
   .describe('Questions to a person before an action.');
 
