@@ -75,6 +75,8 @@ export interface Outgoing {
   /** The message it replies to. */
   replyTo?: string | undefined;
   file?: OutgoingFile | undefined;
+  /** Makes no sound, where that can be chosen. */
+  isQuiet?: boolean | undefined;
   /** On a channel with `sendsOncePerKey`, a second message under the same key is the first one. */
   key?: string | undefined;
 }
@@ -128,6 +130,8 @@ export interface Channel {
   /** Resolves with the id of the message. */
   send(place: Place, message: Outgoing, signal?: AbortSignal): Promise<string>;
   edit?(place: Place, id: string, message: Outgoing, signal?: AbortSignal): Promise<void>;
+  /** Takes one of ours out of the chat. Resolves also when it is not there. */
+  remove?(place: Place, id: string, signal?: AbortSignal): Promise<void>;
   /** Shows for some seconds that somebody is at work. Never rejects. */
   typing?(place: Place): Promise<void>;
   /** For a channel that can show more than messages. */

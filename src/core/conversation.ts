@@ -51,6 +51,8 @@ export interface OutboxItem {
   message: Outgoing;
   /** The key of a message that this one takes the place of. When that one was not sent, it never will be. */
   replaces?: string | undefined;
+  /** Nothing is said: the message it takes the place of goes. */
+  isRemoval?: boolean | undefined;
   /** Shows what is not finished yet. It is worth nothing to a later process, which drops it. */
   isDraft?: boolean | undefined;
   /** Not before. */
@@ -63,6 +65,7 @@ export interface OutboxEntry extends OutboxItem {
   /** The file is forgotten once it is sent or dropped. */
   message: Outgoing;
   replaces: string | undefined;
+  isRemoval: boolean;
   isDraft: boolean;
   state: OutboxState;
   addedAt: Date;

@@ -9,6 +9,7 @@ import { fenced } from './fenced.ts';
 import { LiveMessage } from './live-message.ts';
 import { type Heard, roleIn, steeringTurn } from './running-turn.ts';
 import { type SharingSettings, sessionKeyOf, sessionParts } from './session-key.ts';
+import { removeStatusLines } from './status-line.ts';
 import { answerKey, endKey } from './turn.ts';
 
 export interface GatewayOptions extends ConversationParts {
@@ -145,6 +146,7 @@ export class Gateway {
   async #takeUpTurn(conversation: Conversation, turn: string, running: readonly InboxEntry[]): Promise<void> {
     const { inbox, conversations, outbox, standingOf, surroundings } = this.#options;
     const { parts, place } = conversation;
+    await removeStatusLines(outbox, place, turn);
     const messages = await conversations.readTurn(parts, turn);
     const standing = standingOf(messages);
     const entries = await this.#recorded(turn, running, standing.inputs);

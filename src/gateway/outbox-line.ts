@@ -119,6 +119,7 @@ export class OutboxLine {
   }
 
   async #hand(channel: Channel, entry: OutboxEntry, message: Outgoing, replaced: OutboxEntry | undefined): Promise<Outcome> {
+    if (entry.isRemoval) return await this.#remove(channel, entry, replaced);
     if (replaced?.sentId === undefined) {
       const mayBeThere = replaced !== undefined && replaced.doubts > 0;
       if (!mayBeThere || !channel.traits.sendsOncePerKey) return await this.#send(channel, entry, message, mayBeThere);
@@ -133,6 +134,19 @@ export class OutboxLine {
     const rest = textAfter(message.text, shown.length);
     if (rest.trim() === '' && !message.buttons) return { kind: 'sent', id: replaced.sentId };
     return await this.#send(channel, entry, rest.trim() === '' ? message : { ...message, text: rest }, edited.inDoubt);
+  }
+
+  /** Where it cannot be taken out of the chat, next to nothing is left of it. Doing it twice does no harm. */
+  async #remove(channel: Channel, { attempts }: OutboxEntry, replaced: OutboxEntry | undefined): Promise<Outcome> {
+    if (replaced?.sentId === undefined) return { kind: 'sent', id: '' };
+    const { sentId } = replaced;
+    const outcome = await this.#attempt(async (signal) => {
+      if (!channel.remove) throw new HermeticError('channel/refused', 'The platform removes no messages.');
+      await channel.remove(this.#options.place, sentId, signal);
+      return sentId;
+    });
+    if (outcome.kind === 'dropped') return await this.#edit(channel, attempts, replaced, { text: '…' });
+    return outcome.kind === 'failed' ? { ...outcome, inDoubt: false } : outcome;
   }
 
   /** Changing a message twice to the same text does no harm, so there is never a doubt. */

@@ -8,6 +8,7 @@ import type { Conversation } from './conversation.ts';
 import { incomingFiles, leftOut, whereFilesAre } from './incoming-files.ts';
 import { resetIsDue } from './reset.ts';
 import { type Heard, lastSaid, leastRole, type RunningTurn, steeringTurn } from './running-turn.ts';
+import { StatusLine } from './status-line.ts';
 import { AgentTurn } from './turn.ts';
 
 const defaultRetryNoticeMs = 5000;
@@ -119,11 +120,15 @@ export class Replies {
 
   /** The same for one that takes a turn. */
   async runCommand(turn: RunningTurn, heard: Heard): Promise<void> {
-    const { channel, place } = this.#conversation;
+    const { channel, place, work, shared } = this.#conversation;
+    const complain = (error: unknown): void => this.#conversation.complain(error);
+    const running = () => work.status().running;
+    const line = new StatusLine({ turn: turn.id, place, channel, outbox: shared.outbox, running, complain });
     channel.activity?.(place, { kind: 'turn-started', turn: turn.id });
     try {
       await this.obey(heard);
     } finally {
+      await line.end().catch(complain);
       channel.activity?.(place, { kind: 'turn-ended', turn: turn.id });
     }
   }

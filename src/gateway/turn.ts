@@ -6,6 +6,7 @@ import type { ConversationLedger } from '../core/conversation.ts';
 import { LiveMessage } from './live-message.ts';
 import type { Outbox } from './outbox.ts';
 import { RetryNotice } from './retry-notice.ts';
+import { StatusLine } from './status-line.ts';
 import type { StandingOf, Surroundings, Work } from './work.ts';
 
 export interface TurnOptions {
@@ -73,6 +74,9 @@ export class AgentTurn {
   async run(input: readonly TurnInput[]): Promise<TurnResult> {
     const { id } = this.#options;
     const stopTyping = this.#keepTyping();
+    const { place, channel, outbox, work, surroundings } = this.#options;
+    const complain = (error: unknown): void => surroundings.log(String(error));
+    const line = new StatusLine({ turn: id, place, channel, outbox, running: () => work.status().running, complain });
     this.#show({ kind: 'turn-started', turn: id });
     try {
       const result = await this.#think(input);
@@ -81,6 +85,7 @@ export class AgentTurn {
       return result;
     } finally {
       this.#retrying.stop();
+      await line.end().catch(complain);
       stopTyping();
       this.#show({ kind: 'turn-ended', turn: id });
       await this.#showing;

@@ -174,10 +174,16 @@ async function withdraw(db: Transaction<Tables>, keys: readonly string[], failur
 }
 
 function rowOf(seq: number, place: Place, item: OutboxItem, at: Date): Insertable<Tables['outbox']> {
-  const { key, message, replaces, isDraft = false, dueAt = at } = item;
+  const { key, message, replaces, isRemoval = false, isDraft = false, dueAt = at } = item;
   const { file, ...rest } = message;
   return {
-    ...{ seq, identity: digestOf(key), key: JSON.stringify(key), place: placeJson(place), message: canonicalJson(rest) },
+    ...{
+      seq,
+      identity: digestOf(key),
+      key: JSON.stringify(key),
+      place: placeJson(place),
+      message: canonicalJson(isRemoval ? { ...rest, isRemoval } : rest),
+    },
     file: file ? JSON.stringify({ name: file.name, data: Buffer.from(file.data).toString('base64') }) : null,
     replaces: replaces === undefined ? null : JSON.stringify(replaces),
     is_draft: Number(isDraft),
@@ -188,13 +194,14 @@ function rowOf(seq: number, place: Place, item: OutboxItem, at: Date): Insertabl
 
 function entryOf(row: Selectable<Tables['outbox']>): OutboxEntry {
   const text = (json: string | null): string | undefined => (json === null ? undefined : JSON.parse(json));
-  const message = JSON.parse(row.message) as OutboxEntry['message'];
+  const { isRemoval = false, ...message } = JSON.parse(row.message) as OutboxEntry['message'] & { isRemoval?: boolean };
   return {
     seq: Number(row.seq),
     place: placeOf(row.place),
     key: JSON.parse(row.key),
     message: row.file === null ? message : { ...message, file: fileOf(row.file) },
     replaces: text(row.replaces),
+    isRemoval,
     isDraft: Number(row.is_draft) === 1,
     state: row.state as OutboxState,
     addedAt: new Date(Number(row.added_at)),

@@ -42,6 +42,17 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toMatchObject([{ id, text: 'one two three', versions: ['one', 'one two', 'one two three'] }]);
   });
 
+  it('takes a message out of the chat, also when it is not there any more', async (context) => {
+    const { harness, channel } = bench;
+    if (!channel.remove) return context.skip('the platform removes no messages');
+    await bench.start();
+    const id = await channel.send(harness.direct, { text: 'one', isQuiet: true });
+    await channel.send(harness.direct, { text: 'two' });
+    await channel.remove(harness.direct, id);
+    await channel.remove(harness.direct, id);
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: 'two' }]);
+  });
+
   it('shows buttons, hears who presses them, and can take them away', async (context) => {
     const { harness, channel, accepted } = bench;
     if (!channel.traits.buttons) return context.skip('the platform has no buttons');

@@ -21,12 +21,21 @@ export function outboxContract(newPlace: () => StorePlace): void {
         replyTo: 'm1',
         file: { name: 'a', data: new Uint8Array([0, 255, 128]) },
       };
-      await add({ key: 'k', message, replaces: 'j', isDraft: true, dueAt: at(9) }, item('l'));
+      await add({ key: 'k', message, replaces: 'j', isRemoval: true, isDraft: true, dueAt: at(9) }, item('l'));
       const again = (await rig.open()).outbox;
       const common = { place: chat, state: 'waiting', addedAt: at(0), attempts: 0, doubts: 0, failure: undefined, sentId: undefined };
       const { seq } = (await again.find('k')) as OutboxEntry;
-      expect(await again.find('k')).toStrictEqual({ ...common, seq, key: 'k', message, replaces: 'j', isDraft: true, dueAt: at(9) });
-      const plain = { ...item('l'), replaces: undefined, isDraft: false, dueAt: at(0) };
+      expect(await again.find('k')).toStrictEqual({
+        ...common,
+        seq,
+        key: 'k',
+        message,
+        replaces: 'j',
+        isRemoval: true,
+        isDraft: true,
+        dueAt: at(9),
+      });
+      const plain = { ...item('l'), replaces: undefined, isRemoval: false, isDraft: false, dueAt: at(0) };
       expect(await again.find('l')).toStrictEqual({ ...common, ...plain, seq: seq + 1 });
     });
 

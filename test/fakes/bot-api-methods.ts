@@ -50,6 +50,13 @@ export const methods: Record<string, (world: BotWorld, form: Form) => unknown> =
     if (message.kind === 'text') throw bad('there is no caption in the message to edit');
     return edit(world, message, parameters, visible(parameters, 'caption'));
   },
+  deletemessage(world, { parameters }) {
+    const { chat } = chatFor(world, parameters);
+    const at = world.sent.findIndex(({ id, chat: where }) => id === Number(parameters.message_id) && where === chat.id);
+    if (at < 0) throw bad('message to delete not found');
+    world.removed.push(...world.sent.splice(at, 1));
+    return true;
+  },
   sendchataction(world, { parameters }) {
     const { chat } = chatFor(world, parameters);
     if (parameters.action !== 'typing') throw bad('wrong parameter action in request');

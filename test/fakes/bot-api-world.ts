@@ -67,6 +67,8 @@ export class BotWorld {
   readonly chats = new Map<number, FakeChat>();
   /** What the bot sent, oldest first. */
   readonly sent: BotMessage[] = [];
+  /** What the bot took out of its chats again. */
+  readonly removed: BotMessage[] = [];
   /** Every message of every chat. */
   readonly messages = new Map<string, AnyMessage>();
   readonly files = new Map<string, { path: string; data: Uint8Array; bytes: number }>();

@@ -75,6 +75,11 @@ class TelegramChannel implements Channel {
     await speaker.edit(place, id, message, signal);
   }
 
+  async remove(place: Place, id: string, signal?: AbortSignal): Promise<void> {
+    const { speaker } = await this.#connect();
+    await speaker.remove(place, id, signal);
+  }
+
   async typing(place: Place): Promise<void> {
     const connection = await this.#connect().catch(() => undefined);
     await connection?.speaker.typing(place);

@@ -37,9 +37,13 @@ export class Speaker {
     if (file) return await this.#sendFile(place, message, file, signal);
     return await this.#inForm(place, format(text, mostVisibleText), (target, form) =>
       this.#client
-        .call((api, cancel) => api.sendMessage({ ...target, ...messageText(form), ...replying(message), ...keyboard(message) }, cancel), {
-          signal,
-        })
+        .call(
+          (api, cancel) =>
+            api.sendMessage({ ...target, ...messageText(form), ...replying(message), ...keyboard(message), ...quiet(message) }, cancel),
+          {
+            signal,
+          },
+        )
         .then(idOf),
     );
   }
@@ -58,6 +62,17 @@ export class Speaker {
         await this.#editCaption(which, message.text, signal);
       }
     });
+  }
+
+  async remove(place: Place, id: string, signal: AbortSignal | undefined): Promise<void> {
+    const message_id = Number(id);
+    try {
+      const { chat_id } = this.#target(place);
+      await this.#client.call((api, cancel) => api.deleteMessage({ chat_id, message_id }, cancel), { signal });
+    } catch (error) {
+      if (error instanceof CallError && error.isBadRequest(/message to delete not found/i)) return;
+      throw channelErrorOf(error, true);
+    }
   }
 
   async typing(place: Place): Promise<void> {
@@ -165,6 +180,10 @@ function captionText({ html, plain }: Formatted) {
 function replying({ replyTo }: Outgoing): { reply_parameters?: ReplyParameters } {
   const message_id = Number(replyTo ?? Number.NaN);
   return Number.isInteger(message_id) ? { reply_parameters: { message_id, allow_sending_without_reply: true } } : {};
+}
+
+function quiet({ isQuiet }: Outgoing): { disable_notification?: true } {
+  return isQuiet ? { disable_notification: true } : {};
 }
 
 function keyboard({ buttons }: Outgoing): { reply_markup?: InlineKeyboardMarkup } {

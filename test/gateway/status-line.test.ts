@@ -1,0 +1,51 @@
+import { afterEach, expect, it } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
+import { Program } from './program.ts';
+
+const secret = 'sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz';
+
+describeContained('the status line of a turn on Telegram', () => {
+  let program: Program;
+  afterEach(() => program.close());
+  const running = (seconds: number) => calls(['terminal', { command: `: ${secret} \`x\` ${'y'.repeat(300)}\nsleep ${seconds}` }]);
+  const isLine = ({ text }: { text: string }): boolean => /^(Running|Thinking)/.test(text);
+
+  it('says what runs, in one quiet message that is changed in place and goes at the end', async () => {
+    program = await Program.start({ script: inTurn(running(7), says('Done.')) });
+    program.api.world.says({ text: 'work' });
+    const line = await program.shows('Running');
+    expect(program.api.callsOf('sendMessage').at(-1)?.parameters).toMatchObject({ disable_notification: true });
+    await program.shows('Done.');
+    await until('it is gone', () => !program.sent().some(isLine));
+    expect(program.texts()).toEqual(['Done.']);
+    expect(program.api.world.removed.map(({ id }) => id)).toEqual([line.id]);
+    const versions = program.api.world.removed[0]?.versions ?? [];
+    expect(versions.length).toBeGreaterThanOrEqual(2);
+    for (const version of versions) {
+      expect(version).not.toContain(secret);
+      expect(version.length).toBeLessThan(150);
+    }
+    expect(versions[0]).toMatch(/^Running .*… \(\d s\)$/);
+  });
+
+  it('is not there when no tool runs, however long the model takes', async () => {
+    program = await Program.start({ script: () => ({ pieces: [{ pauseMs: 5000 }, { text: 'Fine.' }] }) });
+    program.api.world.says({ text: 'hello' });
+    await program.shows('Fine.');
+    await program.told();
+    expect(program.api.callsOf('sendMessage')).toHaveLength(1);
+  });
+
+  it('is removed at the next start when the gateway was killed', async () => {
+    program = await Program.start({ script: inTurn(running(1000), says('That is all.')) });
+    program.api.world.says({ text: 'work' });
+    await program.shows('Running');
+    await program.told();
+    await program.restart();
+    await until('it is gone', () => !program.sent().some(isLine));
+    expect(program.api.world.removed).toHaveLength(1);
+    await program.shows('interrupted');
+  });
+});
