@@ -5,11 +5,13 @@ import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson, placeOf } from './place-json.ts';
 import type { Tables } from './schema.ts';
+import { type KnownTranscript, TranscriptCache } from './transcript-cache.ts';
 
 type SessionRow = Selectable<Tables['sessions']>;
 
 export class SqlConversationLedger implements ConversationLedger {
   readonly #access: Access;
+  readonly #transcripts = new TranscriptCache();
 
   constructor(access: Access) {
     this.#access = access;
@@ -121,11 +123,30 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async readMessages(parts: readonly string[]): Promise<unknown[]> {
+    const session = JSON.stringify(parts);
     return await this.#access.transaction(async (db) => {
-      const { summary, rest } = await presentOf(db, parts);
-      const rows = await rest.select('message').execute();
-      // In one go, which takes half as long as one after the other.
-      return JSON.parse(`[${(summary ? [summary, ...rows] : rows).map(({ message }) => message).join(',')}]`);
+      const { epoch, summary, rest } = await presentOf(db, parts);
+      const from = Number(summary?.seq ?? 0);
+      const { count } = await rest
+        .clearOrderBy()
+        .select((select) => select.fn.countAll().as('count'))
+        .executeTakeFirstOrThrow();
+      const after = async (known: KnownTranscript | undefined): Promise<KnownTranscript> => {
+        const rows = await rest
+          .select(['seq', 'message'])
+          .where('seq', '>', known?.last ?? from)
+          .execute();
+        // In one go, which takes half as long as one after the other.
+        const text = rows.map(({ message }) => message).join(',');
+        const messages = [...(known?.messages ?? []), ...JSON.parse(`[${text}]`)];
+        const last = Number(rows.at(-1)?.seq ?? known?.last ?? from);
+        return { epoch, from, last, messages, characters: (known?.characters ?? 0) + text.length };
+      };
+      let transcript = await after(this.#transcripts.find(session, epoch, from));
+      // Some of what was known is gone.
+      if (transcript.messages.length !== Number(count)) transcript = await after(undefined);
+      this.#transcripts.keep(session, transcript);
+      return summary ? [JSON.parse(summary.message), ...transcript.messages] : [...transcript.messages];
     }, 'later');
   }
 
@@ -244,7 +265,7 @@ async function presentOf(db: Transaction<Tables>, parts: readonly string[]) {
     .where('epoch', '=', epoch)
     .where('seq', '>', Number(summary?.seq ?? 0))
     .orderBy('seq');
-  return { summary, rest };
+  return { epoch, summary, rest };
 }
 
 /** The keys stay in their order: a provider takes a beginning it has seen for cheap only when it is the very same text. */

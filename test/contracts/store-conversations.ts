@@ -9,7 +9,11 @@ export function conversationContract(newPlace: () => StorePlace): void {
   const rig = storeRig(newPlace);
   const begin = (session: readonly string[] = parts, second = 0) =>
     rig.store.conversations.session(session, { title: 'Ada', place: chat }, at(second));
-  const messages = async () => (await rig.store.conversations.read(parts)).map(({ message }) => message);
+  const messages = async () => {
+    const all = (await rig.store.conversations.read(parts)).map(({ message }) => message);
+    expect(await rig.store.conversations.readMessages(parts)).toStrictEqual(all);
+    return all;
+  };
 
   describe('conversations', () => {
     it('begin once, and are found again', async () => {
@@ -50,6 +54,24 @@ export function conversationContract(newPlace: () => StorePlace): void {
         ['t2', at(2)],
       ]);
       expect(read.map(({ seq }) => seq)).toEqual(read.map(({ seq }) => seq).sort((a, b) => a - b));
+    });
+
+    it('give back what was said since they were last read, by whichever process', async () => {
+      await begin();
+      const other = await rig.open();
+      expect(await messages()).toEqual([]);
+      for (const number of [1, 2, 3]) {
+        await rig.store.conversations.append(parts, 't1', [`${number}`], at(1));
+        await other.conversations.append(parts, 't2', [{ number }, number], at(1));
+        expect(await messages()).toHaveLength(3 * number);
+      }
+      const seqs = (await rig.store.conversations.read(parts)).map(({ seq }) => seq);
+      await other.conversations.summarise(parts, seqs[4] ?? 0, 'the beginning', at(2));
+      expect(await messages()).toEqual(['the beginning', 2, '3', { number: 3 }, 3]);
+      await other.conversations.append(parts, 't3', ['more'], at(3));
+      expect((await messages()).at(-1)).toBe('more');
+      await other.conversations.reset(parts, at(4));
+      expect(await messages()).toEqual([]);
     });
 
     it('that are reset are empty, without choices, and keep what they have used', async () => {
