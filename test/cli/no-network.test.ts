@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findProgram } from '../../src/sandboxes/bubblewrap/programs.ts';
+import { describeBackend } from '../engines.ts';
+import { Hermetic } from './hermetic.ts';
+
+const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
+const slirp4netns = findProgram('slirp4netns');
+
+await describeBackend('bubblewrap', () => {
+  it.skipIf(process.getuid?.() !== 0)(
+    'a chat without slirp4netns on the machine says that there is no network, and what to run',
+    async () => {
+      const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
+      const hide = slirp4netns ? `mount --bind /dev/null ${slirp4netns};` : '';
+      const child = spawn('unshare', ['--mount', '--', 'sh', '-c', `${hide} exec "$@"`, 'sh', process.execPath, bin, 'chat'], {
+        env: hermetic.environment,
+        cwd: hermetic.home,
+        stdio: 'pipe',
+      });
+      let shown = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (shown += data.toString()));
+      child.stdin.end('/run echo done\n');
+      expect((await once(child, 'close'))[0], shown).toBe(0);
+      await rm(hermetic.home, { recursive: true, force: true });
+      expect(shown).toContain('This sandbox has no network: slirp4netns is not installed (apt-get install slirp4netns).');
+      expect(shown).toContain('done');
+    },
+    120_000,
+  );
+});
