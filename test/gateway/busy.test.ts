@@ -83,7 +83,7 @@ describeContained('while a turn runs', async () => {
     await say('/queue second');
     await shows('In line.');
     await say('/status');
-    await shows('1 messages wait');
+    await shows('Messages waiting: 1');
     await held.answer(says('the first'));
     await shows('the first');
     await held.answer(says('the second'));

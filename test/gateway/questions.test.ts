@@ -59,6 +59,7 @@ describe('a question', async () => {
     await isAsked();
     await press('Once');
     await until('it ran', () => runs() === 1);
+    await rig.quiet();
     await say(`/python import shutil; shutil.rmtree("${rig.home}/nothing", ignore_errors=True); open("${marker}", "a").write("ran\\n")`);
     await isAsked();
     await press('Once');

@@ -244,7 +244,10 @@ export class Rig {
   }
 }
 
-/** The code of the last question shown in a chat. */
+/** The code of the last question that waits for an answer in a chat. */
 export async function codeIn(rig: Rig, chat = 'ada'): Promise<string> {
-  return await until('a question is shown', () => /May this run .*\((\w{6})\)/.exec(rig.texts(chat).at(-1) ?? '')?.[1]);
+  return await until('a question is shown', () => {
+    const card = rig.platform.messages.findLast((one) => one.chat === chat && one.buttons?.length);
+    return /May this run .*\((\w{6})\)/.exec(card?.text ?? '')?.[1];
+  });
 }
