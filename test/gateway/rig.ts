@@ -207,7 +207,7 @@ export class Rig {
   }
 
   /** Resolves with the last message, when it fits. */
-  async shows(what: string | RegExp, chat = 'ada', withinMs = 20_000): Promise<string> {
+  async shows(what: string | RegExp, chat = 'ada', withinMs = 60_000): Promise<string> {
     const fits = (text: string): boolean => (typeof what === 'string' ? text.includes(what) : what.test(text));
     try {
       return await until(`${chat} is shown ${what}`, () => this.texts(chat).find(fits), { withinMs });
