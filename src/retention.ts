@@ -1,11 +1,18 @@
+import { join } from 'node:path';
 import type { App } from './app.ts';
+import { archiveLog } from './audit/archive.ts';
 import { sweep } from './sandboxes/sweep.ts';
+
+/** Where segments of the audit log are. */
+export function auditDirectory(home: string): string {
+  return join(home, 'logs');
+}
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Removes what the configuration says is not kept any longer. What fails is logged and tried again the next time; the rest is done. Never rejects. */
 export async function applyRetention(app: App, log: (line: string) => void): Promise<void> {
-  const { gateway, approvals } = app.loaded.config;
+  const { gateway, approvals, audit } = app.loaded.config;
   const since = (days: number): Date | undefined => (days === 0 ? undefined : new Date(Date.now() - days * dayMs));
   const attempt = async (what: string, days: number, remove: (before: Date) => Promise<void>): Promise<void> => {
     const before = since(days);
@@ -14,7 +21,7 @@ export async function applyRetention(app: App, log: (line: string) => void): Pro
       await remove(before);
     } catch (error) {
       log(
-        `${what} from before ${before.toISOString().slice(0, 10)} were not removed: ${error instanceof Error ? error.message : String(error)}`,
+        `${what} from before ${before.toISOString().slice(0, 10)} stay where they are: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   };
@@ -28,6 +35,10 @@ export async function applyRetention(app: App, log: (line: string) => void): Pro
     const { conversations, webLog } = await app.store();
     await conversations.prune(before);
     await webLog.prune(before);
+  });
+  await attempt('audit records', audit.retention_days, async (before) => {
+    const archived = await archiveLog((await app.store()).audit, auditDirectory(app.loaded.home), before);
+    for (const { first, last } of archived) log(`records ${first} to ${last} of the audit log were archived`);
   });
   await attempt('questions', approvals.retention_days, async (before) => (await app.store()).approvals.prune(before));
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { codeExecution, model, security, toolOutput } from './sections/agent.ts';
+import { audit, codeExecution, model, security, toolOutput } from './sections/agent.ts';
 import { platformNames, platforms, web } from './sections/channels.ts';
 import { approvals, gateway } from './sections/gateway.ts';
 import { terminal } from './sections/terminal.ts';
@@ -15,6 +15,7 @@ export const configSchema = z.strictObject({
   code_execution: codeExecution.prefault({}),
   tool_output: toolOutput.prefault({}),
   security: security.prefault({}),
+  audit: audit.prefault({}),
   model: model.prefault({}),
   telegram: platforms.telegram.prefault({}),
   discord: platforms.discord.prefault({}),

@@ -36,6 +36,14 @@ export interface AuditHead {
   hash: string;
 }
 
+/** Records that were moved from the log to a file, from one number to another. */
+export interface AuditSegment {
+  first: number;
+  last: number;
+  /** Of the last one: what the next record follows. */
+  hash: string;
+}
+
 /** The text of a record that its hash is made of: the same whoever computes it, wherever. */
 export function auditContent({ seq, at, actor, session, kind, what, outcome, previous }: Omit<AuditRecord, 'hash'>): object {
   return { seq, at: at.toISOString(), actor, session, kind, what, outcome, previous };
@@ -56,4 +64,11 @@ export interface AuditLog {
   list(filter: AuditFilter, limit: number, newest?: boolean): Promise<AuditRecord[]>;
   /** Kept apart from the records, so that records missing at the end are missed. */
   head(): Promise<AuditHead>;
+  /** What was moved to files, in order. What `list` gives begins after it. */
+  segments(): Promise<AuditSegment[]>;
+  /**
+   * Removes the records of a segment whose file is on disk. Rejects, and nothing was removed, unless it begins right after the segment before it
+   * and its last record is in the log with that hash.
+   */
+  archive(segment: AuditSegment): Promise<void>;
 }

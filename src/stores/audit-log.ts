@@ -6,9 +6,11 @@ import {
   type AuditKind,
   type AuditLog,
   type AuditRecord,
+  type AuditSegment,
   auditContent,
   firstHash,
 } from '../core/audit.ts';
+import { HermeticError } from '../core/errors.ts';
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './schema.ts';
@@ -44,6 +46,23 @@ export class SqlAuditLog implements AuditLog {
 
   async head(): Promise<AuditHead> {
     return await this.#access.run((db) => headOf(db));
+  }
+
+  async segments(): Promise<AuditSegment[]> {
+    const rows = await this.#access.run((db) => db.selectFrom('audit_segments').selectAll().orderBy('first').execute());
+    return rows.map(({ first, last, hash }) => ({ first: Number(first), last: Number(last), hash }));
+  }
+
+  async archive({ first, last, hash }: AuditSegment): Promise<void> {
+    await this.#access.transaction(async (db) => {
+      const before = await db.selectFrom('audit_segments').select('last').orderBy('first', 'desc').limit(1).executeTakeFirst();
+      const end = await db.selectFrom('audit').select('hash').where('seq', '=', last).executeTakeFirst();
+      if (first !== Number(before?.last ?? 0) + 1 || last < first || end?.hash !== hash) {
+        throw new HermeticError('audit/broken', `Records ${first} to ${last} are not what is to be archived next. Nothing was removed.`);
+      }
+      await db.insertInto('audit_segments').values({ first, last, hash }).execute();
+      await db.deleteFrom('audit').where('seq', '>=', first).where('seq', '<=', last).execute();
+    });
   }
 }
 

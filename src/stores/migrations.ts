@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { approvalTables } from './approval-tables.ts';
+import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { reachTables } from './reach-tables.ts';
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   conversationTables,
   reachTables,
   backgroundTables,
+  archiveTables,
 ];

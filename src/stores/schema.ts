@@ -1,4 +1,5 @@
 import type { ColumnType } from 'kysely';
+import type { ArchiveTables } from './archive-tables.ts';
 import type { BackgroundTables } from './background-tables.ts';
 import type { ConversationTables } from './conversation-tables.ts';
 import type { ReachTables } from './reach-tables.ts';
@@ -13,7 +14,7 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables extends BackgroundTables, ConversationTables, ReachTables, WebTables {
+export interface Tables extends ArchiveTables, BackgroundTables, ConversationTables, ReachTables, WebTables {
   sandboxes: {
     backend: string;
     name: string;

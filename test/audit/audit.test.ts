@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Recorder } from '../../src/audit/recorder.ts';
@@ -20,14 +21,17 @@ const event = (outcome: string): AuditEvent => ({
 });
 
 let path: string;
+let directory: string;
 let store: Store;
 beforeEach(async () => {
   path = newPath();
+  directory = join(dirname(path), 'logs');
   store = await openStore(path);
 });
 afterEach(() => store.close());
 
-const problems = async (): Promise<string[]> => (await verifyLog(store.audit)).problems.map(({ seq, what }) => `${seq}: ${what}`);
+const problems = async (): Promise<string[]> =>
+  (await verifyLog(store.audit, directory)).problems.map(({ seq, what }) => `${seq}: ${what}`);
 const fill = async (count: number): Promise<void> =>
   await store.audit.append(Array.from({ length: count }, (_, index) => event(`e${index + 1}`)));
 
@@ -41,7 +45,7 @@ describe('verifying', () => {
   it('finds nothing in a log nobody touched, also an empty one', async () => {
     expect(await problems()).toEqual([]);
     await fill(3);
-    expect(await verifyLog(store.audit)).toMatchObject({ records: 3, problems: [], head: { seq: 3 } });
+    expect(await verifyLog(store.audit, directory)).toMatchObject({ records: 3, problems: [], head: { seq: 3 } });
   });
 
   it.each([
@@ -100,7 +104,7 @@ describe('verifying', () => {
     await fill(2);
     await store.audit.append([event('other'), event('more')]);
     expect(await problems()).toEqual([]);
-    expect((await verifyLog(store.audit, noted)).problems).toEqual([{ seq: 3, what: 'is not the record that was noted' }]);
+    expect((await verifyLog(store.audit, directory, noted)).problems).toEqual([{ seq: 3, what: 'is not the record that was noted' }]);
   });
 
   it('is not misled by records that are added meanwhile', async () => {
@@ -128,6 +132,8 @@ describe('the recorder', () => {
       append,
       list: (filter, limit) => store.audit.list(filter, limit),
       head: () => store.audit.head(),
+      segments: () => store.audit.segments(),
+      archive: (segment) => store.audit.archive(segment),
     }));
     recorder.note(event('first'));
     await new Promise((resolve) => setImmediate(resolve));

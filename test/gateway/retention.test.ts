@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, it } from 'vitest';
 import type { QuestionBeginning, Settlement, Store } from '../../src/core/store.ts';
 import { applyRetention } from '../../src/retention.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { Hermetic } from '../cli/hermetic.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
@@ -94,6 +95,38 @@ describeContained('retention', () => {
     // The person comes back to a fresh sandbox.
     program.api.world.says({ text: '/run ls -A | wc -l', from: person(1001) });
     await program.shows(/^0/m, 1001);
+  });
+
+  it('a gateway that starts archives old audit records, and the command line still finds and verifies them', {
+    timeout: 120_000,
+  }, async () => {
+    const program = await Program.start({ config: { audit: { retention_days: days } } });
+    afterAll(() => program.close());
+    await program.stop();
+    const store = await openStore(join(program.directory, 'state.db'));
+    const { seq: before } = await store.audit.head();
+    expect(before).toBe(0);
+    const old = { at: daysAgo(9), actor: 'agent', session: ['s'], kind: 'tool' as const, what: {}, outcome: 'long ago' };
+    await store.audit.append([old, old, { ...old, at: new Date(), outcome: 'just now' }]);
+    await store.close();
+    await program.start();
+    const file = join(program.directory, 'logs', 'audit-1-2.jsonl');
+    await until('they are archived', () => existsSync(file) && program.output.includes('records 1 to 2'));
+
+    const hermetic = new Hermetic({ HERMETIC_HOME: program.directory });
+    expect(await hermetic.run(['audit', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringContaining('3 records') });
+    const { stdout } = await hermetic.run(['audit', 'export']);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).outcome),
+    ).toEqual(['long ago', 'long ago', 'just now']);
+    expect(JSON.parse((await hermetic.run(['audit', 'show', '2'])).stdout)).toMatchObject({ seq: 2, outcome: 'long ago' });
+    expect((await hermetic.run(['audit', 'list'])).stdout).toContain('Records 1 to 2 are archived');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('long ago', 'never'));
+    const broken = await hermetic.run(['audit', 'verify']);
+    expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('record 1: was changed') });
   });
 
   it('nothing that is in use goes, however old it looks, and nothing at all goes unless it is asked for', async () => {

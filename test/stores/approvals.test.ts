@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifyLog } from '../../src/audit/verify.ts';
 import { openStore } from '../../src/stores/index.ts';
@@ -23,7 +24,7 @@ describe('several processes', () => {
       await store.close();`;
     await Promise.all([0, 1, 2].map(() => finish(start(path, body))));
     const store = await openStore(path);
-    expect(await verifyLog(store.audit)).toMatchObject({ records: 120, problems: [], head: { seq: 120 } });
+    expect(await verifyLog(store.audit, dirname(path))).toMatchObject({ records: 120, problems: [], head: { seq: 120 } });
     expect(new Set((await store.audit.list({}, 1000)).map(({ outcome }) => outcome)).size).toBe(3);
     await store.close();
   });

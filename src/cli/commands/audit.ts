@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readSegment } from '../../audit/archive.ts';
 import { verifyLog } from '../../audit/verify.ts';
-import { type AuditHead, type AuditKind, type AuditRecord, auditKinds } from '../../core/audit.ts';
+import { type AuditHead, type AuditKind, type AuditLog, type AuditRecord, auditKinds } from '../../core/audit.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { visible } from '../../lib/visible.ts';
+import { auditDirectory } from '../../retention.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { table } from '../table.ts';
@@ -33,10 +35,17 @@ export function auditCommand(io: CliIo): Command {
     .option('--json', 'print an array')
     .action(async ({ last, kind, since, json }: ListOptions) => {
       const filter = { kind, since: since === undefined ? undefined : new Date(Date.now() - since) };
-      const records = await withApp(io, async (app) => await (await app.store()).audit.list(filter, last, true));
+      const [records, segments] = await withApp(io, async (app) => {
+        const { audit: log } = await app.store();
+        return [await log.list(filter, last, true), await log.segments()];
+      });
       if (json) io.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
       else if (records.length === 0) io.stdout.write('There are no records.\n');
       else io.stdout.write(table([['SEQ', 'TIME', 'ACTOR', 'SESSION', 'KIND', 'OUTCOME', 'WHAT'], ...records.map(row)]));
+      const archived = segments.at(-1)?.last;
+      if (!json && archived !== undefined) {
+        io.stdout.write(`Records 1 to ${archived} are archived: see hermetic audit show and hermetic audit export.\n`);
+      }
     });
 
   audit
@@ -44,7 +53,7 @@ export function auditCommand(io: CliIo): Command {
     .description('one record, whole')
     .argument('<seq>', 'its number', count)
     .action(async (seq: number) => {
-      const [record] = await withApp(io, async (app) => await (await app.store()).audit.list({ after: seq - 1 }, 1));
+      const record = await withApp(io, async (app) => await findRecord((await app.store()).audit, auditDirectory(app.loaded.home), seq));
       if (record?.seq !== seq) throw new HermeticError('usage/bad-argument', `There is no record ${seq}.`, { hint: 'hermetic audit list' });
       io.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
     });
@@ -55,7 +64,7 @@ export function auditCommand(io: CliIo): Command {
     .option('--expect <seq:hash>', 'a head that was noted before must still be in the log', head)
     .option('--json', 'print an object')
     .action(async ({ expect, json }: { expect?: AuditHead; json?: boolean }) => {
-      const found = await withApp(io, async (app) => await verifyLog((await app.store()).audit, expect));
+      const found = await withApp(io, async (app) => await verifyLog((await app.store()).audit, auditDirectory(app.loaded.home), expect));
       const { records, problems } = found;
       if (json) io.stdout.write(`${JSON.stringify(found, undefined, 2)}\n`);
       else {
@@ -72,10 +81,18 @@ export function auditCommand(io: CliIo): Command {
     .action(async () => {
       await withApp(io, async (app) => {
         const { audit: log } = await app.store();
-        for (let after = 0; ; ) {
-          const records = await log.list({ after }, pageSize);
+        const print = async (records: readonly AuditRecord[]): Promise<void> => {
           const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
           if (!io.stdout.write(text)) await once(io.stdout as Writable, 'drain');
+        };
+        let after = 0;
+        for (const segment of await log.segments()) {
+          for await (const record of readSegment(auditDirectory(app.loaded.home), segment)) await print([record]);
+          after = segment.last;
+        }
+        for (;;) {
+          const records = await log.list({ after }, pageSize);
+          await print(records);
           after = records.at(-1)?.seq ?? after;
           if (records.length < pageSize) return;
         }
@@ -83,6 +100,13 @@ export function auditCommand(io: CliIo): Command {
     });
 
   return audit;
+}
+
+async function findRecord(log: AuditLog, directory: string, seq: number): Promise<AuditRecord | undefined> {
+  const segment = (await log.segments()).find(({ first, last }) => first <= seq && seq <= last);
+  if (!segment) return (await log.list({ after: seq - 1 }, 1))[0];
+  for await (const record of readSegment(directory, segment)) if (record.seq === seq) return record;
+  return undefined;
 }
 
 function row(record: AuditRecord): string[] {

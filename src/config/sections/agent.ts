@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { choice, flag, markRestart, prices, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { choice, flag, markRestart, prices, retentionDays, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
 
 export const codeExecution = z
   .strictObject({
@@ -30,6 +30,14 @@ export const security = z
       .describe('Replaces known secrets and token formats in what tools give back. The audit log never holds them, whatever is set here.'),
   })
   .describe('Protection against leaks.');
+
+export const audit = z
+  .strictObject({
+    retention_days: retentionDays().describe(
+      'How long records stay in the state database; 0 is for ever. The running gateway moves older ones to files `logs/audit-FIRST-LAST.jsonl` in the home once a day, where `hermetic audit verify`, `show` and `export` find them.',
+    ),
+  })
+  .describe('The audit log.');
 
 export const model = z
   .strictObject({
