@@ -6,7 +6,17 @@ import { readFileIn, writeFileIn } from './files.ts';
 import { LimitWatch, type LimitWishes } from './limit-watch.ts';
 import { type Order, orderOf } from './order.ts';
 import type { Call, Shell, ShellMode, Spawner } from './spawner.ts';
-import { type Changes, changesBetween, definitionsIn, directoryKey, parseDump, restoreScript, type State, withChanges } from './state.ts';
+import {
+  type Changes,
+  changesBetween,
+  definitionsIn,
+  directoryKey,
+  dumpParser,
+  parseDump,
+  restoreScript,
+  type State,
+  withChanges,
+} from './state.ts';
 import type { StateStore } from './state-store.ts';
 import { limitTime } from './time-limit.ts';
 
@@ -45,6 +55,8 @@ export class ShellSession {
   #over: string | undefined;
   /** The state that belongs to what is kept now; most commands change nothing. */
   #known: { kept: Changes; base: State; state: State; definitions: Readonly<Record<string, string>> } | undefined;
+
+  readonly #parse = dumpParser();
 
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
@@ -234,7 +246,7 @@ export class ShellSession {
     return {
       changed: (first, last) => {
         if (request.stateless) return;
-        const [known, after] = [before ?? (first && parseDump(first)), parseDump(last)];
+        const [known, after] = [before ?? (first && this.#parse(first)), this.#parse(last)];
         if (known && after) this.#remember(request, known, after);
       },
       resize: async (terminal, { rows, columns }) => {

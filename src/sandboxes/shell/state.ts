@@ -48,6 +48,25 @@ export function parseDump(dump: Dump): State | undefined {
   return state;
 }
 
+/** Longer dumps are not kept for comparing. */
+const maxKeptCharacters = 256 * 1024;
+
+/** Parses dumps of one session. Most commands change nothing, and comparing a dump with the one before is faster than parsing it again. */
+export function dumpParser(): (dump: Dump) => State | undefined {
+  let last: { dump: Dump; state: State | undefined } | undefined;
+  return (dump) => {
+    if (last && isSameDump(last.dump, dump)) return last.state;
+    const state = parseDump(dump);
+    const length = Object.values(dump).reduce((sum, field: string) => sum + field.length, 0);
+    last = length <= maxKeptCharacters ? { dump, state } : undefined;
+    return state;
+  };
+}
+
+function isSameDump(one: Dump, other: Dump): boolean {
+  return (Object.keys(one) as (keyof Dump)[]).every((field) => one[field] === other[field]);
+}
+
 function* entriesOf(dump: Dump): Generator<[key: string, text: string]> {
   for (const { name, text } of declarations(dump.exports)) {
     if (!own.has(name) && !reserved.test(name)) yield [`variable ${name}`, text];

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { changesBetween, type Dump, parseDump, restoreScript } from '../../../src/sandboxes/shell/state.ts';
+import { changesBetween, type Dump, dumpParser, parseDump, restoreScript } from '../../../src/sandboxes/shell/state.ts';
 import { fileStateStore } from '../../../src/sandboxes/shell/state-store.ts';
 
 const honest: Dump = {
@@ -14,6 +14,27 @@ const honest: Dump = {
   umask: 'umask 0022\n',
   directory: '/tmp\n',
 };
+
+it('reads a state that is the same only once, and sees every difference', () => {
+  const parse = dumpParser();
+  const first = parse(honest);
+  expect(parse({ ...honest })).toBe(first);
+  const others: Partial<Dump>[] = [
+    { exports: 'declare -x A="2"\n' },
+    { functionNames: 'declare -fx f\n' },
+    { functions: 'f () \n{ \n    ls\n}\n' },
+    { aliases: "alias a='c'\n" },
+    { options: 'extglob:failglob' },
+    { umask: 'umask 0077\n' },
+    { directory: '/usr\n' },
+  ];
+  for (const other of others) {
+    expect(parse({ ...honest, ...other })).toEqual(parseDump({ ...honest, ...other }));
+    expect(parse(honest)).toEqual(first);
+  }
+  const huge = { ...honest, exports: `declare -x A="${'x'.repeat(1024 * 1024)}"\n` };
+  expect(parse(huge)).not.toBe(parse(huge));
+});
 
 describe('a state of eight megabytes is read in moments, whatever is in it:', () => {
   const bytes = 8 * 1024 * 1024;
