@@ -81,13 +81,17 @@ export interface WebLog {
   addFile(chat: string, file: WebFile, data: Uint8Array, at: Date): Promise<void>;
   file(id: string): Promise<(WebFile & { chat: string }) | undefined>;
   fileData(id: string): Promise<Uint8Array | undefined>;
+  /** In place of the one of this name. One that came after no known message came after the last there is. Only the latest of a chat are kept. */
+  saveCall(chat: string, call: WebCall): Promise<void>;
+  /** As they were written down, the oldest first. */
+  calls(chat: string): Promise<WebCall[]>;
   /** Removes messages of before with their files, and chats in which nothing is left and nothing happened since. */
   prune(before: Date): Promise<void>;
   /** Removes files added before, that no message has. */
   pruneFiles(before: Date): Promise<void>;
 }
 
-/** What a page is shown of a turn that runs, or of the last one. */
+/** What a page is shown of one call of a tool. */
 export interface WebCall {
   call: string;
   turn: string;
@@ -95,12 +99,13 @@ export interface WebCall {
   input: unknown;
   /** The end of what it printed so far. */
   output: string;
-  state: 'running' | 'ok' | 'failed';
+  /** `interrupted`: it was running when the gateway ended. */
+  state: 'running' | 'ok' | 'failed' | 'interrupted';
   /** The position of the message it came after, where that is known. */
   after: number | undefined;
 }
 
-/** What a page that follows a chat is told. Only `message` is remembered; the rest is how things are at that moment. */
+/** What a page that follows a chat is told. Messages and calls are remembered; the rest is how things are at that moment. */
 export type WebEvent =
   | { kind: 'message'; message: WebMessage }
   /** At first, and whenever a page was too slow to be told everything: what runs. */

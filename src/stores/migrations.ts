@@ -4,7 +4,7 @@ import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { reachTables } from './reach-tables.ts';
-import { webTables } from './web-tables.ts';
+import { webCallTables, webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
 type Migration = (db: Transaction<unknown>) => Promise<unknown>;
@@ -44,4 +44,5 @@ export const migrations: readonly Migration[] = [
   reachTables,
   backgroundTables,
   archiveTables,
+  webCallTables,
 ];

@@ -1,7 +1,8 @@
 import type { Selectable, Transaction } from 'kysely';
-import type { UnacceptedMessage, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
+import type { UnacceptedMessage, WebCall, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './schema.ts';
+import { callsOf, forgetCalls, saveCall } from './web-calls.ts';
 
 export class SqlWebLog implements WebLog {
   readonly #access: Access;
@@ -124,6 +125,14 @@ export class SqlWebLog implements WebLog {
     return pairs.flatMap(({ chat, message }) => (chat ? [{ chat, message }] : []));
   }
 
+  saveCall(chat: string, call: WebCall): Promise<void> {
+    return saveCall(this.#access, chat, call);
+  }
+
+  calls(chat: string): Promise<WebCall[]> {
+    return callsOf(this.#access, chat);
+  }
+
   async addFile(chat: string, { id, name, mimeType, bytes }: WebFile, data: Uint8Array, at: Date): Promise<void> {
     const row = { id, chat, message: null, name, mime_type: mimeType, bytes, data, added_at: at.getTime() };
     await this.#access.run((db) => db.insertInto('web_files').values(row).execute());
@@ -163,6 +172,7 @@ export class SqlWebLog implements WebLog {
         .where('last_active_at', '<', time)
         .where('id', 'not in', db.selectFrom('web_messages').select('chat'))
         .execute();
+      await forgetCalls(db);
     });
   }
 

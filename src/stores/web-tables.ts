@@ -25,6 +25,17 @@ export interface WebTables {
     /** 0 while a person's message has not been handed on. */
     accepted: number;
   };
+  /** The calls of tools, which a page shows between messages. */
+  web_calls: {
+    chat: string;
+    call: string;
+    /** In the order in which they began. */
+    seq: Count;
+    state: string;
+    after_position: OptionalCount;
+    /** JSON: the rest of it. */
+    about: string;
+  };
   web_files: {
     id: string;
     chat: string;
@@ -81,4 +92,19 @@ export async function webTables(db: Transaction<unknown>): Promise<void> {
     .addColumn('data', 'blob', (column) => column.notNull())
     .addColumn('added_at', 'bigint', (column) => column.notNull())
     .execute();
+}
+
+/** The calls of tools in the chats of the web page. Released: never changes. */
+export async function webCallTables(db: Transaction<unknown>): Promise<void> {
+  await db.schema
+    .createTable('web_calls')
+    .addColumn('chat', 'text', (column) => column.notNull())
+    .addColumn('call', 'text', (column) => column.notNull())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('after_position', 'bigint')
+    .addColumn('about', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('web_calls_key', ['chat', 'call'])
+    .execute();
+  await db.schema.createIndex('web_calls_seq').on('web_calls').columns(['chat', 'seq']).execute();
 }

@@ -28,6 +28,37 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(await again.webLog.chat('chat-1')).toStrictEqual({ ...chat, lastActiveAt: at(5) });
   });
 
+  it('keeps the latest calls of tools as they are now, where they belong, and no more of them than a page needs', async () => {
+    const { webLog } = rig.store;
+    await append('m1', 'one');
+    const call = {
+      call: 'c1',
+      turn: 't1',
+      tool: 'terminal',
+      input: { command: 'ls' },
+      output: '',
+      state: 'running',
+      after: undefined,
+    } as const;
+    await webLog.saveCall('chat-1', call);
+    await append('m2', 'two');
+    await webLog.saveCall('chat-1', { ...call, output: 'a\n', state: 'ok' });
+    await webLog.saveCall('chat-1', { ...call, turn: 't2', after: 2 });
+    await webLog.saveCall('chat-2', { ...call, input: { path: 'a', content: 'x'.repeat(1_000_000) }, output: 'y'.repeat(1_000_000) });
+    const again = (await rig.open()).webLog;
+    expect(await again.calls('chat-1')).toStrictEqual([
+      { ...call, output: 'a\n', state: 'ok', after: 1 },
+      { ...call, turn: 't2', after: 2 },
+    ]);
+    expect(JSON.stringify(await again.calls('chat-2')).length).toBeLessThan(40_000);
+    await webLog.prune(at(1));
+    expect((await again.calls('chat-1')).length).toBe(2);
+    expect(await again.calls('chat-2')).toEqual([]);
+    for (let count = 0; count < 100; count++) await webLog.saveCall('chat-1', { ...call, call: `n${count}` });
+    const kept = (await again.calls('chat-1')).map((one) => one.call);
+    expect([kept.length <= 60, kept.at(-1)]).toEqual([true, 'n99']);
+  });
+
   it('appends once, however often it is told under one id', async () => {
     const first = await append('m1', 'first');
     expect(await append('m1', 'again')).toStrictEqual(first);

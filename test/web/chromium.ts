@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { WebCall } from '../../src/core/web-log.ts';
+import { openStore } from '../../src/stores/index.ts';
 import { newHome } from '../http/gateway.ts';
 import { isRequired } from '../required.ts';
 import type { Started } from './gateway-process.ts';
@@ -38,6 +40,17 @@ export class WebRig {
     await this.#browser?.close();
     await this.killGateway();
     rmSync(this.#home, { recursive: true, force: true });
+  }
+
+  /** The calls of tools that are remembered of the chat with this title. */
+  async calls(title: string): Promise<readonly WebCall[]> {
+    const store = await openStore(join(this.#home, 'state.db'));
+    try {
+      const chats = await store.webLog.chats('owner', 100);
+      return await store.webLog.calls(chats.find((chat) => chat.title === title)?.id ?? '');
+    } finally {
+      await store.close();
+    }
   }
 
   /** On the same port and with the same home as before. */

@@ -218,6 +218,31 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, all);
   });
 
+  it('shows what tools did before the gateway was killed, and what was interrupted by it', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'tool, before the end');
+    const cards = page.locator('.tool');
+    await cards.getByText('ok 12 - test number 12 passes').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('All 12 tests pass.').waitFor();
+    await page.getByRole('button', { name: 'New session' }).first().click();
+    await say(page, 'tool once more');
+    await page.getByLabel('terminal: running').waitFor();
+    await until('it is written down', async () => (await rig.calls('tool once more')).length === 1);
+    await rig.killGateway();
+    await rig.startGateway();
+    await page.getByText('Connected').waitFor();
+    await page.reload();
+    await page.getByLabel('terminal: interrupted').waitFor();
+    expect(await cards.getByRole('button').textContent()).toContain('npm test');
+    await page.getByRole('navigation').getByRole('button', { name: 'tool, before the end' }).click();
+    await page.getByLabel('terminal: done').waitFor();
+    const order = page.locator('.messages > *');
+    expect(await order.evaluateAll((all) => all.map((one) => one.className.split(' ')[0]))).toEqual(['message', 'tool', 'message']);
+    await cards.getByRole('button').click();
+    expect(await cards.locator('.tool-output').textContent()).toContain('ok 12 - test number 12 passes');
+  });
+
   it('sends after a reload what could not be sent before it', async () => {
     const page = await rig.signedIn();
     await say(page, 'before');

@@ -67,6 +67,6 @@ describe('the timeline of a page', () => {
     let timeline = withEvent(emptyTimeline, { kind: 'activity', activity: { kind: 'turn-started', turn: 't' }, after: undefined });
     timeline = withEvent(timeline, started('c1'));
     timeline = withEvent(timeline, { kind: 'now', calls: [] });
-    expect([timeline.turn, shown(timeline)]).toEqual([undefined, ['[c1 gone]']]);
+    expect([timeline.turn, shown(timeline)]).toEqual([undefined, ['[c1 interrupted]']]);
   });
 });

@@ -1,13 +1,10 @@
 import type { Activity } from '../../src/core/channel.ts';
 import type { Call, LiveEvent, Message, Page } from './wire.ts';
 
-/** `gone`: it was running when the gateway ended. */
-export type ShownCall = Omit<Call, 'state'> & { state: Call['state'] | 'gone' };
-
 /** A chat as the page knows it. What arrives twice, or late, changes nothing. */
 export interface Timeline {
   messages: ReadonlyMap<string, Message>;
-  calls: ReadonlyMap<string, ShownCall>;
+  calls: ReadonlyMap<string, Call>;
   turn: string | undefined;
   /** Everything up to this change is here. */
   seq: number;
@@ -16,7 +13,7 @@ export interface Timeline {
   isLoaded: boolean;
 }
 
-export type Item = { kind: 'message'; key: string; message: Message } | { kind: 'call'; key: string; call: ShownCall };
+export type Item = { kind: 'message'; key: string; message: Message } | { kind: 'call'; key: string; call: Call };
 
 export const emptyTimeline: Timeline = { messages: new Map(), calls: new Map(), turn: undefined, seq: 0, from: 0, isLoaded: false };
 
@@ -35,8 +32,8 @@ export function withMessage(timeline: Timeline, message: Message): Timeline {
 export function withEvent(timeline: Timeline, event: LiveEvent): Timeline {
   if (event.kind === 'activity') return withActivity(timeline, event.activity, event.after);
   if (event.kind !== 'now') return timeline;
-  const calls = new Map<string, ShownCall>();
-  for (const [id, call] of timeline.calls) calls.set(id, call.state === 'running' ? { ...call, state: 'gone' } : call);
+  const calls = new Map<string, Call>();
+  for (const [id, call] of timeline.calls) calls.set(id, call.state === 'running' ? { ...call, state: 'interrupted' } : call);
   for (const call of event.calls) calls.set(call.call, call);
   return { ...timeline, turn: event.turn, calls };
 }
@@ -60,7 +57,7 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
   return withCall(timeline, { ...call, state: activity.ok ? 'ok' : 'failed', output: call.output || activity.text });
 }
 
-function withCall(timeline: Timeline, call: ShownCall): Timeline {
+function withCall(timeline: Timeline, call: Call): Timeline {
   return { ...timeline, calls: new Map(timeline.calls).set(call.call, call) };
 }
 
@@ -76,10 +73,13 @@ export function itemsOf({ messages, calls, from }: Timeline): Item[] {
     ...[...messages.values()]
       .filter(({ position }) => position >= from)
       .map((message) => ({ place: message.position, item: { kind: 'message', key: `m ${message.id}`, message } as const })),
-    ...[...calls.values()].map((call) => ({
-      place: (call.after ?? Infinity) + 0.5,
-      item: { kind: 'call', key: `c ${call.call}`, call } as const,
-    })),
+    ...[...calls.values()]
+      // What belongs to messages that are not here yet comes with them.
+      .filter(({ after }) => (after ?? Infinity) >= from)
+      .map((call) => ({
+        place: (call.after ?? Infinity) + 0.5,
+        item: { kind: 'call', key: `c ${call.call}`, call } as const,
+      })),
   ];
   // Sorting keeps the order of what has the same place.
   return placed.sort((one, other) => (one.place === other.place ? 0 : one.place - other.place)).map(({ item }) => item);

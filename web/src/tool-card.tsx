@@ -3,12 +3,12 @@ import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 import { Scrolling } from './scrolling.tsx';
-import type { ShownCall } from './timeline.ts';
+import type { Call } from './wire.ts';
 
-const stateWords = { running: 'running', ok: 'done', failed: 'failed', gone: 'interrupted' } as const;
+const stateWords = { running: 'running', ok: 'done', failed: 'failed', interrupted: 'interrupted' } as const;
 
 /** One thing the agent does: open while it runs, closed when it is done, unless somebody wants it otherwise. */
-export const ToolCard = memo(({ call }: { call: ShownCall }) => {
+export const ToolCard = memo(({ call }: { call: Call }) => {
   const [choice, setChoice] = useState<boolean>();
   const isOpen = choice ?? call.state === 'running';
   const body = `call-${call.call}`;

@@ -18,6 +18,7 @@ import { digestOf } from '../../lib/canonical-json.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { plainName } from '../../lib/plain-name.ts';
 import { printable } from '../../lib/printable.ts';
+import { CallMemory } from './call-memory.ts';
 import { LiveChat } from './live-chat.ts';
 import { chatsOf } from './person-chats.ts';
 
@@ -54,6 +55,7 @@ export class WebChannel implements Channel {
   };
   readonly #log: WebLog;
   readonly #live = new Map<string, LiveChat>();
+  readonly #calls: CallMemory;
   readonly #underWay = new Set<Promise<void>>();
   readonly #lines = new Map<string, Promise<void>>();
   #accept: Accept | undefined;
@@ -61,6 +63,7 @@ export class WebChannel implements Channel {
 
   constructor(log: WebLog) {
     this.#log = log;
+    this.#calls = new CallMemory(log);
   }
 
   get state(): ChannelState {
@@ -81,6 +84,7 @@ export class WebChannel implements Channel {
     const enough = setTimeout(stopPatienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
     await Promise.race([Promise.allSettled(this.#underWay), enough]);
     patience.abort();
+    await this.#calls.end();
   }
 
   async send({ chat }: Place, { text, buttons = [], replyTo, file, key }: Outgoing, signal?: AbortSignal): Promise<string> {
@@ -107,7 +111,11 @@ export class WebChannel implements Channel {
   }
 
   activity({ chat }: Place, activity: Activity): void {
-    this.#liveChat(chat).act(activity);
+    const live = this.#liveChat(chat);
+    const before = activity.kind === 'turn-ended' ? live.runningIn(activity.turn) : [];
+    live.act(activity);
+    this.#calls.note(chat, activity, (call) => live.call(call));
+    for (const call of before) this.#calls.note(chat, { kind: 'tool-ended', turn: '', call, ok: false, text: '' }, (id) => live.call(id));
   }
 
   async noticed(press: IncomingPress, text?: string): Promise<void> {
@@ -173,6 +181,8 @@ export class WebChannel implements Channel {
 
   async *follow(chat: string, seq: number, signal: AbortSignal): AsyncGenerator<WebEvent> {
     const live = this.#liveChat(chat);
+    // A page without them is better than none.
+    await live.load(() => this.#log.calls(chat)).catch(() => undefined);
     const follower = live.join();
     try {
       let last = seq;

@@ -1,7 +1,7 @@
 import type { Activity } from '../../core/channel.ts';
 import type { WebCall, WebEvent } from '../../core/web-log.ts';
 
-const mostCalls = 40;
+const mostCalls = 60;
 const mostOutput = 64 * 1024;
 /** Events a page may be behind before it is told how things are instead of how they came about. */
 const mostWaiting = 500;
@@ -62,11 +62,39 @@ function joinedOutput(last: WebEvent, next: WebEvent): WebEvent | undefined {
 export class LiveChat {
   readonly #followers = new Set<Follower>();
   readonly #calls = new Map<string, WebCall>();
+  /** Of a chat that was there before: what is known of it. */
+  #loading: Promise<void> | undefined;
   #turn: string | undefined;
   #position: number | undefined;
 
   get isIdle(): boolean {
     return this.#followers.size === 0 && this.#turn === undefined;
+  }
+
+  /** Puts what is remembered before what was seen here, once. */
+  load(remembered: () => Promise<readonly WebCall[]>): Promise<void> {
+    this.#loading ??= remembered().then((calls) => {
+      const seen = [...this.#calls];
+      this.#calls.clear();
+      // What runs now has been seen here.
+      for (const call of calls) this.#calls.set(call.call, call.state === 'running' ? { ...call, state: 'interrupted' } : call);
+      for (const [id, call] of seen) this.#calls.set(id, call);
+    });
+    // The next page tries again.
+    this.#loading.catch(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  /** Calls of a turn that run. */
+  runningIn(turn: string): string[] {
+    return [...this.#calls.values()].filter((call) => call.turn === turn && call.state === 'running').map(({ call }) => call);
+  }
+
+  /** A call as it is now. */
+  call(id: string): WebCall | undefined {
+    return this.#calls.get(id);
   }
 
   join(): Follower {

@@ -1,0 +1,38 @@
+import type { Activity } from '../../core/channel.ts';
+import type { WebCall, WebLog } from '../../core/web-log.ts';
+
+/** What a call prints is written down no more often than this. */
+const outputEveryMs = 2000;
+
+/** Writes down the calls of tools, one after the other, so that a page finds them after a restart. */
+export class CallMemory {
+  readonly #log: WebLog;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(log: WebLog) {
+    this.#log = log;
+  }
+
+  /** `find`: the call as it is when it is written. */
+  note(chat: string, activity: Activity, find: (call: string) => WebCall | undefined): void {
+    if (activity.kind === 'turn-started' || activity.kind === 'turn-ended') return;
+    const { call } = activity;
+    const save = (): void => {
+      clearTimeout(this.#timers.get(call));
+      this.#timers.delete(call);
+      const now = find(call);
+      // A card is not worth a turn: what cannot be written is not there after a restart.
+      if (now) this.#writing = this.#writing.then(() => this.#log.saveCall(chat, now)).catch(() => undefined);
+    };
+    if (activity.kind !== 'tool-output') save();
+    else if (!this.#timers.has(call)) this.#timers.set(call, setTimeout(save, outputEveryMs));
+  }
+
+  /** Resolves when everything is written. */
+  async end(): Promise<void> {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    await this.#writing;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Selectable, Transaction } from 'kysely';
+import type { WebCall } from '../core/web-log.ts';
+import type { Access } from './access.ts';
+import type { Tables } from './schema.ts';
+
+/** Of a chat, so many are kept. */
+const maxCalls = 60;
+const maxOutputLength = 16 * 1024;
+const maxInputLength = 4 * 1024;
+
+export async function saveCall(access: Access, chat: string, call: WebCall): Promise<void> {
+  const { call: name, state, turn, tool, input, output, after } = call;
+  // Some providers count their calls anew in every conversation.
+  const id = JSON.stringify([turn, name]);
+  const about = JSON.stringify({ call: name, turn, tool, input: shortInput(input), output: output.slice(-maxOutputLength) });
+  await access.transaction(async (db) => {
+    const known = await db.selectFrom('web_calls').select('seq').where('chat', '=', chat).where('call', '=', id).executeTakeFirst();
+    if (known) {
+      await db.updateTable('web_calls').set({ state, about }).where('chat', '=', chat).where('call', '=', id).execute();
+      return;
+    }
+    const last = await db
+      .selectFrom('web_messages')
+      .select(({ fn }) => fn.max('position').as('position'))
+      .where('chat', '=', chat)
+      .executeTakeFirst();
+    const newest = await db
+      .selectFrom('web_calls')
+      .select(({ fn }) => fn.max('seq').as('seq'))
+      .where('chat', '=', chat)
+      .executeTakeFirst();
+    const seq = Number(newest?.seq ?? 0) + 1;
+    const position = after ?? (last?.position == null ? null : Number(last.position));
+    await db.insertInto('web_calls').values({ chat, call: id, seq, state, after_position: position, about }).execute();
+    await db
+      .deleteFrom('web_calls')
+      .where('chat', '=', chat)
+      .where('seq', '<=', seq - maxCalls)
+      .execute();
+  }, 'later');
+}
+
+/** Those that came after a message that is gone. */
+export async function forgetCalls(db: Transaction<Tables>): Promise<void> {
+  await db
+    .deleteFrom('web_calls')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('web_messages')
+            .select('web_messages.id')
+            .whereRef('web_messages.chat', '=', 'web_calls.chat')
+            .whereRef('web_messages.position', '=', 'web_calls.after_position'),
+        ),
+      ),
+    )
+    .execute();
+}
+
+export async function callsOf(access: Access, chat: string): Promise<WebCall[]> {
+  const rows = await access.run((db) => db.selectFrom('web_calls').selectAll().where('chat', '=', chat).orderBy('seq').execute());
+  return rows.map(callOf);
+}
+
+function callOf(row: Selectable<Tables['web_calls']>): WebCall {
+  const about = JSON.parse(row.about) as Pick<WebCall, 'call' | 'turn' | 'tool' | 'input' | 'output'>;
+  const { call, turn, tool, input, output } = about;
+  const after = row.after_position === null ? undefined : Number(row.after_position);
+  return { call, turn, tool, input, output, state: row.state as WebCall['state'], after };
+}
+
+/** A file that is written may be as long as it likes; a card shows its beginning. */
+function shortInput(input: unknown): unknown {
+  if (typeof input === 'string') return cut(input);
+  if (typeof input !== 'object' || input === null) return input;
+  const short = Object.fromEntries(Object.entries(input).map(([name, value]) => [name, typeof value === 'string' ? cut(value) : value]));
+  return JSON.stringify(short).length > 4 * maxInputLength ? cut(JSON.stringify(short)) : short;
+}
+
+function cut(text: string): string {
+  return text.length > maxInputLength ? `${text.slice(0, maxInputLength)}…` : text;
+}
