@@ -86,7 +86,7 @@ try {
         ],
       ]);
       report(await measured(rounds, variants));
-      if (driver.kind === 'docker') continue;
+      if (driver.kind === 'docker' || (await command(sandbox, 'type -P rg || true')) === '') continue;
       await command(
         sandbox,
         `mkdir -p tree && cd tree && for d in {1..200}; do mkdir -p $d; for f in {1..${fileCount / 200}}; do printf 'a line\\nfile %s\\nneedle%s\\n%0800d\\n' $f $((f % 50)) $d >$d/$f.txt; done; done; cd ..`,
