@@ -22,7 +22,7 @@ export interface Exchange {
 
 type Kind = 'plain' | 'tool';
 
-const patienceMs = 60_000;
+const patienceMs = 180_000;
 
 /** `hermetic start`, and people who write to it. */
 export class GatewayUnderLoad {

@@ -23,7 +23,7 @@ const bursts = [1, 50, 500];
 const toolBurst = 20;
 const furtherSessions = 1000;
 /** After work, memory is given back at the second look at whether there is more. */
-const restMs = 20_000;
+const restMs = 16_000;
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
