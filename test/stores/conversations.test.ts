@@ -14,7 +14,7 @@ import { beginning, beside, scratchPaths } from './scratch.ts';
 
 const newPath = scratchPaths();
 const tables = ['counters', 'inbox', 'outbox', 'sessions', 'transcript', 'summaries', 'paired', 'pairing_requests', 'pairing_misses'];
-const later = ['background_processes', 'web_calls', 'heard_places', 'question_cards'];
+const later = ['audit_segments', 'background_processes', 'web_calls', 'heard_places', 'question_cards'];
 
 describe('in SQLite', () => {
   const newPlace = () => {
