@@ -54,7 +54,7 @@ export class GatewayUnderLoad {
       return reply;
     };
     const config = {
-      terminal: { backend: kind, network: 'none', ...(kind === 'docker' && { docker_image: image }) },
+      terminal: { backend: kind, network: 'none', container_persistent: false, ...(kind === 'docker' && { docker_image: image }) },
       telegram: { allow_all: true },
       model: { context_tokens: 1_000_000 },
     };
