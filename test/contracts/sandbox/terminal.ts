@@ -44,13 +44,13 @@ export function terminalContract(engine: TestEngine): void {
 
     it('is told when the size changes', async () => {
       const handle = await bench.start(
-        `trap 'stty size' WINCH; echo ready; until [[ $(stty size) == "50 120" ]]; do sleep 0.02; done; sleep 0.1`,
+        `trap told=yes WINCH; echo ready; until [[ $told && $(stty size) == '50 120' ]]; do sleep 0.02; done; echo "told $(stty size)"`,
         { terminal },
       );
       const output = follow(handle);
       await output.until(/ready/);
       await handle.resize({ rows: 50, columns: 120 });
-      expect(await output.rest()).toMatch(/50 120\r\n/);
+      expect(await output.rest()).toMatch(/told 50 120\r\n/);
       expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
     });
 
