@@ -4,6 +4,7 @@ import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
 import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
+import { started } from '../lib/started.ts';
 import type { BackendContext } from './context.ts';
 import { directoryBytes, pathsIn } from './sandbox-directory.ts';
 import { forkerCommand, noLease } from './shell/run-directory.ts';
@@ -57,9 +58,7 @@ class LocalBackend implements Backend {
     if (process.platform !== 'linux') {
       return { usable: false, code: 'backend/unavailable', reason: 'local needs Linux', fix: 'Use the docker backend.' };
     }
-    const child = spawn('bash', ['-c', '((BASH_VERSINFO[0] >= 5)) && command -v mkfifo'], { stdio: 'ignore', env: this.#environment({}) });
-    const [code] = (await Promise.race([once(child, 'exit'), once(child, 'error')])) as [unknown];
-    if (code === 0)
+    if (await this.#hasBash())
       return { usable: true, summary: 'runs commands on the host, without isolation', limits, notes: [`Warning: ${noIsolation}.`] };
     return {
       usable: false,
@@ -69,12 +68,22 @@ class LocalBackend implements Backend {
     };
   }
 
+  async #hasBash(): Promise<boolean> {
+    try {
+      const options = { stdio: 'ignore', env: this.#environment({}) } as const;
+      const [code] = await once(started(spawn('bash', ['-c', '((BASH_VERSINFO[0] >= 5)) && command -v mkfifo'], options)), 'exit');
+      return code === 0;
+    } catch {
+      return false;
+    }
+  }
+
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const { workdir } = this.places(spec);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, noLease);
-      const child = spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true });
+      const child = started(spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true }));
       return { child, limits: undefined, release: async () => undefined };
     };
     return await openTied({ spec, workdir, start, endPatienceMs }, signal);

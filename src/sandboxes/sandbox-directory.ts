@@ -6,6 +6,7 @@ import { chmod, link, lstat, mkdir, readFile, rename, rm, writeFile } from 'node
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxSpec } from '../core/sandbox.ts';
+import { started } from '../lib/started.ts';
 
 /** What is written down about a sandbox, beside its files and where it cannot reach it. */
 interface SandboxRecord {
@@ -125,7 +126,7 @@ export async function removeTree(path: string): Promise<void> {
 
 /** The first complaint of a program that may have very many; empty when it succeeded. */
 async function run(program: string, args: readonly string[]): Promise<string> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = started(spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] }));
   let complaint = '';
   child.stderr.on('data', (data: Buffer) => {
     if (complaint.length < 1000) complaint += data.toString();
@@ -137,7 +138,7 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 /** What a directory takes on the disk; 0 when it is gone. Files that vanish meanwhile do not matter. */
 export async function directoryBytes(directory: string): Promise<number> {
   if (directory === '') return 0;
-  const child = spawn('du', ['-sk', '--', directory], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = started(spawn('du', ['-sk', '--', directory], { stdio: ['ignore', 'pipe', 'ignore'] }));
   let text = '';
   child.stdout.on('data', (data: Buffer) => {
     text += data.toString();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants, statSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
+import { started } from '../../lib/started.ts';
 import { standardPath } from './arguments.ts';
 import type { ControlGroups } from './cgroup.ts';
 import { bash } from './launch.ts';
@@ -83,13 +84,15 @@ export function startNetwork(user: number | undefined, info: Readable): NetworkP
   const ownMounts = needsCopy ? ['unshare', '--mount', '--propagation', 'slave', '--'] : [];
   const words = [`${user ?? ''}`, needsCopy ? 'copy' : '', findProgram('slirp4netns') ?? 'slirp4netns', ...options];
   const [file = '', ...rest] = [...ownMounts, ...bash, script, 'network', ...words];
-  const child = spawn(file, rest, {
-    stdio: [info, 'ignore', 'pipe', 'pipe', 'pipe'],
-    env: { PATH: standardPath },
-    cwd: '/',
-    // A process group of its own: Ctrl-C at the terminal is for the product to handle.
-    detached: true,
-  });
+  const child = started(
+    spawn(file, rest, {
+      stdio: [info, 'ignore', 'pipe', 'pipe', 'pipe'],
+      env: { PATH: standardPath },
+      cwd: '/',
+      // A process group of its own: Ctrl-C at the terminal is for the product to handle.
+      detached: true,
+    }),
+  );
   // Now, before anything is read from it here.
   info.destroy();
   const [, , stderr, ready, tie] = child.stdio as unknown as [null, null, Readable, Readable, Writable];

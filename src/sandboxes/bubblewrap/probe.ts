@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement } from '../../core/sandbox.ts';
-import { findHierarchies, makeControlGroups } from './cgroup.ts';
+import { started } from '../../lib/started.ts';
+import { type ControlGroups, findHierarchies, makeControlGroups } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
 import type { Failure } from './failures.ts';
 import { bash, groupVersions, hostUserHere } from './launch.ts';
@@ -35,25 +36,28 @@ export async function probe({ network = false } = {}): Promise<{ ok: true } | ({
   }
 }
 
-/** Which limits can be enforced on this machine, found out by putting a process under them. */
+/** Which limits can be enforced on this machine, found out by putting a process under them. Never throws: then none. */
 export async function enforcementHere(): Promise<Enforcement> {
   const limits = { cpus: 1, memoryMb: 64, diskMb: 0, pids: 16 };
   const name = probeName();
-  const hierarchies = await findHierarchies(groupVersions(await hostUserHere(name)));
-  const groups = await makeControlGroups(probeInstallation, name, limits, hierarchies);
-  const enter = 'for entrance; do printf 0 > "$entrance" || exit 1; done; read -r word';
-  const child = spawn(bash[0], [...bash.slice(1), enter, 'probe', ...groups.entrances], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    env: {},
-    cwd: '/',
-  });
-  const exit = once(child, 'exit');
-  await groups.add(child.pid ?? 0);
-  child.stdin.end('done\n');
-  const [code] = await exit;
-  const held = code === 0 ? groups.held : new Map();
-  await groups.remove();
-  return enforcementWith(held);
+  let groups: ControlGroups | undefined;
+  try {
+    const hierarchies = await findHierarchies(groupVersions(await hostUserHere(name)));
+    groups = await makeControlGroups(probeInstallation, name, limits, hierarchies);
+    const enter = 'for entrance; do printf 0 > "$entrance" || exit 1; done; read -r word';
+    const words = [...bash.slice(1), enter, 'probe', ...groups.entrances];
+    const child = started(spawn(bash[0], words, { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' }));
+    const exit = once(child, 'exit');
+    // Security: 0 would mean this program.
+    if (child.pid) await groups.add(child.pid);
+    child.stdin.end('done\n');
+    const [code] = await exit;
+    return enforcementWith(code === 0 ? groups.held : new Map());
+  } catch {
+    return enforcementWith(new Map());
+  } finally {
+    await groups?.remove();
+  }
 }
 
 function probeName(): string {

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
+import { started } from '../../lib/started.ts';
 import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
@@ -91,9 +92,9 @@ function yieldTo(stderr: string, attempt: Attempt): boolean {
 
 async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<BubblewrapProcess | { stderr: string }> {
   const { program, user, without } = attempt;
-  const child = spawnLauncher(program, options.command, user !== undefined);
+  const child = started(spawnLauncher(program, options.command, user !== undefined));
   const { stdin, stderr, args, filter, ready, stageStream, info, etcStreams } = streamsOf(child);
-  const network = options.network ? startNetwork(user, info) : undefined;
+  let network: NetworkProcess | undefined;
   const ended = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('close', () => resolve());
@@ -109,7 +110,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     await groups?.remove();
   };
   try {
-    if (child.pid === undefined) throw new HermeticError('sandbox/open-failed', `${program} could not be started.`);
+    network = options.network ? startNetwork(user, info) : undefined;
     const hierarchies = await findHierarchies(attempt.versions);
     // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
     const group = `${options.name}-${child.pid}`;
@@ -120,7 +121,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     stageStream.end(terminated(stage?.words ?? []));
     // Both wait for what is written to them, so they are under the limits before they do anything.
     await network?.enter(groups);
-    await groups.add(child.pid);
+    if (child.pid) await groups.add(child.pid);
     args.end(terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
     filter.end(seccompFilter());
     const handedOver = handOverFiles(etcStreams, network);

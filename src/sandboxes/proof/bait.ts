@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { started } from '../../lib/started.ts';
 
 /** What this machine puts out for the sandbox to find. Each is removed by whoever put it out. */
 export interface Bait {
@@ -62,7 +63,7 @@ export interface Witness extends Bait {
 /** A process that does nothing and dies of any signal, or with this program. */
 export async function startWitness(): Promise<Witness> {
   const word = `hermetic-proof-${token()}`;
-  const child = spawn('/bin/sh', ['-c', 'read -r nothing', word], { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' });
+  const child = started(spawn('/bin/sh', ['-c', 'read -r nothing', word], { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' }));
   await once(child, 'spawn');
   const exited = once(child, 'exit');
   const remove = async (): Promise<void> => {

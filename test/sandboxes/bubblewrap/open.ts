@@ -76,7 +76,7 @@ afterAll(() => {
 function copySources(): string {
   const target = join(root, 'product');
   const sources = join(import.meta.dirname, '../../../src');
-  for (const part of ['core', 'sandboxes/bubblewrap', 'sandboxes/limit-counts.ts'])
+  for (const part of ['core', 'lib/started.ts', 'sandboxes/bubblewrap', 'sandboxes/limit-counts.ts'])
     cpSync(join(sources, part), join(target, part), { recursive: true });
   rmSync(join(target, 'sandboxes/bubblewrap/index.ts'), { force: true });
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
