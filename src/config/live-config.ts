@@ -86,14 +86,20 @@ export class LiveConfig {
 
   #load(): LoadedConfig | HermeticError {
     try {
-      const { config: file } = this.#current.files;
-      const hadText = Object.values(this.#current.origins).some(({ source }) => source === 'config.yaml');
-      const found = statSync(file, { throwIfNoEntry: false });
-      if (hadText && (found === undefined || found.size === 0)) throw unreadable(file, found ? 'is empty' : 'is gone');
+      const { config, dotenv } = this.#current.files;
+      this.#refuseEmptied(config, 'config.yaml');
+      this.#refuseEmptied(dotenv, '.env');
       return this.#options.load();
     } catch (error) {
       return error instanceof HermeticError ? error : new HermeticError('config/unreadable', String(error), { cause: error });
     }
+  }
+
+  /** Only for a file that something in force comes from. */
+  #refuseEmptied(file: string, source: 'config.yaml' | '.env'): void {
+    if (!Object.values(this.#current.origins).some((origin) => origin.source === source)) return;
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined || found.size === 0) throw unreadable(file, found ? 'is empty' : 'is gone');
   }
 
   #take(outcome: LoadedConfig | HermeticError): void {

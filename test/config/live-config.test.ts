@@ -72,6 +72,23 @@ it.each([
   expect([live.problem, applied.length]).toEqual([undefined, 1]);
 });
 
+it.each([
+  ['emptied', 'is empty', (dotenv: string) => writeFileSync(dotenv, '')],
+  ['removed', 'is gone', (dotenv: string) => rmSync(dotenv)],
+])('keeps what .env sets when it is %s', async (_, words, spoil) => {
+  const dotenv = join(home, '.env');
+  writeFileSync(dotenv, 'HERMETIC_APPROVALS_APPROVERS=["admins"]\n', { mode: 0o600 });
+  await live.fresh();
+  expect(applied.at(-1)?.config.approvals.approvers).toEqual(['admins']);
+  spoil(dotenv);
+  await live.fresh();
+  expect(applied).toHaveLength(1);
+  expect(live.problem).toContain(`.env ${words}`);
+  writeFileSync(dotenv, '# nothing is set here any more\n', { mode: 0o600 });
+  await live.fresh();
+  expect([live.problem, applied.at(-1)?.config.approvals.approvers]).toEqual([undefined, []]);
+});
+
 it('keeps what needs a restart as it was, and says so until it is as it was', async () => {
   writeFileSync(file, strict.replace('docker', 'local').replace('manual', 'smart'));
   writeFileSync(join(home, '.env'), 'HERMETIC_TOKEN=some-new-token\n', { mode: 0o600 });
