@@ -1,6 +1,7 @@
 import type { App } from './app.ts';
 import type { Usage } from './core/conversation.ts';
 import type { Gateway } from './gateway/gateway.ts';
+import { sessionPartsText } from './gateway/session-key.ts';
 import { lifetimeText, type SessionNow } from './gateway/session-lines.ts';
 import { durationText } from './lib/duration.ts';
 import { printable } from './lib/printable.ts';
@@ -22,7 +23,7 @@ const idle = { sandbox: undefined, running: [], turnSince: undefined };
 export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'> | undefined): Promise<SessionStatus[]> {
   const { modes, conversations } = await app.store();
   const [yolos, questions] = await Promise.all([modes.list(), (await app.approvals.questions()).open()]);
-  const active = new Map((gateway?.active ?? []).map(({ parts, doing }) => [JSON.stringify(parts), doing]));
+  const active = new Map((gateway?.active ?? []).map(({ parts, ...rest }) => [JSON.stringify(parts), rest]));
   const yoloOf = new Map(yolos.map(({ parts, by, since }) => [JSON.stringify(parts), { by, since }]));
   const pending = Map.groupBy(questions, ({ parts }) => JSON.stringify(parts));
   const names = new Set([...yoloOf.keys(), ...active.keys(), ...pending.keys()]);
@@ -30,8 +31,9 @@ export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'>
     [...names].map(async (name) => {
       const parts = JSON.parse(name) as string[];
       const entry = await conversations.find(parts);
-      const now = { ...idle, ...active.get(name), yolo: yoloOf.get(name), pending: pending.get(name)?.length ?? 0 };
-      return asJson(entry?.title ?? parts.join(' '), now, entry?.usage);
+      const { title = sessionPartsText(parts), doing } = active.get(name) ?? {};
+      const now = { ...idle, ...doing, yolo: yoloOf.get(name), pending: pending.get(name)?.length ?? 0 };
+      return asJson(entry?.title ?? title, now, entry?.usage);
     }),
   );
   return found;

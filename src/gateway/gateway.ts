@@ -79,8 +79,8 @@ export class Gateway {
   }
 
   /** The sessions in which something runs or a sandbox is open. */
-  get active(): { parts: readonly string[]; doing: NonNullable<Conversation['doing']> }[] {
-    return [...this.#conversations.values()].flatMap(({ parts, doing }) => (doing ? [{ parts, doing }] : []));
+  get active(): { parts: readonly string[]; title: string; doing: NonNullable<Conversation['doing']> }[] {
+    return [...this.#conversations.values()].flatMap(({ parts, title, doing }) => (doing ? [{ parts, title, doing }] : []));
   }
 
   /** How many conversations are in memory. */

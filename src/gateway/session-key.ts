@@ -20,3 +20,11 @@ export function sessionParts({ platform, workspace, chat, thread, user }: Sessio
   const optional = (part: string | undefined): string => JSON.stringify(part ?? null);
   return ['session', platform, optional(workspace), chat, optional(thread), optional(user)];
 }
+
+/** The same parts for people to read, without those that are missing. */
+export function sessionPartsText(parts: readonly string[]): string {
+  if (parts[0] !== 'session') return parts.join(' ');
+  const [, platform, workspace, chat, thread, user] = parts;
+  const optional = (part: string | undefined): unknown => (part === undefined ? null : JSON.parse(part));
+  return [platform, optional(workspace), chat, optional(thread), optional(user)].filter((part) => part != null).join(' ');
+}

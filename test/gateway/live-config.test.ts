@@ -92,6 +92,7 @@ describeContained('a gateway whose configuration changes', async () => {
 
   it('keeps the last good version of a broken file, says so first, and no longer when it is mended', async () => {
     const good = readFileSync(configOf(program), 'utf8');
+    expect(await ask(program, '/yolo')).toContain('/yolo off');
     writeFileSync(configOf(program), `${good}gateway:\n  busy_mod: queue\n`);
     const problem = /config\.yaml:\d+:\d+: gateway\.busy_mod is not a key\. Did you mean gateway\.busy_mode\?.*stays in force/;
     expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
@@ -99,7 +100,8 @@ describeContained('a gateway whose configuration changes', async () => {
     const { sections } = JSON.parse(await page(program)) as { sections: unknown[] };
     expect(sections[0]).toMatchObject({ title: 'Configuration', lines: [{ value: expect.stringMatching(problem), tone: 'bad' }] });
     const { code, stdout } = await hermetic.run(['status']);
-    expect(stdout.split('\n')[0]).toMatch(/^configuration +.*gateway\.busy_mod is not a key/);
+    expect(stdout).toMatch(/^configuration +.*gateway\.busy_mod is not a key.*\nYOLO +approvals are off: telegram /);
+    expect((await hermetic.run(['doctor'])).stdout).toMatch(/^configuration: wrong\n.*busy_mod.*\nYOLO, approvals are off: telegram /);
     expect([code, stdout]).toEqual([2, expect.stringContaining('running at http')]);
     await until('it is logged', () => problem.test(program.output));
     expect(program.output.match(/busy_mod is not a key/g)).toHaveLength(1);
@@ -109,6 +111,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(await page(program)).not.toContain('busy_mod');
     expect((await hermetic.run(['status'])).stdout).not.toContain('busy_mod');
     expect(program.output).toContain('the files are fine again');
+    expect(await ask(program, '/yolo off')).toContain('asked again');
   });
 
   it('takes nothing from a file that was emptied, and none that others can read', async () => {

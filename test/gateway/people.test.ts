@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../src/core/channel.ts';
 import type { SessionKey } from '../../src/core/session.ts';
-import { sessionKeyOf, sessionParts } from '../../src/gateway/session-key.ts';
+import { sessionKeyOf, sessionParts, sessionPartsText } from '../../src/gateway/session-key.ts';
 import { says } from '../fakes/model-server.ts';
 import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
@@ -56,6 +56,12 @@ describe('a session', () => {
       { chat: 'a', thread: undefined, user: undefined },
     ].map((some) => JSON.stringify(sessionParts({ platform: 'p', workspace: undefined, ...some })));
     expect(new Set(parts).size).toBe(parts.length);
+  });
+
+  it('are shown to people without the parts that are missing', () => {
+    const key = { platform: 'telegram', workspace: undefined, chat: '-100', thread: undefined, user: '1001' };
+    expect(sessionPartsText(sessionParts(key))).toBe('telegram -100 1001');
+    expect(sessionPartsText(['cli', 'work'])).toBe('cli work');
   });
 });
 

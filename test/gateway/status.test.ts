@@ -64,6 +64,12 @@ describeContained('what people are shown of a session', async () => {
     expect(doctor).toMatch(/^session telegram .*: terminal exec sleep 1000, running for /m);
   });
 
+  it('names a session that has only used commands', async () => {
+    world.says({ text: '/run echo ran-inside', from: bob });
+    await program.shows('ran-inside', 1002);
+    expect((await hermetic.run(['doctor'])).stdout).toMatch(/^session telegram Bob\b.*: sandbox on bubblewrap/m);
+  });
+
   it('a session at rest shows how long its sandbox is kept, and none of the commands of others', async () => {
     world.says({ text: '/status', from: bob });
     const others = await program.shows('Usage:', 1002);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
+import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Proof } from '../../core/proof.ts';
@@ -25,8 +26,9 @@ export function doctorCommand(io: CliIo): Command {
     .action(async ({ json, prove }: { json?: boolean; prove?: boolean }) => {
       const problems = checkConfig({ environment: io.environment });
       if (problems.length > 0) {
-        if (json) io.stdout.write(`${JSON.stringify({ configuration: problems }, undefined, 2)}\n`);
-        else io.stdout.write(`configuration: wrong\n${problems.map(({ message }) => `  ${message}\n`).join('')}`);
+        const { sessions = [] } = (await runningGateway(findHome({ environment: io.environment }).directory)) ?? {};
+        const lines = ['configuration: wrong', ...problems.map(({ message }) => `  ${message}`), ...yoloLines(sessions, new Date())];
+        io.stdout.write(json ? `${JSON.stringify({ configuration: problems, sessions }, undefined, 2)}\n` : `${lines.join('\n')}\n`);
         io.setExitCode(2);
         return;
       }
@@ -113,10 +115,14 @@ async function approvalsNow(app: App): Promise<ApprovalsNow> {
   }
 }
 
+function yoloLines(sessions: readonly SessionStatus[], now: Date): string[] {
+  return yoloTexts(sessions, now).map((text) => `YOLO, approvals are off: ${text}`);
+}
+
 function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | undefined, now: ApprovalsNow): string {
   const configured = app.loaded.config.terminal.backend;
   const at = new Date();
-  const lines = [...yoloTexts(now.sessions, at).map((text) => `YOLO, approvals are off: ${text}`), 'configuration: fine'];
+  const lines = [...yoloLines(now.sessions, at), 'configuration: fine'];
   for (const [kind, check] of checks) {
     if (!check.usable) {
       lines.push(`${kind}: not usable`, `  why: ${check.reason}`, `  fix: ${check.fix}`);

@@ -48,15 +48,20 @@ async function withoutConfiguration(io: CliIo, problems: readonly Problem[], jso
   const home = findHome({ environment: io.environment }).directory;
   const answer = await runningGateway(home);
   if (!answer) throwProblems(problems);
-  const { status: gateway, messaging = null } = answer ?? { status: null };
+  const { status: gateway, messaging = null, sessions = [] } = answer ?? { status: null };
+  const now = new Date();
   const messages = problems.map(({ message }) => message);
   const lines = [
     ...messages.map((message) => ['configuration', printable(message)]),
+    ...yoloRows(sessions, now),
     ['home', home],
     ...gatewayRows(gateway),
+    ...sessionRows(sessions, now),
     ...(messaging ? rows('messaging', messaging) : []),
   ];
-  io.stdout.write(json ? `${JSON.stringify({ configuration: problems, home, messaging, gateway }, undefined, 2)}\n` : table(lines));
+  io.stdout.write(
+    json ? `${JSON.stringify({ configuration: problems, home, messaging, sessions, gateway }, undefined, 2)}\n` : table(lines),
+  );
   io.setExitCode(2);
 }
 
@@ -101,10 +106,10 @@ function prose(status: Status): string {
   const now = new Date();
   return table([
     ...configurationRows(status.gateway),
-    ...yoloTexts(status.sessions, now).map((text) => ['YOLO', `approvals are off: ${text}`]),
+    ...yoloRows(status.sessions, now),
     ['home', status.home],
     ...gatewayRows(status.gateway),
-    ...status.sessions.map((session, index) => [index === 0 ? 'sessions' : '', `${session.title}: ${sessionText(session, now) || 'idle'}`]),
+    ...sessionRows(status.sessions, now),
     ...rows('command line', status.backend),
     ...rows('messaging', status.messaging),
     ['', `a sandbox for each ${status.messaging.scope}`],
@@ -121,6 +126,14 @@ function prose(status: Status): string {
 function configurationRows(gateway: RunningGateway | null): string[][] {
   const { problem = null, restart = [] } = gateway?.configuration ?? {};
   return [...(problem === null ? [] : [problem]), ...restart].map((line) => ['configuration', printable(line)]);
+}
+
+function yoloRows(sessions: readonly SessionStatus[], now: Date): string[][] {
+  return yoloTexts(sessions, now).map((text) => ['YOLO', `approvals are off: ${text}`]);
+}
+
+function sessionRows(sessions: readonly SessionStatus[], now: Date): string[][] {
+  return sessions.map((session, index) => [index === 0 ? 'sessions' : '', `${session.title}: ${sessionText(session, now) || 'idle'}`]);
 }
 
 function gatewayRows(gateway: RunningGateway | null): string[][] {
