@@ -24,9 +24,15 @@ export async function listenForOwner(path: string, onConnection: (socket: Socket
   try {
     rmSync(path, { force: true });
     const server = createServer(onConnection);
-    server.listen(short.path);
+    // Security: only the owner of the home may connect, from the first moment on. `listen` makes the socket before it returns.
+    const umask = process.umask(0o177);
+    try {
+      server.listen(short.path);
+    } finally {
+      process.umask(umask);
+    }
     await once(server, 'listening');
-    // Security: only the owner of the home may connect.
+    // Where a directory has default rights of its own, the umask does not count.
     chmodSync(path, 0o600);
     return {
       close: () => {

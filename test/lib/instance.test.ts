@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { askInstance, claimInstance } from '../../src/lib/instance.ts';
+import { listenForOwner } from '../../src/lib/owner-socket.ts';
 
 let directory: string;
 let path: string;
@@ -20,6 +21,18 @@ it('gives its answer to whoever asks, and to its owner alone', async () => {
   expect(await askInstance(path)).toEqual({ turns: 3 });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   await instance?.close();
+});
+
+it('is for its owner alone from the moment it is there', async () => {
+  const umask = process.umask(0);
+  try {
+    const listening = listenForOwner(path, (socket) => socket.destroy());
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(process.umask()).toBe(0);
+    (await listening).close();
+  } finally {
+    process.umask(umask);
+  }
 });
 
 it('is the only one as long as it lives, and lets another one in afterwards', async () => {
