@@ -46,20 +46,21 @@ export class BackgroundReports {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #line: Promise<void> = Promise.resolve();
+  /** So many wait in line. */
+  #inLine = 0;
 
   constructor(options: BackgroundReportsOptions) {
     this.#options = options;
   }
 
   get isAtRest(): boolean {
-    return this.#timer === undefined;
+    return this.#timer === undefined && this.#inLine === 0;
   }
 
   /** One after the other. Resolves when it is stored; never rejects. */
   hear(event: BackgroundEvent, survives: boolean): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
-    this.#line = this.#line.then(() => this.#handle(event, survives)).catch((error: unknown) => this.#options.complain(error));
-    return this.#line;
+    return this.#next(() => this.#handle(event, survives));
   }
 
   /** Those that an earlier program started. */
@@ -72,6 +73,17 @@ export class BackgroundReports {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  #next(task: () => Promise<void>): Promise<void> {
+    this.#inLine += 1;
+    this.#line = this.#line
+      .then(task)
+      .catch((error: unknown) => this.#options.complain(error))
+      .finally(() => {
+        this.#inLine -= 1;
+      });
+    return this.#line;
   }
 
   async #handle(event: BackgroundEvent, survives: boolean): Promise<void> {
@@ -116,7 +128,7 @@ export class BackgroundReports {
     this.#timer ??= setTimeout(
       () => {
         this.#timer = undefined;
-        this.#line = this.#line.then(() => this.#flush()).catch((error: unknown) => this.#options.complain(error));
+        void this.#next(() => this.#flush());
       },
       Math.max(0, waitMs),
     );

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { sessionParts } from '../../src/gateway/session-key.ts';
 import { says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Rig } from './rig.ts';
@@ -44,5 +45,24 @@ describe('the memory of a gateway', async () => {
     await rig.say('what is it?', { chat: 'back', isDirect: true });
     await rig.shows('It is 4711.', 'back');
     expect(rig.lastPrompt).toContain('my favourite number is 4711');
+  });
+
+  it('holds every conversation that is told at the start how its background processes ended', async () => {
+    for (let one = 0; one < 130; one++) {
+      const place = { platform: 'fake', workspace: undefined, chat: `left-${one}`, thread: undefined };
+      const about = { place, from: { id: 'ada', name: 'Ada' }, isDirect: true };
+      const session = sessionParts({ ...place, user: 'ada' });
+      const started = { process: `0000000${one}`.slice(-8), command: 'sleep 1000', patterns: [], startedAt: new Date() };
+      await rig.store.background.add({ ...about, ...started, session, role: 'admin', survives: false });
+    }
+    const answer = Promise.withResolvers<ReturnType<typeof says>>();
+    await rig.stopGateway();
+    const before = rig.model.requests.length;
+    rig.model.script = () => answer.promise;
+    await rig.startGateway();
+    await until('the model is told of all of them', () => rig.model.requests.length === before + 130);
+    expect(rig.gateway.busy).toBe(130);
+    answer.resolve(says('I have read it.'));
+    await rig.quiet();
   });
 });
