@@ -9,7 +9,7 @@ import { Program } from '../test/gateway/program.ts';
 export const shortConversation = 20;
 export const longConversation = 2000;
 
-/** When what happened to one message, in milliseconds. */
+/** Times at which one message passed each step, in milliseconds. */
 export interface Exchange {
   saidAt: number;
   /** The provider has the whole request. */
@@ -46,7 +46,7 @@ export class GatewayUnderLoad {
       const asked = request.messages.findLast(({ role }) => role === 'user')?.text ?? '';
       const number = numberIn(asked);
       const exchange = exchanges.get(number);
-      if (!exchange) return says('Nobody asked.');
+      if (!exchange) return says('No message belongs to this request.');
       if (Number.isNaN(exchange.askedAt)) exchange.askedAt = request.receivedAt;
       const reply =
         asked.includes('tool') && request.last.role === 'user' ? calls(['terminal', { command: 'true' }]) : says(`Answer ${number}.`);
@@ -74,7 +74,7 @@ export class GatewayUnderLoad {
     return new GatewayUnderLoad(program, readyMs, exchanges, waiting);
   }
 
-  /** Somebody says something in a private chat and is answered. */
+  /** Sends one message in a private chat and waits for the answer. */
   async exchange(chat: number, kind: Kind = 'plain'): Promise<Exchange> {
     const number = ++this.#last;
     const exchange: Exchange = { saidAt: performance.now(), askedAt: Number.NaN, answeredAt: Number.NaN, sentAt: Number.NaN };

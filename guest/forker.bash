@@ -1,5 +1,5 @@
 # The forker: runs inside a sandbox for as long as it lives, starts shells on named pipes when the host asks, signals what a
-# command started, and ends the sandbox when nobody has been attached for the length of the lease
+# command started, and ends the sandbox when no program has been attached for the length of the lease
 # and no command has left a process running, or has for longer than BACKGROUND_SECONDS (0: however long).
 #
 #   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES] [BACKGROUND_SECONDS]

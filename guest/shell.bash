@@ -70,7 +70,7 @@ __hermetic_meet() {
   esac
 }
 
-# Fields of a call: script, session's directory, this call's directory, whether nobody wants to know the state afterwards, number of
+# Fields of a call: script, session's directory, this call's directory, whether the state afterwards is not needed, number of
 # variables, variables, arguments. A short one comes through standard input, where bash reads byte by byte; a long one is in a file.
 __hermetic_load() {
   builtin local -a __hermetic_call

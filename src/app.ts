@@ -39,7 +39,7 @@ export interface OpenedSandbox {
 /** For whoever wants to hear nothing. */
 export const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
-/** Looking takes half as long as a short command, so that commands in a row need not. */
+/** Comparing takes half as long as a short command, so commands in quick succession share one comparison. */
 const currentForMs = 1_000;
 
 /** The parts of Hermetic, put together from a configuration. No input or output happens until something is asked of it. */
@@ -194,7 +194,7 @@ export class App {
     return this.#specs.compare(opened, await this.#specs.resolve(request, opened.backend, quiet));
   }
 
-  /** How it differs, for whoever asks before every command: the answer is good for a moment, because it takes looks at many files. */
+  /** The same for callers that ask before every command: an answer is reused for a moment, because the comparison reads many files. */
   comparisonOf(opened: OpenedSandbox, request: SandboxRequest): () => Promise<Comparison> {
     let checked = { at: Date.now(), loaded: this.loaded, answer: { differs: 'not', env: {} } as Comparison };
     return async () => {

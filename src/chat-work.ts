@@ -110,7 +110,7 @@ export class ChatWork implements Work {
     if (!backend) return undefined;
     const { config, home } = this.#app.loaded;
     const { isolation, installing, honours } = backend.traits;
-    // What cannot be found out must not keep anybody from being answered.
+    // A detail of the prompt that cannot be found out is left out: the turn goes on.
     const received = await backend.received({ directory: '' }).catch(() => undefined);
     return {
       backend: backend.kind,

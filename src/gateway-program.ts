@@ -94,7 +94,7 @@ export class GatewayProgram {
     this.config = new LiveConfig({ running: loaded, load: options.reload, apply: (next) => app.apply(next), log });
     const { gateway } = loaded.config;
     const rules = async (platform: string) => {
-      // Security: whoever was taken off a list is not heard again.
+      // Security: a person who was taken off a list is refused at the next message.
       await this.config.fresh();
       return platformRules(app.loaded.config, platform, this.channels.get(platform));
     };
@@ -208,7 +208,7 @@ export class GatewayProgram {
   async isSettled(key: SessionKey): Promise<boolean> {
     const { user: _, ...place } = key;
     const { inbox, outbox } = this.#store;
-    // In this order: whatever leaves the line is in a turn by then, and whatever a turn says is to be sent before it is over.
+    // In this order, so that nothing is missed: a message goes from the inbox to a turn, and a turn puts its answers into the outbox before it ends.
     for (const state of ['waiting', 'running'] as const) if ((await inbox.list(state, sessionParts(key))).length > 0) return false;
     return !this.gateway.isBusy(key) && (await outbox.head(place)) === undefined;
   }

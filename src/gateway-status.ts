@@ -13,7 +13,7 @@ export interface GatewayStatus {
   image: string | undefined;
   isContained: boolean;
   network: string;
-  /** Why there is none, though nobody asked for none, with the command to run. */
+  /** Why there is no network although one is configured, with the command to run. */
   networkObstacle: string | undefined;
   /** Who shares a sandbox. */
   scope: 'session' | 'user' | 'chat' | 'shared';

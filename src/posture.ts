@@ -16,7 +16,7 @@ export interface Posture {
   backend: Backend | undefined;
   image: string | undefined;
   network: string;
-  /** Why sandboxes have none, though none was not asked for. */
+  /** Why sandboxes have no network although one is configured. */
   networkObstacle: string | undefined;
   idleSeconds: number;
   limits: Limits;

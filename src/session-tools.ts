@@ -38,11 +38,11 @@ export function sessionTools(app: App, options: SessionToolsOptions): SessionToo
   const redact = (text: string): string => (app.loaded.config.security.redact_secrets ? app.redact(text) : text);
   if (background) {
     processes.listen(async (process, event) => {
-      // Whoever listens must not end what is listened to.
+      // A listener that fails must not end the process table.
       try {
         await background(backgroundEvent(process, event, redact));
       } catch {
-        // It is theirs to complain.
+        // Listeners report their own failures.
       }
     });
   }

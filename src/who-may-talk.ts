@@ -8,7 +8,7 @@ import { platformRules } from './platforms.ts';
 export interface Talkers {
   channel: string;
   text: string;
-  /** Everybody who finds the bot may. */
+  /** Anyone who finds the bot may talk. */
   isOpen: boolean;
 }
 

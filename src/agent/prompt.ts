@@ -53,7 +53,7 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     '',
     `Your commands run in a sandbox of this chat's own (${backend}${image ? `, image ${asData(image, 200)}` : ''}). ${isolations[isolation]} ${networks[network]}`,
     networkObstacle
-      ? `The reason is ${asData(networkObstacle, 200)}. Whoever runs you can change that: say so when a network is needed.`
+      ? `The reason is ${asData(networkObstacle, 200)}. The person who runs you can change that: say so when a network is needed.`
       : '',
     limitsText(sandbox),
     installing ? `${installing}${network === 'none' ? ' Without a network nothing can be downloaded.' : ''}` : '',
@@ -125,7 +125,7 @@ export function inputText({ text, from, quoted, report, files = [] }: TurnInput)
   return fence('message', { from }, parts.join('\n'));
 }
 
-/** Security: what a process prints stands in a fence of its own, so it can speak for nobody. */
+/** Security: what a process prints is fenced, so it cannot pass for a person's words or for ours. */
 function reportText({ notices, omitted }: NonNullable<TurnInput['report']>): string {
   const parts = notices.flatMap(({ process, command, what, output }) => [
     `The background process ${asData(process)} (${asData(command, 300)}) ${asData(what, 300)}.`,

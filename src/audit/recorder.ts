@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditLog } from '../core/audit.ts';
 
-/** A write that is safe on disk holds up the whole program, so it waits until whoever is to hear of the result has. */
+/** A synced write blocks the whole program, so it waits until the result has been sent to the caller. */
 const noteDelayMs = 20;
 
 /**
@@ -23,7 +23,7 @@ export class Recorder {
     await this.#write(() => [...this.#unwritten, ...own]);
   }
 
-  /** After something was done: nobody has to wait for it, and it never fails. On disk a moment later, or with the next record. */
+  /** Records something that was done, without waiting; never fails. On disk a moment later, or with the next record. */
   note(event: AuditEvent): void {
     this.#unwritten.push(event);
     this.#later ??= setTimeout(() => void this.settled().catch(() => undefined), noteDelayMs);

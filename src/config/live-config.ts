@@ -21,7 +21,7 @@ export interface LiveConfigOptions {
 const lookMs = 2_000;
 /** A file that has not changed for this long is complete: editors write in place, too. */
 const settleMs = 150;
-/** Whoever waits does not wait longer for files that change all the time. */
+/** Callers wait at most this long for files that keep changing. */
 const patienceMs = 3_000;
 
 /**

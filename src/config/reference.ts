@@ -26,7 +26,7 @@ A file that does not parse, an unknown key or a value that does not fit stops th
 
 ## A gateway that runs
 
-\`hermetic start\` follows \`config.yaml\` and \`.env\`: what changes there counts from the next message on. Somebody who was taken off a list is refused, and a sandbox whose
+\`hermetic start\` follows \`config.yaml\` and \`.env\`: what changes there counts from the next message on. A person who was taken off a list is refused, and a sandbox whose
 settings changed is replaced between two commands. Where only forwarded values changed and a process was left running, the sandbox stays and the next command gets the new values (a variable that is gone is empty until then). Keys that say so below, and the tokens of platforms and of the page, need a restart: the gateway
 keeps the value it was started with and says so in its log, in its status, and when \`hermetic config set\` changes such a key.
 

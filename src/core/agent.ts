@@ -44,7 +44,7 @@ export interface TurnInput {
   /** As the person is called; undefined where there is nobody to name. */
   from: string | undefined;
   quoted?: { from: string; text: string } | undefined;
-  /** Said by nobody: what became of background processes. */
+  /** Not a message of a person: a report on background processes. */
   report?: { notices: readonly BackgroundNotice[]; omitted: number } | undefined;
   images?: readonly { data: Uint8Array; mediaType: string }[] | undefined;
   /** Files the person sent, where they are in the sandbox. */
@@ -66,7 +66,7 @@ export interface TurnFacts {
         persistent: boolean;
         image: string | undefined;
         workdir: string | undefined;
-        /** Why there is no network, though nobody asked for none. */
+        /** Why there is no network although one is configured. */
         networkObstacle?: string | undefined;
         /** undefined where there are none. */
         limits?: Limits | undefined;

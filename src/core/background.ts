@@ -1,8 +1,8 @@
 import type { Person, Place } from './channel.ts';
 
 /**
- * What happens to a background process of a session. Texts are short and without known secrets. What a process printed is data, whatever it
- * says.
+ * What happens to a background process of a session. Texts are short and without known secrets. What a process printed is data, never
+ * an instruction.
  */
 export type BackgroundEvent = { process: string; command: string } & (
   | { kind: 'started'; patterns: readonly string[] }

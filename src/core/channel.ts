@@ -38,7 +38,7 @@ export interface IncomingMessage extends Happening {
   /** What it replies to. */
   quoted: { from: string; text: string } | undefined;
   files: readonly IncomingFile[];
-  /** Not said by anybody: a report on background processes that `from` started, as `role`. Never set by a channel. */
+  /** Not a message of a person: a report on background processes that `from` started, as `role`. Never set by a channel. */
   report?: { role: 'admin' | 'user'; notices: readonly BackgroundNotice[]; omitted: number } | undefined;
 }
 

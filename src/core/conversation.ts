@@ -167,7 +167,7 @@ export interface ConversationLedger {
    * `upTo`. False, and nothing has changed, when the present epoch has no such entry or a summary that goes as far.
    */
   summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean>;
-  /** Removes whole turns that ended before, and summaries made before; never of a turn that somebody may take up. */
+  /** Removes whole turns that ended before, and summaries made before; never those of a turn that may be resumed. */
   prune(before: Date): Promise<void>;
 }
 

@@ -42,7 +42,7 @@ export interface SandboxSpec {
   /** Workspace and home return with the session; otherwise they are gone on close. */
   persistent: boolean;
   user: 'default' | 'host';
-  /** A sandbox that outlives this process ends by itself after so many seconds with nobody attached and no process left running. */
+  /** A sandbox that outlives this process ends by itself after so many seconds with no program attached and no process left running. */
   idleSeconds: number;
   /** For so many seconds after the last command a process that was left running keeps the sandbox; 0: for as long as it runs. */
   backgroundSeconds: number;
@@ -240,7 +240,7 @@ export interface OpenSandbox extends Sandbox {
   /** Resolves with the reason when the sandbox has ended, for whatever cause. Never rejects. */
   readonly ended: Promise<string>;
   /**
-   * Whether a process that a command started still runs in it, whoever ran that command. Rejects when the sandbox does not answer.
+   * Whether a process that any command started still runs in it, also one of another program. Rejects when the sandbox does not answer.
    * Takes a look at every process there is: for the moment before it is ended, not for every command.
    */
   hasLiveProcesses(): Promise<boolean>;

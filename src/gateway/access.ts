@@ -14,7 +14,7 @@ export interface PlatformRules {
   requireMention: boolean;
 }
 
-/** As they are now; undefined for a platform on which nobody may talk. */
+/** The rules in force now; undefined for a platform without a section in the configuration, where no one may talk. */
 type RulesOf = (platform: string) => PlatformRules | undefined | Promise<PlatformRules | undefined>;
 
 export type Admission =

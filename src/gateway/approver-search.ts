@@ -6,7 +6,7 @@ import type { Access } from './access.ts';
 export interface ReachableApprover {
   /** As in `telegram:4711`. */
   person: string;
-  /** Whatever they call themselves. */
+  /** The name they chose for themselves. */
   name: string;
   place: Place;
 }
@@ -58,7 +58,7 @@ export class ApproverSearch {
   async #reach(platform: string, id: string, asked: Place): Promise<ReachableApprover | undefined> {
     const { access, channels, people } = this.#options;
     const channel = channels.get(platform);
-    // Security: whoever lost the right to talk is asked nothing and told nothing.
+    // Security: a person who lost the right to talk is neither asked nor told anything.
     if (!channel || (await access.roleOf(platform, id)) === undefined) return undefined;
     const heard = await people.placesOf(platform, id);
     const here = heard.find((one) => !one.isDirect && isSameChat(one.place, asked));

@@ -152,7 +152,7 @@ export class BackgroundReports {
     if (notify() === 'turn') {
       await inbox.accept(session, reportMessage(owner, id, report), new Date());
       wake();
-      // Security: nothing is told on behalf of somebody who may not talk any more.
+      // Security: no report goes out on behalf of a person who may not talk any more.
     } else if ((await access.roleOf(owner.place.platform, owner.from.id)) !== undefined) {
       await outbox.deliver(owner.place, `${JSON.stringify(session)}/${id}`, chatText(report));
     }
@@ -164,7 +164,7 @@ function ownerOf({ owner: { from, role, isDirect } }: Owned): string {
   return JSON.stringify([from.id, role, isDirect]);
 }
 
-/** As something that arrives in the session of whoever started the processes. */
+/** The report as an incoming message, in the session that started the processes. */
 export function reportMessage(
   { place, from, isDirect }: WatchedProcess,
   id: string,

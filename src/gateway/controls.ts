@@ -47,7 +47,7 @@ export class Controls implements SessionControls {
     // What is being answered at this moment is the last thing that was said, too.
     const entries = [...(await inbox.list('done', parts)), ...(await inbox.list('running', parts))];
     const said = entries.map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
-    // Nobody is made to have said what somebody else did, or what nobody did.
+    // Security: only the person's own messages are repeated, not those of others and no reports.
     const own = said.filter(({ from, report }) => from.id === this.#heard.message.from.id && !report);
     const last = own.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
     if (!last) return false;

@@ -59,7 +59,7 @@ export class Conversation {
   readonly #lane = new Lanes();
   readonly #replies = new Replies(this);
   readonly #background: BackgroundReports;
-  /** Of turns that nobody has asked for. */
+  /** Limits turns that start without a message of a person. */
   readonly #pace = new UnattendedPace();
   #turn: RunningTurn | undefined;
   #work: Work | undefined;

@@ -128,7 +128,7 @@ export class Gateway {
     await this.#options.cards.settleAll().catch((error: unknown) => this.#log(messageOf(error)));
   }
 
-  /** Nobody waits for them either. What cannot be looked at now stays in the ledger for the next program. */
+  /** Resumes watching background processes of an earlier program. Those that cannot be looked at now stay in the ledger for the next one. */
   async #takeUpProcesses(): Promise<void> {
     const { background, backgroundNotify } = this.#options;
     const sessions = Map.groupBy(await background.list(), ({ session }) => JSON.stringify(session));

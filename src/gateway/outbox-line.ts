@@ -166,14 +166,14 @@ export class OutboxLine {
   /** `mayBeThere`: some of the text may be in the chat under another key. */
   async #send(channel: Channel, entry: OutboxEntry, message: Outgoing, mayBeThere = false): Promise<Outcome> {
     const { sendsOncePerKey } = channel.traits;
-    if (entry.doubts > mostDoubts && !sendsOncePerKey) return { kind: 'dropped', failure: 'Nobody knows whether it arrived.' };
+    if (entry.doubts > mostDoubts && !sendsOncePerKey) return { kind: 'dropped', failure: 'It is unknown whether it arrived.' };
     const isRepeat = mayBeThere || (entry.doubts > 0 && !sendsOncePerKey);
     const text = isRepeat ? markedAsRepeat(message, channel.traits) : message.text;
     return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, text, key: entry.key }, signal));
   }
 
   async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {
-    // It was not handed to anybody.
+    // It was not handed to the platform.
     if (this.#options.stop.aborted) return { kind: 'failed', failure: 'the program stopped', retryAfterMs: 0, inDoubt: false };
     const answer = await answered(work, this.#options.stop, this.#options.patience.answerMs);
     if (answer.kind === 'done') return { kind: 'sent', id: answer.value };

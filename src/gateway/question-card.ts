@@ -14,7 +14,7 @@ type Choice = keyof typeof choices;
 export interface Asker {
   /** As in `telegram:4711`. */
   person: string;
-  /** Whatever they call themselves. */
+  /** The name they chose for themselves. */
   name: string;
   isDirect: boolean;
 }
@@ -33,7 +33,7 @@ export function pressedAnswer(data: string, by: string): { code: string; answer:
   return { code, answer: { kind: choices[choice as Choice], by } };
 }
 
-/** Security: nobody can say yes to what they cannot see all of. `header`: a line about who asks. */
+/** Security: the whole command is always shown, so that a yes covers nothing unseen. `header`: a line about who asks. */
 export function cardFor(question: Question, whole: string, header: string, traits: ChannelTraits): [text: string, more: Delivery] {
   const row: Button[] = (Object.keys(choices) as Choice[]).map((choice) => ({
     label: labels[choice],
@@ -56,7 +56,7 @@ export function askedBy({ person, name, isDirect }: Asker, { platform, chat, thr
   return `${shortName(name)} (${oneLine(person)}) asks ${where}${thread === undefined ? '' : `, thread ${oneLine(thread)}`}:`;
 }
 
-/** `Ann`, `Ann and Bob`, `Ann, Bob and Cleo`. Security: names are whatever people call themselves, so nothing in them is markup. */
+/** `Ann`, `Ann and Bob`, `Ann, Bob and Cleo`. Security: people choose their names, so nothing in them is markup. */
 export function listOfNames(names: readonly string[]): string {
   const plain = names.map((name) => shortName(name).replace(/[!-/:-@[-`{-~]/g, '\\$&'));
   return plain.length < 2 ? (plain[0] ?? '') : `${plain.slice(0, -1).join(', ')} and ${plain.at(-1)}`;

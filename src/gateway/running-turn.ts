@@ -17,7 +17,7 @@ export interface RunningTurn {
   controller: AbortController;
   /** Whether what comes meanwhile can be handed to it. */
   takesSteering: boolean;
-  /** Whose it is, and whether anybody else reads along. */
+  /** The person it belongs to, and whether they are alone in the chat. */
   from: Person;
   isDirect: boolean;
   /** Messages that came meanwhile and are meant for it. In the inbox they wait until the agent takes them. */
@@ -34,12 +34,12 @@ export function steeringTurn(turn: string, inputs: number): string {
   return `${turn}/steer/${inputs}`;
 }
 
-/** Security: a report gives no more rights than whoever started the process has now, and had then. */
+/** Security: a report has no more rights than the person who started the process has now, and had then. */
 export function roleIn({ report }: IncomingMessage, role: Role): Role {
   return report?.role === 'user' ? 'user' : role;
 }
 
-/** The last of them that somebody said, if any was said. */
+/** The last message of a person among them, if there is one. */
 export function lastSaid(heard: readonly Heard[]): Heard | undefined {
   return heard.findLast(({ message }) => !message.report) ?? heard.at(-1);
 }

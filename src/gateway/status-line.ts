@@ -96,7 +96,7 @@ function elapsed(ms: number): string {
   return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** Security: whatever is in it, it stays code: a command is no link and no mention. */
+/** Security: always inline code, so that nothing in a command becomes a link or a mention. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const mark = '`'.repeat(longest + 1);

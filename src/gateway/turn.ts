@@ -122,7 +122,7 @@ export class AgentTurn {
         // Half an answer is none: the next program asks for all of it.
         const { answers, kind } = standingOf(messages);
         if (this.#options.isParked() && answers.length > 0) return;
-        // What tools are about to do must be known whatever happens. Everything else is on disk before anybody is told of it.
+        // Calls of tools must be on disk before they run. Everything else is on disk before people are told of it.
         await conversations.append(parts, id, messages, new Date(), kind === 'calling' ? 'now' : 'later');
         if (usage) await conversations.addUsage(parts, usage);
       },

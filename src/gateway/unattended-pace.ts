@@ -1,9 +1,9 @@
-/** So many turns that nobody has asked for begin at once. */
+/** Turns without a message of a person that begin without a delay. */
 const freeTurns = 3;
 const firstGapMs = 30_000;
 const longestGapMs = 30 * 60_000;
 
-/** Keeps an agent that gives itself reasons for turns, such as processes that end at once, from going on without people for ever. */
+/** Slows down an agent whose own background processes keep starting turns while no person writes. */
 export class UnattendedPace {
   #turns = 0;
   #lastAt = 0;
@@ -13,7 +13,7 @@ export class UnattendedPace {
     return this.#timer === undefined;
   }
 
-  /** Somebody has said something. */
+  /** A person has written: the count starts again. */
   attended(): void {
     this.stop();
     this.#turns = 0;

@@ -18,7 +18,7 @@ export class CallSlots {
     try {
       return await work();
     } finally {
-      // Whoever waits takes the slot over.
+      // The next one that waits takes over the slot.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free += 1;

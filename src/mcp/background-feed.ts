@@ -1,9 +1,9 @@
 import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { BackgroundEvent } from '../core/background.ts';
 
-/** Of what happens while nobody is connected, so much is kept. */
+/** So many events are kept while no client is connected. */
 const maxKept = 50;
-/** Not more often than this, whatever a process prints. */
+/** Matches that are reported in a minute, at most. */
 const maxEvents = 20;
 const withinMs = 60_000;
 

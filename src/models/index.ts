@@ -16,7 +16,7 @@ export interface ModelSettings {
   prices?: PriceSettings | undefined;
 }
 
-/** The settings for another model of the same provider, as somebody chose it. */
+/** The settings for another model of the same provider, such as `/model` chooses. */
 export function settingsFor(settings: ModelSettings, choice: string | undefined): ModelSettings {
   if (choice === undefined || choice === settings.model) return settings;
   return { ...settings, model: choice, prices: namedPrices(settings.prices) };

@@ -36,7 +36,7 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
       if (why === undefined) continue;
       const { name, session, directory } = remains;
       const destroy = async (): Promise<boolean> => {
-        // Others may have been removed before it, which takes a while: somebody may use it by now.
+        // Removing the ones before it may have taken a while: it may be in use by now.
         if (reason(remains, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
         await remains.destroy();
         await ledger.forget({ backend: backend.kind, name });

@@ -25,7 +25,7 @@ export type ProcessEvent =
 /** What is awaited after the end for the last of its output. */
 const lastOutputMs = 2_000;
 const mostInterruptions = 5;
-/** Of what it printed, so much is at hand for whoever hears of it. */
+/** How much of the end of its output a listener is given. */
 const maxTailBytes = 2_000;
 /** Longer than the last of its output is awaited. */
 const newsMs = 5_000;
@@ -117,7 +117,7 @@ export class BackgroundProcess {
     if (this.state.kind !== 'running') return;
     this.state = state;
     this.#end.resolve();
-    // Nobody knows how one goes on that is no longer listened to.
+    // After it was detached its real end is unknown.
     if (!this.#isLetGo) this.#tell({ kind: 'ended', state });
   }
 

@@ -132,7 +132,7 @@ async function wait(table: ProcessTable, process: BackgroundProcess, forMs: numb
   return { ...(await poll(table, process, context)), timed_out: timedOut };
 }
 
-/** Its end meanwhile is told by whoever waits for this. */
+/** While this waits, the caller tells the model of its end, so it is not reported twice. */
 async function awaited<T>(process: BackgroundProcess, work: () => Promise<T>): Promise<T> {
   process.awaitedBy += 1;
   try {

@@ -7,7 +7,7 @@ import { describeBackend } from '../engines.ts';
 import { Hermetic } from './hermetic.ts';
 
 const { image } = contextIn('/nowhere').docker;
-/** `deep` cannot be made, whatever runs inside. */
+/** `deep` cannot be made by any user inside. */
 const impossible = '/proc/deep';
 
 interface Expected {

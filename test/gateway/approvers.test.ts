@@ -42,7 +42,7 @@ describe('a question for approvers', () => {
     for (const chat of ['ada', 'eve', 'bob']) expect(rig.all(chat)).toContain('Allowed once by fake:eve.');
   });
 
-  it('is answered by nobody else, whatever they press or type', async () => {
+  it('cannot be answered by anyone else, by button or by command', async () => {
     await start(['admins']);
     await meet('ada');
     await rig.say(`/run ${dangerous()}`, { from: 'bob' });

@@ -100,7 +100,7 @@ describeContained('a background process of a chat', () => {
     expect(rig.model.requests.at(-1)?.last.text).toMatch(/<report-[\s\S]*stop that/);
   });
 
-  it('of somebody who may not talk any more starts no turn', async () => {
+  it('of a person who may not talk any more starts no turn', async () => {
     const gate = 'until [ -e go ]; do sleep 0.05; done';
     await start({ script: starting(gate) });
     await rig.say('work', { from: 'bob' });
@@ -108,13 +108,13 @@ describeContained('a background process of a chat', () => {
     await rig.quiet();
     Object.assign(rig.rules, { allowedUsers: ['cleo'] });
     await rig.app.sandboxes.run({ platform: 'fake', workspace: undefined, chat: 'bob', thread: undefined, user: 'bob' }, 'touch go');
-    await until('its end is told to nobody', async () => (await watched()).length === 0);
+    await until('its end is forgotten without a report', async () => (await watched()).length === 0);
     await rig.quiet();
     expect(reports()).toEqual([]);
     expect(rig.texts('bob')).toEqual(['Started.']);
   });
 
-  it('that ends is a message and no turn, when that is wanted', async () => {
+  it('that ends is a message and no turn with background_notify: message', async () => {
     await start({ script: starting("echo '``` not the end of the block'; exit 1"), settings: { backgroundNotify: 'message' } });
     await rig.say('work');
     const shown = await rig.shows('Background process');
@@ -123,7 +123,7 @@ describeContained('a background process of a chat', () => {
     expect(reports()).toEqual([]);
   });
 
-  it('that ends is told nobody, when that is wanted', async () => {
+  it('that ends is not reported with background_notify: off', async () => {
     await start({ script: starting('true'), settings: { backgroundNotify: 'off' } });
     await rig.say('work');
     await rig.shows('Started.');

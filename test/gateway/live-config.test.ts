@@ -54,7 +54,7 @@ describeContained('a gateway whose configuration changes', async () => {
   const hermetic = new Hermetic({ HERMETIC_HOME: program.directory, HOME: program.home, TELEGRAM_BOT_TOKEN: program.api.token });
   afterAll(() => program.close());
 
-  it('refuses whoever was taken off a list at the next message, and hears whoever was added', async () => {
+  it('refuses a removed person at the next message, and admits an added one', async () => {
     expect(await ask(program, '/whoami', 1003)).toContain('may do what a user may');
     expect(await ask(program, '/whoami', 1004)).toContain('I do not know you yet');
     change(program, ({ telegram }) => Object.assign(telegram ?? {}, { allowed_users: ['1004'], admins: ['1001', '1002'] }));

@@ -40,7 +40,7 @@ describeContained('what happens to a sandbox', async () => {
     expect(count(fallback)).toBe(1);
   });
 
-  it('whoever has to wait for one is told the place, and when it is their turn, and nobody else is', async () => {
+  it('a person who has to wait for one is told the place, and when it is their turn, and no one else is', async () => {
     await rig.say('/run echo busy now; sleep 600');
     await until('it runs', () => rig.activities.some((one) => one.kind === 'tool-output' && one.text.includes('busy now')));
     await rig.say('/run echo had it', { from: 'bob' });

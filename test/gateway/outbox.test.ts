@@ -121,7 +121,7 @@ describe('the outbox', () => {
       await outbox.deliver(chat('a'), 'l', 'next');
       await allSaid();
       expect(platform.texts('a')).toEqual(['cursed', '(possible repeat)\n\ncursed', 'next']);
-      expect(dropped).toEqual(['k/1: Nobody knows whether it arrived.']);
+      expect(dropped).toEqual(['k/1: It is unknown whether it arrived.']);
     });
 
     it('of a cut connection lose nothing when it comes back', async () => {

@@ -62,7 +62,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
   it.each(['clean up', '/run'])('by the clock while the gateway is down is no interruption: %s', async (text) => {
     await asked({ approvals: { timeout: 3 } }, text);
     await program.kill();
-    // Whoever looks at the questions settles those that are overdue.
+    // Listing the questions settles those that are overdue.
     await until('it is over', async () => (await hermetic('approvals', 'list')) !== undefined && (await isExpired()));
     await program.start();
     await program.shows(/May this run[\s\S]*Nobody answered in time, so it was not run\./);

@@ -5,7 +5,7 @@ import { contextIn } from '../backends.ts';
 import { describeBackend } from '../engines.ts';
 import { Rig } from './rig.ts';
 
-/** Everything somebody inside who wants the file to be another one could try. */
+/** Every way in which a process inside could try to change or replace the file. */
 const attack = `
 cd /received
 echo changed > notes.txt; echo changed >> notes.txt; truncate -s 0 notes.txt

@@ -51,7 +51,7 @@ describe('the sources of mounts', () => {
     server.close();
   });
 
-  it('cover the socket of an engine that lies in a directory, whatever is allowed', async () => {
+  it('cover the socket of an engine in a mounted directory, also when dangerous mounts are allowed', async () => {
     const directory = join(root, 'services');
     mkdirSync(directory);
     const engineSockets = [join(directory, 'engine.sock')];

@@ -98,7 +98,7 @@ await describeBackend('bubblewrap', (engine) => {
     await until('it is closed', () => !of('a').isOpen && processesWith(mark).length === 0);
   });
 
-  it('whoever needs room waits for such a process, and not for one that has been there for too long', async () => {
+  it('a session that needs room waits for such a process, and not for one that has been there for too long', async () => {
     const { of, told } = poolOf({ most: 1 });
     const mark = sleepMark();
     await text(of('first'), `setsid sleep ${mark} &`);

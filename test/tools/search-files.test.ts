@@ -223,7 +223,7 @@ for (const kind of kinds) {
       });
 
       it('may be the whole file system', async () => {
-        // Whatever else is there may be large: of it, one directory, and what the kernel makes up and has no end.
+        // The rest of the file system may be large: only one directory of it, and the endless files of the kernel.
         const others = (await tools.output('ls -A /')).split('\n').filter((name) => !['', 'etc', 'proc', 'sys', 'dev'].includes(name));
         const { matches } = await search({ pattern: '^root:', path: '/', glob: `!{${others.join(',')}}` });
         expect(matches.map(({ path }) => path)).toContain('/etc/passwd');

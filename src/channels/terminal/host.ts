@@ -21,7 +21,7 @@ import { protocolVersion, sentMessage, type Welcome } from './protocol.ts';
 import { Wire } from './wire.ts';
 
 export interface TerminalHostOptions {
-  /** The id of every person at a terminal: whoever can connect owns the home. */
+  /** The id of every person at a terminal: only the owner of the home can connect. */
   ownerId: string;
   /** Whether everything that was said there has its answer. */
   isSettled(place: Place): Promise<boolean>;
@@ -208,7 +208,7 @@ export class TerminalHost implements Channel {
     await this.#accept(incoming);
   }
 
-  /** Rejects with `channel/busy` when the terminal goes before it has shown it: whoever comes next is shown it. */
+  /** Rejects with `channel/busy` when the terminal leaves before it has shown it: the next terminal is shown it. */
   async #call(chat: string, name: string, value: unknown): Promise<void> {
     const terminal = this.#terminals.get(chat);
     if (!terminal) throw new HermeticError('channel/busy', 'No terminal is in this conversation.');

@@ -135,7 +135,7 @@ function parsed(text: string): Line | undefined {
   }
 }
 
-/** Not taken, as far as anybody knows: shown again to whoever comes next. */
+/** It may not have arrived, so it is shown again to the next terminal. */
 function disconnected(): HermeticError {
   return new HermeticError('channel/busy', 'The other side of the connection is gone.');
 }

@@ -9,7 +9,7 @@ import { errnoOf } from './engine-errors.ts';
 const key = 'terminal.docker_volumes';
 /**
  * The mounts with their sources resolved to what they really are, refused where that is an engine's socket or does not exist.
- * Security: whoever reaches the engine's socket owns the host, and a read-only mount does not stop a connection. A directory that contains one is
+ * Security: access to the engine's socket is access to the host, and a read-only mount does not stop a connection. A directory that contains one is
  * refused, unless another of the mounts covers the socket.
  */
 export async function resolveMounts(mounts: readonly Mount[], address: EngineAddress): Promise<Mount[]> {

@@ -212,7 +212,7 @@ export class PooledSandbox implements Sandbox {
 
   /** Whether it is to be replaced now. Not while a command runs, and not for variables while anything does: commands are given those. */
   async #isOutdated(opened: Opened): Promise<boolean> {
-    // Whoever asks is live already: when that is all, nothing is disturbed.
+    // The caller counts as live: when it is the only one, replacing the sandbox disturbs nothing.
     const isAlone = (): boolean => this.#live === 1;
     const { differs, env } = await opened.compare();
     if (this.#open === opened) this.#env = env;

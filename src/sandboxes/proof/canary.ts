@@ -7,7 +7,7 @@ import { type Bait, token } from './bait.ts';
 
 export interface Canary extends Bait {
   path: string;
-  /** What the file says, and nobody who has not read it knows. */
+  /** Content of the file: random, so that only a reader of the file can know it. */
   secret: string;
 }
 
@@ -15,7 +15,7 @@ const namePattern = /^hermetic-proof-(?:(\d+)-(\d+-\d+-[0-9a-f]+)|[0-9a-f]{32})$
 /** A proof takes seconds. */
 const staleMs = 24 * 60 * 60 * 1000;
 
-/** A file that everybody may read who can reach it. Its name says which process put it there, for when that dies before it removes it. */
+/** A file with no protection but its place. Its name tells which process made it, so that a later sweep can remove it when that process is dead. */
 export async function plantCanary(directory: string): Promise<Canary> {
   const path = join(await realpath(directory), `hermetic-proof-${processNamespace()}-${attachmentName()}${token()}`);
   const secret = token();

@@ -31,10 +31,10 @@ export function mostForCommands(pids: number): number {
   return pids > 2 * reserved ? pids - reserved : 0;
 }
 
-/** How long a sandbox stays when nobody is attached to it. */
+/** How long a sandbox stays when no program is attached to it. */
 export type Lease = Pick<SandboxSpec, 'idleSeconds' | 'backgroundSeconds'>;
 
-/** Of a sandbox that ends when nobody is attached to it. */
+/** For a sandbox that ends when no program is attached to it. */
 export const noLease: Lease = { idleSeconds: 0, backgroundSeconds: 0 };
 
 /** Bash counts in whole ones, and 0 means something else. */

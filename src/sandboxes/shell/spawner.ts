@@ -14,7 +14,7 @@ export interface Call {
   script: string;
   sessionDirectory: string;
   directory: string;
-  /** Nobody wants to know the state afterwards: printing it takes a good part of a short command's time. */
+  /** The state afterwards is not needed: printing it takes a good part of a short command's time. */
   stateless: boolean;
   variables: readonly string[];
   args: readonly string[];

@@ -80,7 +80,7 @@ export class SqliteAccess implements Access {
       this.#onDisk = Math.max(this.#onDisk, changes);
     });
     if (sync === 'now') await synced;
-    // When it fails, whatever is asked next is told.
+    // When it fails, the next operation rejects.
     else synced.catch(() => undefined);
     return result;
   }

@@ -46,7 +46,7 @@ export function containerTests(engine: TestEngine): void {
     const mark = sleepMark();
     for (const spec of [held, capped, clock]) {
       const sandbox = await engine.open(spec);
-      // Long enough for a keeper, which looks once a second, to see that somebody is attached.
+      // Long enough for a keeper, which looks once a second, to see that a program is attached.
       await output(sandbox, `${spec === clock ? '' : `setsid sleep ${mark} &`} sleep 2`);
       await sandbox.close();
     }

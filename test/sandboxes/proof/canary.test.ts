@@ -55,7 +55,7 @@ await describeBackend('bubblewrap', () => {
   });
 });
 
-it('one in use stays, and so does what is no canary or may be that of a program nobody here can see', async () => {
+it('keeps canaries in use, files that are none, and those of programs in another process namespace', async () => {
   const home = mkdtempSync(join(tmpdir(), 'hermetic-canaries-'));
   const canary = await plantCanary(home);
   const others = {
