@@ -60,7 +60,9 @@ export class ApproverSearch {
     const channel = channels.get(platform);
     // Security: a person who lost the right to talk is neither asked nor told anything.
     if (!channel || (await access.roleOf(platform, id)) === undefined) return undefined;
-    const heard = await people.placesOf(platform, id);
+    // A place that can show nothing now, such as a terminal that was left, reaches no one.
+    const isThere = (place: Place): boolean => !channel.traitsAt || channel.traitsAt(place) !== undefined;
+    const heard = (await people.placesOf(platform, id)).filter(({ place }) => isThere(place));
     const here = heard.find((one) => !one.isDirect && isSameChat(one.place, asked));
     const direct = heard.find(({ isDirect }) => isDirect)?.place ?? channel.directPlace?.(id);
     const place = here && isRecent(here) ? asked : (direct ?? (here && asked));

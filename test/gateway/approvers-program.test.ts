@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { protocolVersion, terminalSocket } from '../../src/channels/terminal/protocol.ts';
+import { Wire } from '../../src/channels/terminal/wire.ts';
+import { connectToOwner } from '../../src/lib/owner-socket.ts';
 import { ada, bob } from '../fakes/bot-api-world.ts';
 import { until } from '../until.ts';
 import { Program } from './program.ts';
@@ -40,6 +43,24 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     await until('the buttons are gone', () => program.sent(ada.id).every(({ markup }) => !markup));
     await program.shows('Allowed once by telegram:1001.', ada.id);
     await program.shows(/Asked[\s\S]*Allowed once/, bob.id);
+  });
+
+  it('are asked at a terminal while they are there, and not when they have left it', async () => {
+    await start();
+    const shown: string[] = [];
+    const handle = (_name: string, value: unknown): void => void shown.push(JSON.stringify(value));
+    const terminal = new Wire(await connectToOwner(terminalSocket(program.directory)), { handle, onEnd: () => undefined });
+    expect(await terminal.call('hello', { version: protocolVersion, chat: 'default', name: 'Ada', isLive: true })).toEqual({ ok: true });
+    await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
+    await until('it is answered', () => shown.some((text) => text.includes('may do what')));
+    asks();
+    await until('there is a card', () => shown.some((text) => text.includes('May this run')));
+    await terminal.call('message', { id: 'typed-2', text: `/deny ${/May this run .*?\((\w{6})\)/.exec(shown.join())?.[1]}`, files: [] });
+    await program.shows('said no', bob.id);
+    terminal.close();
+    asks();
+    await program.shows('No approver can be reached, so this was not run.', bob.id);
+    expect(ran()).toBe(false);
   });
 
   it('answer on the page, and the card on Telegram ends too', async () => {
