@@ -68,8 +68,9 @@ export class BackgroundReports {
     for (const watched of processes) this.#watched.set(watched.process, watched);
   }
 
-  /** What happens from now on is for the next program. */
-  stop(): void {
+  /** What happens from now on is for the next program, and so is what was found and not told yet: it is stored when this resolves. */
+  async stop(): Promise<void> {
+    if (this.#pending.length > 0) await this.#next(() => this.#flush());
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -104,7 +105,7 @@ export class BackgroundReports {
       const ended = { owner, notice: { ...about, what: event.outcome, output: event.output } };
       const before = this.#pending.filter((one) => ownerOf(one) === ownerOf(ended));
       await this.#tell(owner, [...before, ended], `background/${process}/end`);
-      for (const told of before) this.#pending.splice(this.#pending.indexOf(told), 1);
+      this.#forget(before);
     }
     await this.#options.ledger.remove(this.#options.session, process);
     this.#watched.delete(process);
@@ -139,10 +140,15 @@ export class BackgroundReports {
     const isSoon = Date.now() - this.#lastAt < 2 * this.#gapMs;
     if (this.#lastAt > 0 && isSoon) this.#gapMs = Math.min(longestGapMs, 2 * this.#gapMs);
     this.#lastAt = Date.now();
-    for (const found of Map.groupBy(this.#pending.splice(0), ownerOf).values()) {
+    for (const found of Map.groupBy([...this.#pending], ownerOf).values()) {
       const owner = found[0]?.owner;
       if (owner) await this.#tell(owner, found, `background/${owner.process}/found/${randomUUID()}`);
+      this.#forget(found);
     }
+  }
+
+  #forget(told: readonly Owned[]): void {
+    for (const one of told) this.#pending.splice(this.#pending.indexOf(one), 1);
   }
 
   async #tell(owner: WatchedProcess, found: readonly Owned[], id: string): Promise<void> {

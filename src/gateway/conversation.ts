@@ -345,7 +345,7 @@ export class Conversation {
     this.#stopping = true;
     this.#pace.stop();
     await this.#parkTurn(patienceMs);
-    this.#background.stop();
+    await this.#background.stop();
   }
 
   async #parkTurn(patienceMs: number): Promise<void> {

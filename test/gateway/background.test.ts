@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { BackgroundReports } from '../../src/gateway/background-reports.ts';
+import { sessionParts } from '../../src/gateway/session-key.ts';
 import { describeBackend } from '../engines.ts';
 import { calls, type ModelRequest, type Reply, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
@@ -159,6 +161,43 @@ async function restarted(options: ProgramOptions, command: string, whileDown: ()
     throw error;
   }
 }
+
+describe('a gateway that is stopped', () => {
+  it('leaves what a background process printed and was not told yet to the next one', async () => {
+    const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
+    const place = { platform: 'fake', workspace: undefined, chat: 'room', thread: undefined };
+    const session = sessionParts({ ...place, user: undefined });
+    const { inbox, background: ledger } = rig.store;
+    const reports = new BackgroundReports({
+      ...{ session, place, ledger, inbox, outbox: rig.outbox, access: rig.settings.access },
+      notify: () => 'turn',
+      turn: () => ({ from: { id: 'ada', name: 'Ada' }, role: 'admin', isDirect: false }),
+      wake: () => undefined,
+      complain: (error) => rig.log.push(String(error)),
+    });
+    const found = (line: string) => ({
+      kind: 'matched' as const,
+      process: '00000001',
+      command: 'make',
+      pattern: line,
+      line,
+      suppressed: 0,
+    });
+    const told = async () => (await inbox.list('waiting', session)).map(({ incoming }) => JSON.stringify(incoming)).join('\n');
+    try {
+      await reports.hear({ kind: 'started', process: '00000001', command: 'make', patterns: ['first', 'second'] }, true);
+      await reports.hear(found('first'), true);
+      await until('the first is told', async () => (await told()).includes('first'));
+      await reports.hear(found('second'), true);
+      expect(await told()).not.toContain('second');
+      await reports.stop();
+      expect(await told()).toContain('second');
+      expect(reports.isAtRest).toBe(true);
+    } finally {
+      await rig.close();
+    }
+  });
+});
 
 describe('a gateway that is killed', () => {
   describeContained('on bubblewrap', () => {
