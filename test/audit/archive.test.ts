@@ -12,7 +12,11 @@ import { scratchPaths } from '../stores/scratch.ts';
 const newPath = scratchPaths();
 const at = (day: number): Date => new Date(Date.UTC(2026, 0, day));
 const event = (day: number): AuditEvent => ({
-  ...{ at: at(day), actor: 'agent', session: ['a"b\n\ud800'], kind: 'tool', outcome: `day ${day}` },
+  at: at(day),
+  actor: 'agent',
+  session: ['a"b\n\ud800'],
+  kind: 'tool',
+  outcome: `day ${day}`,
   what: { text: 'line\u2028and\u2029paragraph\r\n"é" 😀\u0000' },
 });
 

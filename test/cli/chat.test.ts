@@ -25,8 +25,7 @@ const home = () => hermetic.environment.HERMETIC_HOME ?? '';
 /** A model that does what the script says. */
 async function withModel(script: Parameters<typeof startModelServer>[0]): Promise<ModelServer> {
   model = await startModelServer(script);
-  mkdirSync(home(), { recursive: true, mode: 0o700 });
-  writeFileSync(join(home(), 'config.yaml'), `model:\n  provider: openai-compatible\n  model: scripted\n  base_url: ${model.url}\n`);
+  hermetic.useModel(model.url);
   return model;
 }
 

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
 let hermetic: Hermetic;
@@ -25,11 +24,7 @@ afterEach(async () => {
 async function gateway(environment: Record<string, string> = {}): Promise<ChildProcess> {
   const child = hermetic.start(['start'], environment);
   running.push(child);
-  let printed = '';
-  child.stdout?.on('data', (data: Buffer) => {
-    printed += data.toString();
-  });
-  await until('it prints its link', () => printed.includes('#code='));
+  await hermetic.untilGatewayRuns(child);
   return child;
 }
 

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { until } from '../until.ts';
 
 const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 
@@ -24,6 +25,23 @@ export class Hermetic {
 
   start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
     return spawn(process.execPath, [bin, ...args], { env: { ...this.environment, ...environment }, stdio: 'pipe', cwd: this.home });
+  }
+
+  /** Configures the model that a server on this machine serves. */
+  useModel(baseUrl: string): void {
+    const home = this.environment.HERMETIC_HOME ?? '';
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(join(home, 'config.yaml'), `model:\n  provider: openai-compatible\n  model: scripted\n  base_url: ${baseUrl}\n`);
+  }
+
+  /** Resolves when the gateway that runs in this process has printed its link. */
+  async untilGatewayRuns(child: ChildProcess): Promise<void> {
+    let printed = '';
+    child.stdout?.on('data', (data: Buffer) => {
+      printed += data.toString();
+    });
+    child.stderr?.resume();
+    await until('the gateway prints its link', () => printed.includes('#code='), { withinMs: 60_000 });
   }
 
   async run(args: readonly string[], options: { input?: string; environment?: Record<string, string> } = {}): Promise<Outcome> {

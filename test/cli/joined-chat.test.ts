@@ -32,8 +32,7 @@ const home = () => hermetic.environment.HERMETIC_HOME ?? '';
 
 async function withModel(script: Parameters<typeof startModelServer>[0]): Promise<ModelServer> {
   model = await startModelServer(script);
-  mkdirSync(home(), { recursive: true, mode: 0o700 });
-  writeFileSync(join(home(), 'config.yaml'), `model:\n  provider: openai-compatible\n  model: scripted\n  base_url: ${model.url}\n`);
+  hermetic.useModel(model.url);
   return model;
 }
 
@@ -41,12 +40,7 @@ async function withModel(script: Parameters<typeof startModelServer>[0]): Promis
 async function gateway(): Promise<ChildProcess> {
   const child = hermetic.start(['start']);
   running.push(child);
-  let printed = '';
-  child.stdout?.on('data', (data: Buffer) => {
-    printed += data.toString();
-  });
-  child.stderr?.resume();
-  await until('it prints its link', () => printed.includes('#code='), { withinMs: 60_000 });
+  await hermetic.untilGatewayRuns(child);
   return child;
 }
 

@@ -2,7 +2,6 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { createApp } from '../../src/index.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';
 import { until } from '../until.ts';
@@ -159,13 +158,7 @@ await describeBackend('docker', ({ context }) => {
   describe('a gateway on docker whose configuration changes', async () => {
     const terminal = { backend: 'docker', docker_image: context.docker.image, container_disk: 0, docker_forward_env: ['FORWARDED'] };
     const program = await Program.start({ config: { terminal } });
-    afterAll(async () => {
-      await program.stop();
-      const app = createApp({ environment: { PATH: process.env.PATH, HOME: program.home, HERMETIC_HOME: program.directory } });
-      for (const remains of (await app.backends.get('docker')?.list()) ?? []) await remains.destroy();
-      await app.close();
-      await program.close();
-    });
+    afterAll(() => program.closeWithContainers());
 
     it('forwards the values of now into containers that run', async () => {
       setVariables(program, 'FORWARDED=first-value\n');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { createApp } from '../../src/index.ts';
 import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { type BotMessage, FakeBotApi } from '../fakes/bot-api.ts';
@@ -98,6 +99,15 @@ export class Program {
     await this.api.close();
     await this.model.close();
     await removeTree(this.home);
+  }
+
+  /** The same for a program on docker, whose containers outlive it. */
+  async closeWithContainers(): Promise<void> {
+    await this.stop();
+    const app = createApp({ environment: { PATH: process.env.PATH, HOME: this.home, HERMETIC_HOME: this.directory } });
+    for (const remains of (await app.backends.get('docker')?.list()) ?? []) await remains.destroy();
+    await app.close();
+    await this.close();
   }
 
   /** What the bot shows in a chat, after every edit. */

@@ -22,9 +22,20 @@ function change(home: string, ...statements: string[]): void {
 }
 
 const question = (id: string): QuestionBeginning => ({
-  ...{ id, code: id.toUpperCase(), session: 'work', parts: ['cli', 'work'], run: id, digest: id, sandbox: 'abc', backend: 'local' },
-  ...{ source: 'chat', person: 'telegram:1', actions: [{ kind: 'command', command: 'true', cwd: '/' }], findings: [] },
-  ...{ askedAt: daysAgo(9), expiresAt: new Date(Date.now() + dayMs) },
+  id,
+  code: id.toUpperCase(),
+  session: 'work',
+  parts: ['cli', 'work'],
+  run: id,
+  digest: id,
+  sandbox: 'abc',
+  backend: 'local',
+  source: 'chat',
+  person: 'telegram:1',
+  actions: [{ kind: 'command', command: 'true', cwd: '/' }],
+  findings: [],
+  askedAt: daysAgo(9),
+  expiresAt: new Date(Date.now() + dayMs),
 });
 
 async function addQuestions({ approvals, cards }: Store): Promise<void> {

@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../src/index.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';
 import { startRelay } from '../relay.ts';
@@ -73,11 +72,7 @@ await describeBackend('docker', ({ context }) => {
     const terminal = { backend: 'docker', docker_host: relay.host, docker_image: context.docker.image, container_disk: 0 };
     const program = await Program.start({ config: { terminal } });
     afterAll(async () => {
-      await program.stop();
-      const app = createApp({ environment: { PATH: process.env.PATH, HOME: program.home, HERMETIC_HOME: program.directory } });
-      for (const remains of (await app.backends.get('docker')?.list()) ?? []) await remains.destroy();
-      await app.close();
-      await program.close();
+      await program.closeWithContainers();
       relay.close();
       rmSync(directory, { recursive: true, force: true });
     });
