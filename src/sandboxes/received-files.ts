@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { plainName } from '../lib/plain-name.ts';
@@ -19,6 +19,8 @@ export async function receiveFile(directory: string, wanted: string, data: Uint8
   const draft = join(directory, `.${randomBytes(8).toString('hex')}`);
   try {
     await writeFile(draft, data, { flag: 'wx', mode: 0o444, flush: true });
+    // Whatever the umask: the user inside may be another one.
+    await chmod(draft, 0o444);
     for (let number = 1; number <= maxSameNames; number++) {
       const name = number === 1 ? plain : `${number}-${plain}`;
       // A link, unlike a rename, never replaces a file.
