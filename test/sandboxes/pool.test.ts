@@ -170,6 +170,15 @@ await describeBackend('bubblewrap', (engine) => {
     await expect(failing.of('b').open()).rejects.toThrow('no space');
   });
 
+  it('stopping does not wait for a place that something else keeps', async () => {
+    const { of, pool, told } = poolOf({ most: 1 });
+    await pool.adopt([{ name: 'of an earlier program', lastUsedAt: new Date(), stop: async () => false }]);
+    const waiting = text(of('a'), 'true').catch((error: Error) => error.message);
+    await until('it waits', () => told.length === 1);
+    await pool.stop();
+    expect(await waiting).toContain('all sandboxes were closed');
+  });
+
   it('stopping lets go of everything', async () => {
     const { pool, of } = poolOf();
     const handle = await of('a').exec({ command: 'sleep 60' });

@@ -51,7 +51,7 @@ export class SandboxPool<Session> {
   readonly #sandboxes = new Map<string, PooledSandbox>();
   readonly #found = new Map<string, Holder & { giveBack(): void }>();
   readonly #giveBack = new Map<string, () => void>();
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: PoolOptions<Session>) {
     this.#options = options;
@@ -106,7 +106,7 @@ export class SandboxPool<Session> {
     const giveBack = await this.#takePlace(name, listener, signal);
     this.#giveBack.set(name, giveBack);
     try {
-      if (this.#stopped) throw new HermeticError('sandbox/lost', 'The command did not start: all sandboxes were closed.');
+      this.#stopping.signal.throwIfAborted();
       const made = await this.#making.take(() => undefined, signal);
       try {
         return await this.#options.open(session, listener, signal);
@@ -125,7 +125,7 @@ export class SandboxPool<Session> {
       this.#found.delete(name);
       return found.giveBack;
     }
-    if (this.#stopped) throw new HermeticError('sandbox/lost', 'The command did not start: all sandboxes were closed.');
+    this.#stopping.signal.throwIfAborted();
     const say = (text: string): void => listener.notice(text, text);
     const places = new PlaceNotices(
       (place) => say(`All sandboxes are in use. This session is ${ordinal(place)} in line.`),
@@ -135,7 +135,9 @@ export class SandboxPool<Session> {
     // A process that keeps an idle sandbox may end meanwhile, or have kept it for too long, which no event tells.
     const lookAgain = setInterval(() => this.#makeRoom(), betweenLooksMs).unref();
     try {
-      const giveBack = await this.#slots.take((place) => places.changed(place), signal);
+      // What keeps the others may outlive this program, so that stopping must not wait for it.
+      const over = AbortSignal.any([this.#stopping.signal, ...(signal ? [signal] : [])]);
+      const giveBack = await this.#slots.take((place) => places.changed(place), over);
       if (places.isWaiting) say('It is the turn of this session: its sandbox is being opened.');
       return giveBack;
     } finally {
@@ -169,7 +171,7 @@ export class SandboxPool<Session> {
 
   /** Lets go of everything, for good. Durable sandboxes go on until they have been idle for too long. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort(new HermeticError('sandbox/lost', 'The command did not start: all sandboxes were closed.'));
     await Promise.all(this.open.map((sandbox) => sandbox.end()));
   }
 }
