@@ -21,7 +21,7 @@ export class RetryNotice {
         this.#isTold = true;
         this.#tell(this.#reason);
       },
-      this.#quietSince + this.#afterMs - Date.now(),
+      Math.max(0, this.#quietSince + this.#afterMs - Date.now()),
     );
   }
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { RetryNotice } from '../../src/gateway/retry-notice.ts';
 import { calls, inTurn, refuses, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Program } from './program.ts';
@@ -48,6 +49,21 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     await rig.shows(/asking again\.[\s\S]*slow down/);
     await rig.say('/stop');
     await rig.shows('Stopped.');
+  });
+
+  it('late is told of at once, without a warning of Node in the log', async () => {
+    const warnings: string[] = [];
+    const listener = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', listener);
+    try {
+      const told = Promise.withResolvers<string>();
+      // As when the first failure comes after the time to tell of it.
+      new RetryNotice(-1000, told.resolve).failed('no answer in time');
+      expect(await told.promise).toBe('no answer in time');
+      expect(warnings).toEqual([]);
+    } finally {
+      process.off('warning', listener);
+    }
   });
 
   it('twice in one turn is told of once', async () => {
