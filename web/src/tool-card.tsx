@@ -21,6 +21,7 @@ export const ToolCard = memo(({ call }: { call: Call }) => {
         </span>
         <span class="tool-name">{call.tool}</span>
         <span class="tool-summary">{main.split('\n')[0]}</span>
+        {call.state === 'interrupted' && <span class="tool-interrupted">{stateWords.interrupted}</span>}
         <Icon name="chevron" />
       </button>
       {isOpen && (
