@@ -53,7 +53,7 @@ export class Approvals {
       },
       session,
       run,
-      // As they are when a call is judged.
+      // Read when a call is judged, because the configuration may change.
       get mode() {
         return app.loaded.config.approvals.mode;
       },

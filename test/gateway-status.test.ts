@@ -108,6 +108,6 @@ it('the page shows first where approvals are off, then what each session does', 
   expect(sections[0]?.lines[0]?.value).toBe('telegram Ada: off for 5 min (by telegram:1001)');
   expect(sections[1]?.lines.map(({ label, value }) => `${label}: ${value}`)).toEqual([
     'telegram Ada: terminal make test, running for 12 s; sandbox on docker: in use; 2 pending; 100 tokens in, 10 out, about $0.5000',
-    'web Owner: sandbox on docker: 1 h left unless it is used; 100 tokens in, 10 out, about $0.5000',
+    'web Owner: sandbox on docker: 1 h left unless it is used or something still runs in it; 100 tokens in, 10 out, about $0.5000',
   ]);
 });

@@ -2,7 +2,7 @@ import type { Message } from './messages.ts';
 
 const bytesPerToken = 3.5;
 const tokensPerImage = 1500;
-/** Bytes that say whose words they are. */
+/** Bytes for the role of a message. */
 const aroundWords = 60;
 const sizes = new WeakMap<object, number>();
 
@@ -29,7 +29,7 @@ export function tokensOf(message: Message): number {
   return size;
 }
 
-/** All there is to say in a message, if that is words alone. */
+/** The text of a message that consists of text alone. */
 function wordsOf({ content }: Message): string | undefined {
   if (typeof content === 'string') return content;
   const [first, ...others] = content;

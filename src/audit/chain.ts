@@ -37,7 +37,7 @@ export class Chain {
   }
 }
 
-/** What has no time, or nothing a hash could be made of, was not written by us. */
+/** A record without a valid time or content cannot be one of ours. */
 function hashOf(record: AuditRecord): string | undefined {
   try {
     return digestOf(auditContent(record));

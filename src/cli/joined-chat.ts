@@ -30,7 +30,7 @@ export async function claimOrConnect(
     const instance = await claim();
     if (instance) return { kind: 'claimed', instance };
     const gateway = await askGateway(home);
-    // Until it has channels it starts.
+    // Without channels it is still starting.
     if (gateway?.channels) {
       if (!gateway.isPublic) throw await alreadyRunning(home);
       const socket = await connectToOwner(terminalSocket(home)).catch(() => undefined);

@@ -37,7 +37,9 @@ function sandboxLine({ name, backend, image, closesInMs }: NonNullable<WorkStatu
 
 export function lifetimeText(closesInMs: number | undefined): string {
   if (closesInMs === undefined) return 'in use';
-  return closesInMs > 0 ? `${durationText(closesInMs)} left unless it is used` : 'kept open by a process that a command left running';
+  return closesInMs > 0
+    ? `${durationText(closesInMs)} left unless it is used or something still runs in it`
+    : 'kept open by a process that a command left running';
 }
 
 function cut(text: string): string {

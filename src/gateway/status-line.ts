@@ -13,7 +13,7 @@ export interface StatusLineOptions {
 }
 
 const lookEveryMs = 1000;
-/** What is over by then is not worth a message. */
+/** Calls that end sooner are not shown. */
 const firstAfterMs = 2000;
 const maxTextLength = 80;
 

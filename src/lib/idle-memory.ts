@@ -1,6 +1,6 @@
 import { collectAllGarbage } from './garbage.ts';
 
-/** Less is not worth stopping for. */
+/** Less than this is not worth a pause. */
 const minGrowthBytes = 32 * 1024 * 1024;
 
 interface IdleMemoryOptions {

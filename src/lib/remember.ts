@@ -1,7 +1,7 @@
 /** More different results than this are not kept. */
 const maxResults = 20;
 
-/** Makes each result once. For what few different arguments are given to, and takes long to make. */
+/** Caches the results of a slow function that is called with few different arguments. */
 export function remember<Arguments extends readonly (string | number | undefined)[], Result>(
   make: (...given: Arguments) => Result,
 ): (...given: Arguments) => Result {

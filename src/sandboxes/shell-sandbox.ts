@@ -16,7 +16,7 @@ export interface Place {
   end(): Promise<void>;
   /** After this process has let go. */
   close(): Promise<void>;
-  /** The same, and ends it unless another process has not let go. */
+  /** The same, and ends it unless another process is still attached. */
   stop(): Promise<void>;
   destroy(): Promise<void>;
 }

@@ -85,7 +85,7 @@ export async function listTied(backendDirectory: string, endPatienceMs: number):
     return {
       ...record,
       state: liveAttachments(run).length > 0 ? 'running' : 'stopped',
-      // What runs belongs to a program that runs.
+      // One that runs is held by a living program, so it is not stopped from here.
       stop: async () => liveAttachments(run).length === 0,
       destroy: async () => {
         await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));

@@ -13,7 +13,7 @@ const maxCharacters = 4_000_000;
 
 /** The conversations that were read last, so that a turn of a long one reads what is new. */
 export class TranscriptCache {
-  /** The one that was used last comes last. */
+  /** The most recently used conversation comes last. */
   readonly #known = new Map<string, KnownTranscript>();
   #characters = 0;
 

@@ -3,7 +3,7 @@ import type { WebCall } from '../core/web-log.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './schema.ts';
 
-/** Of a chat, so many are kept. */
+/** So many calls are kept for each chat. */
 const maxCalls = 60;
 const maxOutputLength = 16 * 1024;
 const maxInputLength = 4 * 1024;
@@ -69,7 +69,7 @@ function callOf(row: Selectable<Tables['web_calls']>): WebCall {
   return { call, turn, tool, input, output, state: row.state as WebCall['state'], after };
 }
 
-/** A file that is written may be as long as it likes; a card shows its beginning. */
+/** An input may be a whole file; a card shows its beginning. */
 function shortInput(input: unknown): unknown {
   if (typeof input === 'string') return cut(input);
   if (typeof input !== 'object' || input === null) return input;

@@ -49,14 +49,14 @@ const inputFor = remember((timeoutSeconds: number, mostTimeoutSeconds: number) =
     background: z
       .boolean()
       .optional()
-      .describe('Start it and go on: for servers, watchers and what takes long. You are told when it ends. See the tool `process`.'),
+      .describe('Start it and return at once: for servers, watchers and long jobs. You are told when it ends. See the tool `process`.'),
     pty: z.boolean().optional().describe('Run it on a terminal, for programs that want one.'),
     stdin: z.string().optional().describe('What it reads from standard input, which then ends. Without it there is nothing to read.'),
     notify_on: z
       .array(z.string().min(1).max(1000))
       .max(10)
       .optional()
-      .describe('For background: texts; you are told when one of them is printed, though not each time when that is often.'),
+      .describe('For background: texts; you are told when one of them is printed, less often when it repeats quickly.'),
   }),
 );
 

@@ -64,7 +64,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
   });
 
-  it('forwards the values of now into sessions that run, and shows none of them', async () => {
+  it('forwards changed values into running sessions, and shows none of them', async () => {
     setVariables(program, 'FORWARDED=first-value\n');
     expect(await run(program, `${length}; echo "$FORWARDED" > kept`)).toContain('length 11');
     setVariables(program, 'FORWARDED=the-second-value\n');
@@ -75,7 +75,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(program.output).not.toMatch(/first-value|the-second-value/);
   });
 
-  it('forwards the values of now also where something runs, which goes on', async () => {
+  it('forwards changed values without ending what runs', async () => {
     change(program, (sections) => Object.assign(sections.terminal ?? {}, { docker_forward_env: ['FORWARDED'] }));
     setVariables(program, 'FORWARDED=first-value\n');
     expect(await run(program, `${length}; sleep 4000 & true`)).toContain('length 11');
@@ -160,7 +160,7 @@ await describeBackend('docker', ({ context }) => {
     const program = await Program.start({ config: { terminal } });
     afterAll(() => program.closeWithContainers());
 
-    it('forwards the values of now into containers that run', async () => {
+    it('forwards changed values into running containers', async () => {
       setVariables(program, 'FORWARDED=first-value\n');
       expect(await run(program, `${length}; export KEPT=yes; echo file > kept`)).toContain('length 11');
       setVariables(program, 'FORWARDED=the-second-value\n');

@@ -32,7 +32,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     expect(program.texts()).toEqual([expect.stringContaining('asking again'), 'Here I am.']);
   });
 
-  it('for a moment only is not told of', async () => {
+  it('for a moment only is not reported', async () => {
     const rig = await rigWith(60_000);
     rig.model.script = inTurn(refuses(503), says('Here I am.'));
     await rig.say('hello');

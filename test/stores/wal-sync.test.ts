@@ -79,7 +79,7 @@ describe('what is written', () => {
     expect(disk.flushes).toHaveLength(2);
   });
 
-  it('need not be waited for, but goes there before what is', async () => {
+  it('can be written without waiting, and is on disk before a later write that waits', async () => {
     await write('a', 'later');
     await until('the disk is asked', () => disk.flushes.length === 1);
     const writing = write('b');

@@ -13,7 +13,7 @@ const maxCalls = 30;
 export interface CallOptions {
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
-  /** Waits for nothing that others call meanwhile, such as what waits for news itself. */
+  /** Skips the line of calls, as long polling does: it would hold a slot all the time. */
   isApart?: boolean;
 }
 

@@ -42,7 +42,7 @@ interface Terminal {
 
 /** A connection has so long to say what it wants. */
 const helloMs = 10_000;
-/** A terminal that takes so long to show something shows nothing any more, for example because it was suspended. */
+/** A terminal that takes longer than this to show something, for example because it is suspended, is disconnected. */
 const answerMs = 120_000;
 /** What a command prints is left out for a terminal that is behind by this much. */
 const maxUnsentBytes = 4 * 1024 * 1024;

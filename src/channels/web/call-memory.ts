@@ -22,7 +22,7 @@ export class CallMemory {
       clearTimeout(this.#timers.get(call));
       this.#timers.delete(call);
       const now = find(call);
-      // A card is not worth a turn: what cannot be written is not there after a restart.
+      // A card that cannot be stored must not end the turn: it is missing after a restart.
       if (now) this.#writing = this.#writing.then(() => this.#log.saveCall(chat, now)).catch(() => undefined);
     };
     if (activity.kind !== 'tool-output') save();

@@ -23,7 +23,7 @@ what runs, and leaves when nothing does; Ctrl-D and /exit leave. /attach PATH se
 With piped input every line is a message; each waits for the answer to the one before. Answers are on standard output, everything else on
 standard error. A question is answered by the next line; when there is none, the answer is no.
 
-While a gateway runs for this home, this terminal joins it: leaving does not stop what runs, and what is said meanwhile is shown the next time.
+While a gateway runs for this home, this terminal joins it: leaving does not stop the turn, and answers that come meanwhile are shown the next time.
 
 Files the agent sends are saved in the directory --save-to names, never in place of another one.
 

@@ -32,7 +32,7 @@ export function secretCommand(io: CliIo): Command {
     .description('store a value from the terminal or from standard input')
     .allowExcessArguments()
     .action(async (name: string, _options: unknown, command: Command) => {
-      // Security: what is too much is most likely the value, and is not repeated.
+      // Security: an extra argument is most likely the value, so it is not repeated.
       if (command.args.length > 1) {
         throw new HermeticError('usage/bad-argument', 'A value is never an argument: others could read it, and your shell remembers it.', {
           hint: 'hermetic secret set NAME asks for the value, or reads it from standard input. Replace the one you typed.',

@@ -65,7 +65,7 @@ export const gateway = z
   })
   .describe('Messaging sessions.');
 
-// They decide which sandbox and which conversation a message belongs to, and are not changed under those that run.
+// They decide which sandbox and conversation a message belongs to, so they stay the same while the gateway runs.
 markRestart(gateway, 'terminal_backend', 'sandbox_scope', 'group_sessions', 'thread_sessions');
 markRestart(gateway, 'sandbox_lifetime', 'background_lifetime', 'max_sandboxes');
 

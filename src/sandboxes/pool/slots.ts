@@ -16,7 +16,7 @@ export class Slots {
     this.#most = most;
   }
 
-  /** Negative when more is there than there are places for. */
+  /** Negative when more places are taken than there are. */
   get free(): number {
     return this.#most - this.#taken;
   }
@@ -25,7 +25,7 @@ export class Slots {
     return this.#queue.length;
   }
 
-  /** Takes a place for what is there already, also when there is none left. */
+  /** Takes a place for a sandbox that runs already, also when none is left. */
   occupy(): () => void {
     this.#taken += 1;
     return this.#giveBack();

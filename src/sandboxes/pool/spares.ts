@@ -56,7 +56,7 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
   /** Destroys those that are more than are wanted now, one that is being made included. Resolves when they are gone. */
   async shrink(): Promise<void> {
     const { wanted } = this.#options;
-    // What is offered comes back when it is of no use.
+    // An offered spare that no session takes is returned.
     await Promise.allSettled(this.#offers);
     while (this.#ready.length > 0 && this.#ready.length + (this.#making ? 1 : 0) > wanted()) await this.#ready.shift()?.sandbox.destroy();
     if (!this.#making || this.#ready.length + 1 <= wanted()) return;

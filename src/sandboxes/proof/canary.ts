@@ -48,14 +48,14 @@ async function sweepDirectory(directory: string): Promise<void> {
     const path = join(directory, name);
     const found = await lstat(path).catch(() => undefined);
     if (!found?.isFile() || found.uid !== process.getuid?.()) continue;
-    // Whether a process lives can be told only of those that this one can see.
+    // Security: whether a process is alive can be known only in our own process namespace.
     const isVisible = program !== undefined && namespace === processNamespace();
     const isLeft = isVisible ? !isAlive(program) : Date.now() - found.mtimeMs > staleMs;
     if (isLeft) await rm(path, { force: true }).catch(() => undefined);
   }
 }
 
-/** The number by which the kernel tells apart who sees which processes; 0 where it does not. */
+/** The number of our process namespace; 0 where the kernel has none. */
 function processNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';

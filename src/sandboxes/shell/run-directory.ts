@@ -37,7 +37,7 @@ export type Lease = Pick<SandboxSpec, 'idleSeconds' | 'backgroundSeconds'>;
 /** For a sandbox that ends when no program is attached to it. */
 export const noLease: Lease = { idleSeconds: 0, backgroundSeconds: 0 };
 
-/** Bash counts in whole ones, and 0 means something else. */
+/** Bash counts whole seconds, and 0 has a meaning of its own. */
 export function wholeSeconds(seconds: number): string {
   return String(Math.ceil(seconds));
 }

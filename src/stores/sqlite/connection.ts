@@ -73,7 +73,7 @@ function asKyselyExpects(database: DatabaseSync): SqliteDatabase {
     prepare(text) {
       const known = prepared.get(text);
       if (known) return known;
-      // The few texts there are come again and again; lists of values make new ones.
+      // Most statements repeat and are cached; those with lists of values differ each time.
       if (prepared.size >= maxPrepared) prepared.clear();
       const statement = asPrepared(database.prepare(text));
       prepared.set(text, statement);
