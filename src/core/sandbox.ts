@@ -167,6 +167,8 @@ export interface ExecRequest {
    * directory. Implies `stateless`. Not on a terminal.
    */
   plain?: boolean;
+  /** Only listens to a process that was left running, and keeps the sandbox from being reclaimed for no longer than that one may. */
+  listensOnly?: boolean;
   /**
    * Asked at the moment the command is handed to its shell, when nothing can change the session before it any more. false:
    * `sandbox/changed` is thrown and nothing was run.

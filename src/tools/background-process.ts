@@ -80,7 +80,7 @@ export class BackgroundProcess {
   async #listen(): Promise<void> {
     const command = await guestBash('background-follow');
     const args = [this.facts.directory, String(this.bytes)];
-    this.#follower = await this.#sandbox.exec({ command, args, plain: true });
+    this.#follower = await this.#sandbox.exec({ command, args, plain: true, listensOnly: true });
     void this.#read(this.#follower);
   }
 

@@ -1,6 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import type { OpenListener, Sandbox } from '../../src/core/sandbox.ts';
 import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
+import { ProcessTable } from '../../src/tools/process-table.ts';
 import { sleepMark } from '../contracts/sandbox/bench.ts';
 import { describeBackend, processesWith } from '../engines.ts';
 import { until } from '../until.ts';
@@ -96,6 +97,16 @@ await describeBackend('bubblewrap', (engine) => {
     const mark = sleepMark();
     await text(of('a'), `setsid sleep ${mark} &`);
     await until('it is closed', () => !of('a').isOpen && processesWith(mark).length === 0);
+  });
+
+  it('and so does one that is listened to', async () => {
+    const { of } = poolOf({ idleMs: 50, backgroundMs: 500 });
+    const mark = sleepMark();
+    const process = await new ProcessTable(of('a')).start({ command: `sleep ${mark}`, cwd: undefined, terminal: undefined, patterns: [] });
+    expect(processesWith(mark)).toHaveLength(1);
+    await until('it is closed', () => !of('a').isOpen && processesWith(mark).length === 0);
+    await process.ended;
+    expect(process.state.kind).toBe('lost');
   });
 
   it('a session that needs room waits for such a process, and not for one that has been there for too long', async () => {

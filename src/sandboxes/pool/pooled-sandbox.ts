@@ -48,6 +48,8 @@ export class PooledSandbox implements Sandbox {
   #doubt: string | undefined;
   /** Commands, shells and background processes that run now, and whoever is about to start one. */
   #live = 0;
+  /** What listens to a process that may keep the sandbox for a time only. */
+  #listening = 0;
   #idleSince = Date.now();
   #timer: NodeJS.Timeout | undefined;
   #name: string;
@@ -96,7 +98,9 @@ export class PooledSandbox implements Sandbox {
 
   exec(request: ExecRequest): Promise<ExecHandle> {
     const isChanged = (): boolean => Object.keys(this.#env).length > 0;
-    return this.#start((sandbox) => sandbox.exec(isChanged() ? { ...request, env: { ...this.#env, ...request.env } } : request));
+    const begin = (sandbox: OpenSandbox): Promise<ExecHandle> =>
+      sandbox.exec(isChanged() ? { ...request, env: { ...this.#env, ...request.env } } : request);
+    return request.listensOnly && this.#options.backgroundMs > 0 ? this.#listen(begin) : this.#start(begin);
   }
 
   shell(terminal?: TerminalSize): Promise<ExecHandle> {
@@ -186,6 +190,16 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
+  /** Counts as a command until it has begun. */
+  async #listen(begin: (sandbox: OpenSandbox) => Promise<ExecHandle>): Promise<ExecHandle> {
+    const handle = await this.#during(begin);
+    this.#listening += 1;
+    void handle.exit.then(() => {
+      this.#listening -= 1;
+    });
+    return handle;
+  }
+
   async #during<T>(action: (sandbox: OpenSandbox) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#enter();
     try {
@@ -213,7 +227,7 @@ export class PooledSandbox implements Sandbox {
   /** Whether it is to be replaced now. Not while a command runs, and not for variables while anything does: commands are given those. */
   async #isOutdated(opened: Opened): Promise<boolean> {
     // The caller counts as live: when it is the only one, replacing the sandbox disturbs nothing.
-    const isAlone = (): boolean => this.#live === 1;
+    const isAlone = (): boolean => this.#live === 1 && this.#listening === 0;
     const { differs, env } = await opened.compare();
     if (this.#open === opened) this.#env = env;
     if (differs === 'not' || !isAlone()) return false;
