@@ -93,6 +93,15 @@ it('asks at the terminal, and does what the answer says', async () => {
   await terminal.leave();
 });
 
+it('asks behind a pipe about what was wanted there, and the next line is the answer', async () => {
+  const victim = join(hermetic.home, 'victim');
+  mkdirSync(victim);
+  await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
+  await gateway();
+  expect((await hermetic.run(['chat'], { input: 'remove it\n1\n' })).stdout).toContain('It is gone.');
+  expect(existsSync(victim)).toBe(false);
+});
+
 it('shows a question again to a terminal that comes later, also after the gateway was killed', async () => {
   const victim = join(hermetic.home, 'victim');
   mkdirSync(victim);

@@ -45,12 +45,17 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     await program.shows(/Asked[\s\S]*Allowed once/, bob.id);
   });
 
-  it('are asked at a terminal while they are there, and not when they have left it', async () => {
-    await start();
+  const atTerminal = async (isLive: boolean) => {
     const shown: string[] = [];
     const handle = (_name: string, value: unknown): void => void shown.push(JSON.stringify(value));
     const terminal = new Wire(await connectToOwner(terminalSocket(program.directory)), { handle, onEnd: () => undefined });
-    expect(await terminal.call('hello', { version: protocolVersion, chat: 'default', name: 'Ada', isLive: true })).toEqual({ ok: true });
+    expect(await terminal.call('hello', { version: protocolVersion, chat: 'default', name: 'Ada', isLive })).toEqual({ ok: true });
+    return { terminal, shown };
+  };
+
+  it('are asked at a terminal while they are there, and not when they have left it', async () => {
+    await start();
+    const { terminal, shown } = await atTerminal(true);
     await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
     await until('it is answered', () => shown.some((text) => text.includes('may do what')));
     asks();
@@ -61,6 +66,17 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     asks();
     await program.shows('No approver can be reached, so this was not run.', bob.id);
     expect(ran()).toBe(false);
+  });
+
+  it('are not asked where a pipe is, whose next line would be the answer', async () => {
+    await start();
+    const { terminal, shown } = await atTerminal(false);
+    await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
+    await until('it is answered', () => shown.some((text) => text.includes('may do what')));
+    asks();
+    await program.shows('No approver can be reached, so this was not run.', bob.id);
+    expect(shown.join()).not.toContain('May this run');
+    terminal.close();
   });
 
   it('answer on the page, and the card on Telegram ends too', async () => {

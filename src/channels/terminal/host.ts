@@ -98,6 +98,10 @@ export class TerminalHost implements Channel {
 
   async send({ chat }: Place, message: Outgoing): Promise<string> {
     const id = randomUUID();
+    const terminal = this.#terminals.get(chat);
+    if (message.buttons?.length && terminal && !this.#takesQuestions(terminal)) {
+      throw new HermeticError('channel/refused', 'No person is at this terminal.');
+    }
     await this.#call(chat, 'show', { id, message: sentMessage(message) });
     return id;
   }
@@ -177,9 +181,15 @@ export class TerminalHost implements Channel {
     return { welcome: { ok: true }, joined };
   }
 
-  #catchUp({ wire, place }: Terminal, questions: readonly { id: string; message: Outgoing }[]): void {
+  /** Security: behind a pipe the next line is the answer, so only what runs in its own conversation is asked there. */
+  #takesQuestions({ isLive, place }: Terminal): boolean {
+    return isLive || this.#running.has(place.chat);
+  }
+
+  #catchUp(terminal: Terminal, questions: readonly { id: string; message: Outgoing }[]): void {
+    const { wire, place } = terminal;
     for (const activity of this.#running.get(place.chat) ?? []) wire.tell('activity', activity);
-    for (const { id, message } of questions) wire.tell('show', { id, message: sentMessage(message) });
+    for (const { id, message } of this.#takesQuestions(terminal) ? questions : []) wire.tell('show', { id, message: sentMessage(message) });
     this.#options.onAttached();
   }
 
