@@ -133,7 +133,7 @@ export class Approvals {
 
   async #desk(): Promise<Desk> {
     const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
-    return { grants, modes, questions, record: (event) => this.#recorder.record(event) };
+    return { grants, modes, questions, record: (event, sync) => this.#recorder.record(event, sync) };
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission, Policy, Verdict } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
+import type { Sync } from '../core/conversation.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';
 import { uncovered } from './grants.ts';
@@ -21,8 +22,8 @@ export interface Desk {
   questions: Questions;
   grants: Pick<GrantLedger, 'inForce'>;
   modes: Pick<ModeLedger, 'yolo'>;
-  /** On disk when it resolves, with everything noted before. */
-  record(event: AuditEvent): Promise<void>;
+  /** In the log when it resolves, with everything noted before; on disk unless `sync` says later. */
+  record(event: AuditEvent, sync?: Sync): Promise<void>;
 }
 
 export interface GuardOptions {
@@ -100,7 +101,8 @@ export function guardOf(options: GuardOptions): Guard {
       await record(call, 'denied', 'hard list');
       return forbidden(findings);
     }
-    if (kind === 'allow') return await allow(call, 'nothing found');
+    // It needed no yes, so it does not wait for the disk; a log that cannot be written still refuses it.
+    if (kind === 'allow') return await allow(call, 'nothing found', 'later');
     // Security: a yes is for findings; where there are none to say what it is about, there is nothing to agree to.
     if (findings.length === 0) throw new Error('a judgement without a reason.');
     return await remember(call);
@@ -202,8 +204,8 @@ export function guardOf(options: GuardOptions): Guard {
     return kind === 'deny' || now.sandbox !== sandbox || now.backend !== backend || found.some((finding) => !known.has(keyOf(finding)));
   }
 
-  async function allow(call: Call, why: string): Promise<Permission> {
-    await record(call, 'allowed', why);
+  async function allow(call: Call, why: string, sync?: Sync): Promise<Permission> {
+    await call.desk.record(event(call, 'allowed', why), sync);
     return { allowed: true };
   }
 

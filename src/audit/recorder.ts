@@ -1,6 +1,7 @@
 import type { AuditEvent, AuditLog } from '../core/audit.ts';
+import type { Sync } from '../core/conversation.ts';
 
-/** A synced write blocks the whole program, so it waits until the result has been sent to the caller. */
+/** Writing takes the thread, so it waits until the result has been delivered. */
 const noteDelayMs = 20;
 
 /**
@@ -17,31 +18,31 @@ export class Recorder {
     this.#open = open;
   }
 
-  /** Before something is done. It is on disk when this resolves. */
-  async record(event: AuditEvent): Promise<void> {
+  /** Before something is done. It is in the log when this resolves, and with `now` on disk. */
+  async record(event: AuditEvent, sync: Sync = 'now'): Promise<void> {
     const own = [event];
-    await this.#write(() => [...this.#unwritten, ...own]);
+    await this.#write(() => [...this.#unwritten, ...own], sync);
   }
 
   /** Records something that was done, without waiting; never fails. On disk a moment later, or with the next record. */
   note(event: AuditEvent): void {
     this.#unwritten.push(event);
-    this.#later ??= setTimeout(() => void this.settled().catch(() => undefined), noteDelayMs);
+    this.#later ??= setTimeout(() => void this.#write(() => this.#unwritten, 'later').catch(() => undefined), noteDelayMs);
   }
 
   /** Resolves when everything that was noted is on disk. */
   async settled(): Promise<void> {
-    await this.#write(() => this.#unwritten);
+    await this.#write(() => this.#unwritten, 'now');
   }
 
-  #write(select: () => readonly AuditEvent[]): Promise<void> {
+  #write(select: () => readonly AuditEvent[], sync: Sync): Promise<void> {
     clearTimeout(this.#later);
     this.#later = undefined;
     const work = this.#writing.then(async () => {
       const events = select();
       if (events.length === 0) return;
       const noted = this.#unwritten.length;
-      await (await this.#open()).append(events);
+      await (await this.#open()).append(events, sync);
       this.#unwritten = this.#unwritten.slice(noted);
     });
     this.#writing = work.catch(() => undefined);

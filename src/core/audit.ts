@@ -1,3 +1,5 @@
+import type { Sync } from './conversation.ts';
+
 /** What can happen that is worth a record. */
 export const auditKinds = ['judgement', 'question', 'answer', 'grant', 'mode', 'command', 'script', 'tool', 'sandbox'] as const;
 export type AuditKind = (typeof auditKinds)[number];
@@ -59,7 +61,8 @@ export interface AuditFilter {
 
 /** Records are only ever added, one after the other, however many processes add at once. Each holds the hash of the one before. */
 export interface AuditLog {
-  append(events: readonly AuditEvent[]): Promise<void>;
+  /** On disk when it resolves, unless `sync` says later; in either case the end of the program loses nothing. */
+  append(events: readonly AuditEvent[], sync?: Sync): Promise<void>;
   /** At most `limit` records, the oldest first; with `newest`, the newest of them. */
   list(filter: AuditFilter, limit: number, newest?: boolean): Promise<AuditRecord[]>;
   /** Kept apart from the records, so that records missing at the end are missed. */

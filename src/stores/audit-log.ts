@@ -10,6 +10,7 @@ import {
   auditContent,
   firstHash,
 } from '../core/audit.ts';
+import type { Sync } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
@@ -24,8 +25,8 @@ export class SqlAuditLog implements AuditLog {
     this.#access = access;
   }
 
-  async append(events: readonly AuditEvent[]): Promise<void> {
-    await this.#access.transaction((db) => appendEvents(db, events));
+  async append(events: readonly AuditEvent[], sync?: Sync): Promise<void> {
+    await this.#access.transaction((db) => appendEvents(db, events), sync);
   }
 
   async list({ after, kind, session, since }: AuditFilter, limit: number, newest = false): Promise<AuditRecord[]> {
