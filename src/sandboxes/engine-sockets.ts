@@ -1,5 +1,5 @@
-import { realpath } from 'node:fs/promises';
-import { basename, relative } from 'node:path/posix';
+import { readdir, realpath } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path/posix';
 
 /** Where container engines usually listen. */
 export const usualEngineSockets: readonly string[] = [
@@ -17,9 +17,14 @@ export function isEngineSocketName(path: string): boolean {
   return /docker|containerd|podman|crio|buildkit/.test(basename(path));
 }
 
+/** Below the directory of a user who has an engine without root. */
+const userSockets: readonly string[] = ['docker.sock', 'podman/podman.sock', 'buildkit/buildkitd.sock', 'containerd/containerd.sock'];
+
 /** The real paths of those that are there. */
-export async function presentEngineSockets(further: readonly string[] = []): Promise<string[]> {
-  const found = await Promise.all([...usualEngineSockets, ...further].map((path) => realpath(path).catch(() => undefined)));
+export async function presentEngineSockets(further: readonly string[] = [], users = '/run/user'): Promise<string[]> {
+  const names = await readdir(users).catch(() => []);
+  const ofUsers = names.flatMap((name) => userSockets.map((socket) => join(users, name, socket)));
+  const found = await Promise.all([...usualEngineSockets, ...ofUsers, ...further].map((path) => realpath(path).catch(() => undefined)));
   return [...new Set(found.filter((path) => path !== undefined))];
 }
 

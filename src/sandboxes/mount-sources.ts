@@ -31,6 +31,9 @@ const deepPlaces: Readonly<Record<string, string>> = {
   '/sys': 'it controls the kernel of the host',
   '/dev': 'it holds the devices of the host',
   '/boot': 'it holds the kernel of the host',
+  '/run/dbus': 'its socket starts programs on the host',
+  '/run/systemd': 'its sockets start programs on the host',
+  '/run/user': 'its sockets start programs of the people on the host',
   '/var/lib/docker': 'it holds the containers of the host',
 };
 const oneOfThese = 'Mount a directory without it, or set terminal.allow_dangerous_mounts if you mean it.';

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { presentEngineSockets } from '../../src/sandboxes/engine-sockets.ts';
 import { checkedMounts } from '../../src/sandboxes/mount-sources.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'hermetic-mounts-'));
@@ -62,6 +63,18 @@ describe('the sources of mounts', () => {
       { source: expect.stringContaining('hidden-socket.txt'), target: '/data/engine.sock', readOnly: true },
     ]);
     server.close();
+  });
+
+  it('find the sockets of engines that people run without root', async () => {
+    const users = join(root, 'users');
+    mkdirSync(join(users, '1000', 'podman'), { recursive: true });
+    for (const name of ['docker.sock', 'podman/podman.sock']) writeFileSync(join(users, '1000', name), '');
+    const found = await presentEngineSockets([], users);
+    expect(found).toEqual(expect.arrayContaining([join(users, '1000', 'docker.sock'), join(users, '1000', 'podman', 'podman.sock')]));
+  });
+
+  it.each(['/run/user', '/run/dbus', '/run/systemd'])('refuse %s, where programs of the host can be started', async (place) => {
+    if (existsSync(place)) await expect(check(place)).rejects.toThrow(/on the host/);
   });
 
   it('refuse what does not exist', async () => {
