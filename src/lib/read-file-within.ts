@@ -1,8 +1,10 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 /** Rejects for what is not a file, and for one that is larger. */
 export async function readFileWithin(path: string, maxBytes: number): Promise<Buffer> {
-  const file = await open(path);
+  // A pipe that nobody writes to is opened all the same: waiting for it would keep others from their files.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await file.stat();
     if (!found.isFile()) throw new Error('it is not a file');

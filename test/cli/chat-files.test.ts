@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -54,3 +55,17 @@ it('reads no more of a file than it may, and no directory', async () => {
   expect(await files.read(path, 100)).toHaveLength(100);
   await expect(files.find(root)).rejects.toThrow('not a file');
 });
+
+it('does not wait at a pipe that nobody writes to', async () => {
+  const path = join(root, 'pipe');
+  execFileSync('mkfifo', [path]);
+  let isReleased = false;
+  // For a version that waits, so that it fails instead.
+  const release = setTimeout(() => {
+    isReleased = true;
+    writeFileSync(path, '');
+  }, 15_000);
+  await expect(chatFiles(directory).read(path, 1000)).rejects.toThrow('it is not a file');
+  clearTimeout(release);
+  expect(isReleased).toBe(false);
+}, 30_000);
