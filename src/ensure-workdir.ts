@@ -3,7 +3,7 @@ import type { Backend, OpenSandbox, SandboxSpec } from './core/sandbox.ts';
 import { printable } from './lib/printable.ts';
 import { askSandbox } from './tools/ask-sandbox.ts';
 
-/** Makes the directory that `terminal.cwd` names. When that fails the sandbox is closed: a session never starts somewhere else instead. */
+/** Makes the directory that `terminal.cwd` names. When that fails the sandbox is stopped: a session never starts somewhere else instead. */
 export async function ensureWorkdir(sandbox: OpenSandbox, backend: Backend, spec: SandboxSpec): Promise<void> {
   if (spec.workdir === undefined || sandbox.cwd !== backend.places(spec).workdir) return;
   try {
@@ -15,7 +15,8 @@ export async function ensureWorkdir(sandbox: OpenSandbox, backend: Backend, spec
       hint: 'Name a directory that exists in the sandbox or can be made there, such as ~/project, or unset terminal.cwd.',
     });
   } catch (error) {
-    await sandbox.close();
+    // Not only closed: a container that runs on would count for nobody.
+    await sandbox.stop();
     throw error;
   }
 }

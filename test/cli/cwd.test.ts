@@ -48,6 +48,8 @@ async function describeDirectory(kind: string, expected: (hermetic: Hermetic) =>
       const outcome = await run(impossible, 'touch ~/ran');
       expect(outcome).toMatchObject({ code: 2, stdout: '' });
       expect(outcome.stderr).toMatch(/terminal\.cwd: the sandbox cannot start in \/proc\/deep: mkdir: .*\nhint: /);
+      const listed = JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout) as { session: string; state: string }[];
+      expect(listed.find(({ session }) => session.includes(impossible))?.state).not.toBe('running');
       expect(await run('.', 'test -e ~/ran || echo nothing', impossible)).toMatchObject({ code: 0, stdout: 'nothing\n' });
       if (kind === 'local') expect(existsSync(join(hermetic.home, 'ran'))).toBe(false);
     });
