@@ -1,6 +1,7 @@
 import type { Channel, Outgoing, Place } from '../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
+import type { CallSlots } from '../lib/call-slots.ts';
 import { textAfter } from '../lib/split-text.ts';
 import { answered } from './answered.ts';
 import { Drafts } from './drafts.ts';
@@ -22,6 +23,8 @@ export interface LineOptions {
   /** undefined when this platform is not connected: what is to be said there waits. */
   channel(): Channel | undefined;
   patience: OutboxPatience;
+  /** What is sent to the platform at once, at all places together. */
+  slots: CallSlots;
   /** Ends everything at once. */
   stop: AbortSignal;
   onDropped(entry: OutboxEntry, failure: string): void;
@@ -110,6 +113,13 @@ export class OutboxLine {
     const dueInMs = entry.dueAt.getTime() - Date.now();
     const waitMs = Math.max(dueInMs, this.#drafts.editableInMs(entry.replaces, channel));
     if (waitMs > 0) return Math.min(waitMs, mostWaitMs);
+    return await this.#options.slots.run(() => this.#sendNow(channel, entry));
+  }
+
+  async #sendNow(channel: Channel, entry: OutboxEntry): Promise<number | undefined> {
+    const { ledger, stop } = this.#options;
+    // It may have waited for others. What has not begun when the program stops is in no doubt.
+    if (stop.aborted || Date.now() > (this.#drainUntil ?? Number.POSITIVE_INFINITY)) return undefined;
     const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
     // From here on to the end of `#settle` nothing may throw: an entry that stays in this state holds up its place.
     if (!(await ledger.begin(entry.seq))) return 0;

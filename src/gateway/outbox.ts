@@ -1,5 +1,6 @@
 import type { Button, Channel, Outgoing, OutgoingFile, Place } from '../core/channel.ts';
 import type { OutboxEntry, OutboxItem, OutboxLedger } from '../core/conversation.ts';
+import { CallSlots } from '../lib/call-slots.ts';
 import { splitText } from '../lib/split-text.ts';
 import { OutboxLine, type OutboxPatience } from './outbox-line.ts';
 import { maxMarkableText } from './repeat-mark.ts';
@@ -27,6 +28,9 @@ export interface Delivery {
 
 /** What every platform takes, for one that is not connected at the moment. */
 const leastMostText = 2000;
+/** What a platform is sent at once. Fewer than it takes, so that nothing that has begun waits in line: after a kill it would count as in doubt. */
+const maxSending = 24;
+
 const defaultPatience = {
   firstRetryMs: 1000,
   mostRetryMs: 5 * 60 * 1000,
@@ -51,6 +55,8 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #patience: OutboxPatience & { lookEveryMs: number };
   readonly #lines = new Map<string, OutboxLine>();
+  /** By platform. */
+  readonly #slots = new Map<string, CallSlots>();
   readonly #stopped = new AbortController();
   readonly #dropListeners = new Set<(entry: OutboxEntry, failure: string) => void>();
   #isOpen = false;
@@ -170,6 +176,12 @@ export class Outbox {
     return messages;
   }
 
+  #slotsOf(platform: string): CallSlots {
+    const slots = this.#slots.get(platform) ?? new CallSlots(maxSending);
+    this.#slots.set(platform, slots);
+    return slots;
+  }
+
   #line(place: Place): OutboxLine | undefined {
     if (!this.#isOpen) return undefined;
     const { platform, workspace, chat, thread } = place;
@@ -181,6 +193,7 @@ export class Outbox {
         ledger: this.#ledger,
         channel: () => this.#options.channels.get(platform),
         patience: this.#patience,
+        slots: this.#slotsOf(platform),
         stop: this.#stopped.signal,
         onDropped: (entry, failure) => {
           this.#options.onDropped?.(entry, failure);

@@ -76,6 +76,24 @@ describe('the outbox', () => {
       await allSaid();
     });
 
+    it('begins no more messages at once than a platform takes: those that wait when it stops are not marked as repeats', async () => {
+      const gate = Promise.withResolvers<void>();
+      platform.whim = () => ({ until: gate.promise });
+      const outbox = await started();
+      const names = numbers(200);
+      for (const name of names) await outbox.deliver(chat(name), name, 'text');
+      await until('a message is on its way', () => platform.requests.length > 0);
+      await outbox.stop(0);
+      const begun = new Set(platform.requests.map((request) => request.chat));
+      gate.resolve();
+      platform.whim = () => 'fine';
+      await started();
+      await allSaid();
+      const marked = names.filter((name) => platform.texts(name).some((text) => text.startsWith(mark)));
+      expect(marked.filter((name) => !begun.has(name))).toEqual([]);
+      expect(begun.size).toBeLessThan(50);
+    });
+
     it('tells threads and workspaces of one chat apart', async () => {
       platform.whim = ({ text }) => (text === 'thread' ? { busy: 60_000 } : 'fine');
       const outbox = await started();
