@@ -5,6 +5,7 @@ import type { BackgroundProcess, ProcessEvent, ProcessState } from './background
 
 const maxCommandLength = 500;
 const maxLineLength = 500;
+const maxOutputLength = 2_000;
 
 /** What happens to a process, as others are told: short, clean, and without what must not be seen. */
 export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent, redact: (text: string) => string): BackgroundEvent {
@@ -25,7 +26,8 @@ export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent,
     }
     case 'ended': {
       const exitCode = event.state.kind === 'exited' ? event.state.code : undefined;
-      const output = redact(plainText(process.tail.toString()));
+      // Security: cut after secrets were taken out: half a secret is not recognised.
+      const output = redact(plainText(process.tail.toString())).slice(-maxOutputLength);
       return { ...about, kind: 'ended', outcome: outcomeOf(event.state), exitCode, output, isKnown: process.awaitedBy > 0 };
     }
   }

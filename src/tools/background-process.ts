@@ -25,8 +25,8 @@ export type ProcessEvent =
 /** What is awaited after the end for the last of its output. */
 const lastOutputMs = 2_000;
 const mostInterruptions = 5;
-/** How much of the end of its output a listener is given. */
-const maxTailBytes = 2_000;
+/** How much of the end of its output is kept: more than listeners are given, so that no secret is cut in two before it is found. */
+const maxTailBytes = 12_000;
 /** Longer than the last of its output is awaited. */
 const newsMs = 5_000;
 
