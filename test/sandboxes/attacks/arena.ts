@@ -87,7 +87,8 @@ export async function briefly(
 export async function worksOrIsLost(sandbox: OpenSandbox): Promise<void> {
   // The shell that waited during the attack may have been spoilt.
   for (let attempt = 1; ; attempt++) {
-    const outcome = await briefly(sandbox, 'echo "$((6 * 7))"', {}, answerMs).catch((error: unknown) => error);
+    const forMs = attempt < 4 ? patienceMs : answerMs;
+    const outcome = await briefly(sandbox, 'echo "$((6 * 7))"', {}, forMs).catch((error: unknown) => error);
     if (outcome instanceof Error) return expect(outcome).toMatchObject({ code: 'sandbox/lost' });
     const { stdout, exit } = outcome as Result;
     if (stdout === '42\n') return expect(exit).toEqual({ kind: 'exited', code: 0 });
