@@ -24,8 +24,6 @@ const signalNames = new Map(
 /** How long it may take to be told that a shell is dead after it was killed. One that lives on has found a way not to be found. */
 const deathPatienceMs = 5_000;
 
-const releaseAfterMs = 4;
-
 const noRoom = 'the sandbox has no room for another process (its pids limit is reached); the command did not start';
 
 /** A command in the shell that runs it. */
@@ -101,8 +99,8 @@ export class Execution implements ExecHandle {
     const before = this.#reportsStateFirst ? this.#dumps[0] : undefined;
     if (after && (!this.#reportsStateFirst || this.#dumps.length > 1)) this.#owner.changed(before, after);
     this.#settle(exit);
-    // The result goes on its way first: removing pipes takes the thread for most of a millisecond.
-    setTimeout(() => this.#shell.release(), releaseAfterMs);
+    // The result goes on its way first.
+    setImmediate(() => this.#shell.release());
   }
 
   async write(data: Uint8Array | string): Promise<void> {

@@ -39,10 +39,7 @@ interface Waiting {
   dead: boolean;
 }
 
-/** A command that runs for so long has the next shell started beside it. */
 const refillDelayMs = 10;
-/** After a command its result goes on its way first: opening pipes for the next shell takes the thread for a millisecond. */
-const restMs = 4;
 const resizePatienceMs = 5_000;
 
 /** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
@@ -214,7 +211,7 @@ export class ShellSession {
     const beside = setTimeout(refill, refillDelayMs).unref();
     void execution.exit.then(() => {
       clearTimeout(beside);
-      setTimeout(refill, restMs).unref();
+      setImmediate(refill);
     });
   }
 

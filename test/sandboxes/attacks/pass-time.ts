@@ -8,8 +8,6 @@ export async function passTime<T>(action: () => Promise<T>): Promise<T> {
     return await action();
   } finally {
     clearInterval(real);
-    // What is due shortly after still happens: the real clock knows nothing of it.
-    vi.advanceTimersByTime(500);
     vi.useRealTimers();
   }
 }
