@@ -1,18 +1,40 @@
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OpenSandbox } from '../../src/core/sandbox.ts';
 import { redactor } from '../../src/lib/redact.ts';
 import { backgroundEvent } from '../../src/tools/background-events.ts';
-import type { BackgroundProcess } from '../../src/tools/background-process.ts';
+import { ProcessTable } from '../../src/tools/process-table.ts';
+import { describeBackend } from '../engines.ts';
 
-it('shows no part of a secret that begins before the end of the output that is told', () => {
-  const secret = 'correct-horse-battery-staple';
-  const told = Array.from({ length: secret.length }, (_, shift) => {
-    const tail = Buffer.from(`${'x'.repeat(500)}${secret}${'.'.repeat(2_000 - shift)}`);
-    const process = { facts: { id: 'a', command: 'print' }, tail, awaitedBy: 0 } as unknown as BackgroundProcess;
-    const event = backgroundEvent(process, { kind: 'ended', state: { kind: 'exited', code: 0 } }, redactor([secret]));
-    return event.kind === 'ended' ? event.output : '';
+const secret = 'correct-horse-battery-staple';
+/** What is told of the end of an output. */
+const told = 2_000;
+
+await describeBackend('bubblewrap', (engine) => {
+  let sandbox: OpenSandbox;
+  beforeAll(async () => {
+    sandbox = await engine.open(engine.spec());
   });
-  for (const output of told) {
-    expect(output.length).toBeLessThanOrEqual(2_000);
-    expect(output).not.toMatch(/staple/);
+  afterAll(() => sandbox?.destroy());
+
+  /** What is told of a process when it has ended. */
+  async function outputToldOf(command: string): Promise<string> {
+    const processes = new ProcessTable(sandbox);
+    const output = new Promise<string>((resolve) => {
+      processes.listen((process, happened) => {
+        const event = backgroundEvent(process, happened, redactor([secret]));
+        if (event.kind === 'ended') resolve(event.output);
+      });
+    });
+    await processes.start({ command, cwd: undefined, terminal: undefined, patterns: [] });
+    return await output;
   }
+
+  it.each([1, secret.length / 2, secret.length - 1])(
+    'shows no part of a secret of which the last %d characters lie within the end of the output that is told',
+    async (inside) => {
+      const output = await outputToldOf(`printf 'x%.0s' {1..500}; printf %s ${secret}; printf '.%.0s' {1..${told - inside}}`);
+      expect(output.length).toBeLessThanOrEqual(told);
+      expect(output).toMatch(/^x*(\[redacted)?\]?\.+$/);
+    },
+  );
 });
