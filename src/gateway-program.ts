@@ -158,8 +158,8 @@ export class GatewayProgram {
     const { app, log } = this.#options;
     this.config.start();
     this.#begun.defer(() => this.config.stop());
-    // First: where it cannot be served, nobody is heard. Until there is a gateway behind it, it asks for patience.
-    if (this.#page) await this.#serve(this.#page);
+    // First: where it cannot be served, nobody is heard.
+    await this.servePage();
     await app.sandboxes
       .start()
       .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
@@ -217,6 +217,11 @@ export class GatewayProgram {
   async openQuestions(key: SessionKey): Promise<{ id: string; message: Outgoing }[]> {
     const { user: _, ...place } = key;
     return await this.#cards.shownAt(place);
+  }
+
+  /** Serves the page, if there is one and it is not served yet. Until `start` has put a gateway behind it, it asks for patience. */
+  async servePage(): Promise<void> {
+    if (this.#page && !this.#web) await this.#serve(this.#page);
   }
 
   async #serve(page: WebChannel): Promise<void> {

@@ -51,13 +51,13 @@ describe('hermetic start', () => {
 
   const socket = () => join(hermetic.home, '.hermetic', 'gateway.sock');
 
-  it('ends with an error, and leaves nothing running, when the port of the page is taken', async () => {
+  it('ends with an error and nothing else, and leaves nothing running, when the port of the page is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     try {
       const { code, stdout, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_WEB_PORT: String(port) } });
-      expect(stderr).toContain(`The web page cannot listen on 127.0.0.1 port ${port}`);
+      expect(stderr).toMatch(new RegExp(`^error: The web page cannot listen on 127.0.0.1 port ${port}: .*\nhint: .*\n$`));
       expect([code, stdout]).toEqual([2, '']);
       expect(existsSync(socket())).toBe(false);
     } finally {

@@ -33,7 +33,10 @@ async function start(io: CliIo): Promise<void> {
   try {
     const program = await Program.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
     try {
-      await introduce(program, say);
+      const found = await containedStatus(program, say);
+      // Before anything is said: whoever reads that the gateway runs must not read next that it does not.
+      await program.servePage();
+      introduce(found, say);
       if (!interrupt.signal.aborted) {
         const link = await program.start();
         status = () => gatewayStatus(program);
@@ -52,14 +55,17 @@ async function start(io: CliIo): Promise<void> {
 }
 
 /** Security: without anything to contain commands, nothing starts. */
-async function introduce(program: GatewayProgram, say: (line: string) => void): Promise<void> {
+async function containedStatus(program: GatewayProgram, say: (line: string) => void): Promise<GatewayStatus> {
   const status = await gatewayStatus(program);
+  if (status.backend !== undefined) return status;
   for (const line of status.posture) say(line);
-  if (status.backend === undefined) {
-    throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
-      hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
-    });
-  }
+  throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
+    hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
+  });
+}
+
+function introduce(status: GatewayStatus, say: (line: string) => void): void {
+  for (const line of status.posture) say(line);
   if (status.warning) say(`\n${status.warning}\n`);
   tellOf(status, say);
 }
