@@ -48,7 +48,29 @@ export function throwProblems(problems: readonly Problem[]): void {
 /** What is wrong with a value for this key; empty when nothing is. */
 export function complaintsAbout(key: ConfigKey, value: unknown): Complaint[] {
   const result = key.schema.safeParse(value);
-  return result.success ? [] : result.error.issues.map((issue) => complain(key, value, issue));
+  if (result.success) return [];
+  const issues = result.error.issues.flatMap(innermost);
+  const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? unknownEntries(key, issue) : []));
+  return [...unknown, ...issues.filter(({ code }) => code !== 'unrecognized_keys').map((issue) => complain(key, value, issue))];
+}
+
+/** Of a value that may be one thing or another: what is wrong inside the one that it was meant to be, when that can be told. */
+function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const meant = issue.errors.find((inside) => inside.some(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'));
+  return meant?.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
+}
+
+function unknownEntries(key: ConfigKey, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): Complaint[] {
+  const { names = [] } = notesAt(key, path);
+  return keys.map((name) => {
+    const sentence = `${labelOf(key, [...path, name])} is not a key.${didYouMean(nearest(name, names))}`;
+    return { code: 'config/unknown-key', path: [...path, name], sentence };
+  });
+}
+
+function labelOf(key: ConfigKey, path: readonly PropertyKey[]): string {
+  return key.name + path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
 }
 
 function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Complaint {
@@ -59,13 +81,12 @@ function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Comp
   }
   const { expects, quiet, code } = notesAt(key, issue.path);
   const found = issue.path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value);
-  const label = key.name + issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
   const reason = issue.code === 'custom' && issue.message !== 'Invalid input' ? `: ${issue.message}` : '';
   const meant = issue.code === 'invalid_value' && typeof found === 'string' ? nearest(found, issue.values.map(String)) : undefined;
   return {
     code: code && typeof found === 'string' ? code : 'config/bad-value',
     path: issue.path,
-    sentence: `${label} must be ${expects}, not ${describe(found, quiet)}${reason}.${didYouMean(meant)}`,
+    sentence: `${labelOf(key, issue.path)} must be ${expects}, not ${describe(found, quiet)}${reason}.${didYouMean(meant)}`,
   };
 }
 

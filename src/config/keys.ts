@@ -55,9 +55,15 @@ export function nearestKey(name: string): string | undefined {
 
 /** What is known about the value at a path inside a key's value: an entry of a list or of a map. */
 export function notesAt(key: ConfigKey, path: readonly PropertyKey[]): Notes {
-  if (path.length === 0) return key.notes;
-  const inner = key.kind instanceof z.ZodArray ? key.kind.element : key.kind instanceof z.ZodRecord ? key.kind.def.valueType : undefined;
+  const inner = path.reduce<z.core.$ZodType | undefined>(entryOf, key.kind);
   return (inner && notes.get(inner)) ?? key.notes;
+}
+
+function entryOf(kind: z.core.$ZodType | undefined, step: PropertyKey): z.core.$ZodType | undefined {
+  if (kind instanceof z.ZodArray) return kind.element;
+  if (kind instanceof z.ZodRecord) return kind.def.valueType;
+  const map = kind instanceof z.ZodUnion ? kind.options.find((option) => option instanceof z.ZodObject) : kind;
+  return map instanceof z.ZodObject ? map.shape[String(step)] : undefined;
 }
 
 function describeKey(section: string, key: string, schema: z.ZodType): ConfigKey {

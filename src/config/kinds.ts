@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { ErrorCode } from '../core/errors.ts';
+import { nearest } from '../lib/nearest.ts';
 import { backendNames } from './backend-names.ts';
 
 /** What the schema's own types cannot say about a kind of value. */
@@ -12,6 +13,8 @@ export interface Notes {
   secret?: boolean;
   /** For a mistake that has a code of its own. */
   code?: ErrorCode;
+  /** Of the entries of a map that has no others. */
+  names?: readonly string[];
 }
 
 export const notes = z.registry<Notes>();
@@ -139,20 +142,29 @@ const priceNames = ['input', 'output', 'cached_input'];
 
 /** Of one model, or of several by name. */
 export function prices() {
-  const price = z.number().min(0);
+  const price = z.number().min(0).register(notes, { expects: 'a price, 0 or more' });
   const ofModel = z.strictObject({ input: price, output: price, cached_input: price.optional() });
-  const value = z.union([price, ofModel]).register(notes, { expects: 'a price, 0 or more, or a map of input, output and cached_input' });
+  const value = z
+    .union([price, ofModel])
+    .register(notes, { expects: 'a price, 0 or more, or a map of input, output and cached_input', names: priceNames });
   return z
     .record(z.string().min(1), value)
-    .refine(areOfOneModelOrNamed, 'one model has input and output, and several have a map each')
-    .register(notes, { expects: 'a map of prices (input, output, cached_input), or of names of models to such maps' });
+    .superRefine(areOfOneModelOrNamed)
+    .register(notes, { expects: 'a map of prices (input, output, cached_input), or of names of models to such maps', names: priceNames });
 }
 
-function areOfOneModelOrNamed(value: Readonly<Record<string, unknown>>): boolean {
+function areOfOneModelOrNamed(value: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
   const isPrice = (one: unknown): boolean => typeof one === 'number';
-  if (!Object.values(value).some(isPrice)) return true;
-  const isComplete = 'input' in value && 'output' in value;
-  return isComplete && Object.entries(value).every(([name, one]) => isPrice(one) && priceNames.includes(name));
+  const [names, all] = [Object.keys(value), Object.values(value)];
+  if (!all.some(isPrice)) return;
+  const unknown = names.filter((name) => !priceNames.includes(name));
+  // Somebody may have meant the names of models.
+  const areMisspelt = unknown.length < names.length || unknown.every((name) => nearest(name, priceNames));
+  if (all.every(isPrice) && unknown.length > 0 && areMisspelt) {
+    context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: value });
+  } else if (!all.every(isPrice) || !('input' in value && 'output' in value)) {
+    context.addIssue({ code: 'custom', message: 'one model has input and output, and several have a map each', input: value });
+  }
 }
 
 /** `~/` and `$HERMETIC_HOME/` are left for the loader, which knows what they mean. */

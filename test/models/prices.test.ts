@@ -81,4 +81,16 @@ describe('model.prices', () => {
   ])('refuses %s', (text) => {
     expect(() => load(`model:\n  prices: ${text}\n`)).toThrow(/model\.prices/);
   });
+
+  it.each([
+    ['{ gpt-x: { inptu: 1, output: 2 } }', 'config.yaml:2:29: model.prices.gpt-x.inptu is not a key. Did you mean input?'],
+    ['{ gpt-x: { input: 1, output: 2, surcharge: 3 } }', 'model.prices.gpt-x.surcharge is not a key.'],
+    ['{ gpt-x: { input: 1 } }', 'model.prices.gpt-x.output must be a price, 0 or more, not nothing.'],
+    ['{ inptu: 1, output: 2 }', 'config.yaml:2:20: model.prices.inptu is not a key. Did you mean input?'],
+    ['{ inptu: 1, outptu: 2 }', 'model.prices.outptu is not a key. Did you mean output?'],
+    ['{ gpt-x: 1 }', 'one model has input and output, and several have a map each'],
+    ['{ input: 1, output: 2, surcharge: 3 }', 'model.prices.surcharge is not a key.'],
+  ])('names what is wrong in %s', (text, sentence) => {
+    expect(() => load(`model:\n  prices: ${text}\n`)).toThrow(sentence);
+  });
 });
