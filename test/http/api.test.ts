@@ -217,6 +217,35 @@ describe('a line to a chat', () => {
     expect(first.frames.filter(({ event }) => event === 'activity').every(({ id }) => id === undefined)).toBe(true);
   });
 
+  it('shows the calls of two turns that a provider gave the same id, before and after a restart', async () => {
+    const chat = await start();
+    const place = placeOf(chat);
+    await gateway.say(chat, 'go');
+    for (const turn of ['t1', 't2']) {
+      const about = { turn, call: 'call_0' };
+      gateway.channel.activity(place, { kind: 'turn-started', turn });
+      gateway.channel.activity(place, { kind: 'tool-started', ...about, tool: 'terminal', input: {} });
+      gateway.channel.activity(place, { kind: 'tool-output', ...about, text: `printed in ${turn}` });
+      if (turn === 't1') gateway.channel.activity(place, { kind: 'tool-ended', ...about, ok: true, text: '' });
+      gateway.channel.activity(place, { kind: 'turn-ended', turn });
+    }
+    const shown = async () => {
+      const line = await follow(chat);
+      await line.until('it is told how things are', () => line.frames.some(({ event }) => event === 'now'));
+      const now = line.frames.find(({ event }) => event === 'now')?.data as { calls: { turn: string; output: string; state: string }[] };
+      line.close();
+      return now.calls.map(({ turn, output, state }) => [turn, output, state]);
+    };
+    const both = [
+      ['t1', 'printed in t1', 'ok'],
+      ['t2', 'printed in t2', 'failed'],
+    ];
+    expect(await shown()).toEqual(both);
+    await gateway.close();
+    gateway = await TestGateway.start({ home: gateway.home });
+    expect(await shown()).toEqual(both);
+  });
+
   it('shows from time to time that it is there, and is one of so many', async () => {
     const chat = await start({ limits: { pingEveryMs: 20, mostFollowers: 2 } });
     const first = await follow(chat);

@@ -63,6 +63,24 @@ describe('the timeline of a page', () => {
     expect(shown(timeline)).toEqual(['question', '[c1 ok]', '[c2 failed]', 'answer']);
   });
 
+  it('keeps the calls of two turns apart that a provider gave the same id', () => {
+    const act = (activity: Extract<LiveEvent, { kind: 'activity' }>['activity']): LiveEvent => ({ kind: 'activity', activity, after: 1 });
+    const run = (turn: string): LiveEvent[] => [
+      act({ kind: 'tool-started', turn, call: 'call_0', tool: 'terminal', input: {} }),
+      act({ kind: 'tool-output', turn, call: 'call_0', text: turn }),
+      act({ kind: 'tool-ended', turn, call: 'call_0', ok: true, text: '' }),
+    ];
+    const cards = (timeline: Timeline) =>
+      itemsOf(timeline).map((item) => [item.key, item.kind === 'call' && [item.call.turn, item.call.output]]);
+    const live = [...run('t1'), ...run('t2')].reduce(withEvent, emptyTimeline);
+    expect(cards(live).map(([, card]) => card)).toEqual([
+      ['t1', 't1'],
+      ['t2', 't2'],
+    ]);
+    expect(new Set(cards(live).map(([key]) => key)).size).toBe(2);
+    expect(cards(withEvent(emptyTimeline, { kind: 'now', calls: [...live.calls.values()] }))).toEqual(cards(live));
+  });
+
   it('knows of a gateway that came back what no longer runs', () => {
     let timeline = withEvent(emptyTimeline, { kind: 'activity', activity: { kind: 'turn-started', turn: 't' }, after: undefined });
     timeline = withEvent(timeline, started('c1'));

@@ -19,6 +19,11 @@ export const emptyTimeline: Timeline = { messages: new Map(), calls: new Map(), 
 
 const mostOutput = 64 * 1024;
 
+/** Some providers count their calls anew in every turn. */
+export function callKey({ turn, call }: Pick<Call, 'turn' | 'call'>): string {
+  return `${turn}/${call}`;
+}
+
 export function withPage(timeline: Timeline, page: Page): Timeline {
   const messages = merged(timeline.messages, page.messages);
   const from = page.hasMore ? (page.messages[0]?.position ?? 0) : 0;
@@ -33,8 +38,8 @@ export function withEvent(timeline: Timeline, event: LiveEvent): Timeline {
   if (event.kind === 'activity') return withActivity(timeline, event.activity, event.after);
   if (event.kind !== 'now') return timeline;
   const calls = new Map<string, Call>();
-  for (const [id, call] of timeline.calls) calls.set(id, call.state === 'running' ? { ...call, state: 'interrupted' } : call);
-  for (const call of event.calls) calls.set(call.call, call);
+  for (const [key, call] of timeline.calls) calls.set(key, call.state === 'running' ? { ...call, state: 'interrupted' } : call);
+  for (const call of event.calls) calls.set(callKey(call), call);
   return { ...timeline, turn: event.turn, calls };
 }
 
@@ -43,11 +48,12 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
   if (activity.kind === 'turn-ended') {
     const turn = timeline.turn === activity.turn ? undefined : timeline.turn;
     const ended = [...timeline.calls].map(
-      ([id, call]) => [id, call.turn === activity.turn && call.state === 'running' ? { ...call, state: 'failed' as const } : call] as const,
+      ([key, call]) =>
+        [key, call.turn === activity.turn && call.state === 'running' ? { ...call, state: 'failed' as const } : call] as const,
     );
     return { ...timeline, turn, calls: new Map(ended) };
   }
-  const call = timeline.calls.get(activity.call);
+  const call = timeline.calls.get(callKey(activity));
   if (activity.kind === 'tool-started') {
     const { turn, tool, input } = activity;
     return withCall(timeline, { call: activity.call, turn, tool, input, output: '', state: 'running', after });
@@ -58,7 +64,7 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
 }
 
 function withCall(timeline: Timeline, call: Call): Timeline {
-  return { ...timeline, calls: new Map(timeline.calls).set(call.call, call) };
+  return { ...timeline, calls: new Map(timeline.calls).set(callKey(call), call) };
 }
 
 function merged(messages: Timeline['messages'], more: readonly Message[]): Timeline['messages'] {
@@ -78,7 +84,7 @@ export function itemsOf({ messages, calls, from }: Timeline): Item[] {
       .filter(({ after }) => (after ?? Infinity) >= from)
       .map((call) => ({
         place: (call.after ?? Infinity) + 0.5,
-        item: { kind: 'call', key: `c ${call.call}`, call } as const,
+        item: { kind: 'call', key: `c ${callKey(call)}`, call } as const,
       })),
   ];
   // Sorting keeps the order of what has the same place.

@@ -3,6 +3,7 @@ import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 import { Scrolling } from './scrolling.tsx';
+import { callKey } from './timeline.ts';
 import type { Call } from './wire.ts';
 
 const stateWords = { running: 'running', ok: 'done', failed: 'failed', interrupted: 'interrupted' } as const;
@@ -11,7 +12,7 @@ const stateWords = { running: 'running', ok: 'done', failed: 'failed', interrupt
 export const ToolCard = memo(({ call }: { call: Call }) => {
   const [choice, setChoice] = useState<boolean>();
   const isOpen = choice ?? call.state === 'running';
-  const body = `call-${call.call}`;
+  const body = `call-${callKey(call)}`;
   const main = mainInput(call.input);
   return (
     <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${stateWords[call.state]}`}>

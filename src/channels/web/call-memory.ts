@@ -15,18 +15,18 @@ export class CallMemory {
   }
 
   /** `find`: the call as it is when it is written. */
-  note(chat: string, activity: Activity, find: (call: string) => WebCall | undefined): void {
+  note(chat: string, activity: Activity, find: (which: { turn: string; call: string }) => WebCall | undefined): void {
     if (activity.kind === 'turn-started' || activity.kind === 'turn-ended') return;
-    const { call } = activity;
+    const key = JSON.stringify([chat, activity.turn, activity.call]);
     const save = (): void => {
-      clearTimeout(this.#timers.get(call));
-      this.#timers.delete(call);
-      const now = find(call);
+      clearTimeout(this.#timers.get(key));
+      this.#timers.delete(key);
+      const now = find(activity);
       // A card that cannot be stored must not end the turn: it is missing after a restart.
       if (now) this.#writing = this.#writing.then(() => this.#log.saveCall(chat, now)).catch(() => undefined);
     };
     if (activity.kind !== 'tool-output') save();
-    else if (!this.#timers.has(call)) this.#timers.set(call, setTimeout(save, outputEveryMs));
+    else if (!this.#timers.has(key)) this.#timers.set(key, setTimeout(save, outputEveryMs));
   }
 
   /** Resolves when everything is written. */

@@ -114,8 +114,9 @@ export class WebChannel implements Channel {
     const live = this.#liveChat(chat);
     const before = activity.kind === 'turn-ended' ? live.runningIn(activity.turn) : [];
     live.act(activity);
-    this.#calls.note(chat, activity, (call) => live.call(call));
-    for (const call of before) this.#calls.note(chat, { kind: 'tool-ended', turn: '', call, ok: false, text: '' }, (id) => live.call(id));
+    this.#calls.note(chat, activity, (which) => live.call(which));
+    for (const { turn, call } of before)
+      this.#calls.note(chat, { kind: 'tool-ended', turn, call, ok: false, text: '' }, (which) => live.call(which));
   }
 
   async noticed(press: IncomingPress, text?: string): Promise<void> {

@@ -54,8 +54,13 @@ export class Follower {
 function joinedOutput(last: WebEvent, next: WebEvent): WebEvent | undefined {
   if (last.kind !== 'activity' || next.kind !== 'activity') return undefined;
   const [before, more] = [last.activity, next.activity];
-  if (before.kind !== 'tool-output' || more.kind !== 'tool-output' || before.call !== more.call) return undefined;
+  if (before.kind !== 'tool-output' || more.kind !== 'tool-output' || keyOf(before) !== keyOf(more)) return undefined;
   return { ...next, activity: { ...more, text: (before.text + more.text).slice(-mostOutput) } };
+}
+
+/** Some providers count their calls anew in every turn. */
+function keyOf({ turn, call }: Pick<WebCall, 'turn' | 'call'>): string {
+  return `${turn}/${call}`;
 }
 
 /** What happens in a chat at this moment, and who looks. */
@@ -77,8 +82,8 @@ export class LiveChat {
       const seen = [...this.#calls];
       this.#calls.clear();
       // What runs now has been seen here.
-      for (const call of calls) this.#calls.set(call.call, call.state === 'running' ? { ...call, state: 'interrupted' } : call);
-      for (const [id, call] of seen) this.#calls.set(id, call);
+      for (const call of calls) this.#calls.set(keyOf(call), call.state === 'running' ? { ...call, state: 'interrupted' } : call);
+      for (const [key, call] of seen) this.#calls.set(key, call);
     });
     // The next page tries again.
     this.#loading.catch(() => {
@@ -88,13 +93,13 @@ export class LiveChat {
   }
 
   /** Calls of a turn that run. */
-  runningIn(turn: string): string[] {
-    return [...this.#calls.values()].filter((call) => call.turn === turn && call.state === 'running').map(({ call }) => call);
+  runningIn(turn: string): WebCall[] {
+    return [...this.#calls.values()].filter((call) => call.turn === turn && call.state === 'running');
   }
 
   /** A call as it is now. */
-  call(id: string): WebCall | undefined {
-    return this.#calls.get(id);
+  call(which: Pick<WebCall, 'turn' | 'call'>): WebCall | undefined {
+    return this.#calls.get(keyOf(which));
   }
 
   join(): Follower {
@@ -138,18 +143,18 @@ export class LiveChat {
       for (const call of this.#calls.values()) if (call.turn === activity.turn && call.state === 'running') this.#end(call, false, '');
     } else if (activity.kind === 'tool-started') {
       const { call, turn, tool, input } = activity;
-      this.#calls.set(call, { call, turn, tool, input, output: '', state: 'running', after: this.#position });
+      this.#calls.set(keyOf(activity), { call, turn, tool, input, output: '', state: 'running', after: this.#position });
       const oldest = this.#calls.keys().next();
       if (this.#calls.size > mostCalls && !oldest.done) this.#calls.delete(oldest.value);
     } else {
-      const call = this.#calls.get(activity.call);
+      const call = this.#calls.get(keyOf(activity));
       if (call && activity.kind === 'tool-output')
-        this.#calls.set(call.call, { ...call, output: (call.output + activity.text).slice(-mostOutput) });
+        this.#calls.set(keyOf(call), { ...call, output: (call.output + activity.text).slice(-mostOutput) });
       if (call && activity.kind === 'tool-ended') this.#end(call, activity.ok, activity.text);
     }
   }
 
   #end(call: WebCall, ok: boolean, text: string): void {
-    this.#calls.set(call.call, { ...call, state: ok ? 'ok' : 'failed', output: call.output || text.slice(-mostOutput) });
+    this.#calls.set(keyOf(call), { ...call, state: ok ? 'ok' : 'failed', output: call.output || text.slice(-mostOutput) });
   }
 }
