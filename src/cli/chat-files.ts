@@ -1,6 +1,7 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import type { TerminalFiles } from '../channels/terminal/index.ts';
+import { makeDirectory } from '../lib/make-directory.ts';
 import { plainName } from '../lib/plain-name.ts';
 import { readFileWithin } from '../lib/read-file-within.ts';
 
@@ -10,7 +11,7 @@ const mostNames = 1000;
 export function chatFiles(directory: string): TerminalFiles {
   return {
     save: async (name, data) => {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory, 0o700);
       return await saveUnder(directory, plainName(name), data);
     },
     find: async (path) => {

@@ -1,8 +1,9 @@
-import { type BigIntStats, closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { createFile } from '../lib/create-file.ts';
+import { makeDirectory } from '../lib/make-directory.ts';
 import { shellQuote } from '../lib/shell-quote.ts';
 import type { Environment } from './environment-layer.ts';
 
@@ -56,7 +57,7 @@ const emptyDotenv = '# Secrets, one NAME=value per line. Nobody else may read th
 export function prepareHome({ directory, files }: Home): void {
   let isNew: boolean;
   try {
-    isNew = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
+    isNew = makeDirectory(directory, 0o700);
   } catch (error) {
     throw unreadable(directory, 'cannot be made or is not a directory', error, writableHint);
   }

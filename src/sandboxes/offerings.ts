@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, readdir, realpath, rename, rm, stat } from 'nod
 import { dirname, join, relative, sep } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
+import { makeDirectory } from '../lib/make-directory.ts';
 
 /** Where sandboxes find, read-only, what Hermetic's home offers them. */
 const offeringsInside = '/opt/hermetic';
@@ -38,7 +39,7 @@ export async function copyCredentials({ hermeticHome, credentialFiles, credentia
   if (credentialFiles.length === 0) return;
   // All are looked at before any is copied.
   const sources = await Promise.all(credentialFiles.map(async (name) => ({ name, source: await fileInside(hermeticHome, name) })));
-  await mkdir(credentialsDirectory, { recursive: true });
+  makeDirectory(credentialsDirectory, 0o700);
   // The directories above keep other people of the host out; the user inside is another one.
   await chmod(credentialsDirectory, 0o755);
   const wanted = new Set<string>();

@@ -6,6 +6,7 @@ import { chmod, link, lstat, mkdir, readFile, rename, rm, writeFile } from 'node
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxSpec } from '../core/sandbox.ts';
+import { makeDirectory } from '../lib/make-directory.ts';
 import { started } from '../lib/started.ts';
 
 /** What is written down about a sandbox, beside its files and where it cannot reach it. */
@@ -32,7 +33,7 @@ export function pathsIn(directory: string) {
 /** Makes the directory of a sandbox, or finds it. Returns whether it is new. */
 export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> {
   const paths = pathsIn(spec.directory);
-  await mkdir(spec.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(spec.directory, 0o700);
   await chmod(spec.directory, 0o700);
   for (const path of [paths.workspace, paths.home]) {
     await mkdir(path, { recursive: true, mode: 0o700 });

@@ -27,6 +27,21 @@ describe('what the machine refuses is one sentence', () => {
     },
   );
 
+  it.each(['/proc/nope', '/proc/nope/deeper'])('when the home cannot be made: %s', async (home) => {
+    const { code, stdout, stderr } = await hermetic.run(['status'], { environment: { HERMETIC_HOME: home } });
+    expect(stderr).toBe(
+      `error: ${home} cannot be made or is not a directory (ENOENT).\nhint: Set HERMETIC_HOME to a directory you can write to.\n`,
+    );
+    expect([code, stdout]).toEqual([2, '']);
+  });
+
+  it('when the directory of the sandboxes cannot be made', async () => {
+    const { code, stdout, stderr } = await hermetic.run(['run', '--', 'true'], { environment: { TERMINAL_SANDBOX_DIR: '/proc/nope' } });
+    expect(stderr).toMatch(/^error: .*\/proc\/nope/m);
+    expect(stderr).toMatch(noStack);
+    expect([code, stdout]).toEqual([1, '']);
+  });
+
   it.each(['start', 'chat'])('when no file can grow: %s', async (command) => {
     await hermetic.run(['status']);
     const { code, stderr } = await run('ulimit -f 0; exec "$@"', [command]);

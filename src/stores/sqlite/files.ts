@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, constants, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { makeDirectory } from '../../lib/make-directory.ts';
 
 const abandonedAfterMs = 60 * 60 * 1000;
 
 /** Makes the directory of the database for its owner alone; one that exists is left as it is. */
 export function prepareDirectory(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path), 0o700);
 }
 
 /** An empty file that nobody else can read. Fails when there is one. */
