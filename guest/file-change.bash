@@ -1,6 +1,6 @@
 # Prints a small file, waits for its new content, and writes it. Arguments: path, bytes of a small file, most bytes to print,
 # `may-be-missing` or nothing, part of a name for a temporary file, length of a guess or nothing.
-# A guess is new content that follows the script at once. It is taken if there is no file, or a small one that starts with no byte order
+# A guess is new content that is there to read at once. It is taken if there is no file, or a small one that starts with no byte order
 # mark and has no carriage returns: then nothing has to be waited for.
 # Answers: `new`, or `text LENGTH`, then everything, both with `taken` at the end where the guess is; `more` for any other file; and
 # `missing`, `directory` and `special` as in file-plain.bash.

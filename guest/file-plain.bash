@@ -1,4 +1,4 @@
-# What stands before every file tool's script: a shell without the session's functions, aliases and options, which could stand in
+# What runs before every file tool's script: a shell without the session's functions, aliases and options, which could stand in
 # the way of anything below.
 \builtin unset -f unset unalias shopt set export shift exec exit read printf umask trap type cd local
 \builtin unalias -a
@@ -8,7 +8,6 @@ set +eu
 IFS=$' \t\n'
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 export PATH LC_ALL=C
-shift
 
 # Security: no name can be taken for an option.
 anchor() {

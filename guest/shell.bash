@@ -62,10 +62,36 @@ __hermetic_change_directory() {
   [[ $directory == "$wanted" ]] || builtin printf 'hermetic: %s no longer exists; continuing in %s\n' "$wanted" "$directory" >&2
 }
 
+# Makes functions of scripts of the file tools. The session's aliases must not be expanded in them.
+__hermetic_define_all() { # names
+  builtin local __hermetic_name __hermetic_aliases=-u
+  builtin shopt -q expand_aliases && __hermetic_aliases=-s
+  builtin shopt -u expand_aliases
+  for __hermetic_name; do
+    builtin declare -F "__hermetic_file_$__hermetic_name" >/dev/null || __hermetic_define "$__hermetic_name"
+  done
+  builtin shopt "$__hermetic_aliases" expand_aliases
+}
+
+# What a call of a file tool runs, with the name of its script and the arguments for that.
+__hermetic_file() {
+  # In this mode bash takes its own `unset` before a function of the session. It also reads byte by byte, so not for long.
+  POSIXLY_CORRECT=1
+  \unset -f builtin
+  \unset -v POSIXLY_CORRECT
+  __hermetic_define_all plain "$1"
+  __hermetic_file_plain
+  "__hermetic_file_$1" "${@:2}"
+}
+
 __hermetic_meet() {
   __hermetic_tell R
   case $__hermetic_mode in
-    warm | base) __hermetic_wait || builtin exit 0 ;;
+    warm | base)
+      # Parsing them takes longer than reading a file. A shell that has to wait does it before it is asked to.
+      builtin read -t 0 || __hermetic_define_all plain read change search
+      __hermetic_wait || builtin exit 0
+      ;;
     terminal | interactive) __hermetic_tell "T $(\builtin command tty)" ;;
   esac
 }
@@ -90,6 +116,10 @@ __hermetic_load() {
   __hermetic_count=${__hermetic_call[4]}
   ((__hermetic_count)) && builtin export -- "${__hermetic_call[@]:5:__hermetic_count}"
   __hermetic_args=("${__hermetic_call[@]:5+__hermetic_count}")
+  if [[ $__hermetic_script != '__hermetic_file "$@"' ]]; then
+    builtin unset -f __hermetic_file{,_plain,_read,_change,_search} __hermetic_define{,_all}
+    builtin unset -v __hermetic_files __hermetic_run
+  fi
   case $__hermetic_mode in
     interactive) PS1='\[\e[1m\]\w\[\e[0m\] \$ ' ;&
     terminal | lines) [[ $__hermetic_stateless ]] || __hermetic_tell_state ;;

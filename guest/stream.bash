@@ -53,5 +53,6 @@ __hermetic_fetch() {
   __hermetic_call=("${__hermetic_message[@]:1}")
   [[ $__hermetic_from == 0 ]] || builtin exec 243<&- 244<&-
 }
+__hermetic_define() { builtin eval "$__hermetic_files"; }
 __hermetic_restore='__hermetic_receive || \builtin exit 0; \builtin eval "${__hermetic_message[0]}"'
 __hermetic_update='[[ $__hermetic_from != 0 ]] || \builtin eval "${__hermetic_message[0]}"'

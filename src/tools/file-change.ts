@@ -79,7 +79,7 @@ async function changeNow(context: ToolContext, change: Change): Promise<void> {
   };
   const temporary = randomBytes(6).toString('hex');
   const args = [path, smallBytes, mostBytes, mayBeMissing ? 'may-be-missing' : '', temporary, guess?.length ?? ''].map(String);
-  const ended = await runGuest(context, 'file-change', args, {
+  const ended = await runGuest(context, 'change', args, {
     timeoutMs,
     stdin: guess ?? 'open',
     onOutput: (data, handle) => {

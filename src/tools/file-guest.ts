@@ -2,31 +2,21 @@ import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { ByteStore } from '../lib/byte-store.ts';
-import { guestBash } from '../lib/guest-files.ts';
 import { printable } from '../lib/printable.ts';
 import { type RunEnd, run } from './run.ts';
 
-type GuestScript = 'file-read' | 'file-change' | 'file-search';
+type GuestScript = 'read' | 'change' | 'search';
 
 const mostComplaints = 16 * 1024;
 
-/**
- * Reads its own script from standard input, in blocks, which is the fastest way for one that is not short. Assigning the first variable
- * makes bash take its own `unset` before a function of the session; as long as it is set, bash reads byte by byte.
- */
-const loader = [
-  'POSIXLY_CORRECT=1',
-  '\\unset -f builtin',
-  '\\unset -v POSIXLY_CORRECT',
-  'LC_ALL=C IFS=',
-  '\\builtin read -rN "$1" __hermetic_script && \\builtin eval "$__hermetic_script"',
-].join('\n');
+/** A function that every shell of a sandbox has: see `guest/shell.bash`. */
+const command = '__hermetic_file "$@"';
 
 export interface GuestOptions {
   timeoutMs: number;
   /** Of standard output, in order. Awaited. */
   onOutput(data: Buffer, handle: ExecHandle): Promise<void> | void;
-  /** What follows the script, or that it stays open for more. */
+  /** What the script reads first; it stays open for more. */
   stdin?: Buffer | 'open';
 }
 
@@ -40,20 +30,17 @@ export interface GuestEnd {
 
 /** Runs one of the file tools' scripts in the sandbox, in one round trip. */
 export async function runGuest(context: ToolContext, name: GuestScript, args: readonly string[], options: GuestOptions): Promise<GuestEnd> {
-  const script = await guestBash('file-plain', name);
-  const length = String(Buffer.byteLength(script));
   if (context.signal.aborted) throw new HermeticError('tool/failed', 'Interrupted before it began. Nothing was run.');
+  const { stdin } = options;
   const handle = await context.sandbox.exec({
-    command: loader,
-    args: [length, ...args],
-    stdin: 'open',
+    command,
+    args: [name, ...args],
+    stdin: stdin === undefined ? 'empty' : 'open',
     stateless: true,
     onlyIf: context.isAsAllowed,
   });
   // When it cannot be written, the shell is gone, and its end says why.
-  const { stdin } = options;
-  const written = handle.write(stdin instanceof Buffer ? Buffer.concat([Buffer.from(script), stdin]) : script);
-  written.then(() => stdin !== undefined || handle.closeStdin()).catch(() => undefined);
+  if (stdin instanceof Buffer) handle.write(stdin).catch(() => undefined);
   const complaints = new ByteStore();
   const onOutput = ({ stream, data }: OutputChunk): Promise<void> | void => {
     if (stream === 'stdout') return options.onOutput(data, handle);

@@ -66,7 +66,7 @@ async function read(wanted: Input, context: ToolContext): Promise<Result> {
   const collector = new AnswerCollector(smallBytes + pageBytes + 300_000);
   const args = [path, smallBytes, offset, skip_bytes, limit, pageBytes].map(String);
   let stop = false;
-  const ended = await runGuest(context, 'file-read', args, {
+  const ended = await runGuest(context, 'read', args, {
     timeoutMs,
     onOutput: (data, handle) => {
       if (stop) return;

@@ -113,7 +113,7 @@ async function search(wanted: Input, context: ToolContext): Promise<Result> {
 
   const collector = new AnswerCollector(300_000);
   let engine: Result['engine'] | undefined;
-  const ended = await runGuest(context, 'file-search', [path, target, ...searchArguments(wanted)], {
+  const ended = await runGuest(context, 'search', [path, target, ...searchArguments(wanted)], {
     timeoutMs,
     onOutput: (data, handle) => {
       if (isFull) return;

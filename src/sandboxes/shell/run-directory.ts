@@ -1,11 +1,11 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxSpec } from '../../core/sandbox.ts';
-import { guestScript } from './guest-scripts.ts';
+import { fileFunction, fileScripts, guestScript } from './guest-scripts.ts';
 import { makePipes } from './named-pipes.ts';
 
 /**
- * What a forker needs: its two scripts and the control pipe. Everybody may enter, because the user inside is another one; the
+ * What a forker needs: the scripts and the control pipe. Everybody may enter, because the user inside is another one; the
  * directories above keep other people out. The sandbox sees it read-only.
  */
 export async function makeRunDirectory(path: string): Promise<void> {
@@ -13,11 +13,12 @@ export async function makeRunDirectory(path: string): Promise<void> {
   await chmod(path, 0o755);
   await rm(join(path, 'control'), { force: true });
   const scripts = [
-    ['forker.bash', 'forker'],
-    ['shell.bash', 'pipedShell'],
+    ['forker.bash', guestScript('forker')],
+    ['shell.bash', guestScript('pipedShell')],
+    ...fileScripts.map((name) => [`file-${name}.bash`, fileFunction(name)] as const),
   ] as const;
-  const written = scripts.map(async ([file, name]) => {
-    await writeFile(join(path, file), await guestScript(name));
+  const written = scripts.map(async ([file, text]) => {
+    await writeFile(join(path, file), await text);
     await chmod(join(path, file), 0o644);
   });
   await Promise.all([...written, makePipes(path, ['control'])]);

@@ -40,6 +40,8 @@ interface Waiting {
 }
 
 const refillDelayMs = 10;
+/** A command that begins this soon after another is one of a row. */
+const rowMs = 50;
 const resizePatienceMs = 5_000;
 
 /** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
@@ -57,6 +59,7 @@ export class ShellSession {
   #known: { kept: Changes; base: State; state: State; definitions: Readonly<Record<string, string>> } | undefined;
 
   readonly #parse = dumpParser();
+  #lastBegun = Number.NEGATIVE_INFINITY;
 
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
@@ -205,9 +208,19 @@ export class ShellSession {
     return execution;
   }
 
-  /** A long command leaves time to start the next shell beside it; a short one must not share the processor with that. */
+  /**
+   * A long command leaves time to start the next shell beside it; a short one must not share the processor with that, unless the next
+   * one would have to wait for its shell.
+   */
   #refillAfter(execution: Execution): void {
     const refill = (): void => void this.#refill().catch(() => undefined);
+    const now = performance.now();
+    const isInRow = now - this.#lastBegun < rowMs;
+    this.#lastBegun = now;
+    if (isInRow) {
+      setImmediate(refill);
+      return;
+    }
     const beside = setTimeout(refill, refillDelayMs).unref();
     void execution.exit.then(() => {
       clearTimeout(beside);
