@@ -1,5 +1,9 @@
-import { describe, expect, it, vi } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
+import { proofText, prove } from '../../src/sandboxes/proof/index.ts';
 import { putFile } from '../../src/tools/put-file.ts';
 import { collect, sleepers, sleepMark, untilAsleep, useBench } from '../contracts/sandbox/bench.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
@@ -90,6 +94,20 @@ function remoteTests(engine: TestEngine): void {
     await again.destroy();
     await expect(volume(engine, `hermetic-${spec.name}-workspace`)).rejects.toMatchObject({ cause: expect.anything() });
     await expect(volume(engine, `hermetic-${spec.name}-home`)).rejects.toMatchObject({ cause: expect.anything() });
+  });
+
+  it('is proven to contain what runs in it, with its own volumes and not with those of another sandbox', async () => {
+    const hermeticHome = mkdtempSync(join(tmpdir(), 'hermetic-proof-home-'));
+    onTestFinished(() => rmSync(hermeticHome, { recursive: true }));
+    const [spec, other] = [engine.spec(), engine.spec()];
+    const [sandbox, second] = await Promise.all([engine.open(spec), engine.open(other)]);
+    const common = { sandbox, backend: engine.backend, hermeticHome, engineSockets: ['/var/run/docker.sock'] };
+    const proof = await prove({ ...common, spec, sibling: { spec: other, sandbox: second } });
+    const unsure = proof.lines.filter(({ verdict }) => verdict === 'broken' || verdict === 'unknown');
+    expect(unsure, proofText(proof)).toEqual([]);
+    const mistaken = await prove({ ...common, spec: { ...spec, name: other.name } });
+    expect(mistaken.lines.filter(({ verdict }) => verdict === 'broken').map(({ check }) => check)).toEqual(['writable-mounts']);
+    await Promise.all([sandbox.destroy(), second.destroy()]);
   });
 
   it('gives the volumes to the user of this machine who wants to be the one inside', async () => {

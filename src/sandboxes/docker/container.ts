@@ -1,12 +1,12 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
 import { receivedInside } from '../received-files.ts';
+import type { Volumes } from '../volume-names.ts';
 import { workdirInside } from '../workdir.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { checkMount } from './mounts.ts';
 import { networkName } from './network.ts';
 import { specHash } from './spec-hash.ts';
-import type { Volumes } from './volumes.ts';
 
 interface HostUser {
   uid: number;

@@ -10,6 +10,7 @@ import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from
 import { guestVersion } from '../shell/guest-scripts.ts';
 import { forkerCommand, makeRunDirectory } from '../shell/run-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
+import { volumesOf } from '../volume-names.ts';
 import { attachToContainer } from './attach.ts';
 import { checkDocker } from './check.ts';
 import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
@@ -24,7 +25,7 @@ import { removeForeignFiles } from './remove-files.ts';
 import { hasLeftProcesses, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
 import { keeperCommand, sharesKernel } from './transport.ts';
-import { giveVolumes, hasVolumes, removeVolumes, volumesOf } from './volumes.ts';
+import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
 
 export const docker: Driver<BackendContext, Backend> = {
   kind: 'docker',

@@ -1,18 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
+import { volumesOf } from '../volume-names.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
 import { launchContainer } from './launch.ts';
-
-/** Volumes that stand in for the workspace and the home of a sandbox where the engine does not see the directories of this machine. */
-export interface Volumes {
-  workspace: string;
-  home: string;
-}
-
-export function volumesOf(sandbox: string): Volumes {
-  return { workspace: `hermetic-${sandbox}-workspace`, home: `hermetic-${sandbox}-home` };
-}
 
 export async function removeVolumes(engine: Engine, sandbox: string): Promise<void> {
   for (const volume of Object.values(volumesOf(sandbox))) await engine.removeVolume(volume);

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { basename, normalize } from 'node:path/posix';
 import type { ProofLine } from '../../core/proof.ts';
+import { volumesOf } from '../volume-names.ts';
 import { token } from './bait.ts';
 import { type Ground, line, type Promises, unanswered } from './ground.ts';
 import { isInside, type Location, locate, type MountEntry, parseMounts } from './mount-table.ts';
@@ -52,9 +53,15 @@ function isDocumented({ host, spec }: Ground, entry: MountEntry, home: Location 
   const isPrivateMemory = type === 'tmpfs' && !host?.mounts.some((own) => own.device === device);
   if (inMemory.includes(target)) return isPrivateMemory;
   if (ownDirectories.includes(target)) {
-    return isPrivateMemory || home === undefined || (device === home.device && isInside(root, home.path));
+    const isOwn = home === undefined || (device === home.device && isInside(root, home.path));
+    return isPrivateMemory || isOwn || (isContainer && isVolumeOf(spec.name, root));
   }
   return isContainer && (target === '/' || engineFiles.includes(target) || unnamedVolume.test(root));
+}
+
+/** An engine behind a port keeps the files of a sandbox in volumes, and may run on this very machine. */
+function isVolumeOf(sandbox: string, root: string): boolean {
+  return Object.values(volumesOf(sandbox)).some((volume) => root.endsWith(`/volumes/${volume}/_data`));
 }
 
 function place(target: string): string {
