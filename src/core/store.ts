@@ -2,6 +2,7 @@ import type { Answer, Question, Source } from './approval.ts';
 import type { AuditEvent, AuditLog } from './audit.ts';
 import type { BackgroundLedger } from './background.ts';
 import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, PairingLedger, PeopleLedger } from './conversation.ts';
+import type { HermeticError } from './errors.ts';
 import type { WebLog } from './web-log.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface Store {
   readonly cards: CardLedger;
   readonly webLog: WebLog;
   readonly background: BackgroundLedger;
+  /** Resolves, before anybody hears of it otherwise, when something did not get to the disk. From then on everything rejects. */
+  readonly lost: Promise<HermeticError>;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;
 }

@@ -19,6 +19,8 @@ export interface ProgramOptions {
   script?: Script;
   /** Sections of `config.yaml`, over what is there. */
   config?: Record<string, Record<string, unknown>>;
+  /** A module that its process loads first. */
+  preload?: string;
 }
 
 /** `hermetic start` as a process of its own, which can be killed at any moment and started again, between servers that stay. */
@@ -28,8 +30,10 @@ export class Program {
   readonly model: ModelServer;
   output = '';
   #child: ChildProcess | undefined;
+  readonly #nodeOptions: readonly string[];
 
-  private constructor(api: FakeBotApi, model: ModelServer, { backend = 'bubblewrap', config = {} }: ProgramOptions) {
+  private constructor(api: FakeBotApi, model: ModelServer, { backend = 'bubblewrap', config = {}, preload }: ProgramOptions) {
+    this.#nodeOptions = preload === undefined ? [] : ['--import', preload];
     this.api = api;
     this.model = model;
     mkdirSync(this.directory, { mode: 0o700 });
@@ -66,13 +70,24 @@ export class Program {
       HERMETIC_HOME: this.directory,
       TELEGRAM_BOT_TOKEN: this.api.token,
     };
-    const child = spawn(process.execPath, [bin, 'start'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'], cwd: this.home });
+    const child = spawn(process.execPath, [...this.#nodeOptions, bin, 'start'], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: this.home,
+    });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => (this.output += data.toString()));
     await until('the gateway listens', () => {
       if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${this.output}`);
       return this.link;
     });
+  }
+
+  /** Resolves with its exit code when it has ended by itself. */
+  async ended(): Promise<number | null> {
+    const child = this.#child;
+    await until('the gateway has ended', () => child?.exitCode !== null || child.signalCode !== null);
+    return child?.exitCode ?? null;
   }
 
   get link(): string | undefined {

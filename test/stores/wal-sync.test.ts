@@ -108,10 +108,16 @@ describe('what is written', () => {
   });
 
   it('is refused for good once the disk has failed', async () => {
-    const writing = write('a');
+    const heard: string[] = [];
+    void access.lost.then(({ code }) => heard.push(`lost: ${code}`));
+    const writing = write('a').catch((error: unknown) => {
+      heard.push('rejected');
+      throw error;
+    });
     await until('the disk is asked', () => disk.flushes.length === 1);
     disk.flushes[0]?.reject(new Error('EIO: i/o error, fdatasync'));
     await expect(writing).rejects.toMatchObject({ code: 'store/failed' });
+    expect(heard).toEqual(['lost: store/failed', 'rejected']);
     await expect(write('b')).rejects.toMatchObject({ code: 'store/failed' });
     expect(disk.flushes).toHaveLength(1);
   });

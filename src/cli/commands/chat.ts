@@ -9,6 +9,7 @@ import type { SessionKey } from '../../core/session.ts';
 import type { GatewayProgram } from '../../gateway-program.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { chatFiles } from '../chat-files.ts';
+import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { chatOver, claimOrConnect } from '../joined-chat.ts';
 import { personHere } from '../person.ts';
@@ -62,6 +63,7 @@ async function chat(io: CliIo, options: ChatOptions): Promise<number> {
   const { instance } = taken;
   try {
     const { gatewayStatus } = await import('../../gateway-status.ts');
+    endWithStore(io, await app.store());
     const talk = await Talk.create(io, app, options);
     status = () => gatewayStatus(talk.program);
     return await talk.run(interrupt);

@@ -4,6 +4,7 @@ import type { GatewayProgram } from '../../gateway-program.ts';
 import { type GatewayStatus, gatewayStatus } from '../../gateway-status.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { yoloTexts } from '../../session-status.ts';
+import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -31,6 +32,7 @@ async function start(io: CliIo): Promise<void> {
   const instance = await claimInstance(gatewaySocket(app.loaded.home), () => status());
   if (!instance) throw await alreadyRunning(app.loaded.home);
   try {
+    endWithStore(io, await app.store());
     const program = await Program.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
     try {
       const found = await containedStatus(program, say);

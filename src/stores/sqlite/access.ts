@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Kysely, Transaction } from 'kysely';
 import type { Sync } from '../../core/conversation.ts';
+import type { HermeticError } from '../../core/errors.ts';
 import type { Access } from '../access.ts';
 import type { Tables } from '../schema.ts';
 import { failed, patiently } from './failures.ts';
@@ -43,6 +44,10 @@ export class SqliteAccess implements Access {
 
   transaction<T>(work: (db: Transaction<Tables>) => Promise<T>, sync: Sync = 'now'): Promise<T> {
     return this.#attempt(() => this.#db.transaction().execute(work), sync);
+  }
+
+  get lost(): Promise<HermeticError> {
+    return this.#wal.lost;
   }
 
   close(): Promise<void> {

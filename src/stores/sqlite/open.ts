@@ -50,6 +50,7 @@ export async function openSqliteStore(path: string): Promise<Store> {
     cards: new SqlCardLedger(access),
     webLog: new SqlWebLog(access),
     background: new SqlBackgroundLedger(access),
+    lost: access.lost,
     close: () => access.close(),
   };
 }

@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import type { HermeticError } from '../../core/errors.ts';
 import { syncPath } from '../../lib/sync-path.ts';
 import { failed } from './failures.ts';
 
@@ -16,7 +17,8 @@ export class WalSync {
   readonly #flush: Flush;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-  #failure: Error | undefined;
+  #failure: HermeticError | undefined;
+  readonly #lost = Promise.withResolvers<HermeticError>();
 
   /** Of a database that is open: its log exists, and stays the same file until the last connection is closed. */
   constructor(path: string, flush: Flush = promisify(fdatasync)) {
@@ -40,6 +42,11 @@ export class WalSync {
   /** Throws when something did not get to the disk. A later attempt that succeeds would not bring it there, so this lasts. */
   refuseLost(): void {
     if (this.#failure) throw this.#failure;
+  }
+
+  /** Resolves when something did not get to the disk, before any call of `sync` rejects for it. */
+  get lost(): Promise<HermeticError> {
+    return this.#lost.promise;
   }
 
   /** Waits for what is under way. */
@@ -69,6 +76,7 @@ export class WalSync {
         'Check its file system and disk, and start Hermetic again.',
         error,
       );
+      this.#lost.resolve(this.#failure);
       throw this.#failure;
     }
   }
