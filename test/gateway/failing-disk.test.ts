@@ -6,7 +6,7 @@ import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
 
-const preload = join(import.meta.dirname, 'failing-disk.mjs');
+const preload = new URL('./failing-disk.mjs', import.meta.url).href;
 
 describeContained('a gateway whose disk fails', () => {
   let program: Program;
