@@ -5,8 +5,7 @@ import type { SessionKey } from './core/session.ts';
 import type { SandboxEntry, SandboxLedger } from './core/store.ts';
 import { messagingSession, namedSession, type SandboxRequest } from './sandbox-request.ts';
 import { HeldListener } from './sandboxes/pool/held-listener.ts';
-import { type FoundSandbox, SandboxPool } from './sandboxes/pool/pool.ts';
-import type { Opened } from './sandboxes/pool/pooled-sandbox.ts';
+import { type FoundSandbox, type OpenedInPool, SandboxPool } from './sandboxes/pool/pool.ts';
 import { Spares } from './sandboxes/pool/spares.ts';
 import { sweepCanaries } from './sandboxes/proof/index.ts';
 import { type Leftover, sweep } from './sandboxes/sweep.ts';
@@ -188,7 +187,7 @@ export class SessionSandboxes {
     await this.#spares.stop();
   }
 
-  async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+  async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<OpenedInPool> {
     const listener = this.#onlyNew(request, whole);
     const claimed = await this.#claim(request, listener);
     // They count against the limit, and a session comes before them.
@@ -197,7 +196,7 @@ export class SessionSandboxes {
     this.#opened.set(opened.sandbox.name, opened);
     void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
     void this.#spares.fill();
-    return { sandbox: opened.sandbox, compare: this.#app.comparisonOf(opened, request) };
+    return { sandbox: opened.sandbox, compare: this.#app.comparisonOf(opened, request), stopAgain: () => stopAgain(opened) };
   }
 
   /** What was so the last time, and people in the chat were told, is not told them again. */
@@ -226,4 +225,10 @@ export class SessionSandboxes {
     const listener = new HeldListener();
     return { ...(await this.#app.openSandbox(nobody, listener, signal)), listener };
   }
+}
+
+/** By what the backend knows of it: `stop` of the sandbox itself may also fail for what it does after the end. */
+async function stopAgain({ backend, spec }: OpenedSandbox): Promise<boolean> {
+  const left = (await backend.list()).find(({ name }) => name === spec.name);
+  return left === undefined || (await left.stop(true));
 }

@@ -37,7 +37,8 @@ export class ToolSession {
     const { idleSeconds, backgroundSeconds } = app.settings(request.audience);
     const ignore = (): void => undefined;
     const times = { idleMs: idleSeconds * 1000, backgroundMs: backgroundSeconds * 1000 };
-    this.#pooled = new PooledSandbox({ name: app.sandboxName(request.parts), ...times, open, rested: ignore, closed: ignore }, listener);
+    const events = { rested: ignore, closed: ignore, left: ignore };
+    this.#pooled = new PooledSandbox({ name: app.sandboxName(request.parts), ...times, open, ...events }, listener);
     this.sandbox = this.#pooled;
     const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#pooled,

@@ -41,7 +41,8 @@ await describeBackend('bubblewrap', (engine) => {
         opened.push(session.join());
         const made = settings;
         const sandbox = await engine.backend.open(specOf(session), heard, signal);
-        return { sandbox, compare: async () => ({ differs: made === settings ? 'not' : 'in more', env: {} }) };
+        const compare = async () => ({ differs: made === settings ? ('not' as const) : ('in more' as const), env: {} });
+        return { sandbox, compare, stopAgain: async () => true };
       },
       ...wishes,
     });

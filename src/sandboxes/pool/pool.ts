@@ -17,7 +17,14 @@ export interface PoolOptions<Session> {
   /** Equal for what is the same session. */
   nameOf(session: Session): string;
   /** Opens or finds the sandbox, when there is room for it. */
-  open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
+  open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<OpenedInPool>;
+  /** How often it is tried again to end one that could not be. */
+  stopAgainEveryMs?: number;
+}
+
+export interface OpenedInPool extends Opened {
+  /** After ending it failed: the same as `stop` of one that was found. */
+  stopAgain(): Promise<boolean>;
 }
 
 /** A sandbox that runs and that this pool has not opened. */
@@ -37,9 +44,20 @@ interface Holder {
   reclaim(): Promise<boolean>;
 }
 
+/** One that runs and that nobody here has open: its session takes over its place. */
+interface Kept extends Holder {
+  giveBack(): void;
+}
+
+interface Place {
+  giveBack(): void;
+  stopAgain(): Promise<boolean>;
+}
+
 const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 const betweenLooksMs = 2_000;
 const tellEveryMs = 5_000;
+const stopAgainEveryMs = 60_000;
 const ordinal = (place: number): string => (place === 1 ? 'next' : `number ${place}`);
 
 /** One sandbox per session, opened when it is first used. When there are too many, the one idle for longest goes first, and others wait in line. */
@@ -49,8 +67,8 @@ export class SandboxPool<Session> {
   /** Making sandboxes is work for the processor: more at once take longer each. */
   readonly #making = new Slots(availableParallelism());
   readonly #sandboxes = new Map<string, PooledSandbox>();
-  readonly #found = new Map<string, Holder & { giveBack(): void }>();
-  readonly #giveBack = new Map<string, () => void>();
+  readonly #kept = new Map<string, Kept>();
+  readonly #places = new Map<string, Place>();
   readonly #stopping = new AbortController();
 
   constructor(options: PoolOptions<Session>) {
@@ -74,7 +92,8 @@ export class SandboxPool<Session> {
         backgroundMs,
         open: (told, signal) => this.#openOne(name, session, told, signal),
         rested: () => this.#makeRoom(),
-        closed: () => this.#giveBack.get(name)?.(),
+        closed: () => this.#places.get(name)?.giveBack(),
+        left: (error) => this.#keep(name, error),
       },
       listener ?? quiet,
     );
@@ -86,44 +105,73 @@ export class SandboxPool<Session> {
   async adopt(found: readonly FoundSandbox[]): Promise<void> {
     const { backgroundMs } = this.#options;
     for (const { name, lastUsedAt, stop } of found) {
-      if (this.#found.has(name) || this.#sandboxes.get(name)?.isOpen) continue;
-      const giveBack = this.#slots.occupy();
+      if (this.#kept.has(name) || this.#sandboxes.get(name)?.isOpen) continue;
       const idleSince = lastUsedAt.getTime();
-      const reclaim = async (): Promise<boolean> => {
-        const isOverdue = backgroundMs > 0 && Date.now() - idleSince >= backgroundMs;
-        const isEnded = await stop(isOverdue).catch(() => false);
-        // Its session may have come for it meanwhile, and has its place then.
-        if (!isEnded || !this.#found.delete(name)) return false;
-        giveBack();
-        return true;
-      };
-      this.#found.set(name, { idleSince, reclaim, giveBack });
+      const isOverdue = (): boolean => backgroundMs > 0 && Date.now() - idleSince >= backgroundMs;
+      this.#kept.set(
+        name,
+        this.#keptAs(name, idleSince, this.#slots.occupy(), () => stop(isOverdue())),
+      );
     }
     while (this.#slots.free < 0 && (await this.#endIdlest()));
   }
 
+  #keptAs(name: string, idleSince: number, giveBack: () => void, stop: () => Promise<boolean>): Kept {
+    const kept: Kept = {
+      idleSince,
+      giveBack,
+      reclaim: async () => {
+        const isEnded = await stop().catch(() => false);
+        // Its session may have come for it meanwhile, and has its place then.
+        if (!isEnded || this.#kept.get(name) !== kept) return false;
+        this.#kept.delete(name);
+        giveBack();
+        return true;
+      },
+    };
+    return kept;
+  }
+
+  /** One that could not be ended may run on: until it is known that it does not, it keeps its place. */
+  #keep(name: string, error: Error): void {
+    const place = this.#places.get(name);
+    if (!place) return;
+    const kept = this.#keptAs(name, Date.now(), place.giveBack, place.stopAgain);
+    this.#kept.set(name, kept);
+    const say = `The sandbox could not be ended: ${error.message} It counts as running until it is known not to, and is tried again.`;
+    this.#sandboxes.get(name)?.listener.notice(say);
+    const again = setInterval(() => {
+      if (this.#kept.get(name) !== kept || this.#stopping.signal.aborted) clearInterval(again);
+      else void kept.reclaim();
+    }, this.#options.stopAgainEveryMs ?? stopAgainEveryMs).unref();
+  }
+
   async #openOne(name: string, session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+    const kept = this.#kept.get(name);
     const giveBack = await this.#takePlace(name, listener, signal);
-    this.#giveBack.set(name, giveBack);
     try {
       this.#stopping.signal.throwIfAborted();
       const made = await this.#making.take(() => undefined, signal);
       try {
-        return await this.#options.open(session, listener, signal);
+        const opened = await this.#options.open(session, listener, signal);
+        this.#places.set(name, { giveBack, stopAgain: opened.stopAgain });
+        return opened;
       } finally {
         made();
       }
     } catch (error) {
-      giveBack();
+      // What was there before may still be.
+      if (kept) this.#kept.set(name, kept);
+      else giveBack();
       throw error;
     }
   }
 
   async #takePlace(name: string, listener: OpenListener, signal: AbortSignal | undefined): Promise<() => void> {
-    const found = this.#found.get(name);
-    if (found) {
-      this.#found.delete(name);
-      return found.giveBack;
+    const kept = this.#kept.get(name);
+    if (kept) {
+      this.#kept.delete(name);
+      return kept.giveBack;
     }
     this.#stopping.signal.throwIfAborted();
     const say = (text: string): void => listener.notice(text, text);
@@ -153,7 +201,7 @@ export class SandboxPool<Session> {
 
   /** Its state and files return with the session. One in which something still runs is passed over. Resolves with whether there was one. */
   async #endIdlest(): Promise<boolean> {
-    const holders: Holder[] = [...this.#sandboxes.values(), ...this.#found.values()];
+    const holders: Holder[] = [...this.#sandboxes.values(), ...this.#kept.values()];
     const idle = holders.filter(({ idleSince }) => idleSince !== undefined);
     idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0));
     for (const holder of idle) if (await holder.reclaim()) return true;

@@ -24,6 +24,8 @@ export interface PooledOptions {
   rested(): void;
   /** It has been closed, for whatever reason. */
   closed(): void;
+  /** It was to be ended and could not be: it may run on. */
+  left(error: Error): void;
 }
 
 const examinationMs = 5_000;
@@ -117,34 +119,38 @@ export class PooledSandbox implements Sandbox {
 
   /** Ends it unless something runs in it. Its files and the session's state stay. */
   async close(): Promise<void> {
-    await this.reclaim();
+    await this.#endIdle();
   }
 
   /**
    * Ends it when nothing runs in it: no command, and no process that a command left behind and that may still keep it. A sandbox that
-   * does not answer is left alone. Resolves with whether it was ended.
+   * does not answer is left alone. Resolves with whether it was ended. Never rejects: whoever needs its place has nothing to do with its end.
    */
   async reclaim(): Promise<boolean> {
+    return await this.#endIdle().catch(() => false);
+  }
+
+  async #endIdle(): Promise<boolean> {
     const [opened, since] = [this.#open, this.idleSince];
     if (!opened || since === undefined) return false;
     const { backgroundMs } = this.#options;
     const isOverdue = backgroundMs > 0 && Date.now() - since >= backgroundMs;
     if (!isOverdue && (await opened.sandbox.hasLiveProcesses().catch(() => true))) return false;
     if (this.#open !== opened || this.idleSince !== since) return false;
-    await this.#letGo(opened, (sandbox) => sandbox.stop());
+    await this.#letGo(opened, 'stop');
     return true;
   }
 
   /** Lets go of it whatever runs in it. */
   async end(): Promise<void> {
     await this.#opening?.catch(() => undefined);
-    if (this.#open) await this.#letGo(this.#open, (sandbox) => sandbox.close());
+    if (this.#open) await this.#letGo(this.#open, 'close');
   }
 
   /** Ends it and removes its files. */
   async destroy(): Promise<void> {
     await this.open();
-    if (this.#open) await this.#letGo(this.#open, (sandbox) => sandbox.destroy());
+    if (this.#open) await this.#letGo(this.#open, 'destroy');
   }
 
   #enter(): void {
@@ -164,7 +170,7 @@ export class PooledSandbox implements Sandbox {
 
   #reclaimAfter(waitMs: number): void {
     const look = async (): Promise<void> => {
-      const isGone = await this.reclaim().catch(() => false);
+      const isGone = await this.reclaim();
       const since = this.idleSince;
       if (isGone || since === undefined) return;
       const { idleMs, backgroundMs } = this.#options;
@@ -214,9 +220,9 @@ export class PooledSandbox implements Sandbox {
     const opened = this.#open;
     if (opened && (await this.#isOutdated(opened)) && this.#open === opened) {
       this.listener.notice(replaced, replaced);
-      await this.#letGo(opened, (sandbox) => sandbox.stop());
+      await this.#letGo(opened, 'stop');
     }
-    while (this.#closing !== undefined) await this.#closing;
+    while (this.#closing !== undefined) await this.#closing.catch(() => undefined);
     if (this.#open) return this.#open.sandbox;
     this.#opening ??= this.#make(signal).finally(() => {
       this.#opening = undefined;
@@ -243,7 +249,7 @@ export class PooledSandbox implements Sandbox {
     const exit = await Promise.race([answer().catch(() => undefined), patience]);
     if (exit?.kind === 'exited' || this.#open !== opened) return;
     this.#lost = doubt;
-    await this.#letGo(opened, (sandbox) => sandbox.stop());
+    await this.#letGo(opened, 'stop');
   }
 
   async #make(signal: AbortSignal | undefined): Promise<Opened> {
@@ -261,20 +267,27 @@ export class PooledSandbox implements Sandbox {
     void opened.sandbox.ended.then((reason) => {
       if (this.#open !== opened) return;
       this.#lost = reason;
-      void this.#letGo(opened, (sandbox) => sandbox.close()).catch(() => undefined);
+      void this.#letGo(opened, 'close').catch(() => undefined);
     });
     return opened;
   }
 
-  async #letGo(opened: Opened, how: (sandbox: OpenSandbox) => Promise<void>): Promise<void> {
-    this.#directory = opened.sandbox.cwd;
-    this.#definitions = opened.sandbox.definitions;
+  async #letGo({ sandbox }: Opened, how: 'close' | 'stop' | 'destroy'): Promise<void> {
+    this.#directory = sandbox.cwd;
+    this.#definitions = sandbox.definitions;
     this.#open = undefined;
     clearTimeout(this.#timer);
-    this.#closing = how(opened.sandbox).finally(() => {
-      this.#closing = undefined;
-      this.#options.closed();
+    const { closed, left } = this.#options;
+    this.#closing = sandbox[how]().then(closed, (error: Error) => {
+      // What is only closed need not end by that.
+      if (how === 'close') closed();
+      else left(error);
+      throw error;
     });
-    await this.#closing;
+    try {
+      await this.#closing;
+    } finally {
+      this.#closing = undefined;
+    }
   }
 }

@@ -1,0 +1,95 @@
+import { afterAll, expect, it } from 'vitest';
+import type { OpenListener, OpenSandbox } from '../../src/core/sandbox.ts';
+import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
+import { SandboxAround } from '../../src/sandboxes/sandbox-around.ts';
+import { describeBackend } from '../engines.ts';
+import { until } from '../until.ts';
+
+await describeBackend('bubblewrap', (engine) => {
+  const pools: SandboxPool<string>[] = [];
+  afterAll(() => Promise.all(pools.map((pool) => pool.stop())));
+
+  /** A pool over real sandboxes that cannot be ended while `isStuck`. */
+  function poolOf(wishes: Partial<PoolOptions<string>> = {}) {
+    const world = { isStuck: false, isBroken: false, running: new Set<OpenSandbox>(), highest: 0, told: [] as string[], tries: 0 };
+    class Stubborn extends SandboxAround {
+      override async stop(): Promise<void> {
+        world.tries += 1;
+        if (world.isStuck) throw new Error('the engine does not answer.');
+        await super.stop();
+        world.running.delete(this);
+      }
+    }
+    const specs = new Map<string, ReturnType<typeof engine.spec>>();
+    const listener: OpenListener = { notice: (line) => world.told.push(line), progress: () => undefined };
+    const pool = new SandboxPool<string>({
+      most: 1,
+      idleMs: 60_000,
+      backgroundMs: 0,
+      stopAgainEveryMs: 60_000,
+      nameOf: (session) => session,
+      open: async (session, heard, signal) => {
+        if (world.isBroken) throw new Error('no space');
+        const spec = specs.get(session) ?? engine.spec();
+        specs.set(session, spec);
+        const sandbox = new Stubborn(await engine.backend.open(spec, heard, signal));
+        for (const other of world.running) if (other.name === sandbox.name) world.running.delete(other);
+        world.running.add(sandbox);
+        world.highest = Math.max(world.highest, world.running.size);
+        const stopAgain = () => sandbox.stop().then(() => true);
+        return { sandbox, compare: async () => ({ differs: 'not', env: {} }), stopAgain };
+      },
+      ...wishes,
+    });
+    pools.push(pool);
+    return { pool, world, of: (session: string) => pool.sandboxOf(session, listener) };
+  }
+
+  it('a sandbox that cannot be ended keeps its place, and whoever needs it waits until it has ended', async () => {
+    const { of, world } = poolOf();
+    await of('first').open();
+    world.isStuck = true;
+    let isIn = false;
+    const waiting = of('second')
+      .open()
+      .then(() => {
+        isIn = true;
+      });
+    await until('it waits', () => world.told.some((line) => line.includes('next in line')));
+    expect(world.told.join()).toContain('The sandbox could not be ended: the engine does not answer.');
+    const { tries } = world;
+    await until('it was tried again', () => world.tries > tries);
+    expect(isIn).toBe(false);
+    world.isStuck = false;
+    await waiting;
+    expect(world.highest).toBe(1);
+  });
+
+  it('it is tried again to end it when nobody needs its place', async () => {
+    const { of, pool, world } = poolOf({ idleMs: 20, stopAgainEveryMs: 20 });
+    world.isStuck = true;
+    await of('first').open();
+    await until('it was tried again', () => world.tries > 2);
+    expect(pool.room).toBe(0);
+    world.isStuck = false;
+    await until('its place is free', () => pool.room === 1);
+    expect(world.running.size).toBe(0);
+  });
+
+  it('its own session takes its place over, and gives it back once', async () => {
+    const { of, pool, world } = poolOf({ most: 2 });
+    await of('first').open();
+    world.isStuck = true;
+    await expect(of('first').close()).rejects.toThrow('does not answer');
+    expect(pool.room).toBe(1);
+    world.isBroken = true;
+    await expect(of('first').open()).rejects.toThrow('no space');
+    expect(pool.room).toBe(1);
+    world.isBroken = false;
+    await of('first').open();
+    expect(pool.room).toBe(1);
+    world.isStuck = false;
+    await of('first').close();
+    expect(pool.room).toBe(2);
+  });
+});
