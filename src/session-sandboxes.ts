@@ -72,6 +72,8 @@ export class SessionSandboxes {
       wanted: () => Math.min(terminal.warm_spares, this.#pool.room),
       make: (signal) => this.#makeSpare(signal),
       isCurrent: (spare) => app.isCurrent(spare, nobody),
+      // What may run on counts like one of an earlier program.
+      left: (spare) => void this.#pool.adopt([{ name: spare.spec.name, lastUsedAt: new Date(), stop: () => stopAgain(spare) }]),
     });
     this.#pool = new SandboxPool({
       most: gateway.max_sandboxes,

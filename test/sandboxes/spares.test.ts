@@ -160,6 +160,29 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(await hopeless.sandboxes.prepare()).toMatchObject({ code: expect.stringMatching(/^backend\//) });
     });
 
+    it('a spare that cannot be destroyed is no reason for a session to fail, and keeps no place once it has ended', async () => {
+      const { start } = installation('stuck', { HERMETIC_GATEWAY_MAX_SANDBOXES: '1' });
+      const earlier = start();
+      await earlier.sandboxes.run('alice', 'echo alice > /workspace/who');
+      await earlier.sandboxes.of('alice').close();
+      await earlier.close();
+      const app = start();
+      await app.sandboxes.prepare();
+      expect(app.sandboxes.spares).toBe(1);
+      const { sandboxes: ledger } = await app.store();
+      const { forget } = ledger;
+      let failures = 0;
+      ledger.forget = () => {
+        failures += 1;
+        return Promise.reject(new Error('the disk is full'));
+      };
+      expect((await app.sandboxes.run('alice', 'cat /workspace/who')).stdout).toBe('alice\n');
+      expect(failures).toBe(1);
+      ledger.forget = forget;
+      expect((await app.sandboxes.run('bob', 'echo bob')).stdout).toBe('bob\n');
+      await app.sandboxes.stop();
+    });
+
     it('stopping leaves no spare, not even one that is being made', async () => {
       const { start, directories } = installation('stop');
       const app = start();

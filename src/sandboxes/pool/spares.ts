@@ -7,6 +7,8 @@ export interface SparesOptions<Spare> {
   make(signal: AbortSignal): Promise<Spare>;
   /** Whether the settings would make the same sandbox now. */
   isCurrent(spare: Spare): Promise<boolean>;
+  /** One could not be destroyed: it may run on. It is in the ledger, and swept later. */
+  left(spare: Spare): void;
 }
 
 /**
@@ -53,16 +55,25 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
     }
   }
 
-  /** Destroys those that are more than are wanted now, one that is being made included. Resolves when they are gone. */
+  /** Destroys those that are more than are wanted now, one that is being made included. Resolves when they are gone, as far as they can be. */
   async shrink(): Promise<void> {
     const { wanted } = this.#options;
     // An offered spare that no session takes is returned.
     await Promise.allSettled(this.#offers);
-    while (this.#ready.length > 0 && this.#ready.length + (this.#making ? 1 : 0) > wanted()) await this.#ready.shift()?.sandbox.destroy();
+    while (this.#ready.length + (this.#making ? 1 : 0) > wanted()) {
+      const spare = this.#ready.shift();
+      if (!spare) break;
+      await this.#destroy(spare);
+    }
     if (!this.#making || this.#ready.length + 1 <= wanted()) return;
     this.#making.abort(new Error('its place is needed for a session'));
     await this.#filling;
     await this.shrink();
+  }
+
+  /** Never rejects: whoever makes room for a session has nothing to do with it. */
+  async #destroy(spare: Spare): Promise<void> {
+    await spare.sandbox.destroy().catch(() => this.#options.left(spare));
   }
 
   /** What ended behind our back. */
@@ -89,8 +100,7 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
       claimed = await claim(spare);
       isGood = claimed !== undefined || (!this.#stopping.signal.aborted && (await this.#options.isCurrent(spare)));
     } finally {
-      // What cannot be destroyed now is in the ledger, and swept later.
-      if (!isGood) await spare.sandbox.destroy().catch(() => undefined);
+      if (!isGood) await this.#destroy(spare);
       else if (claimed === undefined) this.#ready.unshift(spare);
     }
     return claimed;
