@@ -3,6 +3,7 @@ import { HermeticError } from './core/errors.ts';
 import type { Backend, ExecRequest, OpenListener, Sandbox, Trouble } from './core/sandbox.ts';
 import type { SessionKey } from './core/session.ts';
 import type { SandboxEntry, SandboxLedger } from './core/store.ts';
+import { Latest } from './lib/latest.ts';
 import { messagingSession, namedSession, type SandboxRequest } from './sandbox-request.ts';
 import { HeldListener } from './sandboxes/pool/held-listener.ts';
 import { type FoundSandbox, type OpenedInPool, SandboxPool } from './sandboxes/pool/pool.ts';
@@ -63,7 +64,7 @@ export class SessionSandboxes {
   /** By the name of the sandbox. */
   readonly #opened = new Map<string, OpenedSandbox>();
   /** What people in the chat were told when the sandbox of this session was last opened. */
-  readonly #told = new Map<string, ReadonlySet<string>>();
+  readonly #told = new Latest<ReadonlySet<string>>();
 
   constructor(app: App) {
     const { gateway, terminal } = app.loaded.config;

@@ -3,6 +3,7 @@ import type { OpenListener, OpenSandbox } from '../../src/core/sandbox.ts';
 import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
 import { SandboxAround } from '../../src/sandboxes/sandbox-around.ts';
 import { describeBackend } from '../engines.ts';
+import { collectGarbage } from '../garbage.ts';
 import { until } from '../until.ts';
 
 await describeBackend('bubblewrap', (engine) => {
@@ -91,5 +92,17 @@ await describeBackend('bubblewrap', (engine) => {
     world.isStuck = false;
     await of('first').close();
     expect(pool.room).toBe(2);
+  });
+
+  it('sessions of long ago do not stay in memory, and one that somebody has stays the same object', async () => {
+    const { of } = poolOf();
+    const had = of('had');
+    const first = new WeakRef(of('first'));
+    for (let session = 0; session < 2_000; session++) of(`${session}`);
+    await until('the first is forgotten', () => {
+      collectGarbage();
+      return first.deref() === undefined;
+    });
+    expect(of('had')).toBe(had);
   });
 });

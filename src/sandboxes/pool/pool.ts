@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenListener } from '../../core/sandbox.ts';
+import { Latest } from '../../lib/latest.ts';
 import { PlaceNotices } from './place-notices.ts';
 import { type Opened, PooledSandbox } from './pooled-sandbox.ts';
 import { Slots } from './slots.ts';
@@ -66,7 +67,7 @@ export class SandboxPool<Session> {
   readonly #slots: Slots;
   /** Making sandboxes is work for the processor: more at once take longer each. */
   readonly #making = new Slots(availableParallelism());
-  readonly #sandboxes = new Map<string, PooledSandbox>();
+  readonly #sandboxes = new Latest<PooledSandbox>({ isNeeded: ({ isOpen }) => isOpen });
   readonly #kept = new Map<string, Kept>();
   readonly #places = new Map<string, Place>();
   readonly #stopping = new AbortController();
@@ -92,7 +93,10 @@ export class SandboxPool<Session> {
         backgroundMs,
         open: (told, signal) => this.#openOne(name, session, told, signal),
         rested: () => this.#makeRoom(),
-        closed: () => this.#places.get(name)?.giveBack(),
+        closed: () => {
+          this.#places.get(name)?.giveBack();
+          this.#places.delete(name);
+        },
         left: (error) => this.#keep(name, error),
       },
       listener ?? quiet,
@@ -136,6 +140,7 @@ export class SandboxPool<Session> {
   #keep(name: string, error: Error): void {
     const place = this.#places.get(name);
     if (!place) return;
+    this.#places.delete(name);
     const kept = this.#keptAs(name, Date.now(), place.giveBack, place.stopAgain);
     this.#kept.set(name, kept);
     const say = `The sandbox could not be ended: ${error.message} It counts as running until it is known not to, and is tried again.`;
@@ -214,7 +219,7 @@ export class SandboxPool<Session> {
   }
 
   get open(): readonly PooledSandbox[] {
-    return [...this.#sandboxes.values()].filter((sandbox) => sandbox.isOpen);
+    return this.#sandboxes.values().filter((sandbox) => sandbox.isOpen);
   }
 
   /** Lets go of everything, for good. Durable sandboxes go on until they have been idle for too long. */
