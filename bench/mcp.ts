@@ -40,24 +40,41 @@ function commits(): () => Promise<void> {
   };
 }
 
-async function connect(kind: string, home: string): Promise<Client> {
+interface Connection {
+  client: Client;
+  /** When the last request was handed to the pipe, and when the last answer came from it. */
+  times: { sent: number; answered: number };
+}
+
+async function connect(kind: string, home: string): Promise<Connection> {
   await mkdir(home, { recursive: true });
   const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: 'auto' } });
   const { PATH = '', TMPDIR } = process.env;
   const env = { PATH, HOME: home, HERMETIC_HOME: home, TERMINAL_ENV: kind, TERMINAL_DOCKER_IMAGE: image, ...(TMPDIR && { TMPDIR }) };
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], env, cwd: home, stderr: 'inherit' }));
-  return client;
+  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], env, cwd: home, stderr: 'inherit' });
+  await client.connect(transport);
+  const times = { sent: 0, answered: 0 };
+  const [send, receive] = [transport.send.bind(transport), transport.onmessage?.bind(transport)];
+  transport.send = (message) => {
+    times.sent = performance.now();
+    return send(message);
+  };
+  transport.onmessage = (message) => {
+    times.answered = performance.now();
+    receive?.(message);
+  };
+  return { client, times };
 }
 
 const commit = commits();
 const homes = await mkdtemp(join(tmpdir(), 'hermetic-bench-home-'));
 console.log(
-  `${row('`true` over MCP', 'the command', 'p95', 'one commit', 'terminal over MCP', 'p95', '÷ (2 × command + commit)')}\n${row(...Array(7).fill('---'))}`,
+  `${row('`true` over MCP', 'the command', 'p95', 'one commit', 'p95', 'answer at the pipe', 'p95', 'answer in the client', 'p95', 'pipe ÷ (2 × command + commit)', 'client ÷ it')}\n${row(...Array(11).fill('---'))}`,
 );
 try {
   for (const driver of backendDrivers.filter(({ kind }) => kinds.includes(kind))) {
     const sandbox = await driver.create(context).open(specFor(driver.kind, 'mcp'), quiet);
-    const client = await connect(driver.kind, join(homes, driver.kind));
+    const { client, times: pipe } = await connect(driver.kind, join(homes, driver.kind));
     try {
       const call = async (source: string): Promise<void> => {
         const { isError, content } = await client.callTool({ name: 'terminal', arguments: { command: source } });
@@ -65,18 +82,20 @@ try {
       };
       await Promise.all([command(sandbox, lived), call(lived)]);
       const variants = { command: () => command(sandbox, 'true'), commit, call: () => call('true') };
-      const times = { command: [] as number[], commit: [] as number[], call: [] as number[] };
+      const times = { command: [] as number[], commit: [] as number[], call: [] as number[], answer: [] as number[] };
       for (let round = 0; round < rounds; round++) {
         for (const name of ['command', 'commit', 'call'] as const) {
           await sleep(gapMs);
           const elapsed = await timed(variants[name]);
           if (round > 4) times[name].push(elapsed);
+          if (round > 4 && name === 'call') times.answer.push(pipe.answered - pipe.sent);
         }
       }
       const ms = (value: number): string => `${value.toFixed(2)} ms`;
-      const [one, unit, all] = [median(times.command), median(times.commit), median(times.call)];
-      const [slow, slowest] = [quantile(times.command, 0.95), quantile(times.call, 0.95)];
-      console.log(row(driver.kind, ms(one), ms(slow), ms(unit), ms(all), ms(slowest), (all / (2 * one + unit)).toFixed(2)));
+      const target = 2 * median(times.command) + median(times.commit);
+      const figures = [times.command, times.commit, times.answer, times.call].flatMap((list) => [ms(median(list)), ms(quantile(list, 0.95))]);
+      const ratios = [times.answer, times.call].map((list) => (median(list) / target).toFixed(2));
+      console.log(row(driver.kind, ...figures, ...ratios));
     } finally {
       await client.close();
       await sandbox.destroy();

@@ -40,7 +40,7 @@ export class Recorder {
     this.#later = undefined;
     const work = this.#writing.then(async () => {
       const events = select();
-      if (events.length === 0) return;
+      if (events.length === 0 && sync === 'later') return;
       const noted = this.#unwritten.length;
       await (await this.#open()).append(events, sync);
       this.#unwritten = this.#unwritten.slice(noted);

@@ -32,6 +32,9 @@ const formats: readonly RegExp[] = [
   /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]{0,64}:)[^\s:@/]{3,}(?=@)/g,
 ];
 
+/** Stands in each of them, and in few short texts: looking for one thing is faster than for all of them. */
+const inEveryFormat = /[-_.:]|A(?:KIA|SIA|Iza)/;
+
 const header = /(\bauthorization:\s*(?:bearer|basic|token)\s+)[A-Za-z0-9+/=._~-]{8,}/gi;
 
 /**
@@ -52,7 +55,9 @@ export function redactor(secrets: Iterable<string>): (text: string) => string {
   const ordered = [...values].sort((a, b) => b.length - a.length);
   const known = ordered.length === 0 ? undefined : new RegExp(ordered.map(escapeRegExp).join('|'), 'g');
   return (text) => {
+    if (text.length < leastLength) return text;
     const clean = known ? text.replace(known, replacement) : text;
+    if (!inEveryFormat.test(clean)) return clean;
     return formats.reduce((result, format) => result.replace(format, replacement), clean.replace(header, `$1${replacement}`));
   };
 }

@@ -48,7 +48,7 @@ export function mcpServer({ version, instructions, served, pending, feed }: McpO
     };
     server.registerTool(
       name,
-      { title, description, inputSchema: checkedLater(input), outputSchema: output, annotations },
+      { title, description, inputSchema: onlyDescribed(input), outputSchema: onlyDescribed(output), annotations },
       async (args, context) => {
         await feed.tell(context);
         return await answer(server, served, pending, tool, args, context);
@@ -58,10 +58,10 @@ export function mcpServer({ version, instructions, served, pending, feed }: McpO
   return server;
 }
 
-/** The input is checked by the toolbox, whose words are for models; here it is only described. */
-function checkedLater(schema: Tool['input']) {
+/** The input is checked by the toolbox, whose words are for models, and the output by the compiler. */
+function onlyDescribed<Schema extends Tool['input'] | Tool['output']>(schema: Schema): Schema {
   const { '~standard': standard } = schema;
-  return { '~standard': { ...standard, validate: (value: unknown) => ({ value }) } } as Tool['input'];
+  return { '~standard': { ...standard, validate: (value: unknown) => ({ value }) } } as Schema;
 }
 
 async function answer(server: McpServer, served: ServedTools, pending: PendingCalls, tool: Tool, args: unknown, context: ServerContext) {

@@ -1,4 +1,4 @@
-import type { Selectable, Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import {
   type AuditEvent,
   type AuditFilter,
@@ -78,16 +78,17 @@ export async function appendEvents(db: Transaction<Tables>, events: readonly Aud
     const [parts, details] = [JSON.stringify(session), canonicalJson(what)];
     return { seq, at: at.getTime(), actor, session: parts, kind, what: details, outcome, previous, hash: head.hash };
   });
-  await db.insertInto('audit').values(rows).execute();
-  await db
-    .insertInto('audit_head')
-    .values({ id: headId, ...head })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(head))
-    .execute();
+  for (const { seq, at, actor, session, kind, what, outcome, previous, hash } of rows)
+    await sql`insert into audit (seq, at, actor, session, kind, what, outcome, previous, hash)
+      values (${seq}, ${at}, ${actor}, ${session}, ${kind}, ${what}, ${outcome}, ${previous}, ${hash})`.execute(db);
+  await sql`insert into audit_head (id, seq, hash) values (${headId}, ${head.seq}, ${head.hash})
+    on conflict (id) do update set seq = excluded.seq, hash = excluded.hash`.execute(db);
 }
 
-async function headOf(db: Pick<Transaction<Tables>, 'selectFrom'>): Promise<AuditHead> {
-  const row = await db.selectFrom('audit_head').select(['seq', 'hash']).where('id', '=', headId).executeTakeFirst();
+async function headOf(db: Kysely<Tables>): Promise<AuditHead> {
+  const {
+    rows: [row],
+  } = await sql<{ seq: number | string; hash: string }>`select seq, hash from audit_head where id = ${headId}`.execute(db);
   return row ? { seq: Number(row.seq), hash: row.hash } : { seq: 0, hash: firstHash };
 }
 

@@ -16,6 +16,8 @@ const fileSuffixes = ['call', 'restore', 'delta'] as const;
 /** Bytes that are read one by one in less time than a file takes to make. */
 const shortCall = 1024;
 const pipeCapacity = 64 * 1024;
+/** What is read is copied from here at once. */
+const scratch = Buffer.allocUnsafe(pipeCapacity);
 /** How often the state pipe of a running command is looked at. Only a state larger than the pipe has to wait for that. */
 const statePollMs = 100;
 /** How long a shell may take to start before somebody who wants it killed waits no longer. */
@@ -163,10 +165,9 @@ function outputPipe(path: string): SocketPipe {
     for (let chunk = socket.read() as Buffer | null; chunk; chunk = socket.read() as Buffer | null) chunks.push(chunk);
     // No more than a pipe holds: a background process that prints without end must not keep us here.
     for (let left = pipeCapacity; left > 0 && !socket.destroyed && !socket.readableEnded; ) {
-      const chunk = Buffer.allocUnsafe(left);
-      const length = readNow(descriptor, chunk);
+      const length = readNow(descriptor, scratch.subarray(0, left));
       if (length === 0) break;
-      chunks.push(chunk.subarray(0, length));
+      chunks.push(Buffer.from(scratch.subarray(0, length)));
       left -= length;
     }
     return chunks;

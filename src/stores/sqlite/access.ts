@@ -9,6 +9,8 @@ import { failed, patiently } from './failures.ts';
 import { WalSync } from './wal-sync.ts';
 
 const patienceMs = 5_000;
+/** Waking the thread that waits for the disk takes longer than a record of the audit log, and whoever waits for no disk is in a hurry. */
+const laterMs = 10;
 
 export class SqliteAccess implements Access {
   readonly #path: string;
@@ -19,6 +21,7 @@ export class SqliteAccess implements Access {
   readonly #changes: StatementSync;
   /** So many of the changes are on disk. */
   #onDisk: number;
+  #later: NodeJS.Timeout | undefined;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -57,6 +60,7 @@ export class SqliteAccess implements Access {
 
   async #close(): Promise<void> {
     await Promise.allSettled(this.#underWay);
+    if (this.#later) await this.#sync(this.#changed()).catch(() => undefined);
     await this.#wal.close();
     if (this.#database.isOpen) this.#database.close();
   }
@@ -81,13 +85,17 @@ export class SqliteAccess implements Access {
     const changes = sync === undefined ? this.#onDisk : this.#changed();
     // What others have written meanwhile is waited for too: the result may depend on it.
     if (changes === this.#onDisk) return result;
-    const synced = this.#wal.sync().then(() => {
-      this.#onDisk = Math.max(this.#onDisk, changes);
-    });
-    if (sync === 'now') await synced;
+    if (sync === 'now') await this.#sync(changes);
     // When it fails, the next operation rejects.
-    else synced.catch(() => undefined);
+    else this.#later ??= setTimeout(() => void this.#sync(this.#changed()).catch(() => undefined), laterMs).unref();
     return result;
+  }
+
+  async #sync(changes: number): Promise<void> {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    await this.#wal.sync();
+    this.#onDisk = Math.max(this.#onDisk, changes);
   }
 
   /** How many rows this connection has changed. */
