@@ -93,7 +93,10 @@ try {
       }
       const ms = (value: number): string => `${value.toFixed(2)} ms`;
       const target = 2 * median(times.command) + median(times.commit);
-      const figures = [times.command, times.commit, times.answer, times.call].flatMap((list) => [ms(median(list)), ms(quantile(list, 0.95))]);
+      const figures = [times.command, times.commit, times.answer, times.call].flatMap((list) => [
+        ms(median(list)),
+        ms(quantile(list, 0.95)),
+      ]);
       const ratios = [times.answer, times.call].map((list) => (median(list) / target).toFixed(2));
       console.log(row(driver.kind, ...figures, ...ratios));
     } finally {

@@ -20,11 +20,11 @@ export interface CountFiles {
 }
 
 export function limitCounts({ memory, processes }: CountFiles): LimitCounts {
-  return { outOfMemoryKills: numberAfter('oom_kill', memory), refusedProcesses: numberAfter('max', processes), isFull: false };
+  return { outOfMemoryKills: numberIn(memory, /^oom_kill (\d+)$/m), refusedProcesses: numberIn(processes, /^max (\d+)$/m), isFull: false };
 }
 
-function numberAfter(word: string, text: string): number | undefined {
-  const found = new RegExp(`^${word} (\\d+)$`, 'm').exec(text)?.[1];
+function numberIn(text: string, line: RegExp): number | undefined {
+  const found = line.exec(text)?.[1];
   return found === undefined ? undefined : Number(found);
 }
 

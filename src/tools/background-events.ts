@@ -6,6 +6,7 @@ import type { BackgroundProcess, ProcessEvent, ProcessState } from './background
 const maxCommandLength = 500;
 const maxLineLength = 500;
 const maxOutputLength = 2_000;
+const longestSecret = 1_000;
 
 /** What happens to a process, as others are told: short, clean, and without what must not be seen. */
 export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent, redact: (text: string) => string): BackgroundEvent {
@@ -27,10 +28,21 @@ export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent,
     case 'ended': {
       const exitCode = event.state.kind === 'exited' ? event.state.code : undefined;
       // Security: cut after secrets were taken out: half a secret is not recognised.
-      const output = redact(plainText(process.tail.toString())).slice(-maxOutputLength);
+      const output = redact(lastOutput(process)).slice(-maxOutputLength);
       return { ...about, kind: 'ended', outcome: outcomeOf(event.state), exitCode, output, isKnown: process.awaitedBy > 0 };
     }
   }
+}
+
+/** Security: what was kept may begin within a secret; its remainder would not be recognised, so that line or that key is left out. */
+function lastOutput({ bytes, tail }: BackgroundProcess): string {
+  const text = tail.toString();
+  if (bytes <= tail.length) return plainText(text);
+  const lineEnd = text.search(/[\r\n]/);
+  if (lineEnd === -1) return plainText(text).slice(longestSecret);
+  const lines = plainText(text.slice(lineEnd + 1));
+  const keyEnd = /^(?:(?!-----BEGIN )[\s\S])*?-----END [^\n]*\n?/.exec(lines);
+  return lines.slice(keyEnd?.[0].length ?? 0);
 }
 
 function outcomeOf(state: ProcessState): string {

@@ -28,8 +28,18 @@ describe('taking secrets out of a text', () => {
     ['eyJ', `hbGciOiJIUzI1NiJ9.eyJ${'x'.repeat(20)}.${'y'.repeat(20)}`],
     ['npm_', 'x'.repeat(36)],
     ['glpat-', 'x'.repeat(20)],
+    ['xapp-', '1-abcdefghijkl'],
+    ['ASIA', 'ABCDEFGHIJKLMNOP'],
+    ['ya29.', 'x'.repeat(20)],
+    ['MTIz', `${'x'.repeat(20)}.abcdef.${'y'.repeat(27)}`],
+    ['SG.', `${'x'.repeat(20)}.${'y'.repeat(20)}`],
+    ['pypi-', 'x'.repeat(50)],
+    ['hf_', 'x'.repeat(30)],
+    ['dop_v1_', 'a1'.repeat(32)],
+    ['gsk_', 'x'.repeat(20)],
   ])('takes out what begins with %s as tokens do', (start, rest) => {
     expect(redact(`token: ${start}${rest} end`)).toBe('token: [redacted] end');
+    expect(redact(`${start}${rest}`)).toBe('[redacted]');
   });
 
   it('takes out keys, passwords in addresses and what authorises a request', () => {

@@ -37,4 +37,17 @@ await describeBackend('bubblewrap', (engine) => {
       expect(output).toMatch(/^x*(\[redacted)?\]?\.+$/);
     },
   );
+
+  /** More bytes than are kept, which a terminal would show as nothing. */
+  const colours = "printf '\\033[31m%.0s' {1..2395}";
+
+  it('shows no part of a secret within which begins what is kept of the output', async () => {
+    expect(await outputToldOf(`printf 'x%.0s' {1..500}; printf %s ${secret}; ${colours}; printf end`)).toBe('');
+    expect(await outputToldOf(`printf 'x%.0s' {1..500}; printf %s ${secret}; ${colours}; printf '\nend'`)).toBe('end');
+  });
+
+  it('shows no part of a key within which begins what is kept of the output', async () => {
+    const key = `printf -- '-----BEGIN PRIVATE KEY-----\n'; printf 'c2VjcmV0%.0s\n' {1..2000}; printf -- '-----END PRIVATE KEY-----\n'`;
+    expect(await outputToldOf(`${key}; printf end`)).toBe('end');
+  });
 });
