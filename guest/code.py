@@ -5,10 +5,8 @@ import sys
 search_path = sys.path[:]
 # A file of the project must not stand in for a module that is needed here.
 sys.path[:] = [place for place in search_path if place]
-import linecache
 import os
 import threading
-import traceback
 import types
 
 try:
@@ -159,8 +157,21 @@ def function_for(name, parameters):
     return tool
 
 
+def own_traceback():
+    """Most scripts need none, and loading it takes as long as a third of Python."""
+    path, sys.path[:] = sys.path[:], [place for place in search_path if place]
+    try:
+        import linecache
+        import traceback
+    finally:
+        sys.path[:] = path
+    linecache.cache["script.py"] = (len(code), None, code.splitlines(True), "script.py")
+    return traceback
+
+
 def formatted(error):
     """As Python prints it, without what is ours."""
+    traceback = own_traceback()
     trace = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename in ("<string>", "<hermetic>"):
         trace = trace.tb_next
@@ -204,5 +215,8 @@ script.__file__ = os.path.abspath("script.py")
 script.__builtins__ = __builtins__
 sys.modules["__main__"] = script
 sys.argv = ["script.py"]
-linecache.cache["script.py"] = (len(code), None, code.splitlines(True), "script.py")
+# For tracebacks that the script makes itself. A file of that name would come first.
+script.__loader__ = types.SimpleNamespace(get_source=lambda name: code)
+if os.path.exists("script.py"):
+    own_traceback()
 exec(compile(code, "script.py", "exec", dont_inherit=True), script.__dict__)

@@ -5,7 +5,7 @@ unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL __HERMETIC_BODY __
 
 __hermetic_tell() { builtin printf '%s\n' "$1" 1<>"$__hermetic_at.end"; }
 __hermetic_tell_state() { __hermetic_dump 1<>"$__hermetic_at.state"; }
-__hermetic_wait() { IFS=' ' builtin read -r __hermetic_go __hermetic_fields; }
+__hermetic_wait() { IFS=' ' builtin read "$@" -r __hermetic_go __hermetic_fields; }
 __hermetic_fetch() {
   if [[ ${__hermetic_fields-} ]]; then
     builtin mapfile -d '' -n "$__hermetic_fields" -t __hermetic_call

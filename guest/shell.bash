@@ -88,9 +88,12 @@ __hermetic_meet() {
   __hermetic_tell R
   case $__hermetic_mode in
     warm | base)
-      # Parsing them takes longer than reading a file. A shell that has to wait does it before it is asked to.
-      builtin read -t 0 || __hermetic_define_all plain read change search
-      __hermetic_wait || builtin exit 0
+      # Parsing the file tools' scripts takes longer than reading a file. A shell that has to wait does it before it is asked to.
+      __hermetic_wait -t 0.03 || {
+        (($? > 128)) || builtin exit 0
+        __hermetic_define_all plain read change search
+        __hermetic_wait || builtin exit 0
+      }
       ;;
     terminal | interactive) __hermetic_tell "T $(\builtin command tty)" ;;
   esac

@@ -75,6 +75,13 @@ print(wrong)`;
     expect(await code.run('python', script)).toMatchObject({ status: 'success', output: '[]\n', tool_calls: 27 });
   });
 
+  it('makes tracebacks with its own lines itself, also beside a file of its name', async () => {
+    const script = ['import traceback', 'try:', '    1 / 0', 'except ZeroDivisionError:', '    print(traceback.format_exc())'].join('\n');
+    expect(await output(script)).toContain('File "script.py", line 3, in <module>\n    1 / 0\n');
+    await code.bench.sandbox.writeFile('script.py', 'not\nthe\nscript\n');
+    expect(await output(`import os\nos.remove("script.py")\n${script}`)).toContain('File "script.py", line 5, in <module>\n    1 / 0\n');
+  });
+
   it('has tracebacks with its own lines and nothing of ours', async () => {
     const script = `def inner():
     echo_text(7)
