@@ -5,7 +5,14 @@ unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL __HERMETIC_BODY __
 
 __hermetic_tell() { builtin printf '%s\n' "$1" 1<>"$__hermetic_at.end"; }
 __hermetic_tell_state() { __hermetic_dump 1<>"$__hermetic_at.state"; }
-__hermetic_wait() { IFS=' ' builtin read "$@" -r __hermetic_go __hermetic_fields; }
+# Parsing the file tools' scripts takes longer than reading a file. A shell for which there is no command yet is told to do it meanwhile.
+__hermetic_wait() {
+  while IFS=' ' builtin read -r __hermetic_go __hermetic_fields; do
+    [[ $__hermetic_go == files ]] || builtin return 0
+    __hermetic_define_all plain read change search
+  done
+  builtin return 1
+}
 __hermetic_fetch() {
   if [[ ${__hermetic_fields-} ]]; then
     builtin mapfile -d '' -n "$__hermetic_fields" -t __hermetic_call

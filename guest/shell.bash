@@ -87,14 +87,7 @@ __hermetic_file() {
 __hermetic_meet() {
   __hermetic_tell R
   case $__hermetic_mode in
-    warm | base)
-      # Parsing the file tools' scripts takes longer than reading a file. A shell that has to wait does it before it is asked to.
-      __hermetic_wait -t 0.03 || {
-        (($? > 128)) || builtin exit 0
-        __hermetic_define_all plain read change search
-        __hermetic_wait || builtin exit 0
-      }
-      ;;
+    warm | base) __hermetic_wait || builtin exit 0 ;;
     terminal | interactive) __hermetic_tell "T $(\builtin command tty)" ;;
   esac
 }

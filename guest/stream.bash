@@ -37,7 +37,7 @@ __hermetic_tell_state() {
 __hermetic_receive() {
   builtin local LC_ALL=C IFS=' ' __hermetic_length __hermetic_text
   builtin local -a __hermetic_lengths
-  builtin read "$@" -ru "$__hermetic_from" -a __hermetic_lengths || builtin return
+  builtin read -ru "$__hermetic_from" -a __hermetic_lengths || builtin return
   __hermetic_message=()
   for __hermetic_length in "${__hermetic_lengths[@]}"; do
     __hermetic_text=
@@ -47,7 +47,7 @@ __hermetic_receive() {
   done
 }
 
-__hermetic_wait() { __hermetic_receive "$@"; }
+__hermetic_wait() { __hermetic_receive; }
 __hermetic_fetch() {
   [[ $__hermetic_from == 0 ]] || __hermetic_receive
   __hermetic_call=("${__hermetic_message[@]:1}")

@@ -23,6 +23,9 @@ const statePollMs = 100;
 /** How long a shell may take to start before somebody who wants it killed waits no longer. */
 const startPatienceMs = 2_000;
 
+/** How long no command must have come before a shell prepares for the file tools. */
+const pauseMs = 30;
+
 interface SocketPipe extends OutputPipe {
   readonly stream: Socket;
 }
@@ -44,6 +47,9 @@ export class PipedShell implements Shell {
   /** Any word of it, or about it. */
   readonly #begun = Promise.withResolvers<void>();
   #closeWhenReady = false;
+  #pause: NodeJS.Timeout | undefined;
+  /** No command has come. */
+  #waits: boolean;
   #over = false;
   #released = false;
 
@@ -51,6 +57,7 @@ export class PipedShell implements Shell {
     this.mark = mark;
     this.#at = at;
     this.#owner = owner;
+    this.#waits = request.call === undefined;
     if (request.restore) this.#writeFile('restore', request.restore);
     if (request.call) this.#writeFile('call', fieldsOf(request.call).join(''));
     this.stdout = outputPipe(`${at}.out`);
@@ -85,6 +92,7 @@ export class PipedShell implements Shell {
     if (record.kind === 'ready') {
       this.#ready = true;
       if (this.#closeWhenReady) this.closeStdin();
+      if (this.#waits) this.#pause = setTimeout(() => this.#useThePause(), pauseMs).unref();
     }
     this.#begun.resolve();
     this.#owner.receive(record);
@@ -100,7 +108,17 @@ export class PipedShell implements Shell {
     for (const pipe of [this.stdout.stream, this.stderr.stream, this.#end]) pipe.ref();
   }
 
+  #useThePause(): void {
+    try {
+      if (this.#input !== undefined) writeSync(this.#input, 'files\n');
+    } catch {
+      // The sandbox has filled the pipe of its shell.
+    }
+  }
+
   begin(call: Call, delta: string): void {
+    this.#waits = false;
+    clearTimeout(this.#pause);
     const fields = fieldsOf(call);
     const text = fields.join('');
     const isShort = text.length <= shortCall;
@@ -141,6 +159,7 @@ export class PipedShell implements Shell {
     if (this.#released) return;
     this.#released = true;
     this.#over = true;
+    clearTimeout(this.#pause);
     this.#owner.forget();
     this.closeStdin();
     this.#writable?.destroy();
