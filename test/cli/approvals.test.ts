@@ -24,7 +24,7 @@ beforeEach(() => mkdirSync(join(work, 'build'), { recursive: true }));
 afterEach(() => {
   for (const child of terminals.splice(0)) child.kill('SIGKILL');
 });
-afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+afterAll(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
 const build = join(work, 'build');
 const remove = `rm -rf ${build}`;

@@ -26,7 +26,7 @@ async function describeDirectory(kind: string, expected: (hermetic: Hermetic) =>
     };
     afterAll(async () => {
       for (const session of new Set(sessions)) await hermetic.run(['sandbox', 'destroy', session]);
-      await rm(hermetic.home, { recursive: true, force: true });
+      await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
     });
 
     it.each([

@@ -9,7 +9,7 @@ await describeBackend('docker', () => {
   const hermetic = new Hermetic({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_IMAGE: image });
   afterAll(async () => {
     for (const source of ['/', '/var', '/run']) await hermetic.run(['sandbox', 'destroy', `${source}:/host:ro`]);
-    await rm(hermetic.home, { recursive: true, force: true });
+    await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
   });
   const run = (volume: string, allow: boolean, command: string) =>
     hermetic.run(['run', '--session', volume, '--', command], {

@@ -13,7 +13,7 @@ for (const [kind, environment] of Object.entries(engines)) {
   await describeBackend(kind, ({ context }) => {
     const hermetic = new Hermetic({ TERMINAL_ENV: kind, TERMINAL_DOCKER_IMAGE: context.docker.image, ...environment });
     const place = join(hermetic.home, '.hermetic', 'sandboxes', kind);
-    afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+    afterAll(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
     it('a look at what works makes no file that a kill could leave', async () => {
       const temporary = mkdtempSync(join(hermetic.home, 'temporary-'));

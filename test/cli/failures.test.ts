@@ -11,7 +11,7 @@ let hermetic: Hermetic;
 beforeEach(() => {
   hermetic = new Hermetic({ TERMINAL_ENV: 'local', HERMETIC_WEB_PORT: '0' });
 });
-afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+afterEach(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
 const noStack = /^(?!.*^\s+at )(?!.*node:)/ms;
 

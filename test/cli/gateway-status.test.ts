@@ -17,7 +17,7 @@ afterEach(async () => {
     child.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
   }
-  await rm(hermetic.home, { recursive: true, force: true });
+  await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** A gateway that has printed its link. */

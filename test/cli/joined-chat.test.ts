@@ -25,7 +25,7 @@ afterEach(async () => {
   }
   await model?.close();
   model = undefined;
-  await rm(hermetic.home, { recursive: true, force: true });
+  await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const home = () => hermetic.environment.HERMETIC_HOME ?? '';

@@ -25,7 +25,7 @@ await describeBackend('bubblewrap', () => {
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (shown += data.toString()));
       child.stdin.end('/run echo done\n');
       expect((await once(child, 'close'))[0], shown).toBe(0);
-      await rm(hermetic.home, { recursive: true, force: true });
+      await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
       expect(shown).toContain('This sandbox has no network: slirp4netns is not installed (apt-get install slirp4netns).');
       expect(shown).toContain('done');
     },

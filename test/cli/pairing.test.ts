@@ -9,7 +9,7 @@ beforeEach(async () => {
   hermetic = new Hermetic();
   await hermetic.run(['config', 'path']);
 });
-afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+afterEach(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
 interface Listed {
   paired: { platform: string; person: string; name: string; role: string; by: string }[];

@@ -10,7 +10,7 @@ let hermetic: Hermetic;
 beforeEach(() => {
   hermetic = new Hermetic();
 });
-afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+afterEach(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
 const directory = (): string => join(hermetic.home, '.hermetic');
 const dotenv = (): string => readFileSync(join(directory(), '.env'), 'utf8');

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await model.close();
-  await rm(hermetic.home, { recursive: true, force: true });
+  await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const file = (name: string): string => join(hermetic.environment.HERMETIC_HOME ?? '', name);

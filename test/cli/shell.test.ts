@@ -7,7 +7,7 @@ import { Hermetic } from './hermetic.ts';
 
 await describeBackend('bubblewrap', () => {
   const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
-  afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
+  afterAll(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
   it('a shell at a terminal ends when it is asked to from elsewhere', async () => {
     const terminal = atTerminal(hermetic, ['shell']);

@@ -16,7 +16,7 @@ describe('hermetic start', () => {
   beforeEach(() => {
     hermetic = new Hermetic({ TERMINAL_ENV: 'local', HERMETIC_WEB_PORT: '0' });
   });
-  afterEach(() => rm(hermetic.home, { recursive: true, force: true }));
+  afterEach(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
   it.each(platformNames.filter((name) => !connectable.includes(name)))(
     'does not start with %s enabled, which it could not connect to',

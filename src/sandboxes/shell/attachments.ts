@@ -23,7 +23,10 @@ export function writeProcess(runDirectory: string, pid: number): void {
   writeFileSync(join(runDirectory, 'process'), attachmentName(pid), { mode: 0o600 });
 }
 
-/** Tells a forker to end with everything it started, and kills the process that runs it after so long. Resolves when that is gone. */
+/** How long the processes of one that was killed may take to die. Those that are not in a sandbox may have found a way to live on. */
+const deathPatienceMs = 5_000;
+
+/** Tells a forker to end with everything it started, and kills the process that runs it after so long. Resolves when they are gone. */
 export async function endProcess(runDirectory: string, patienceMs: number): Promise<void> {
   const name = contentOf(join(runDirectory, 'process'));
   if (!isAlive(name)) return;
@@ -32,12 +35,24 @@ export async function endProcess(runDirectory: string, patienceMs: number): Prom
   try {
     const deadline = Date.now() + patienceMs;
     if (patienceMs > 0) writeSync(control, 'stop\n');
+    let orphans: string[] = [];
     for (; isAlive(name); await sleep(5)) {
-      if (Date.now() >= deadline) killIfThere(Number.parseInt(name, 10));
+      if (Date.now() < deadline) continue;
+      const pid = Number.parseInt(name, 10);
+      if (orphans.length === 0) orphans = descendantsOf(pid);
+      killIfThere(pid);
     }
+    // The kernel kills them for it, a moment later.
+    for (const late = Date.now() + deathPatienceMs; orphans.some(isAlive) && Date.now() < late; await sleep(5));
   } finally {
     closeSync(control);
   }
+}
+
+/** The names of the processes it started and of those they started. */
+function descendantsOf(pid: number): string[] {
+  const children = contentOf(`/proc/${pid}/task/${pid}/children`).match(/\d+/g) ?? [];
+  return children.map(Number).flatMap((child) => [attachmentName(child), ...descendantsOf(child)]);
 }
 
 /** Directories in `runDirectory` of processes that still run, ours included. Those of dead ones are removed. */
