@@ -126,7 +126,7 @@ export class Approvals {
     this.note({ actor, session: parts, kind: 'command', what: { source: 'cli', actions }, outcome });
   }
 
-  /** Resolves when everything noted is on disk. */
+  /** Resolves when everything noted is in the log. */
   settled(): Promise<void> {
     return this.#recorder.settled();
   }

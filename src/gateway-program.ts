@@ -158,7 +158,7 @@ export class GatewayProgram {
     const { app, log } = this.#options;
     this.config.start();
     this.#begun.defer(() => this.config.stop());
-    // First: where it cannot be served, nobody is heard.
+    // First: without the page nothing else starts.
     await this.servePage();
     await app.sandboxes
       .start()

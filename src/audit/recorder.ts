@@ -30,7 +30,7 @@ export class Recorder {
     this.#later ??= setTimeout(() => void this.#write(() => this.#unwritten, 'later').catch(() => undefined), noteDelayMs);
   }
 
-  /** Resolves when everything that was noted is on disk. */
+  /** Resolves when everything that was noted is in the log. Closing the store puts it on disk. */
   async settled(): Promise<void> {
     await this.#write(() => this.#unwritten, 'now');
   }
@@ -40,7 +40,7 @@ export class Recorder {
     this.#later = undefined;
     const work = this.#writing.then(async () => {
       const events = select();
-      if (events.length === 0 && sync === 'later') return;
+      if (events.length === 0) return;
       const noted = this.#unwritten.length;
       await (await this.#open()).append(events, sync);
       this.#unwritten = this.#unwritten.slice(noted);

@@ -3,8 +3,8 @@ import { exitCodeFor } from './exit-codes.ts';
 import type { CliIo } from './io.ts';
 
 /**
- * Ends the process when its state cannot be kept any more, so that whatever watches over it starts it again. At once and not in order: an orderly
- * end would have to be written down too. The next start takes up what was running, as after a kill.
+ * Exits when the state can no longer be put on disk, so that the service manager restarts the process. Without an orderly shutdown, which would
+ * have to write state too: the next start recovers as after a kill.
  */
 export function endWithStore(io: CliIo, { lost }: Store): void {
   void lost.then(({ message, hint, code }) => {

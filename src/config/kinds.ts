@@ -158,7 +158,7 @@ function areOfOneModelOrNamed(value: Readonly<Record<string, unknown>>, context:
   const [names, all] = [Object.keys(value), Object.values(value)];
   if (!all.some(isPrice)) return;
   const unknown = names.filter((name) => !priceNames.includes(name));
-  // Somebody may have meant the names of models.
+  // Otherwise they may be names of models.
   const areMisspelt = unknown.length < names.length || unknown.every((name) => nearest(name, priceNames));
   if (all.every(isPrice) && unknown.length > 0 && areMisspelt) {
     context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: value });

@@ -6,7 +6,9 @@ export function canonicalJson(value: unknown): string {
 }
 
 function inOrder(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  // Dates and buffers. Data from outside may have such a name too, and no function.
+  if ('toJSON' in value && typeof value.toJSON === 'function') return value;
   if (Array.isArray(value)) return value.map(inOrder);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, item]) => [key, inOrder(item)]));

@@ -1,17 +1,17 @@
-const defaultMost = 1_000;
+const defaultMax = 1_000;
 
 export interface LatestOptions<Value> {
-  most?: number;
+  max?: number;
   /** What must not be forgotten now, however long ago it was asked for. */
   isNeeded?(value: Value): boolean;
 }
 
 /**
- * Values by name that do not become more and more: the ones last asked for are kept, and earlier ones for as long as somebody else has them, so
- * that there are never two of one name.
+ * A bounded map: keeps the values that were last used. An older value can still be found while other code holds it, so that no name ever has two
+ * values.
  */
 export class Latest<Value extends object> {
-  readonly #most: number;
+  readonly #max: number;
   readonly #isNeeded: (value: Value) => boolean;
   /** In the order in which they were last asked for. */
   readonly #kept = new Map<string, Value>();
@@ -20,8 +20,8 @@ export class Latest<Value extends object> {
     if (this.#others.get(name)?.deref() === undefined) this.#others.delete(name);
   });
 
-  constructor({ most = defaultMost, isNeeded = () => false }: LatestOptions<Value> = {}) {
-    this.#most = most;
+  constructor({ max = defaultMax, isNeeded = () => false }: LatestOptions<Value> = {}) {
+    this.#max = max;
     this.#isNeeded = isNeeded;
   }
 
@@ -39,7 +39,7 @@ export class Latest<Value extends object> {
     this.#kept.delete(name);
     this.#others.delete(name);
     this.#kept.set(name, value);
-    if (this.#kept.size > this.#most) this.#letGoOfOldest();
+    if (this.#kept.size > this.#max) this.#letGoOfOldest();
   }
 
   #letGoOfOldest(): void {
@@ -52,7 +52,7 @@ export class Latest<Value extends object> {
     }
   }
 
-  /** Of what has been let go, only what somebody else has. */
+  /** The kept ones, and older ones that other code still holds. */
   values(): Value[] {
     return [...this.#kept.values(), ...[...this.#others.values()].flatMap((other) => other.deref() ?? [])];
   }

@@ -4,7 +4,7 @@ import { collectGarbage } from '../garbage.ts';
 import { until } from '../until.ts';
 
 it('forgets what was not asked for lately and nobody has, and gives everybody else the same object', async () => {
-  const latest = new Latest<{ id: number; isOpen: boolean }>({ most: 10, isNeeded: ({ isOpen }) => isOpen });
+  const latest = new Latest<{ id: number; isOpen: boolean }>({ max: 10, isNeeded: ({ isOpen }) => isOpen });
   const had = { id: 0, isOpen: false };
   latest.set('had', had);
   latest.set('open', { id: 1, isOpen: true });
@@ -21,7 +21,7 @@ it('forgets what was not asked for lately and nobody has, and gives everybody el
 });
 
 it('keeps what was asked for again', () => {
-  const latest = new Latest<{ id: number }>({ most: 2 });
+  const latest = new Latest<{ id: number }>({ max: 2 });
   const first = { id: 1 };
   latest.set('1', first);
   latest.set('2', { id: 2 });

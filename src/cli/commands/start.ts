@@ -36,7 +36,7 @@ async function start(io: CliIo): Promise<void> {
     const program = await Program.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
     try {
       const found = await containedStatus(program, say);
-      // Before anything is said: whoever reads that the gateway runs must not read next that it does not.
+      // A taken port must be reported before the status, which says that the gateway runs.
       await program.servePage();
       introduce(found, say);
       if (!interrupt.signal.aborted) {

@@ -110,7 +110,8 @@ export class PipedShell implements Shell {
 
   #useThePause(): void {
     try {
-      if (this.#input !== undefined) writeSync(this.#input, 'files\n');
+      // Whoever is inside may say several times that the shell is ready.
+      if (this.#waits && this.#input !== undefined) writeSync(this.#input, 'files\n');
     } catch {
       // The sandbox has filled the pipe of its shell.
     }
