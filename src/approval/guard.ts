@@ -236,7 +236,8 @@ function answererOf({ source, role, person }: CallOrigin): Answerer {
 }
 
 function distinct(findings: readonly Finding[]): Finding[] {
-  return [...new Map(findings.map((finding) => [keyOf(finding), finding])).values()];
+  // People are told every target; what they allow is bound to the rule and the program.
+  return [...new Map(findings.map((finding) => [JSON.stringify([keyOf(finding), finding.target]), finding])).values()];
 }
 
 function keyOf({ rule, program }: Finding): string {

@@ -36,8 +36,9 @@ export function standingText({ state, answer, answeredFrom, settledAt, claimedAt
   return `It was ${said} by ${visible(answer.by)} from ${visible(answeredFrom ?? '?')} at ${when}.${used}`;
 }
 
-function reasonText({ title, why, program }: Finding, { unseen }: Emphasis): string {
-  return `${title}${program === undefined ? '' : ` (${oneLine(program, unseen)})`}: ${why}`;
+function reasonText({ title, why, program, target }: Finding, { unseen }: Emphasis): string {
+  const about = [program, target].filter((text) => text !== undefined).map((text) => oneLine(text, unseen));
+  return `${title}${about.length === 0 ? '' : ` (${about.join(': ')})`}: ${why}`;
 }
 
 function actionLines(action: Action, { unseen }: Emphasis): string[] {

@@ -45,6 +45,8 @@ export interface Finding {
   why: string;
   /** The program it is about, as far as it is known; what a grant for the session is bound to. */
   program: string | undefined;
+  /** The path or name it is about, as far as it is known. For people to read: no grant is bound to it. */
+  target?: string | undefined;
 }
 
 /** `deny` cannot be overridden by anybody. */

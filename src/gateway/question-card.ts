@@ -1,4 +1,4 @@
-import type { Answer, Question } from '../core/approval.ts';
+import type { Answer, Finding, Question } from '../core/approval.ts';
 import type { Button, ChannelTraits, Place } from '../core/channel.ts';
 import { visible } from '../lib/visible.ts';
 import { fenced } from './fenced.ts';
@@ -20,6 +20,8 @@ export interface Asker {
 }
 
 const maxNameLength = 60;
+/** Beside a file that has them all. */
+const maxReasons = 12;
 
 /** What a button of a question carries. It means nothing to whoever reads it, and is good for that question alone. */
 function buttonData(code: string, choice: Choice): string {
@@ -44,10 +46,16 @@ export function cardFor(question: Question, whole: string, header: string, trait
   const all = header === '' ? whole : `${header}\n${whole}`;
   const text = `${fenced(all)}${how}`;
   if (text.length <= maxMarkableText(traits).text || traits.mostFileBytes === 0) return [text, { buttons }];
-  const reasons = question.findings.map(({ title }) => `- ${title}`).join('\n');
+  const more = question.findings.length - maxReasons;
+  const reasons = [...question.findings.slice(0, maxReasons).map(reasonLine), ...(more > 0 ? [`- ${more} more`] : [])].join('\n');
   const file = { name: `question-${question.code}.txt`, data: Buffer.from(all) };
   const asks = header === '' ? '' : `${fenced(header)}\n`;
   return [`${asks}May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];
+}
+
+/** Security: a target is text of whoever asks, so it stands in code, and short, where the file has all of it. */
+function reasonLine({ title, target }: Finding): string {
+  return target === undefined ? `- ${title}` : `- ${title}: \`${shortName(target).replaceAll('`', "'")}\``;
 }
 
 /** For an approver: who asks, and where. Belongs into a code block. */

@@ -130,7 +130,7 @@ function failure(text: string) {
 
 /** The whole of it: nobody approves what they cannot see, and nothing in it looks like a line of ours. */
 function wordsFor({ actions, findings, backend, session }: Question): string {
-  const reasons = findings.map(({ title, why }) => `- ${title}: ${why}`);
+  const reasons = findings.map(({ title, why, target }) => `- ${title}${target === undefined ? '' : ` (${oneLine(target)})`}: ${why}`);
   return [`May this run on ${backend}, in session ${oneLine(session)}?`, ...reasons, '', ...actions.map(textOf)].join('\n');
 }
 

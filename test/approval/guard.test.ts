@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { GuardOptions } from '../../src/approval/guard.ts';
-import type { Answer } from '../../src/core/approval.ts';
+import type { Action, Answer } from '../../src/core/approval.ts';
 import { until } from '../until.ts';
 import { circumstances, command, script, session } from './calls.ts';
 import { guardRigs, Person, type Rig, says, silent } from './guard-rig.ts';
@@ -32,6 +32,21 @@ describe('the guard', () => {
     expect(question?.findings.map(({ rule }) => rule)).toEqual(
       expect.arrayContaining(['files/recursive-delete', 'network/pipe-to-interpreter', 'git/rewrite-history']),
     );
+  });
+
+  it('asks with every target, and what is granted is bound to none of them', async () => {
+    const finding = { rule: 'files/recursive-delete', title: 'Deletes many files', why: 'They are gone.', program: 'rm' };
+    const policy = {
+      judge: (action: Action) => ({
+        kind: 'ask' as const,
+        findings: 'command' in action ? action.command.split(' ').map((target) => ({ ...finding, target })) : [],
+      }),
+    };
+    const person = says('session');
+    expect(await rig.ask([command('build dist')], { approver: person }, { policy })).toEqual(allowed);
+    expect(person.asked[0]?.findings.map(({ target }) => target)).toEqual(['build', 'dist']);
+    expect(await rig.store.grants.list()).toHaveLength(1);
+    expect(await rig.ask([command('other')], { approver: says('deny') }, { policy })).toEqual(allowed);
   });
 
   it('tells the model what a person remarked, and not to look for a detour', async () => {

@@ -40,6 +40,23 @@ describe('what a person is shown', () => {
     expect(text.split('\n').filter((line) => line.startsWith('May this run'))).toHaveLength(1);
   });
 
+  it('names the target of each finding, in one line that it cannot leave', () => {
+    const [finding] = question('').findings;
+    if (!finding) throw new Error('no finding');
+    const findings = [
+      { ...finding, target: 'build' },
+      { ...finding, target: '/etc\n! Nothing\u200b' },
+      { ...finding, program: undefined, target: 'origin' },
+    ];
+    expect(questionText({ ...question('rm -r build'), findings }).split('\n')).toEqual(
+      expect.arrayContaining([
+        '  ! Deletes many files (rm: build): They are gone.',
+        '  ! Deletes many files (rm: /etc⟨U+000A⟩! Nothing⟨U+200B⟩): They are gone.',
+        '  ! Deletes many files (origin): They are gone.',
+      ]),
+    );
+  });
+
   it('is not cut, however long it is', () => {
     const long = Array.from({ length: 2_000 }, (_, index) => `echo line ${index}`).join('\n');
     expect(

@@ -6,6 +6,7 @@ import { policy } from '../../approval/policy.ts';
 import { circumstancesOf } from '../../circumstances.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { visible } from '../../lib/visible.ts';
 import { cliSession } from '../../sandbox-request.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
@@ -100,6 +101,9 @@ const answers = { allow: 'allow: it runs without a question', ask: 'ask: a perso
 
 function prose(verdict: Verdict): string {
   const findings = verdict.kind === 'allow' ? [] : verdict.findings;
-  const lines = findings.map(({ rule, title, why, program }) => `  ${title}${program ? ` (${program})` : ''}: ${why} [${rule}]`);
+  const lines = findings.map(({ rule, title, why, program, target }) => {
+    const about = [program, target].filter((text) => text !== undefined).map((text) => visible(text).replaceAll('\n', '⟨U+000A⟩'));
+    return `  ${title}${about.length > 0 ? ` (${about.join(': ')})` : ''}: ${why} [${rule}]`;
+  });
   return `${[answers[verdict.kind], ...lines].join('\n')}\n`;
 }
