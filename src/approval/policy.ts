@@ -1,4 +1,5 @@
 import type { Action, Circumstances, Finding, Policy, Verdict } from '../core/approval.ts';
+import { hasInvisible } from '../lib/visible.ts';
 import { mayTouch } from './checks/host-paths.ts';
 import { touchRead, touchTreeRead, touchWrite } from './checks/touch.ts';
 import { judgeCode } from './programs/code.ts';
@@ -75,11 +76,8 @@ function keyOf({ rule, program }: Found): string {
   return `${rule} ${program ?? ''}`;
 }
 
-/** Characters that do not show, move the cursor, or turn the direction of writing. */
-const hidden = /[\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|(?![\t\n\r])\p{Cc}/u;
-
 function lookAtSource(text: string, state: State): void {
-  if (hidden.test(text)) state.judgement.report('shell/hidden-characters');
+  if (hasInvisible(text)) state.judgement.report('shell/hidden-characters');
   runSource(text, state, ['']);
 }
 

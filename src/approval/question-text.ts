@@ -1,5 +1,6 @@
 import type { Action, Finding, Question } from '../core/approval.ts';
 import type { QuestionEntry } from '../core/store.ts';
+import { quotedLines } from '../lib/quoted-lines.ts';
 import { visible } from '../lib/visible.ts';
 
 /** How parts of it stand out where there is a way. */
@@ -42,10 +43,7 @@ function reasonText({ title, why, program, target }: Finding, { unseen }: Emphas
 }
 
 function actionLines(action: Action, { unseen }: Emphasis): string[] {
-  const quoted = (text: string): string[] =>
-    visible(text, unseen)
-      .split('\n')
-      .map((line) => `  | ${line}`);
+  const quoted = (text: string): string[] => quotedLines(text, unseen).map((line) => `  ${line}`);
   switch (action.kind) {
     case 'command':
       return [`In ${oneLine(action.cwd, unseen)}:`, ...quoted(action.command)];

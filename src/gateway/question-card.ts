@@ -71,7 +71,7 @@ export function listOfNames(names: readonly string[]): string {
 }
 
 function shortName(name: string): string {
-  const signs = [...oneLine(name.toWellFormed())];
+  const signs = [...oneLine(name.toWellFormed().normalize('NFC'))];
   return signs.length > maxNameLength ? `${signs.slice(0, maxNameLength).join('')}…` : signs.join('');
 }
 

@@ -2,6 +2,7 @@ import { acceptedContent, CLIENT_CAPABILITIES_META_KEY, inputRequired, McpServer
 import * as z from 'zod';
 import type { Action, Answer, Approver, Question } from '../core/approval.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import { quotedLines } from '../lib/quoted-lines.ts';
 import { visible } from '../lib/visible.ts';
 import type { BackgroundFeed } from './background-feed.ts';
 import type { PendingCalls, Round, Standing } from './pending-calls.ts';
@@ -139,7 +140,7 @@ function oneLine(text: string): string {
 }
 
 function quoted(text: string): string {
-  return visible(text).replace(/^/gm, '| ');
+  return quotedLines(text).join('\n');
 }
 
 function textOf(action: Action): string {

@@ -57,6 +57,14 @@ describe('what a person is shown', () => {
     );
   });
 
+  it('does not hide the end of a command behind blank lines', () => {
+    expect(
+      questionText(question(`ls${'\n'.repeat(42)}rm -rf x`))
+        .split('\n')
+        .slice(-5),
+    ).toEqual([...['In /work:', '  | ls', '  (41 blank lines)', '  | rm -rf x', '']]);
+  });
+
   it('is not cut, however long it is', () => {
     const long = Array.from({ length: 2_000 }, (_, index) => `echo line ${index}`).join('\n');
     expect(
