@@ -3,6 +3,7 @@ import type { AssistantModelMessage, ModelMessage, SystemModelMessage, TextStrea
 import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { withoutImages } from './messages.ts';
+import { sendable } from './sendable.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
@@ -103,8 +104,8 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
     const { streamText } = await import('ai');
     const result = streamText({
       model: model.language,
-      instructions: marked({ role: 'system', content: question.system }, model),
-      messages: withMarks(question.messages, model),
+      instructions: marked({ role: 'system', content: sendable(question.system) }, model),
+      messages: withMarks(sendable(question.messages), model),
       tools: question.tools,
       // Asking again is done here, where the turn can be told about it and be interrupted.
       maxRetries: 0,

@@ -160,7 +160,9 @@ class Run {
       },
       { ...this.#patience, mostRetries: Math.min(2, this.#patience.mostRetries) },
     );
-    return answer.kind === 'answer' ? { text: answer.text, usage: answer.usage } : undefined;
+    // What was asked for is a text. Without one the transcript would be replaced by nothing.
+    if (answer.kind !== 'answer' || answer.calls.length > 0 || answer.text.trim() === '') return undefined;
+    return { text: answer.text, usage: answer.usage };
   }
 
   /** All at once. Each result is recorded as soon as it is there, so that what was done is known even when the program dies. */

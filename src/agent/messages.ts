@@ -89,16 +89,24 @@ function interruptedResult({ toolCallId, toolName }: ToolCallPart): ToolResultPa
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value: interruptedText } };
 }
 
-/** Some providers count their calls from 0 in every answer, and others refuse a number they have seen or a sign they do not like. */
+const plainName = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Some providers count their calls from 0 in every answer, and others refuse an id they have seen, or an id or a name of a tool with a sign they do
+ * not like, in every turn that follows. A changed name is that of no tool: ours have no hyphen.
+ */
 export function withOwnIds(message: AssistantModelMessage, earlier: readonly Message[]): AssistantModelMessage {
   if (typeof message.content === 'string') return message;
   const taken = new Set(earlier.flatMap((each) => callsOf(each).map((call) => call.toolCallId)));
   const content = message.content.map((part) => {
     if (part.type !== 'tool-call' || part.providerExecuted) return part;
-    const isFine = /^[A-Za-z0-9_-]{1,64}$/.test(part.toolCallId) && !taken.has(part.toolCallId);
+    const isFine = plainName.test(part.toolCallId) && !taken.has(part.toolCallId);
     const toolCallId = isFine ? part.toolCallId : `call_${randomBytes(8).toString('hex')}`;
     taken.add(toolCallId);
-    return { ...part, toolCallId };
+    const toolName = plainName.test(part.toolName)
+      ? part.toolName
+      : `unknown-${part.toolName.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, 50)}`;
+    return { ...part, toolCallId, toolName };
   });
   return { ...message, content };
 }

@@ -1,6 +1,6 @@
 import type { ToolModelMessage, UserModelMessage } from 'ai';
 import { imageAsText, type Message } from './messages.ts';
-import { shortened, tokensOf } from './size.ts';
+import { shortened, shortenedInside, tokensOf } from './size.ts';
 
 const mostOldResult = 400;
 const mostOldInput = 400;
@@ -28,11 +28,11 @@ export function withOldResultsCut(messages: readonly Message[], before: number):
 export function withLongTextsCut(messages: readonly Message[], mostCharacters: number): Message[] {
   return messages.map((message) => {
     const cut = cutResults(message, mostCharacters, mostCharacters);
-    if (typeof cut.content === 'string') return { ...cut, content: shortened(cut.content, mostCharacters) } as Message;
+    if (typeof cut.content === 'string') return { ...cut, content: shortenedInside(cut.content, mostCharacters) } as Message;
     if (cut.role === 'tool') return cut;
     return {
       ...cut,
-      content: cut.content.map((part) => (part.type === 'text' ? { ...part, text: shortened(part.text, mostCharacters) } : part)),
+      content: cut.content.map((part) => (part.type === 'text' ? { ...part, text: shortenedInside(part.text, mostCharacters) } : part)),
     } as Message;
   });
 }

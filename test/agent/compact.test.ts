@@ -52,10 +52,9 @@ describe('a conversation that goes on for weeks', () => {
     );
     bench.tools = { print: () => 'output '.repeat(300) };
     for (let turn = 0; seen.length < 2; turn++) await bench.run(`Question ${turn}.`);
-    expect(seen[0]).toMatch(/^<conversation-(\w+)>\nPEOPLE: [\s\S]*\n<\/conversation-\1>$/);
-    expect(seen[0]).toContain('CALL of print: {"text":"x"}');
-    expect(seen[1]).toContain('SUMMARY OF WHAT CAME BEFORE: ');
-    expect(seen[1]).toContain('Summary 1.');
+    expect(seen[0]).toMatch(/^<conversation-(\w+)>\n<people-(\w+)>\n<message-[\s\S]*\n<\/people-\2>[\s\S]*\n<\/conversation-\1>$/);
+    expect(seen[0]).toMatch(/<call-(\w+) of="print">\n{"text":"x"}\n<\/call-\1>/);
+    expect(seen[1]).toMatch(/<earlier-(\w+)>\n<summary-[\s\S]*Summary 1\.[\s\S]*\n<\/earlier-\1>/);
   });
 
   it('cuts old results of tools before anything is summed up, and leaves the newest alone', async () => {

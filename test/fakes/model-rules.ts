@@ -3,6 +3,22 @@ import { type Body, partsOf } from './model-bodies.ts';
 /** What a strict provider would refuse about the messages of a request; undefined when it would take them. */
 export const rules: Readonly<Record<string, (body: Body) => string | undefined>> = { chat: chatFlaw, anthropic: anthropicFlaw };
 
+/** What no provider takes anywhere in a request, as the answer to its JSON says it. */
+export function textFlaw(value: unknown): string | undefined {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) return 'unsupported Unicode escape sequence: \\u0000 cannot be converted to text';
+    return value.isWellFormed() ? undefined : 'the request body is not valid JSON: no low surrogate in string';
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, item] of Object.entries(value)) {
+    const flaw = textFlaw(key) ?? textFlaw(item);
+    if (flaw) return flaw;
+  }
+  return undefined;
+}
+
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/;
+
 function chatFlaw({ messages = [] }: Body): string | undefined {
   if (messages.length === 0) return 'there are no messages';
   let open = new Set<string>();
@@ -14,6 +30,8 @@ function chatFlaw({ messages = [] }: Body): string | undefined {
     }
     if (open.size > 0) return `the calls ${[...open].join(', ')} have no results`;
     const ids = (message.tool_calls ?? []).map((call) => call.id);
+    const misnamed = (message.tool_calls ?? []).find((call) => !namePattern.test(call.function.name));
+    if (misnamed) return `the name ${misnamed.function.name} does not match '^[a-zA-Z0-9_-]{1,64}$'`;
     for (const id of ids) if (known.has(id) || !known.add(id)) return `the id ${id} is used twice`;
     open = new Set(ids);
   }

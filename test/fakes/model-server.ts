@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Body } from './model-bodies.ts';
 import { type Finish, type Protocol, protocols, type ScriptedUsage, type SeenMessage } from './model-protocols.ts';
-import { rules } from './model-rules.ts';
+import { rules, textFlaw } from './model-rules.ts';
 
 /** What an answer is made of, in order. */
 type Piece =
@@ -116,7 +116,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
       disconnected,
     };
     requests.push(seen);
-    const flaw = rules[protocol.name]?.(body);
+    const flaw = textFlaw(body) ?? rules[protocol.name]?.(body);
     const reply = flaw ? refuses(400, flaw) : await Promise.race([modelServer.script(seen), disconnected.then(() => undefined)]);
     if (!reply) return;
     if ('status' in reply) {
