@@ -34,6 +34,11 @@ const isWithin = async (inner: Locator, width: number) => {
   return place !== null && place.x >= 0 && place.x + place.width <= width;
 };
 
+const isOnScreen = async (inner: Locator, height: number) => {
+  const place = await inner.boundingBox();
+  return place !== null && place.y >= 0 && place.y + place.height <= height;
+};
+
 describeInChromium('the web page', (rig) => {
   it('is opened by the link that was printed, once, and leaves nothing of it in the address', async () => {
     const page = await rig.page();
@@ -131,6 +136,46 @@ describeInChromium('the web page', (rig) => {
     await page.getByText('Allowed', { exact: true }).waitFor();
     await page.reload();
     await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
+  });
+
+  it.each(['ask me at length', 'ask me by file'])(
+    '%s: it shows a long command to its end, which has to be seen before a yes',
+    async (text) => {
+      const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
+      await say(page, text);
+      const card = page.getByRole('region', { name: 'Needs your answer' });
+      const block = card.locator('pre');
+      await block.getByText('echo step 300').waitFor();
+      expect(await block.textContent()).toContain('echo step 1\n');
+      expect(await block.textContent()).toContain('sh install.sh --prefix');
+      expect(await block.evaluate((one) => one.scrollHeight <= one.clientHeight && one.scrollWidth <= one.clientWidth)).toBe(true);
+      await until('it is shown from its beginning', () => isOnScreen(card.getByText('Needs your answer'), 600));
+      const yes = card.getByRole('button', { name: 'Allow once' });
+      expect(await isOnScreen(yes, 600)).toBe(false);
+      expect(await yes.isDisabled()).toBe(true);
+      expect(await card.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true);
+      await page.mouse.move(500, 300);
+      await until('its end was on screen', async () => {
+        await page.mouse.wheel(0, 600);
+        return await yes.isEnabled();
+      });
+      expect(await isOnScreen(card.locator('.asking-end'), 600)).toBe(true);
+      await yes.click();
+      await untilSaid(page, [text, 'Allowed once: rm -rf ./build.']);
+    },
+  );
+
+  it('takes no yes to a question of which a part cannot be loaded', async () => {
+    const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
+    await page.route('**/files/*', (route) => route.abort());
+    await say(page, 'ask me by file');
+    const card = page.getByRole('region', { name: 'Needs your answer' });
+    await card.getByText('Reload the page to read it.').waitFor();
+    const yes = card.getByRole('button', { name: 'Allow once' });
+    expect(await yes.isDisabled()).toBe(true);
+    await card.getByText('to agree').waitFor();
+    await card.getByRole('button', { name: 'Deny' }).click();
+    await untilSaid(page, ['ask me by file', 'Denied.']);
   });
 
   it('stops a turn', async () => {

@@ -70,9 +70,15 @@ async function tool(gateway: TestGateway, incoming: IncomingMessage): Promise<vo
   await channel.send(place, { text: 'All 12 tests pass.' });
 }
 
-async function ask({ channel }: TestGateway, { place }: IncomingMessage): Promise<void> {
+const long = Array.from({ length: 300 }, (_, index) => `echo step ${index + 1}`).join('\n');
+
+async function ask({ channel }: TestGateway, { place, text }: IncomingMessage): Promise<void> {
+  const shown = text.includes('at length') ? `${long}\n${command}` : command;
+  const isFile = text.includes('by file');
+  const inFull = isFile ? 'All of it is in the file.' : `\`\`\`bash\n${shown}\n\`\`\``;
   await channel.send(place, {
-    text: `This removes a directory and runs a program from the network:\n\n\`\`\`bash\n${command}\n\`\`\`\n\nIn \`/workspace\` on **local**. It expires in 5 minutes.`,
+    text: `This removes a directory and runs a program from the network:\n\n${inFull}\n\nIn \`/workspace\` on **local**. It expires in 5 minutes.`,
+    ...(isFile && { file: { name: 'question-BCD234.txt', data: Buffer.from(`${long}\n${command}`) } }),
     buttons: [
       [
         { label: 'Allow once', data: 'q1:once' },

@@ -15,13 +15,16 @@ export class ApiError extends Error {
   }
 }
 
-async function ask<T>(method: string, path: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<T> {
-  let response: Response;
+async function request(method: string, path: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
   try {
-    response = await fetch(`/api${path}`, { method, headers: { 'x-hermetic': '1', ...headers }, ...(body === undefined ? {} : { body }) });
+    return await fetch(`/api${path}`, { method, headers: { 'x-hermetic': '1', ...headers }, ...(body === undefined ? {} : { body }) });
   } catch {
     throw new ApiError(0, 'The gateway does not answer.');
   }
+}
+
+async function ask<T>(method: string, path: string, body?: BodyInit, headers?: Record<string, string>): Promise<T> {
+  const response = await request(method, path, body, headers);
   const answer = (await response.json().catch(() => ({}))) as T & { error?: string };
   if (!response.ok) throw new ApiError(response.status, answer.error ?? `The gateway answered ${response.status}.`);
   return answer;
@@ -42,5 +45,10 @@ export const api = {
   stop: (chat: string) => post(`/chats/${chat}/stop`),
   upload: (chat: string, file: File) =>
     ask<FileInfo>('POST', `/chats/${chat}/files`, file, { 'x-file-name': encodeURIComponent(file.name || 'file') }),
+  fileText: async (chat: string, file: string) => {
+    const response = await request('GET', `/chats/${chat}/files/${file}`);
+    if (!response.ok) throw new ApiError(response.status, `The gateway answered ${response.status}.`);
+    return await response.text();
+  },
   fileUrl: (chat: string, file: string) => `/api/chats/${chat}/files/${file}`,
 };

@@ -37,15 +37,27 @@ export function ChatView({ chat, state, unsent, remove, say, where }: ChatViewPr
   const toEnd = (): void => {
     if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
   };
+  // A question that is higher than the screen is shown from its beginning, and not followed to its end.
+  const begun = useRef(new Set<string>());
+  const follow = (): void => {
+    const element = scroller.current;
+    if (!element) return;
+    const questions = [...element.querySelectorAll<HTMLElement>('.message.asks')].filter((one) => one.offsetHeight > element.clientHeight);
+    const unread = questions.find(({ dataset }) => !begun.current.has(dataset.id ?? ''));
+    if (questions.length === 0) toEnd();
+    if (!unread) return;
+    begun.current.add(unread.dataset.id ?? '');
+    element.scrollTop += unread.getBoundingClientRect().top - element.getBoundingClientRect().top - 8;
+  };
   useLayoutEffect(() => {
-    if (isAtEnd) toEnd();
+    if (isAtEnd) follow();
   }, [items, waiting.length, isTyping]);
   useEffect(() => setAtEnd(true), [chat]);
   // What is shown may grow without anything new: a card that is opened, a picture that arrives, a keyboard that comes up.
   useEffect(() => {
     const element = scroller.current;
     if (!element || !isAtEnd) return undefined;
-    const observer = new ResizeObserver(toEnd);
+    const observer = new ResizeObserver(follow);
     observer.observe(element);
     for (const child of element.children) observer.observe(child);
     return () => observer.disconnect();

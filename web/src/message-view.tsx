@@ -1,45 +1,31 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useEffect, useState } from 'preact/hooks';
-import { ApiError, api } from './api.ts';
+import { api } from './api.ts';
 import { clock } from './clock.ts';
 import { Icon } from './icons.tsx';
 import { Markdown } from './markdown.tsx';
 import type { Unsent } from './outbox.ts';
+import { QuestionCard } from './question-card.tsx';
 import type { FileInfo, Message } from './wire.ts';
-
-const refuses = /\b(deny|no|reject|refuse|cancel|stop|never)\b/i;
 
 export const MessageView = memo(({ chat, message, isStreaming }: { chat: string; message: Message; isStreaming: boolean }) => {
   const { author, text, files, buttons, at } = message;
   const asks = buttons.some((row) => row.length > 0);
-  const content = (
-    <>
-      {text !== '' && (author === 'us' ? <Markdown text={text} /> : <p class="typed">{text}</p>)}
-      <Files chat={chat} files={files} />
-      {asks && <Buttons chat={chat} message={message} />}
-    </>
-  );
   return (
     <article class={`message ${author}${asks ? ' asks' : ''}${isStreaming ? ' streaming' : ''}`} data-id={message.id}>
       <span class="visually-hidden">{author === 'us' ? 'Hermetic' : 'You'}:</span>
-      {asks ? <Asking>{content}</Asking> : content}
+      {asks ? (
+        <QuestionCard key={text} chat={chat} message={message} />
+      ) : (
+        <>
+          {text !== '' && (author === 'us' ? <Markdown text={text} /> : <p class="typed">{text}</p>)}
+          <Files chat={chat} files={files} />
+        </>
+      )}
       <time dateTime={at}>{clock(new Date(at))}</time>
     </article>
   );
 });
-
-function Asking({ children }: { children: ComponentChildren }): JSX.Element {
-  return (
-    <section class="asking" aria-label="Needs your answer">
-      <div class="asking-head">
-        <Icon name="shield" />
-        Needs your answer
-      </div>
-      {children}
-    </section>
-  );
-}
 
 /** What waits to be with the gateway. */
 export function UnsentView({ message, remove }: { message: Unsent; remove: () => void }): JSX.Element {
@@ -54,47 +40,6 @@ export function UnsentView({ message, remove }: { message: Unsent; remove: () =>
         </button>
       )}
     </article>
-  );
-}
-
-function Buttons({ chat, message }: { chat: string; message: Message }): JSX.Element {
-  const [pressed, setPressed] = useState<string>();
-  const [failure, setFailure] = useState('');
-  useEffect(() => setPressed(undefined), [message.seq]);
-  const press = async (data: string): Promise<void> => {
-    setPressed(data);
-    setFailure('');
-    try {
-      await api.press(chat, message.id, data);
-    } catch (error) {
-      setFailure(error instanceof ApiError ? error.message : String(error));
-      setPressed(undefined);
-    }
-  };
-  return (
-    <div class="buttons">
-      {message.buttons.map((row, index) => (
-        <div class="row" key={index}>
-          {row.map(({ label, data }, column) => (
-            <button
-              type="button"
-              key={data}
-              class={refuses.test(label) ? 'refuse' : index === 0 && column === 0 ? 'primary' : ''}
-              disabled={pressed !== undefined}
-              aria-busy={pressed === data}
-              onClick={() => void press(data)}
-            >
-              {label}
-            </button>
-          ))}
-        </div>
-      ))}
-      {failure !== '' && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
-    </div>
   );
 }
 
