@@ -93,6 +93,11 @@ function program(architecture: Architecture): Instruction[] {
       { code: load, value: argumentOffset(2) },
       { code: jumpIfEqual, value: netlinkRoute, yes: 'allow', no: 'eafnosupport' },
     ]),
+    // Security: the families that `socket` refuses come in pairs as well (TIPC, for example). Only AF_UNIX pairs are in ordinary use.
+    ...judge('socketpair', [
+      { code: load, value: argumentOffset(0) },
+      { code: jumpIfEqual, value: unixFamily, yes: 'allow', no: 'eafnosupport' },
+    ]),
     // Both type on a terminal in somebody else's name.
     ...judge('ioctl', [
       { code: load, value: argumentOffset(1) },

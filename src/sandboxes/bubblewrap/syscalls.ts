@@ -90,6 +90,7 @@ export const judgedCalls = {
   clone3: [435, 435],
   personality: [135, 92],
   socket: [41, 198],
+  socketpair: [53, 199],
   ioctl: [16, 29],
 } as const satisfies Record<string, Numbers>;
 

@@ -82,6 +82,8 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
     expect(ask(16, 29, 0n, junk | 0x541cn)).toBe(eperm);
     expect(ask(16, 29, 0n, 0x5401n)).toBe(allowed);
     expect(ask(41, 198, junk | 38n)).toBe(eafnosupport);
+    expect(ask(53, 199, junk | 30n)).toBe(eafnosupport);
+    expect(ask(53, 199, junk | 1n)).toBe(allowed);
     expect(ask(135, 92, junk)).toBe(allowed);
     expect(ask(135, 92, 0xffffffffn)).toBe(allowed);
     expect(ask(135, 92, junk | 0x0040000n)).toBe(eperm);
@@ -92,6 +94,12 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
     expect(families).toEqual([1, 2, 10, 16]);
     expect(ask(41, 198, 16n, 3n, 9n)).toBe(eafnosupport);
     expect(ask(41, 198, 16n, 3n, 15n)).toBe(eafnosupport);
+  });
+
+  it('makes pairs of AF_UNIX sockets and of no other family', () => {
+    const verdicts = Array.from({ length: 64 }, (_, family) => [family, ask(53, 199, BigInt(family), 1n, 0n)] as const);
+    expect(verdicts.filter(([, verdict]) => verdict === allowed).map(([family]) => family)).toEqual([1]);
+    expect(verdicts.filter(([, verdict]) => verdict === eafnosupport)).toHaveLength(63);
   });
 });
 
@@ -131,6 +139,9 @@ call("personality", (135, 92), 0x0040000)
 call("newer than the filter", (480, 480))
 for name, family, kind, protocol in [("alg", 38, 5, 0), ("vsock", 40, 1, 0), ("packet", 17, 3, 0), ("netlink audit", 16, 3, 9), ("netlink route", 16, 3, 0), ("inet", 2, 1, 0), ("inet6", 10, 1, 0), ("unix", 1, 1, 0)]:
     call(name, (41, 198), family, kind, protocol)
+pair = ctypes.create_string_buffer(8)
+for name, family in [("unix", 1), ("inet", 2), ("netlink", 16), ("tipc", 30), ("vsock", 40), ("none", 99)]:
+    call("pair of " + name, (53, 199), family, 1, 0, pair)
 call("TIOCSTI", (16, 29), 0, 0x5412, b"x")
 if column == 0: call("x32", (0x40000000 + 39, 0))
 `;
@@ -162,6 +173,9 @@ describeBubblewrap('the system call filter in force', () => {
       for (const name of ['alg', 'vsock', 'packet', 'netlink audit']) expect([name, results[name]]).toEqual([name, 'EAFNOSUPPORT']);
       for (const name of ['personality query', 'netlink route', 'inet', 'inet6', 'unix'])
         expect([name, results[name]]).toEqual([name, 'ok']);
+      for (const name of ['inet', 'netlink', 'tipc', 'vsock', 'none'])
+        expect([name, results[`pair of ${name}`]]).toEqual([name, 'EAFNOSUPPORT']);
+      expect(results['pair of unix']).toBe('ok');
       expect(results.x32 ?? 'ENOSYS').toBe('ENOSYS');
     });
 
