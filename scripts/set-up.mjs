@@ -1,7 +1,21 @@
 // Makes a clone ready: npm dependencies, the pinned Node, the web page, and a sandbox engine.
 // Plain JavaScript, because it runs on any Node from 20 on.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,10 +29,10 @@ export class SetUpError extends Error {}
 
 /** Brings the clone in order; quick when there is nothing to do. `say` gets one line per thing done. */
 export async function setUp(root = ownRoot, say = sayOnStderr) {
-  if (!isInstalled(root) || !pinnedNodeWorks(root) || !isWebBuilt(root)) {
+  if (!isInstalled(root) || !pinnedNodeWorks(root, say) || !isWebBuilt(root)) {
     await withLock(join(root, '.setup-lock'), say, () => {
       if (!isInstalled(root)) install(root, say);
-      if (!pinnedNodeWorks(root)) repairNode(root, say);
+      if (!pinnedNodeWorks(root, say)) repairNode(root, say);
       if (!isWebBuilt(root)) build(root, say);
     });
   }
@@ -50,20 +64,58 @@ function install(root, say) {
   npm(root, ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']);
 }
 
-function pinnedNodeWorks(root) {
+function pinnedNodeWorks(root, say) {
   const version = readJson(join(root, 'package-lock.json'))?.packages?.['node_modules/node']?.version;
   if (!version) return true;
   const binary = join(root, 'node_modules', '.bin', 'node');
   if (!existsSync(binary)) return false;
+  checkPinnedNode(binary, version, say);
   if (realpathSync(binary) === realpathSync(process.execPath)) return process.versions.node === version;
   return spawnSync(binary, ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${version}`;
+}
+
+/**
+ * Security: npm checks what the lock file names, but the package `node` fetches its binary by a script of its own, which no lock file covers.
+ * A binary with another hash is never run: it is moved aside, so that nothing else finds it either.
+ */
+export function checkPinnedNode(binary, version, say, platform = `${process.platform}-${process.arch}`) {
+  const known = JSON.parse(readFileSync(new URL('pinned-node.json', import.meta.url), 'utf8'));
+  if (known.version !== version)
+    throw new SetUpError(`scripts/pinned-node.json has the hashes of Node ${known.version}, not of ${version}.`);
+  const expected = known.sha256[platform];
+  if (!expected) {
+    say(`No hash of Node ${version} is recorded for ${platform}: its binary is used unchecked (see SECURITY.md).`);
+    return;
+  }
+  const found = hashOf(binary);
+  if (found === expected) return;
+  const path = realpathSync(binary);
+  const aside = `${path}.refused`;
+  renameSync(path, aside);
+  throw new SetUpError(
+    `The binary of Node ${version} that npm fetched is not the one it should be, and was moved to ${aside}.\n` +
+      `Its SHA-256 is ${found}, and should be ${expected}.\n` +
+      'Remove node_modules and start again to fetch it anew. If it happens again, do not run it, and report it (SECURITY.md).',
+  );
+}
+
+function hashOf(path) {
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(1024 * 1024);
+  const file = openSync(path, 'r');
+  try {
+    for (let count = readSync(file, chunk); count > 0; count = readSync(file, chunk)) hash.update(chunk.subarray(0, count));
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest('hex');
 }
 
 function repairNode(root, say) {
   say('Fetching the pinned Node (npm rebuild node)');
   // ignore-scripts is overruled for this one package: fetching the binary is its install script.
   npm(root, ['rebuild', 'node', '--ignore-scripts=false', '--loglevel=error']);
-  if (!pinnedNodeWorks(root)) throw new SetUpError('The pinned Node in node_modules/node does not run on this machine.');
+  if (!pinnedNodeWorks(root, say)) throw new SetUpError('The pinned Node in node_modules/node does not run on this machine.');
 }
 
 function build(root, say) {
