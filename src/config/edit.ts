@@ -1,9 +1,11 @@
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { scalarFromText } from './environment-layer.ts';
 import { complaintsAbout, throwProblems, unknownKeyError } from './explain.ts';
+import { refuseForeign } from './home.ts';
 import { type ConfigKey, findKey } from './keys.ts';
 import { spliceIn, spliceOut } from './splice.ts';
 import { parseYaml, readYamlLayer } from './yaml-layer.ts';
@@ -71,6 +73,7 @@ interface Edit {
 }
 
 function edit(file: string, change: (before: string | undefined) => Edit | undefined): void {
+  refuseForeign(file, dirname(file));
   try {
     replaceFile(file, { mode: 0o600 }, (before) => {
       throwProblems(readYamlLayer(before ?? '', file).problems.filter((problem) => problem.code === 'config/bad-yaml'));

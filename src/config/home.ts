@@ -1,9 +1,10 @@
-import { type BigIntStats, closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { createFile } from '../lib/create-file.ts';
 import { makeDirectory } from '../lib/make-directory.ts';
+import { foreignPart, userName } from '../lib/path-owners.ts';
 import { shellQuote } from '../lib/shell-quote.ts';
 import type { Environment } from './environment-layer.ts';
 
@@ -40,7 +41,7 @@ export function filesVersion({ directory, files }: Pick<Home, 'directory' | 'fil
   const versions = [files.config, files.dotenv].map((path) =>
     look(path, ({ ino, size, mtimeNs, ctimeNs }) => [ino, size, mtimeNs, ctimeNs].join(' ')),
   );
-  return [...versions, look(directory, ({ mode }) => mode)].join('; ');
+  return [...versions, look(directory, ({ mode, uid }) => [mode, uid].join(' '))].join('; ');
 }
 
 /** Replaces the first prefix, such as `~/`, that the path starts with. */
@@ -53,7 +54,7 @@ export function expandPath(path: string, prefixes: Readonly<Record<string, strin
 
 const emptyDotenv = '# Secrets, one NAME=value per line. Nobody else may read this file: keep it at mode 600.\n';
 
-/** Makes the home, for its owner alone, when there is none. One that exists is left as it is, and refused when others can write to it. */
+/** Makes the home, for its owner alone, when there is none. One that exists is left as it is, and refused when others can write to it or replace it. */
 export function prepareHome({ directory, files }: Home): void {
   let isNew: boolean;
   try {
@@ -61,6 +62,7 @@ export function prepareHome({ directory, files }: Home): void {
   } catch (error) {
     throw unreadable(directory, 'cannot be made or is not a directory', error, writableHint);
   }
+  refuseForeign(directory);
   refuseWritable(directory);
   if (!isNew) return;
   try {
@@ -75,6 +77,30 @@ function refuseWritable(directory: string): void {
   const { mode } = statSync(directory);
   if (process.platform === 'win32' || (mode & 0o022) === 0) return;
   throw unreadable(directory, `can be written by others (mode ${shown(mode)})`, undefined, `Run: chmod go-w ${shellQuote(directory)}`);
+}
+
+/** Security: who owns one of the files, the home or a directory above it decides what runs here. Throws unless that is this user or root. */
+export function refuseForeign(path: string, from?: string): void {
+  const part = foreignPart(path, from);
+  if (!part) return;
+  const { owner, mode, why } = part;
+  const quoted = shellQuote(part.path);
+  const leads = part.path === path ? '' : `, which leads to ${path},`;
+  if (why === 'writable') {
+    throw unreadable(
+      part.path,
+      `can be written by others (mode ${shown(mode)}), and ${path} is in it`,
+      undefined,
+      `Run: chmod go-w ${quoted}`,
+    );
+  }
+  const own = process.geteuid?.() ?? 0;
+  const instead = own === 0 ? `Run Hermetic as ${userName(owner)}` : 'Set HERMETIC_HOME to a directory of your own';
+  throw new HermeticError(
+    'config/unreadable',
+    `${part.path}${leads} belongs to ${userName(owner)}; only ${own === 0 ? 'root' : `you, ${userName(own)}, or root`} may own it.`,
+    { hint: `${instead}, or, if you trust what is there: ${own === 0 ? '' : 'sudo '}chown ${own} ${quoted}` },
+  );
 }
 
 function shown(mode: number): string {
@@ -93,10 +119,14 @@ export function readTextFile(path: string, { ownerOnly }: ReadOptions): string |
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return undefined;
     if (!found.isFile()) throw unreadable(path, 'is not a file');
+    refuseForeign(path, dirname(path));
     descriptor = openSync(path, 'r');
     const { mode } = fstatSync(descriptor);
     if (ownerOnly && process.platform !== 'win32' && (mode & 0o077) !== 0) {
       throw unreadable(path, `can be read or written by others (mode ${shown(mode)})`, undefined, `Run: chmod 600 ${shellQuote(path)}`);
+    }
+    if (isOpenToOthers(mode, statSync(dirname(realpathSync(path))).mode)) {
+      throw unreadable(path, `can be written by others (mode ${shown(mode)})`, undefined, `Run: chmod go-w ${shellQuote(path)}`);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(descriptor));
   } catch (error) {
@@ -106,6 +136,12 @@ export function readTextFile(path: string, { ownerOnly }: ReadOptions): string |
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** Security: a directory that others can enter protects no file in it that they can write. */
+function isOpenToOthers(mode: number, directoryMode: number): boolean {
+  const canWrite = (mode >> 1) & 0o011;
+  return process.platform !== 'win32' && (canWrite & directoryMode) !== 0;
 }
 
 const writableHint = 'Set HERMETIC_HOME to a directory you can write to.';

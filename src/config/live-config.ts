@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { HermeticError } from '../core/errors.ts';
@@ -106,7 +107,7 @@ export class LiveConfig {
     const { running, log, apply } = this.#options;
     if (outcome instanceof HermeticError) {
       // Security: people in chats read it, and where the home is is not their business.
-      const [first, ...others] = outcome.message.replaceAll(`${running.home}/`, '').split('\n');
+      const [first, ...others] = withoutHome(outcome.message, running.home).split('\n');
       const more = others.length > 0 ? ` (${others.length} more: hermetic config check)` : '';
       const problem = `${first}${more} The last good configuration stays in force.`;
       if (problem !== this.problem) log(`configuration: ${problem}`);
@@ -130,6 +131,13 @@ export class LiveConfig {
     const { home: directory, files } = this.#current;
     return filesVersion({ directory, files });
   }
+}
+
+function withoutHome(message: string, home: string): string {
+  let text = message.replaceAll(`${home}/`, '').replaceAll(home, 'the home');
+  for (let above = dirname(home); above !== dirname(above); above = dirname(above))
+    text = text.replaceAll(above, 'a directory above the home');
+  return text;
 }
 
 type Values = Record<string, Record<string, unknown>>;

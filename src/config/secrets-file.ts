@@ -1,7 +1,8 @@
+import { dirname } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { parseDotenv, removeFromDotenv, setInDotenv } from '../lib/dotenv.ts';
 import { replaceFile } from '../lib/replace-file.ts';
-import { readTextFile } from './home.ts';
+import { readTextFile, refuseForeign } from './home.ts';
 import { configKeys } from './keys.ts';
 
 /** The kernel starts no program with a longer variable. */
@@ -58,6 +59,7 @@ export function removeSecret(file: string, name: string): boolean {
 }
 
 function change(file: string, edit: (text: string) => string): void {
+  refuseForeign(file, dirname(file));
   try {
     replaceFile(file, { mode: 0o600 }, (text = '') => edit(text));
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Every way Hermetic can fail. `docs/errors.md` is generated from this table. */
 export const errorCodes = {
   'usage/bad-argument': 'A command line argument is missing, unknown or malformed.',
-  'config/unreadable': 'A configuration file cannot be read, or is readable by others when it must not be.',
+  'config/unreadable': 'A configuration file cannot be read, or others can read, write or replace it when they must not.',
   'config/bad-yaml': 'config.yaml is not valid YAML.',
   'config/unknown-key': 'A key that does not exist.',
   'config/bad-value': 'A value of the wrong type or outside its range.',
