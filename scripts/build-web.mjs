@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const ownRoot = dirname(dirname(fileURLToPath(import.meta.url)));
 const bundled = ['marked', 'preact', 'vite'];
+/** What the page takes from the gateway's own code, beyond types. */
+const shared = ['src/lib/markdown-tokens.ts'];
 
 /** Whether the page that is there was made of what is there now. */
 export function isWebBuilt(root = ownRoot) {
@@ -42,9 +44,9 @@ function digestOf(root) {
   const web = join(root, 'web');
   const entries = readdirSync(web, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  for (const file of files.sort())
+  for (const file of [...files.sort(), ...shared.map((path) => join(root, path))])
     hash
-      .update(`${file.slice(web.length)}\n`)
+      .update(`${file.slice(root.length)}\n`)
       .update(readFileSync(file))
       .update('\0');
   return hash.digest('hex');

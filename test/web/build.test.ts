@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const root = dirname(dirname(import.meta.dirname));
 const script = join(root, 'scripts', 'build-web.mjs');
+/** The page takes nothing else of src: the build in a clone without it would fail. */
+const shared = 'src/lib/markdown-tokens.ts';
 const clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
 
 beforeAll(() => {
-  for (const path of ['web', 'package-lock.json']) cpSync(join(root, path), join(clone, path), { recursive: true });
-  mkdirSync(join(clone, 'src'));
+  for (const path of ['web', 'package-lock.json', shared]) cpSync(join(root, path), join(clone, path), { recursive: true });
   writeFileSync(join(clone, 'tsconfig.json'), '{}');
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
 });
@@ -30,6 +31,8 @@ it('the page is built when it is missing, or was made of something else', () => 
   expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
   expect(ask('buildWeb(process.argv[1])')).toBe(null);
   expect(ask('isWebBuilt(process.argv[1])')).toBe(true);
+  appendFileSync(join(clone, shared), '// changed');
+  expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
   rmSync(join(clone, 'dist-web'), { recursive: true });
   expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
 });

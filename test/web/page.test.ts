@@ -81,6 +81,15 @@ describeInChromium('the web page', (rig) => {
     for (const time of times) expect(time).toMatch(/^\d\d:\d\d$/);
   });
 
+  it('shows an answer as it was written when it takes long to parse', async () => {
+    const page = await rig.signedIn();
+    const text = '*a_'.repeat(19_000);
+    await say(page, text);
+    const answer = messages(page).last().locator('.markdown.as-written');
+    await answer.waitFor();
+    expect(await answer.textContent()).toBe(`You said: ${text}`);
+  });
+
   it('streams an answer, shows it as CommonMark, and makes nothing of HTML in it', async () => {
     const page = await rig.signedIn();
     await say(page, 'stream something');

@@ -1,18 +1,22 @@
-import { marked, type Token, type Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import type { ComponentChildren, JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useMemo, useState } from 'preact/hooks';
+import { markdownTokens } from '../../src/lib/markdown-tokens.ts';
 import { decodeEntities } from './entities.ts';
 import { Icon } from './icons.tsx';
 import { Scrolling } from './scrolling.tsx';
 
+/** Of one message: what a browser parses within a moment. Ordinary text of the longest answers takes a third. */
+const maxSteps = 1_000_000;
+
 /**
- * CommonMark as elements. Security: nothing here makes elements of text: HTML in it is shown as it was written, links lead to the web or to
+ * CommonMark as elements; as it was written when it takes too long to parse. Security: nothing here makes elements of text: HTML in it is shown as it was written, links lead to the web or to
  * mail only, and pictures are links, because loading one would tell its server that it was read.
  */
 export const Markdown = memo(({ text }: { text: string }) => {
-  const tokens = useMemo(() => marked.lexer(text, { gfm: true, breaks: true }), [text]);
-  return <div class="markdown">{blocks(tokens)}</div>;
+  const tokens = useMemo(() => markdownTokens(text, { breaks: true, maxSteps }), [text]);
+  return tokens ? <div class="markdown">{blocks(tokens)}</div> : <div class="markdown as-written">{text}</div>;
 });
 
 function blocks(tokens: readonly Token[] | undefined): ComponentChildren {

@@ -1,4 +1,5 @@
-import { lexer, type MarkedToken, type Token, type Tokens } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
+import { markdownTokens } from '../../lib/markdown-tokens.ts';
 
 /** One text in the two forms in which it can be sent. */
 export interface Formatted {
@@ -17,26 +18,20 @@ interface Style {
 /** What Telegram reads before it looks at what is meant. */
 const mostHtmlBytes = 32_768;
 
+/** Of one message. Ordinary text takes a tenth; while this many are taken the gateway does nothing else. */
+const maxSteps = 300_000;
+
 /** CommonMark as Telegram's HTML, of which no more than this many UTF-16 units are visible. Nothing of the text is ever markup of its own. */
 export function format(markdown: string, mostVisible: number): Formatted {
   const plain = markdown;
+  const tokens = markdownTokens(markdown, { breaks: false, maxSteps });
+  if (tokens === undefined) return { html: undefined, plain };
   for (const alignTables of [true, false]) {
-    const html = render(markdown, { alignTables, isQuoted: false });
-    if (html === undefined) break;
+    const html = blocks(tokens, { alignTables, isQuoted: false }).trim();
     const visible = visibleLength(html);
     if (visible > 0 && visible <= mostVisible && Buffer.byteLength(html) <= mostHtmlBytes) return { html, plain };
   }
   return { html: undefined, plain };
-}
-
-function render(markdown: string, style: Style): string | undefined {
-  try {
-    return blocks(lexer(markdown), style).trim();
-  } catch (error) {
-    // Quotes or lists a thousand deep.
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }
 
 export function visibleLength(html: string): number {

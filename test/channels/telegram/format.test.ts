@@ -68,6 +68,20 @@ describe('Markdown for Telegram', () => {
     },
   );
 
+  it.each(['*a_', '1.*', '~1.', '\\[*', '``a**b\\', '[a](', '<a b="', 'a](_'])(
+    'sends as it is what takes long to parse, such as %s again and again',
+    (piece) => {
+      const markdown = piece.repeat(4096 / piece.length);
+      expect(format(markdown, 4096)).toEqual({ html: undefined, plain: markdown });
+    },
+  );
+
+  it('formats a message that is full of emphasis, code and links', () => {
+    const line = '- **Name** of `a thing`, *described* with a [link](https://example.org) and ~~more~~ words.\n';
+    expect(html(line.repeat(46))).toContain('<b>Name</b> of <code>a thing</code>, <i>described</i>');
+    expect(html(line.replace('- ', '').repeat(46))).toContain('<b>Name</b> of <code>a thing</code>, <i>described</i>');
+  });
+
   it.each(['', '   ', '[a]: https://x.y', '```\n```'])('sends as it is what would show nothing: %j', (markdown) => {
     expect(html(markdown)).toBeUndefined();
   });
