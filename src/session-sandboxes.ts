@@ -3,6 +3,7 @@ import { HermeticError } from './core/errors.ts';
 import type { Backend, ExecRequest, OpenListener, Sandbox, Trouble } from './core/sandbox.ts';
 import type { SessionKey } from './core/session.ts';
 import type { SandboxEntry, SandboxLedger } from './core/store.ts';
+import { ByteStore } from './lib/byte-store.ts';
 import { Latest } from './lib/latest.ts';
 import { messagingSession, namedSession, type SandboxRequest } from './sandbox-request.ts';
 import { HeldListener } from './sandboxes/pool/held-listener.ts';
@@ -142,20 +143,16 @@ export class SessionSandboxes {
     const sandbox = this.of(session);
     await sandbox.open(signal);
     const handle = await sandbox.exec({ ...request, command });
-    const kept = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
-    const room = { stdout: mostBytes, stderr: mostBytes };
+    const kept = { stdout: new ByteStore(mostBytes), stderr: new ByteStore(mostBytes) };
     let isCut = false;
     const end = await run(handle, {
       timeoutMs,
       signal,
       onOutput: ({ stream, data }) => {
-        isCut ||= data.length > room[stream];
-        if (room[stream] > 0) kept[stream].push(data.subarray(0, room[stream]));
-        room[stream] -= Math.min(data.length, room[stream]);
+        if (!kept[stream].push(data)) isCut = true;
       },
     });
-    const [stdout, stderr] = [kept.stdout, kept.stderr].map((chunks) => Buffer.concat(chunks).toString()) as [string, string];
-    return { end, stdout, stderr, isCut, troubles: await handle.troubles() };
+    return { end, stdout: kept.stdout.view().toString(), stderr: kept.stderr.view().toString(), isCut, troubles: await handle.troubles() };
   }
 
   /** Every sandbox of this installation that belongs to a session, open or not, the oldest first. */

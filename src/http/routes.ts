@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
+import { ByteStore } from '../lib/byte-store.ts';
 import type { Followers } from './events.ts';
 import { disposition, isShownInline } from './files.ts';
 import { refusal, type Web } from './guard.ts';
@@ -67,7 +68,7 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
   routes.post('/chats/:chat/files', bodyLimit({ maxSize: limits.mostFileBytes, onError: tooLarge }), async (context) => {
     const name = decoded(context.req.header('x-file-name') ?? '');
     if (!name) return refusal(context, 400, 'The header x-file-name is missing or not percent-encoded.');
-    const data = new Uint8Array(await context.req.arrayBuffer());
+    const data = await bytesOf(context.req.raw.body);
     const file = await chats.upload(context.req.param('chat'), { name, data });
     return file ? context.json(file, 201) : refusal(context, 404, noChat);
   });
@@ -89,6 +90,13 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
 
   routes.get('/chats/:chat/events', (context) => followers.follow(context, context.req.param('chat')));
   return routes;
+}
+
+/** In bounded memory, in however many pieces it is sent; the limit of the route holds. */
+async function bytesOf(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
+  const bytes = new ByteStore();
+  for await (const piece of body ?? []) bytes.push(piece);
+  return bytes.take();
 }
 
 export function tooLarge(context: Context): Response {

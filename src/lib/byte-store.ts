@@ -1,31 +1,64 @@
-/** Bytes that arrive in pieces of any size, in no more memory than twice their number. */
+const firstBytes = 256;
+
+/**
+ * Bytes that arrive in pieces of any size, in no more memory than twice their number: a piece that is kept as an object of its own
+ * costs hundreds of bytes, however short it is.
+ */
 export class ByteStore {
-  #bytes = Buffer.alloc(4096);
-  #length = 0;
+  readonly #maxBytes: number;
+  #bytes: Buffer = Buffer.alloc(0);
+  #start = 0;
+  #end = 0;
+
+  constructor(maxBytes = Number.POSITIVE_INFINITY) {
+    this.#maxBytes = maxBytes;
+  }
 
   get length(): number {
-    return this.#length;
+    return this.#end - this.#start;
   }
 
-  push(piece: Uint8Array): void {
-    const needed = this.#length + piece.length;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
-      this.#bytes.copy(larger, 0, 0, this.#length);
-      this.#bytes = larger;
-    }
-    this.#bytes.set(piece, this.#length);
-    this.#length = needed;
+  /** Copies the piece. False when it does not fit: then as much of it is kept as does. */
+  push(piece: Uint8Array): boolean {
+    const room = this.#maxBytes - this.length;
+    const kept = piece.length > room ? piece.subarray(0, room) : piece;
+    if (this.#end + kept.length > this.#bytes.length) this.#makeRoom(this.length + kept.length);
+    this.#bytes.set(kept, this.#end);
+    this.#end += kept.length;
+    return kept.length === piece.length;
   }
 
-  /** A view that the next `push` may leave behind. */
-  view(start = 0, end = this.#length): Buffer {
-    return this.#bytes.subarray(start, Math.min(end, this.#length));
+  /** Moves what is there only when at least as much was dropped before it, so that every byte is moved a bounded number of times. */
+  #makeRoom(needed: number): void {
+    const { length } = this;
+    const fits = needed <= this.#bytes.length && this.#start >= length;
+    const target = fits ? this.#bytes : Buffer.allocUnsafeSlow(this.#capacityFor(needed));
+    this.#bytes.copy(target, 0, this.#start, this.#end);
+    this.#bytes = target;
+    this.#start = 0;
+    this.#end = length;
   }
 
-  /** undefined when it has not arrived yet. */
-  indexOf(byte: number, from = 0): number | undefined {
-    const at = this.view().indexOf(byte, from);
-    return at === -1 ? undefined : at;
+  #capacityFor(needed: number): number {
+    return Math.max(needed, Math.min(Math.max(needed * 2, firstBytes), this.#maxBytes));
+  }
+
+  /** A view that the next `push` may overwrite. */
+  view(start = 0, end = this.length): Buffer {
+    return this.#bytes.subarray(this.#start + start, this.#start + Math.min(end, this.length));
+  }
+
+  /** Everything, for as long as it is wanted. The store is empty afterwards. */
+  take(): Buffer {
+    const bytes = this.view();
+    this.#bytes = Buffer.alloc(0);
+    this.#start = 0;
+    this.#end = 0;
+    return bytes;
+  }
+
+  /** Forgets the first bytes. */
+  drop(count: number): void {
+    this.#start = Math.min(this.#start + count, this.#end);
   }
 }

@@ -1,5 +1,6 @@
 import { HermeticError } from '../core/errors.ts';
 import type { ExecRequest, Exit, Sandbox } from '../core/sandbox.ts';
+import { ByteStore } from '../lib/byte-store.ts';
 import { printable } from '../lib/printable.ts';
 import { run } from './run.ts';
 
@@ -33,7 +34,7 @@ export async function askSandbox(sandbox: Sandbox, request: ExecRequest, options
       .catch(() => undefined)
       .finally(() => handle.closeStdin());
   }
-  const stdout: Buffer[] = [];
+  const stdout = new ByteStore(mostBytes);
   let bytes = 0;
   let stderr = '';
   const tooMuch = new AbortController();
@@ -50,7 +51,7 @@ export async function askSandbox(sandbox: Sandbox, request: ExecRequest, options
   signal?.throwIfAborted();
   if (end.kind === 'timeout') throw new HermeticError('tool/failed', `The sandbox did not answer in ${timeoutMs / 1000} s.`);
   if (end.kind === 'interrupted') throw new HermeticError('tool/failed', `There was more to read than ${mostBytes} bytes.`);
-  return { stdout: Buffer.concat(stdout), stderr: printable(stderr), exit: end };
+  return { stdout: stdout.take(), stderr: printable(stderr), exit: end };
 }
 
 /** For what must succeed. */

@@ -30,8 +30,9 @@ export class AnswerCollector {
 
   /** undefined until the first line is there. */
   get answer(): Answer | undefined {
-    const end = this.#store.indexOf(10);
-    if (end === undefined) return undefined;
+    // The line has a bound: where it never ends, looking for its end must not take longer with every byte.
+    const end = this.#store.view(0, longestLine).indexOf(10);
+    if (end === -1) return undefined;
     const [verb = '', ...detail] = this.#store.view(0, end).toString().split(' ');
     return { verb, detail: detail.join(' '), body: this.#store.view(end + 1) };
   }

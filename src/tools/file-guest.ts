@@ -41,10 +41,10 @@ export async function runGuest(context: ToolContext, name: GuestScript, args: re
   });
   // When it cannot be written, the shell is gone, and its end says why.
   if (stdin instanceof Buffer) handle.write(stdin).catch(() => undefined);
-  const complaints = new ByteStore();
+  const complaints = new ByteStore(mostComplaints);
   const onOutput = ({ stream, data }: OutputChunk): Promise<void> | void => {
     if (stream === 'stdout') return options.onOutput(data, handle);
-    complaints.push(data.subarray(0, Math.max(0, mostComplaints - complaints.length)));
+    complaints.push(data);
   };
   try {
     const end = await run(handle, { timeoutMs: options.timeoutMs, signal: context.signal, onOutput });

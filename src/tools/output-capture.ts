@@ -1,4 +1,5 @@
 import type { OutputChunk, Sandbox } from '../core/sandbox.ts';
+import { ByteStore } from '../lib/byte-store.ts';
 import { HeadTail } from '../lib/head-tail.ts';
 import { TerminalText } from '../lib/terminal-text.ts';
 import { SpillFile } from './spill-file.ts';
@@ -28,8 +29,7 @@ export class OutputCapture {
   readonly #clean = new TerminalText();
   readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   /** Everything so far, until it is too much. */
-  #raw: Buffer[] = [];
-  #rawBytes = 0;
+  readonly #raw = new ByteStore();
   #spill: Promise<SpillFile | undefined> | undefined;
 
   constructor(options: CaptureOptions) {
@@ -49,15 +49,13 @@ export class OutputCapture {
   }
 
   async #store(data: Buffer): Promise<void> {
-    this.#rawBytes += data.length;
     if (!this.#spill) {
       this.#raw.push(data);
-      if (this.#rawBytes <= this.#options.mostBytes) return;
-      const early = this.#raw;
-      this.#raw = [];
+      if (this.#raw.length <= this.#options.mostBytes) return;
+      const early = this.#raw.take();
       this.#spill = SpillFile.open(this.#options.sandbox).then(
         async (file) => {
-          for (const piece of early) await file.write(piece);
+          await file.write(early);
           return file;
         },
         // Without a place for it the rest is lost, and the result says so.

@@ -1,4 +1,5 @@
 import { Api, InputFile, type RawApi } from 'grammy';
+import { ByteStore } from '../../lib/byte-store.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { CallError, callErrorOf } from './failures.ts';
 
@@ -84,14 +85,11 @@ export class BotClient {
 }
 
 async function atMost(body: ReadableStream<Uint8Array>, mostBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  const bytes = new ByteStore(mostBytes);
   for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > mostBytes) throw new CallError(`a file of more than ${mostBytes} bytes`, 413);
-    chunks.push(chunk);
+    if (!bytes.push(chunk)) throw new CallError(`a file of more than ${mostBytes} bytes`, 413);
   }
-  return Buffer.concat(chunks);
+  return bytes.take();
 }
 
 export function inputFile(name: string, data: Uint8Array): InputFile {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
 
 /** One line of JSON. A call has a number and a name, its answer the same number, and a note only a name. */
 interface Line {
@@ -24,8 +25,8 @@ export class Wire {
   readonly #stream: Duplex;
   readonly #options: WireOptions;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  #begun: Buffer[] = [];
-  #begunBytes = 0;
+  /** Of a line that has begun. */
+  readonly #begun = new ByteStore(maxLineBytes);
   #lastId = 0;
   #isOpen = true;
 
@@ -85,17 +86,11 @@ export class Wire {
   #read(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1 && this.#isOpen; end = chunk.indexOf(10, start)) {
-      const line = Buffer.concat([...this.#begun, chunk.subarray(start, end)]).toString();
-      this.#begun = [];
-      this.#begunBytes = 0;
+      this.#begun.push(chunk.subarray(start, end));
       start = end + 1;
-      this.#line(line);
+      this.#line(this.#begun.take().toString());
     }
-    const rest = chunk.subarray(start);
-    if (rest.length === 0) return;
-    this.#begun.push(rest);
-    this.#begunBytes += rest.length;
-    if (this.#begunBytes > maxLineBytes) this.destroy();
+    if (!this.#begun.push(chunk.subarray(start))) this.destroy();
   }
 
   #line(text: string): void {

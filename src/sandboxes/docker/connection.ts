@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import { HermeticError } from '../../core/errors.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
 import { connectionError, errnoOf, refusalError } from './engine-errors.ts';
 
 export type EngineAddress = { kind: 'unix'; path: string } | { kind: 'tcp'; host: string; port: number };
@@ -190,11 +191,11 @@ function isSuccess(response: http.IncomingMessage): boolean {
 }
 
 async function textOf(response: http.IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+  const bytes = new ByteStore();
   for await (const chunk of response) {
-    chunks.push(chunk as Buffer);
+    bytes.push(chunk as Buffer);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return bytes.view().toString('utf8');
 }
 
 /** Engines answer errors as `{"message": …}`; what stands between us and them may not. */

@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import { ByteStore } from '../../lib/byte-store.ts';
 import { openForLooking, readNow } from './named-pipes.ts';
 import type { Dump } from './state.ts';
 
@@ -24,7 +25,7 @@ export class DumpReader {
   readonly #receive: (dump: Dump) => void;
   readonly #pollMs: number;
   #timer: NodeJS.Timeout;
-  #pending: Buffer[] = [];
+  readonly #pending = new ByteStore();
   /** Fields that are whole in `#pending`. */
   #fields = 0;
   #bytes = 0;
@@ -54,8 +55,8 @@ export class DumpReader {
       left -= charge;
       this.#bytes += charge;
       // Whoever reports more is read on, so that it is not held up, and not listened to.
-      if (this.#bytes > mostBytes || this.#dumps === mostDumps) this.#pending = [];
-      else this.#take(Buffer.from(scratch.subarray(0, length)));
+      if (this.#bytes > mostBytes || this.#dumps === mostDumps) this.#pending.take();
+      else this.#take(scratch.subarray(0, length));
     }
   }
 
@@ -66,7 +67,7 @@ export class DumpReader {
   }
 
   #deliver(): void {
-    const fields = Buffer.concat(this.#pending).toString('latin1').split('\0');
+    const fields = this.#pending.take().toString('latin1').split('\0');
     const rest = fields.pop() ?? '';
     let first = 0;
     for (; first + fieldCount <= fields.length && this.#dumps < mostDumps; first += fieldCount) {
@@ -78,8 +79,7 @@ export class DumpReader {
       this.#receive({ exports, functionNames, functions, aliases, options, umask, directory });
     }
     this.#fields = fields.length - first;
-    const left = [...fields.slice(first), rest].join('\0');
-    this.#pending = left === '' ? [] : [Buffer.from(left, 'latin1')];
+    this.#pending.push(Buffer.from([...fields.slice(first), rest].join('\0'), 'latin1'));
   }
 
   close(): void {

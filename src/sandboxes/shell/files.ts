@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
 import type { ExecHandle, ExecRequest } from '../../core/sandbox.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
 import { printable } from '../../lib/printable.ts';
 import { limitTime } from './time-limit.ts';
 
 /** More than this is for the sandbox to work on, not for the host to hold in memory. */
 const mostBytes = 64 * 1024 * 1024;
-/** Even a single byte comes in a buffer of its own. */
-const mostChunks = 128 * 1024;
 /** No file is so large that it takes longer. */
 const patienceMs = 120_000;
 const noFile = 91;
@@ -74,27 +73,25 @@ function anchored(path: string): string {
 
 async function collect(handle: ExecHandle, path: string, done: string, withinMs: number): Promise<Buffer> {
   const endTimeLimit = limitTime(handle, withinMs);
-  const stdout: Buffer[] = [];
-  let bytes = 0;
+  const stdout = new ByteStore(mostBytes);
+  let isTooMuch = false;
   let stderr = '';
   for await (const { stream, data } of handle.output) {
     if (stream === 'stderr') {
       stderr = (stderr + data.toString()).slice(-2000);
       continue;
     }
-    stdout.push(data);
-    bytes += data.length;
     // Security: what the sandbox says about the size of a file means nothing here.
-    if (bytes > mostBytes || stdout.length > mostChunks) break;
+    isTooMuch = !stdout.push(data);
+    if (isTooMuch) break;
   }
-  const isTooMuch = bytes > mostBytes || stdout.length > mostChunks;
   if (isTooMuch) await handle.kill('KILL');
   const exit = await handle.exit;
   if (endTimeLimit()) throw new HermeticError('file/failed', `${path} could not be ${done} in ${withinMs / 1000} s.`);
   if (exit.kind === 'lost') throw new HermeticError('sandbox/lost', `${path} was not ${done}: ${exit.reason}`);
   const code = exit.kind === 'exited' ? exit.code : undefined;
   if (isTooMuch || code === tooLarge) throw new HermeticError('file/failed', `${path} is larger than ${mostBytes / 1024 / 1024} MiB.`);
-  if (code === 0) return Buffer.concat(stdout);
+  if (code === 0) return stdout.take();
   if (code === noFile) throw new HermeticError('file/no-file', `There is no file ${path} in the sandbox.`);
   if (code === isDirectory) throw new HermeticError('file/is-directory', `${path} is a directory.`);
   if (code === notAFile) throw new HermeticError('file/failed', `${path} is not a regular file.`);

@@ -8,6 +8,8 @@ import { StreamRecords } from './stream-records.ts';
 
 /** What a shell that is not up yet may say, before anybody knows whether it comes up. */
 const mostEarlyBytes = 64 * 1024;
+/** Security: a piece costs this much however short it is, for each is an object of its own. */
+const leastCost = 64;
 const mostQuoted = 500;
 
 export interface StartListener {
@@ -32,7 +34,7 @@ export function startShell(
   let early: [StreamPipe, Buffer][] = [];
   let earlyBytes = 0;
   const add = (pipe: StreamPipe, data: Buffer): void => {
-    if (!isUp) earlyBytes += data.length;
+    if (!isUp) earlyBytes += Math.max(data.length, leastCost);
     if (isUp) pipe.add(data);
     else if (earlyBytes <= mostEarlyBytes) early.push([pipe, data]);
     // Security: what is no shell, and never will be, is not listened to for ever.
