@@ -4,7 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { TerminalSize } from '../../core/sandbox.ts';
 import type { Engine } from './engine.ts';
 import { errnoOf } from './engine-errors.ts';
-import { FrameParser } from './frame-parser.ts';
+import { FrameParser, type FramePiece } from './frame-parser.ts';
 
 export interface ExecOptions {
   /** An argument vector, never shell text. */
@@ -155,8 +155,8 @@ function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout'
       return;
     }
     try {
-      for (const piece of parser.feed(chunk)) {
-        deliver(piece.stream === 'stdout' ? stdout : stderr, piece.data);
+      for (const { stream, data } of joinPieces(parser.feed(chunk))) {
+        deliver(stream === 'stdout' ? stdout : stderr, data);
       }
     } catch (error) {
       cutOff(error);
@@ -174,4 +174,20 @@ function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout'
     unref: () => void socket.unref(),
     destroy: () => finish((stream) => stream.destroy()),
   };
+}
+
+/** Security: pieces of one stream that arrive together become one, because a program that prints single bytes would make many small things of them. */
+export function* joinPieces(pieces: Iterable<FramePiece>): Generator<FramePiece> {
+  let stream: FramePiece['stream'] = 'stdout';
+  let parts: Buffer[] = [];
+  const joined = (): Buffer => (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
+  for (const piece of pieces) {
+    if (piece.stream !== stream && parts.length > 0) {
+      yield { stream, data: joined() };
+      parts = [];
+    }
+    stream = piece.stream;
+    parts.push(piece.data);
+  }
+  if (parts.length > 0) yield { stream, data: joined() };
 }

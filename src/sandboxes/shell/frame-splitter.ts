@@ -1,3 +1,5 @@
+import { ByteStore } from '../../lib/byte-store.ts';
+
 /** What a stream carries besides the output of a command; see `guest/frames.bash`. */
 export interface FrameListener {
   /** Output, unchanged and in order. */
@@ -22,7 +24,11 @@ export class FrameSplitter {
   readonly #start: Buffer;
   readonly #end: Buffer;
   readonly #listener: FrameListener;
-  #held: Buffer = Buffer.alloc(0);
+  #held: ByteStore | undefined;
+  /** Security: with fewer bytes held than this nothing can be decided, so that nothing is gone through again for every byte that arrives alone. */
+  #needed = 0;
+  /** Up to here the end of a damaged frame was looked for in vain. */
+  #searched = 0;
 
   constructor(nonce: string, listener: FrameListener) {
     this.#start = Buffer.from(`\x1e${nonce}`, 'latin1');
@@ -31,7 +37,13 @@ export class FrameSplitter {
   }
 
   push(chunk: Buffer): void {
-    let data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held?.push(chunk);
+    if (this.#held && !this.#isDecided(this.#held)) return;
+    let data = this.#held?.view() ?? chunk;
+    // What is passed on may be kept by others, so its bytes are never written to again.
+    this.#held = undefined;
+    this.#needed = 0;
+    this.#searched = 0;
     for (;;) {
       const start = data.indexOf(this.#start);
       const output = start === -1 ? data.length - this.#beginning(data) : start;
@@ -41,13 +53,23 @@ export class FrameSplitter {
       if (taken === 0) break;
       data = data.subarray(taken);
     }
-    this.#held = data;
+    if (data.length === 0) return;
+    this.#held = new ByteStore();
+    this.#held.push(data);
+  }
+
+  #isDecided(held: ByteStore): boolean {
+    if (held.length < this.#needed) return false;
+    if (this.#searched === 0 || held.length >= farthestEnd) return true;
+    if (held.view().indexOf(this.#end, this.#searched - this.#end.length) !== -1) return true;
+    this.#searched = held.length;
+    return false;
   }
 
   /** Nothing more comes. */
   end(): void {
-    if (this.#held.length > 0) this.#listener.bytes(this.#held);
-    this.#held = Buffer.alloc(0);
+    if (this.#held) this.#listener.bytes(this.#held.view());
+    this.#held = undefined;
   }
 
   /** How many of the last bytes could be the first of a frame. */
@@ -73,13 +95,19 @@ export class FrameSplitter {
     }
     const textStart = afterStart + whole.length;
     const textEnd = textStart + Number(length);
-    if (data.length < textEnd + this.#end.length) return 0;
+    if (data.length < textEnd + this.#end.length) {
+      this.#needed = textEnd + this.#end.length;
+      return 0;
+    }
     if (data.compare(this.#end, 0, this.#end.length, textEnd, textEnd + this.#end.length) === 0) {
       this.#listener.frame(kind, data.toString('latin1', textStart, textEnd));
       return textEnd + this.#end.length;
     }
     const end = data.indexOf(this.#end, textStart);
-    if (end === -1 && data.length < farthestEnd) return 0;
+    if (end === -1 && data.length < farthestEnd) {
+      this.#searched = data.length;
+      return 0;
+    }
     this.#listener.damaged();
     // Security: all that was searched in vain, or the search would start again at every start of a frame in it.
     return end === -1 ? data.length : end + this.#end.length;
