@@ -10,6 +10,7 @@ import { connect, pragma } from './connection.ts';
 import { explained, failed } from './failures.ts';
 import { draftOf, makePrivateFile, removeAbandonedDrafts, removeDraft } from './files.ts';
 import { latestVersion, refuseNewer, versionOf } from './inspect.ts';
+import { missingColumns } from './shape.ts';
 
 /** All or nothing, and once: of two processes that come at the same time the second finds the work done. */
 export async function migrate(path: string, database: DatabaseSync, db: Kysely<Tables>): Promise<void> {
@@ -24,6 +25,8 @@ export async function migrate(path: string, database: DatabaseSync, db: Kysely<T
       try {
         for (const migration of migrations.slice(version)) await migration(transaction as unknown as Transaction<unknown>);
         if (pragma(database, 'foreign_key_check') !== undefined) throw new Error('a reference would lead nowhere');
+        const missing = missingColumns(database);
+        if (missing.length > 0) throw new Error(`it would lack ${missing[0]}`);
         database.exec(`pragma user_version = ${latestVersion}`);
       } catch (error) {
         // Nothing has changed, and a start that fails again and again must not fill the disk.

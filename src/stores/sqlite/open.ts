@@ -19,7 +19,7 @@ import { connect, pragma, queries } from './connection.ts';
 import { create } from './create.ts';
 import { failed, patiently } from './failures.ts';
 import { makePrivate, prepareDirectory } from './files.ts';
-import { inspect, latestVersion, versionOf } from './inspect.ts';
+import { inspect, latestVersion, refuseNoFile, versionOf } from './inspect.ts';
 import { migrate } from './migrate.ts';
 
 const openPatienceMs = 5_000;
@@ -29,6 +29,7 @@ const migrationPatienceMs = 60_000;
 export async function openSqliteStore(path: string): Promise<Store> {
   await patiently(path, openPatienceMs, async () => {
     prepareDirectory(path);
+    refuseNoFile(path);
     if (!existsSync(path)) await create(path);
     accessSync(path, constants.R_OK | constants.W_OK);
     makePrivate(path);

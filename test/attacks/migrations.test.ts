@@ -1,0 +1,192 @@
+import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { openStore } from '../../src/stores/index.ts';
+import { finish, mayMount, start } from '../stores/processes.ts';
+import { beside, modeOf, scratchPaths } from '../stores/scratch.ts';
+import { makeVersionOne } from '../stores/version-one.ts';
+
+const newPath = scratchPaths();
+let path: string;
+beforeEach(() => {
+  path = newPath();
+});
+
+/** Without the few bytes of the header in which SQLite counts changes and says that there is a log. */
+const digest = (file: string): string => hash('sha256', readFileSync(file).fill(0, 18, 20).fill(0, 24, 28).fill(0, 92, 100));
+
+async function makeCurrent(sql = ''): Promise<void> {
+  await (await openStore(path)).close();
+  change(sql);
+}
+
+function change(sql: string): void {
+  const database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
+  database.exec(sql);
+  database.close();
+}
+
+/** Whether it opens, with what it says. What is refused stays as it was, byte by byte. */
+async function refused(): Promise<string> {
+  const before = digest(path);
+  const said = await openStore(path).then(
+    async (store) => {
+      await store.close();
+      return 'opened';
+    },
+    (error: { code?: string; message: string; hint?: string }) => {
+      expect(error).toMatchObject({ name: 'HermeticError', hint: expect.any(String) });
+      return `${error.code}: ${error.message}`;
+    },
+  );
+  expect(digest(path)).toBe(before);
+  expect(beside(path).filter((name) => /\.(bak|partial)/.test(name))).toEqual([]);
+  return said.replaceAll(path, 'DB');
+}
+
+describe('a database of this version is refused, and says why, when it', () => {
+  it.each([
+    [
+      'answers questions by itself',
+      "create trigger t after insert on questions begin update questions set state = 'allowed'; end",
+      /trigger "t"/,
+    ],
+    ['grants rights by itself', 'create trigger "drop" before insert on audit begin delete from grants; end', /trigger "drop"/],
+    ['forgets its audit log', 'create trigger audit_gone after insert on audit begin delete from audit; end', /trigger "audit_gone"/],
+    ['has a view', 'create view people as select * from paired', /view "people"/],
+    [
+      'has a view in the place of a table',
+      'alter table grants rename to real_grants; create view grants as select * from real_grants',
+      /view "grants"/,
+    ],
+    ['has a virtual table', 'create virtual table words using fts5(text)', /table "words"/],
+    ['has a table less', 'drop table grants', /lacks grants\./],
+    ['has all tables but none of their columns', 'drop table audit; create table audit (a)', /lacks audit\.actor/],
+    ['has a column less', 'alter table questions drop column expires_at', /lacks questions\.expires_at/],
+    ['has a column under another name', 'alter table paired rename column role to rank', /lacks paired\.role/],
+    [
+      'computes a column',
+      "drop table session_modes; create table session_modes (session text, yolo_since integer, yolo_by text generated always as ('ada'))",
+      /lacks session_modes\.yolo_by/,
+    ],
+    ['has no version', 'pragma user_version = 0', /has no version/],
+    ['has a version below none', 'pragma user_version = -5', /has no version/],
+    ['has a version far away', 'pragma user_version = 2147483647', /newer Hermetic/],
+    ['belongs to another program', 'pragma application_id = 1', /not one of Hermetic/],
+    ['says that it is of version one, which it is not', 'pragma user_version = 1', /could not be migrated from version 1/],
+    ['says that it is one version older than it is', 'pragma user_version = 8', /could not be migrated from version 8/],
+  ])('%s', async (_what, sql, why) => {
+    await makeCurrent(sql);
+    expect(await refused()).toMatch(why);
+  });
+});
+
+describe('an old database is refused, and says why, when it', () => {
+  it.each([
+    ['answers by itself', 'create trigger t after insert on sandboxes begin delete from sandboxes; end', /trigger "t"/],
+    ['has a view where a table will be', 'create view grants as select 1', /view "grants"/],
+    ['has a table where another will be', 'create table inbox (mine)', /could not be migrated from version 1/],
+    ['lacks a column', 'alter table sandboxes drop column owner', /would lack sandboxes\.owner/],
+    ['refers to nothing', 'create table a (b references sandboxes(name)); insert into a values (1)', /could not be migrated|foreign key/],
+  ])('%s', async (_what, sql, why) => {
+    makeVersionOne(path);
+    change(sql);
+    expect(await refused()).toMatch(why);
+  });
+});
+
+describe('what stands in the place of the database or beside it', () => {
+  it.each<[string, () => void, RegExp]>([
+    ['a directory', () => mkdirSync(path, { mode: 0o755 }), /state\.db is not a file/],
+    ['a pipe', () => void execFileSync('mkfifo', [path]), /state\.db is not a file/],
+    ['a link to a directory', () => symlinkSync('/tmp', path), /state\.db is a link/],
+    ['a link to a device', () => symlinkSync('/dev/zero', path), /state\.db is a link/],
+    ['a link to nothing', () => symlinkSync(`${path}.nothing`, path), /state\.db is a link/],
+  ])('is refused when it is %s, and not changed', async (_what, make, why) => {
+    make();
+    const before = lstatSync(path).mode;
+    await expect(openStore(path)).rejects.toMatchObject({ code: 'store/failed', message: expect.stringMatching(why) });
+    expect([lstatSync(path).mode, beside(path)]).toEqual([before, ['state.db']]);
+  });
+
+  it.each<[string, (file: string) => void]>([
+    ['a pipe', (file) => void execFileSync('mkfifo', [file])],
+    ['a directory', (file) => mkdirSync(file)],
+    ['a link to a file of somebody else', (file) => symlinkSync(join(dirname(file), 'theirs'), file)],
+  ])('is refused when its log is %s', async (_what, make) => {
+    await makeCurrent();
+    const theirs = join(dirname(path), 'theirs');
+    writeFileSync(theirs, 'not yours');
+    for (const suffix of ['-wal', '-shm']) {
+      make(path + suffix);
+      await expect(openStore(path)).rejects.toMatchObject({
+        code: 'store/failed',
+        message: expect.stringMatching(`${suffix} is (not a file|a link)`),
+      });
+      rmSync(path + suffix, { recursive: true });
+    }
+    expect(readFileSync(theirs, 'utf8')).toBe('not yours');
+  });
+
+  it('is refused when it is a link to a database elsewhere, whose log would be elsewhere too', async () => {
+    await makeCurrent();
+    renameSync(path, `${path}.elsewhere`);
+    symlinkSync(`${path}.elsewhere`, path);
+    await expect(openStore(path)).rejects.toMatchObject({ code: 'store/failed', message: expect.stringContaining('is a link') });
+  });
+
+  it('is not believed when it is a log of garbage', async () => {
+    await makeCurrent();
+    writeFileSync(`${path}-wal`, Buffer.alloc(100_000, 0x37), { mode: 0o600 });
+    const store = await openStore(path);
+    expect(await store.sandboxes.list()).toEqual([]);
+    await store.close();
+  });
+});
+
+describe('a migration', () => {
+  it.skipIf(!mayMount)(
+    'for which the disk has no room changes nothing, leaves nothing, says so, and works when there is room',
+    async () => {
+      makeVersionOne(path);
+      const old = `${path}.old`;
+      renameSync(path, old);
+      const body = `
+      const { rmSync, writeFileSync, readdirSync, readFileSync, copyFileSync } = await import('node:fs');
+      const { dirname, join } = await import('node:path');
+      copyFileSync(${JSON.stringify(`${dirname(old)}-kept`)}, path);
+      const before = readFileSync(path);
+      const filler = join(dirname(path), 'filler');
+      const attempt = () => openStore(path).then(async (store) => { await store.close(); return 'opened'; }, ({ code, message }) => [code, message.replace(path, 'DB')]);
+      for (let kb = 64; kb >= 1; kb = Math.floor(kb / 2)) try { for (;;) writeFileSync(filler, Buffer.alloc(kb * 1024), { flag: 'a' }); } catch {}
+      say(await attempt());
+      say([readFileSync(path).equals(before), readdirSync(dirname(path)).filter((name) => !/^state\\.db(-wal|-shm)?$/.test(name))]);
+      rmSync(filler);
+      say(await attempt());
+      say(readdirSync(dirname(path)).filter((name) => name.endsWith('.bak')).length);`;
+      writeFileSync(`${dirname(old)}-kept`, readFileSync(old));
+      rmSync(old);
+      const mounts = 'mount -t tmpfs -o size=512k,mode=700 none "$(dirname "$1")"';
+      expect(await finish(start(path, body, { mounts }))).toEqual([
+        ['store/failed', 'DB cannot be written: no space is left.'],
+        [true, ['filler']],
+        'opened',
+        1,
+      ]);
+      expect(existsSync(path)).toBe(false);
+    },
+  );
+
+  it('writes its copy for the owner alone, however wide the database was open', async () => {
+    makeVersionOne(path);
+    chmodSync(path, 0o666);
+    await (await openStore(path)).close();
+    expect(beside(path).map((name) => [/\.bak$/.test(name), modeOf(join(dirname(path), name))])).toEqual([
+      [false, 0o600],
+      [true, 0o600],
+    ]);
+  });
+});
