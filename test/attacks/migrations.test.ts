@@ -102,8 +102,8 @@ describe('what stands in the place of the database or beside it', () => {
   it.each<[string, () => void, RegExp]>([
     ['a directory', () => mkdirSync(path, { mode: 0o755 }), /state\.db is not a file/],
     ['a pipe', () => void execFileSync('mkfifo', [path]), /state\.db is not a file/],
-    ['a link to a directory', () => symlinkSync('/tmp', path), /state\.db is a link/],
-    ['a link to a device', () => symlinkSync('/dev/zero', path), /state\.db is a link/],
+    ['a link to a directory', () => symlinkSync(dirname(path), path), /state\.db is a link/],
+    ['a link to a file of somebody else', () => symlinkSync(import.meta.filename, path), /state\.db is a link/],
     ['a link to nothing', () => symlinkSync(`${path}.nothing`, path), /state\.db is a link/],
   ])('is refused when it is %s, and not changed', async (_what, make, why) => {
     make();
