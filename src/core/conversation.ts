@@ -203,7 +203,7 @@ export type PairingOutcome =
 export interface PairingLedger {
   /**
    * Opens or renews the request of this person, for an hour at most; the code given before is worth nothing then. undefined, and nothing has
-   * changed, when it has asked less than ten minutes ago.
+   * changed, when it has asked less than ten minutes ago, or when a thousand others of its platform wait: none of them loses its code to it.
    */
   request(request: PairingRequest, code: string): Promise<PairingRequest | undefined>;
   /**

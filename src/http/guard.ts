@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
+import type { Rate } from '../lib/rate.ts';
 import type { Gatekeeper } from './auth.ts';
-import type { Rate } from './rate.ts';
 import type { Site } from './site.ts';
 
 export type Web = { Bindings: HttpBindings };
@@ -10,7 +10,9 @@ export type Web = { Bindings: HttpBindings };
 export interface GuardParts {
   site: () => Site;
   keeper: Gatekeeper;
+  /** By address, of those who show no valid token or cookie. */
   requests: Rate;
+  ownRequests: Rate;
   failures: Rate;
   /** The last address in X-Forwarded-For is the one that whoever is in front of us has seen. */
   trustForwarded: boolean;
@@ -47,10 +49,20 @@ export const secureHeaders: MiddlewareHandler<Web> = async (context, next) => {
   if (!context.res.headers.has('cache-control')) context.res.headers.set('cache-control', 'no-store');
 };
 
-/** For everything: not too often, by a name of ours, and by no page of another site. */
-export function guardAll({ site, requests, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
+export const loginPath = '/api/login';
+
+/**
+ * For everything: not too often, by a name of ours, and by no page of another site. Security: others who come from the owner's address, such as
+ * every user of this machine, use up nothing of the owner's.
+ */
+export function guardAll({ site, keeper, requests, ownRequests, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
+  const waitFor = (context: Context<Web>): number => {
+    if (credentialsOf(context, keeper).isOwner) return ownRequests.take('owner');
+    // Whether it is the owner's is known when its content is read; what is wrong is counted there.
+    return context.req.path === loginPath ? 0 : requests.take(addressOf(context, trustForwarded));
+  };
   return async (context, next) => {
-    const wait = requests.take(addressOf(context, trustForwarded));
+    const wait = waitFor(context);
     if (wait > 0) return tooMany(context, wait);
     const host = context.req.header('host') ?? '';
     // Security: a page whose name was made to lead here must not pass for ours.
@@ -67,20 +79,24 @@ export function guardAll({ site, requests, trustForwarded }: GuardParts): Middle
  */
 export function guardOwn({ site, keeper, failures, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
   return async (context, next) => {
-    const bearer = bearerOf(context);
-    const cookies = cookiesOf(context);
-    const isIn = bearer === undefined ? cookies.some((cookie) => keeper.isCookie(cookie)) : keeper.isToken(bearer);
-    if (!isIn) {
-      // A page that was never let in asks before it knows; that is no attempt.
-      const isAttempt = bearer !== undefined || cookies.length > 0;
+    const { isOwner, isAttempt, isBearer } = credentialsOf(context, keeper);
+    if (!isOwner) {
       const wait = isAttempt ? failures.take(addressOf(context, trustForwarded)) : 0;
       if (wait > 0) return tooMany(context, wait);
       context.header('www-authenticate', 'Bearer');
       return refusal(context, 401, 'A bearer token, or the cookie of this page, is needed.');
     }
-    if (bearer === undefined && !isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may use its cookie.');
+    if (!isBearer && !isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may use its cookie.');
     return await next();
   };
+}
+
+function credentialsOf(context: Context<Web>, keeper: Gatekeeper): { isOwner: boolean; isAttempt: boolean; isBearer: boolean } {
+  const bearer = bearerOf(context);
+  const cookies = cookiesOf(context);
+  const isOwner = bearer === undefined ? cookies.some((cookie) => keeper.isCookie(cookie)) : keeper.isToken(bearer);
+  // A page that was never let in asks before it knows; that is no attempt.
+  return { isOwner, isAttempt: bearer !== undefined || cookies.length > 0, isBearer: bearer !== undefined };
 }
 
 /**

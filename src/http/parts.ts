@@ -28,7 +28,7 @@ export interface HttpParts {
 }
 
 export interface HttpLimits {
-  /** Of one address, each minute; as many at once. */
+  /** Of the owner, and of each address without a valid token, each minute; as many at once. */
   requestsPerMinute: number;
   /** Wrong tokens, codes and cookies of one address, each minute; as many at once. */
   failuresPerMinute: number;

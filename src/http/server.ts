@@ -7,6 +7,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
+import { Rate } from '../lib/rate.ts';
 import { Gatekeeper } from './auth.ts';
 import { Followers } from './events.ts';
 import {
@@ -16,6 +17,7 @@ import {
   guardAll,
   guardOwn,
   isFromOwnPage,
+  loginPath,
   refusal,
   secureHeaders,
   tooMany,
@@ -23,7 +25,6 @@ import {
 } from './guard.ts';
 import { Pages } from './pages.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
-import { Rate } from './rate.ts';
 import { bodyOf, ownRoutes, tooLarge } from './routes.ts';
 import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
 import { leastTokenLength } from './token.ts';
@@ -73,6 +74,7 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     site: siteNow,
     keeper,
     requests: new Rate(limits.requestsPerMinute),
+    ownRequests: new Rate(limits.requestsPerMinute),
     failures: new Rate(limits.failuresPerMinute),
     trustForwarded: options.behindTls,
   };
@@ -142,7 +144,7 @@ function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<W
     context.header('content-type', 'text/plain; version=0.0.4; charset=utf-8');
     return context.body(await parts.metrics());
   });
-  app.post('/api/login', bodyLimit({ maxSize: 4096, onError: tooLarge }), (context) => logIn(context, guard));
+  app.post(loginPath, bodyLimit({ maxSize: 4096, onError: tooLarge }), (context) => logIn(context, guard));
   app.use('/api/*', guardOwn(guard));
   app.post('/api/logout', (context) => {
     deleteCookie(context, plainName(context), { path: '/' });
@@ -160,6 +162,7 @@ async function logIn(context: Context<Web>, { site, keeper, failures, trustForwa
   if (!isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may log in.');
   const body = await bodyOf(context, login);
   if (body instanceof Response) return body;
+  // Security: the right one counts however many wrong ones came from the same address, which the owner may share with others.
   const isIn = 'code' in body ? keeper.redeem(body.code) : keeper.isToken(body.token);
   if (!isIn) {
     const wait = failures.take(addressOf(context, trustForwarded));

@@ -4,12 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import { HermeticError } from '../core/errors.ts';
+import { Rate } from '../lib/rate.ts';
 import { isSameSecret } from '../lib/same-secret.ts';
 
 export interface HttpOptions {
   /** 0 is a free one. */
   port: number;
-  /** Whoever has it may use the tools. */
+  /** Whoever has it may use the tools; at least 32 characters. */
   token: string;
   /** Every request has a server of its own. */
   makeServer(): McpServer;
@@ -20,15 +21,20 @@ export interface ServedHttp {
   close(): Promise<void>;
 }
 
+const minTokenLength = 32;
+/** As many at once. */
+const maxGuessesPerMinute = 10;
 const host = '127.0.0.1';
 const path = '/mcp';
 
 /** The protocol over HTTP, on loopback only, for whoever has the token. */
 export async function serveHttp({ port, token, makeServer }: HttpOptions): Promise<ServedHttp> {
+  refuseWeakToken(token);
+  const guesses = new Rate(maxGuessesPerMinute);
   const handler = createMcpHandler(makeServer);
   const names = new Set<string>();
   const listener = getRequestListener(async (request) => {
-    const refusal = refusalOf(request, token, names);
+    const refusal = refusalOf(request, { token, names, guesses });
     return refusal ? new Response(`${refusal.why}\n`, { status: refusal.status, headers: refusal.headers }) : await handler.fetch(request);
   });
   const server = createServer((request, response) => void listener(request, response));
@@ -51,6 +57,21 @@ export async function serveHttp({ port, token, makeServer }: HttpOptions): Promi
   };
 }
 
+/** Security: a word that can be guessed lets everybody on this machine run commands in the session. */
+function refuseWeakToken(token: string): void {
+  if (token.length >= minTokenLength) return;
+  throw new HermeticError('config/bad-value', `HERMETIC_MCP_TOKEN has fewer than ${minTokenLength} characters.`, {
+    hint: 'Unset it, and a token is made and printed; or set it to what openssl rand -hex 32 prints.',
+  });
+}
+
+interface Door {
+  token: string;
+  names: ReadonlySet<string>;
+  /** Wrong tokens. */
+  guesses: Rate;
+}
+
 interface Refusal {
   status: number;
   why: string;
@@ -58,13 +79,21 @@ interface Refusal {
 }
 
 /** Security: a page in a browser of this machine must not get through, whatever name it gives us, and nobody without the token. */
-function refusalOf(request: Request, token: string, names: ReadonlySet<string>): Refusal | undefined {
+function refusalOf(request: Request, { token, names, guesses }: Door): Refusal | undefined {
   if (!names.has(request.headers.get('host') ?? '')) return { status: 421, why: 'This server has another name.', headers: {} };
   const origin = request.headers.get('origin');
   if (origin !== null && !names.has(origin.replace(/^https?:\/\//, '')))
     return { status: 403, why: 'Pages of other sites may not use this.', headers: {} };
   const given = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
-  if (!isSameSecret(given, token)) return { status: 401, why: 'A bearer token is needed.', headers: { 'www-authenticate': 'Bearer' } };
+  if (!isSameSecret(given, token)) return refusedGuess(guesses);
   if (new URL(request.url).pathname !== path) return { status: 404, why: `Only ${path} is here.`, headers: {} };
   return undefined;
+}
+
+/** Security: guesses are slowed for everybody together, and keep nobody out who has the token. After too many each needs a connection of its own. */
+function refusedGuess(guesses: Rate): Refusal {
+  const wait = guesses.take('all');
+  if (wait === 0) return { status: 401, why: 'A bearer token is needed.', headers: { 'www-authenticate': 'Bearer' } };
+  const headers = { 'retry-after': String(wait), connection: 'close' };
+  return { status: 429, why: `Too many wrong tokens. Try again in ${wait} s.`, headers };
 }

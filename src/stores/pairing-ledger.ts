@@ -10,8 +10,8 @@ import type { Tables } from './schema.ts';
 const hourMs = 60 * 60 * 1000;
 const renewAfterMs = 10 * 60 * 1000;
 const mostMisses = 5;
-/** Of one platform. Whoever asks is never refused for it: the oldest goes. */
-const mostOpen = 1000;
+/** Of one platform. Security: a code that waits stays, so that strangers cannot take it away by asking for many of their own. */
+const maxOpen = 1000;
 const saltId = 1;
 
 type Reading = Pick<Transaction<Tables>, 'selectFrom'>;
@@ -29,16 +29,18 @@ export class SqlPairingLedger implements PairingLedger {
     const [platform, person] = [JSON.stringify(asked.platform), JSON.stringify(asked.person)];
     const at = asked.requestedAt.getTime();
     const expiresAt = Math.min(asked.expiresAt.getTime(), at + hourMs);
-    const isTooSoon = async (db: Reading): Promise<boolean> => {
-      const of = db.selectFrom('pairing_requests').select('requested_at').where('platform', '=', platform).where('person', '=', person);
-      const open = await of.where('expires_at', '>', at).executeTakeFirst();
-      return open !== undefined && at - Number(open.requested_at) < renewAfterMs;
+    const isRefused = async (db: Reading): Promise<boolean> => {
+      const open = db.selectFrom('pairing_requests').where('platform', '=', platform).where('expires_at', '>', at);
+      const own = await open.select('requested_at').where('person', '=', person).executeTakeFirst();
+      if (own) return at - Number(own.requested_at) < renewAfterMs;
+      const { count } = await open.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+      return Number(count) >= maxOpen;
     };
     // Security: a stranger who goes on asking does not make the host compute slow hashes.
-    if (await this.#access.run(isTooSoon)) return undefined;
+    if (await this.#access.run(isRefused)) return undefined;
     const slow = await this.#slowly(code);
     return await this.#access.transaction(async (db) => {
-      if (await isTooSoon(db)) return undefined;
+      if (await isRefused(db)) return undefined;
       await db.deleteFrom('pairing_requests').where('expires_at', '<=', at).execute();
       const salt = randomBytes(16).toString('hex');
       const row = { name: JSON.stringify(asked.name), salt, hash: fastly(salt, slow), requested_at: at, expires_at: expiresAt };
@@ -47,7 +49,6 @@ export class SqlPairingLedger implements PairingLedger {
         .values({ platform, person, ...row })
         .onConflict((conflict) => conflict.columns(['platform', 'person']).doUpdateSet(row))
         .execute();
-      await evict(db, platform);
       return { ...asked, expiresAt: new Date(expiresAt) };
     });
   }
@@ -175,20 +176,6 @@ function lockOf(misses: readonly number[]): PairingOutcome | undefined {
 
 function fastly(salt: string, slow: Buffer): string {
   return hash('sha256', Buffer.concat([Buffer.from(salt, 'hex'), slow]));
-}
-
-async function evict(db: Transaction<Tables>, platform: string): Promise<void> {
-  const evicted = await db
-    .selectFrom('pairing_requests')
-    .select('person')
-    .where('platform', '=', platform)
-    .orderBy('requested_at', 'desc')
-    .offset(mostOpen)
-    .limit(mostOpen)
-    .execute();
-  for (const { person } of evicted) {
-    await db.deleteFrom('pairing_requests').where('platform', '=', platform).where('person', '=', person).execute();
-  }
 }
 
 function pairedOf(row: Selectable<Tables['paired']>): PairedPerson {

@@ -171,6 +171,19 @@ describe('who is let in', () => {
     expect((await ask('/api/chats')).status).toBe(401);
   });
 
+  it('is heard while others at the same address ask more than they may', async () => {
+    await start({ limits: { requestsPerMinute: 3 } });
+    const { cookie } = await logIn({ token });
+    const link = codeIn(gateway.server.newLink());
+    const others = [{}, { authorization: `Bearer ${token}x` }, { cookie: `${cookie}x` }];
+    for (const headers of [...others, ...others]) await ask('/', headers);
+    for (const headers of others) expect((await ask('/', headers)).status).toBe(429);
+    expect((await ask('/api/chats', { cookie })).status).toBe(200);
+    expect((await ask('/api/chats', { authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await logIn({ token })).status).toBe(200);
+    expect((await logIn(link)).status).toBe(200);
+  });
+
   it('is nobody by a token short enough to be guessed', async () => {
     await expect(start({ server: { token: 'x'.repeat(31) } })).rejects.toMatchObject({ code: 'config/bad-value' });
   });

@@ -160,7 +160,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     });
 
     it('serves HTTP on loopback to whoever has the token, and to nobody else', async () => {
-      const server = hermetic.start(['mcp', '--http', '0'], { HERMETIC_MCP_TOKEN: 'a-token-for-this-test' });
+      const server = hermetic.start(['mcp', '--http', '0'], { HERMETIC_MCP_TOKEN: 'a-token-of-thirty-two-characters-for-this-test' });
       let said = '';
       server.stderr?.on('data', (data: Buffer) => {
         said += data.toString();
@@ -170,10 +170,14 @@ for (const kind of ['bubblewrap', 'docker']) {
       const post = (headers: Record<string, string>) => fetch(url, { method: 'POST', headers, body: '{}' });
       expect((await post({})).status).toBe(401);
       expect((await post({ authorization: 'Bearer wrong' })).status).toBe(401);
-      expect((await post({ authorization: 'Bearer a-token-for-this-test', origin: 'https://evil.example' })).status).toBe(403);
+      expect(
+        (await post({ authorization: 'Bearer a-token-of-thirty-two-characters-for-this-test', origin: 'https://evil.example' })).status,
+      ).toBe(403);
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
       await client.connect(
-        new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: 'Bearer a-token-for-this-test' } } }),
+        new StreamableHTTPClientTransport(url, {
+          requestInit: { headers: { authorization: 'Bearer a-token-of-thirty-two-characters-for-this-test' } },
+        }),
       );
       expect(textOf(await client.callTool({ name: 'terminal', arguments: { command: 'echo over http' } }))).toBe('over http\n');
       const heard: string[] = [];
@@ -186,7 +190,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await client.close();
       server.kill('SIGTERM');
       await until('it has ended', async () => server.exitCode !== null || server.signalCode !== null);
-      expect(said).not.toContain('a-token-for-this-test');
+      expect(said).not.toContain('a-token-of-thirty-two-characters-for-this-test');
     });
   });
 }

@@ -81,7 +81,7 @@ describe('a database of SQLite', () => {
     database.close();
   });
 
-  it('with a thousand open requests of one platform lets the oldest go, and refuses nobody', async () => {
+  it('with a thousand open requests of one platform keeps them all, and gives no code to others until one of them is over', async () => {
     const path = newPath();
     const store = await openStore(path);
     const ask = (platform: string, person: string, second: number) =>
@@ -93,11 +93,14 @@ describe('a database of SQLite', () => {
     for (let index = 0; index < 1000; index++) insert.run(`"p${index}"`, at(index).getTime(), at(index + 3600).getTime());
     database.exec('commit');
     database.close();
-    expect(await ask('telegram', 'newcomer', 1000)).toBeDefined();
-    const people = (await store.pairing.open(at(1001))).map(({ person }) => person);
-    expect(people).toHaveLength(1001);
-    expect(people).toEqual(expect.arrayContaining(['bystander', 'newcomer', 'p1', 'p999']));
-    expect(people).not.toContain('p0');
+    const open = async (second: number) => (await store.pairing.open(at(second))).map(({ person }) => person);
+    expect(await ask('telegram', 'newcomer', 1000)).toBeUndefined();
+    expect(await open(1001)).toHaveLength(1001);
+    expect(await open(1001)).toEqual(expect.arrayContaining(['bystander', 'p0', 'p999']));
+    expect(await ask('telegram', 'p0', 1002)).toBeDefined();
+    expect(await ask('slack', 'newcomer', 1003)).toBeDefined();
+    expect(await ask('telegram', 'newcomer', 3601)).toBeDefined();
+    expect(await open(3601)).toEqual(expect.arrayContaining(['newcomer', 'p0', 'p2', 'p999']));
     await store.close();
   });
 
