@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { Rate } from '../lib/rate.ts';
 import type { Gatekeeper } from './auth.ts';
+import { clientNetwork } from './client-network.ts';
 import type { Site } from './site.ts';
 
 export type Web = { Bindings: HttpBindings };
@@ -127,7 +128,7 @@ export function tooMany(context: Context<Web>, seconds: number): Response {
 
 export function addressOf(context: Context<Web>, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
-  return forwarded || context.env.incoming.socket.remoteAddress || 'unknown';
+  return clientNetwork(forwarded || context.env.incoming.socket.remoteAddress || 'unknown');
 }
 
 /** The names under which the cookie may be: a browser keeps the one with the prefix only when it came encrypted. */

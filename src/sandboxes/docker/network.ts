@@ -11,6 +11,7 @@ interface Network {
   Name: string;
   Driver: string;
   Internal: boolean;
+  EnableIPv6?: boolean;
   Labels: Record<string, string> | null;
   Options: Record<string, string> | null;
 }
@@ -125,11 +126,12 @@ async function findOrMake(engine: Engine, installation: string): Promise<void> {
   });
 }
 
-function isOurs({ Driver, Internal, Labels, Options }: Network, installation: string): boolean {
+function isOurs({ Driver, Internal, EnableIPv6, Labels, Options }: Network, installation: string): boolean {
   const options = Options ?? {};
   return (
     Driver === 'bridge' &&
     !Internal &&
+    EnableIPv6 !== true &&
     Labels?.['hermetic.installation'] === installation &&
     Object.entries(optionsOf(installation)).every(([option, value]) => options[option] === value) &&
     // Security: other modes let the world in. An engine may write down the ordinary one.
@@ -150,6 +152,8 @@ async function make(engine: Engine, installation: string): Promise<Network> {
     Name: networkName(installation),
     CheckDuplicate: true,
     Driver: 'bridge',
+    // Security: said, because an engine may have another default, and not every engine keeps sandboxes apart over IPv6.
+    EnableIPv6: false,
     Labels: { 'hermetic.installation': installation },
     Options: optionsOf(installation),
   };

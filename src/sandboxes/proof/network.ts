@@ -87,12 +87,15 @@ export async function checkHostNetwork(ground: Ground, listeners: Listeners, ali
   return line(check, tried, 'held', `The host got no connection to ${listOf(open)}.`);
 }
 
-/** Addresses of this machine that a route inside leads to: its end of the sandbox's own network, and the others. */
-function ownAddresses(routes: Routes): { near: string[]; far: string[] } {
+/**
+ * Addresses of this machine that a route inside leads to: its end of the sandbox's own network, and the others. An address that means something on
+ * one link alone is no address of this machine on the sandbox's link.
+ */
+export function ownAddresses(routes: Routes, interfaces = networkInterfaces()): { near: string[]; far: string[] } {
   const gateways = new Set(routes.v4.map(({ gateway }) => gateway));
-  const reached = Object.values(networkInterfaces())
+  const reached = Object.values(interfaces)
     .flatMap((all) => all ?? [])
-    .filter(({ family, internal, address }) => family === 'IPv4' && !internal && reaches(routes, address))
+    .filter(({ internal, address, scopeid }) => !internal && !scopeid && reaches(routes, address))
     .map(({ address }) => address);
   return { near: reached.filter((address) => gateways.has(address)), far: reached.filter((address) => !gateways.has(address)) };
 }

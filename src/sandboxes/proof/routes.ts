@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+
 /** Where packets of a network namespace can go. Nothing is ever sent to find out. */
 export interface Routes {
   v4: readonly { network: number; mask: number; gateway: string | undefined }[];
@@ -6,9 +8,8 @@ export interface Routes {
 
 const isUp = 0x1;
 const isReject = 0x200;
-/** The metadata service of most clouds, and of one over IPv6. */
-export const metadataAddresses = ['169.254.169.254', 'fd00:ec2::254'] as const;
-const metadata6 = 0xfd000ec2000000000000000000000254n;
+/** The metadata service of most clouds, and of those that have one over IPv6. */
+export const metadataAddresses = ['169.254.169.254', 'fd00:ec2::254', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe'] as const;
 
 /** From `/proc/net/route` and `/proc/net/ipv6_route`. */
 export function parseRoutes(lines: readonly string[], lines6: readonly string[]): Routes {
@@ -41,14 +42,29 @@ function dotted(address: number): string {
 }
 
 export function reaches(routes: Routes, address: string): boolean {
+  if (isIPv6(address)) {
+    const wanted = bitsOf(address);
+    return routes.v6.some(({ network, bits }) => wanted >> BigInt(128 - bits) === network >> BigInt(128 - bits));
+  }
   const wanted = address.split('.').reduce((sum, part) => ((sum << 8) | Number(part)) >>> 0, 0);
   return routes.v4.some(({ network, mask }) => (wanted & mask) >>> 0 === (network & mask) >>> 0);
 }
 
+/** Of an IPv6 address as the system writes it: without a zone and without an IPv4 address in it. */
+function bitsOf(address: string): bigint {
+  const [head = '', tail = ''] = address.split('::').map((half) =>
+    half
+      .split(':')
+      .filter(Boolean)
+      .map((word) => word.padStart(4, '0'))
+      .join(''),
+  );
+  return BigInt(`0x${head}${'0'.repeat(32 - head.length - tail.length)}${tail}`);
+}
+
 /** The metadata addresses that have a way out. */
 export function metadataRoutes(routes: Routes): string[] {
-  const v6 = routes.v6.some(({ network, bits }) => metadata6 >> BigInt(128 - bits) === network >> BigInt(128 - bits));
-  return [reaches(routes, metadataAddresses[0]) ? metadataAddresses[0] : '', v6 ? metadataAddresses[1] : ''].filter(Boolean);
+  return metadataAddresses.filter((address) => reaches(routes, address));
 }
 
 /** The addresses of a network namespace itself, from `/proc/net/fib_trie`, without loopback. */

@@ -80,7 +80,7 @@ describe('a table of routes', () => {
       `${network} ${bits} ${none} 00 ${none} 00000400 00000001 00000000 ${flags} ${name}`;
     const found = (...rows: string[]) => metadataRoutes(parseRoutes([], rows));
     expect(found(row(none, '00', '00200200', 'lo'))).toEqual([]);
-    expect(found(row(none, '00', '00000003', 'eth0'))).toEqual(['fd00:ec2::254']);
+    expect(found(row(none, '00', '00000003', 'eth0'))).toEqual(['fd00:ec2::254', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe']);
     expect(found(row('fd000ec2000000000000000000000000', '20', '00000001', 'eth0'))).toEqual(['fd00:ec2::254']);
     expect(found(row('fd000ec2000000000000000000000254', '80', '00000001', 'eth0'))).toEqual(['fd00:ec2::254']);
     expect(found(row('fd001234000000000000000000000000', '20', '00000001', 'eth0'))).toEqual([]);
