@@ -48,7 +48,7 @@ export function reviewerOf({ model, redact, withinMs = longestMs, spent }: Revie
   return async (reviewed: Reviewed, signal: AbortSignal): Promise<'low-risk' | 'escalate'> => {
     const request = asLine(reviewed);
     // Security: nobody judges a part of it, and a secret goes to no provider.
-    if (request.length > mostCharacters || holdsSecret(reviewed, redact)) return 'escalate';
+    if (request.length > mostCharacters || holdsSecret(reviewed, redact) || speaksToReviewer(reviewed)) return 'escalate';
     // Security: new each time, so that no text that was written before holds the answer.
     const number = randomBytes(8).toString('hex');
     const content = `${fence('request', {}, request)}\nThe number of this review is ${number}.`;
@@ -61,8 +61,20 @@ export function reviewerOf({ model, redact, withinMs = longestMs, spent }: Revie
     );
     if (answer.kind === 'answer') await spent?.(answer.usage);
     if (answer.kind !== 'answer' || answer.calls.length > 0) return 'escalate';
-    return answer.text.replace(/\s/g, '') === `{"review":"${number}","verdict":"low-risk"}` ? 'low-risk' : 'escalate';
+    return yesFor(number).test(answer.text) ? 'low-risk' : 'escalate';
   };
+}
+
+/** Security: the one answer that means yes, as it was asked for; between its parts there may be blanks, and nothing else anywhere. */
+function yesFor(number: string): RegExp {
+  const parts = ['{', '"review"', ':', `"${number}"`, ',', '"verdict"', ':', '"low-risk"', '}'].map((part) => part.replace(/[{}]/, '\\$&'));
+  return new RegExp(`^[ \\t\\r\\n]*${parts.join('[ \\t\\r\\n]*')}[ \\t\\r\\n]*$`);
+}
+
+/** Security: words of the answer in what is to be run were written for a reviewer, and no model is left alone with them. */
+function speaksToReviewer({ actions }: Reviewed): boolean {
+  const text = actions.flatMap((action) => Object.values(action)).join('\n');
+  return /low[\s_-]*risk|verdict|escalat|review(er|ing)/iu.test(text.normalize('NFKC').replace(/\p{Cf}/gu, ''));
 }
 
 /** Security: in signs that everybody reads alike, none of which can end the place it stands in. */

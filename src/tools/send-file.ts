@@ -4,6 +4,7 @@ import type { Tool } from '../core/tool.ts';
 import { plainName } from '../lib/plain-name.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { defineTool } from './define-tool.ts';
+import { pathSchema } from './file-path.ts';
 
 export interface SentFile {
   /** A plain file name, without any path. */
@@ -25,7 +26,7 @@ case $1 in '~') set -- ~ ;; '~/'*) set -- ~/"\${1:2}" ;; /*) ;; *) set -- "./$1"
 exec head -c ${mostBytes + 1} -- "$1"`;
 
 const input = z.strictObject({
-  path: z.string().min(1).describe("In the sandbox; relative to the session's directory."),
+  path: pathSchema.describe("In the sandbox; relative to the session's directory."),
   name: z.string().min(1).max(255).optional().describe('What to call it; its own name otherwise.'),
   caption: z.string().max(1000).optional().describe('A line to go with it.'),
 });

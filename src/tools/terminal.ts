@@ -7,6 +7,7 @@ import type { Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
+import { pathSchema } from './file-path.ts';
 import { OutputCapture } from './output-capture.ts';
 import type { ProcessTable } from './process-table.ts';
 import { type RunEnd, run } from './run.ts';
@@ -34,12 +35,15 @@ const output = z.object({
   process_id: z.string().optional().describe('For the tool `process`.'),
 });
 
+const hasNoNul = (text: string): boolean => !text.includes('\0');
+
 type TerminalResult = z.output<typeof output>;
 
 const inputFor = remember((timeoutSeconds: number, mostTimeoutSeconds: number) =>
   z.strictObject({
-    command: z.string().min(1).describe('Bash source.'),
-    cwd: z.string().min(1).optional().describe("Where to run it, for this command only; the session's directory otherwise."),
+    // Security: before anybody is asked about what no shell could be told.
+    command: z.string().min(1).refine(hasNoNul, 'a command cannot contain a NUL character').describe('Bash source.'),
+    cwd: pathSchema.optional().describe("Where to run it, for this command only; the session's directory otherwise."),
     timeout: z
       .number()
       .positive()
