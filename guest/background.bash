@@ -11,7 +11,7 @@
 #   exit   how it ended, once it has
 #   ready  a byte each from the command's process and from the one that waits for it, once a signal does to them what it should
 
-builtin ulimit -S -x >"$1/mark"
+builtin ulimit -H -x >"$1/mark"
 # Opened here and not by what is forked: whoever follows finds a writer from the first moment on.
 {
   (

@@ -2,7 +2,9 @@
 # command started, and ends the sandbox when no program has been attached for the length of the lease
 # and no command has left a process running, or has for longer than BACKGROUND_SECONDS (0: however long).
 #
-#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES] [BACKGROUND_SECONDS]
+#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES] [BACKGROUND_SECONDS] [own]
+#
+# `own`: no process that it sees belongs to anything but its sandbox.
 #
 # Further arguments are what it knew when it had to begin anew.
 #
@@ -16,12 +18,12 @@ fi
 
 # Job control gives every shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
 set -m
-run=$1 lease=$2 most=${3:-0} background=${4:-0} alone=0 known=
+run=$1 lease=$2 most=${3:-0} background=${4:-0} namespace=${5:-shared} alone=0 known=
 declare -A base_of=() attachment_of=() supervisor_of=()
 cd /
-if (($# > 4)); then
-  patience=$5 control=$6 nothing=$7 known=$8
-  eval "$9; ${10}"
+if (($# > 5)); then
+  patience=$6 control=$7 nothing=$8 known=$9
+  eval "${10}; ${11}"
 else
   # Whoever started the forker attaches to it soon, or is dead or does not wait any longer.
   patience=20
@@ -51,7 +53,7 @@ supervise() {
   # Bash ends when it cannot fork, and then knows no local names.
   trap "printf 'F\n' >&$end" EXIT
   (
-    ulimit -S -x "$mark"
+    carry "$mark"
     # What commands may not use is left for us: a forker that cannot fork can do nothing about those who keep it from it.
     ((most == 0)) || ulimit -S -u "$most"
     exec <"$at.in" >&"$to_out" 2>&"$to_err" {to_out}>&- {to_err}>&- {end}>&- {out}<&- {err}<&- {acknowledged}<&- {control}>&- {nothing}>&-
@@ -72,9 +74,7 @@ supervise() {
 }
 
 exec 2>/dev/null
-
-# Together with its base: every mark of an attachment.
-any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
+watch_strays "$namespace"
 
 # The marks of the commands that an attachment has running, as a pattern.
 forget() {
@@ -110,18 +110,18 @@ holds() { ((background == 0 || SECONDS - alone < background)) && occupied; }
 # Whether there is room for a process is known only for the moment of looking, and bash ends when it cannot fork. The forker must outlive
 # whoever takes all the room, or nobody could end that: it begins anew in its own place, for which no process is needed, and refuses what
 # it was asked for. In a single command, after which bash would wait for a child.
-trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$most" "$background" "$patience" "$control" "$nothing" "$known" \
+trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$most" "$background" "$namespace" "$patience" "$control" "$nothing" "$known" \
   "${base_of[*]@A}" "${attachment_of[*]@A}" "$verb" "$attachment" "$a" "$b"' EXIT
 
-case ${11-} in
-  attach) unset "base_of[${12}]" ;;
+case ${12-} in
+  attach) unset "base_of[${13}]" ;;
   detached)
-    unset "base_of[${12}]"
-    leave "${12}"
+    unset "base_of[${13}]"
+    leave "${13}"
     ;;
   spawn)
-    unset "attachment_of[${14}]"
-    printf 'F\n' 1<>"$run/${12}/${13}.end"
+    unset "attachment_of[${15}]"
+    printf 'F\n' 1<>"$run/${13}/${14}.end"
     ;;
 esac
 
@@ -135,6 +135,8 @@ while :; do
   fi
   case $verb in
     attach) # attachment base
+      # Security: it becomes a part of patterns.
+      [[ $a && $a != *[!0-9]* ]] || continue
       base_of[$attachment]=$a
       known+=${known:+|}$a
       patience=$lease
@@ -166,7 +168,8 @@ while :; do
       ;;
     gone) leave "$attachment" ;;
     spawn) # attachment number mark mode rows columns
-      if __hermetic_room; then
+      # Security: without a mark nothing would ever end it.
+      if is_mark "$b" && __hermetic_room; then
         attachment_of[$b]=$attachment
         supervise "$run/$attachment/$a" "$b" "$c" "$d" "$e" &
         supervisor_of[$b]=$!
@@ -177,10 +180,13 @@ while :; do
     ended) unset "attachment_of[$attachment]" "supervisor_of[$attachment]" ;;
     # attachment mark: its shell does not come, perhaps because whoever starts it waits for room to fork. A signal ends that.
     nudge) [[ -z ${supervisor_of[$a]-} ]] || kill -s CHLD "${supervisor_of[$a]}" ;;
-    kill) # attachment mark signal sequence
+    kill) # attachment mark-or-all signal sequence
+      if [[ $a == all ]]; then
+        # Where others have processes as well, those of our attachments.
+        if [[ $namespace == own ]]; then a=$every; else a="@($known)$any"; fi
+      fi
       if [[ $b == KILL ]]; then
         kill_all "$a"
-        members "$a"
       else
         signal_all "$a" "$b"
       fi

@@ -15,7 +15,10 @@ while ((idle <= patience || held && (background == 0 || idle <= background))); d
   for limits in /proc/[0-9]*/limits; do
     text=
     { IFS= read -rd '' text <"$limits"; } 2>/dev/null
-    if [[ $text == *'Max file locks            70000001 '* ]]; then patience=$1 idle=0; fi
-    if [[ $text =~ 'Max file locks'\ +[0-9]{17}\  ]]; then held=1; fi
+    # Security: a command has no unlimited resident memory, and can have none.
+    if [[ $text == *'Max resident set          unlimited            unlimited '*'Max file locks            70000001             70000001 '* ]]; then
+      patience=$1 idle=0
+    fi
+    if [[ $text =~ 'Max file locks'\ +[^\ ]+\ +[0-9]{16}\  ]]; then held=1; fi
   done
 done

@@ -1,18 +1,50 @@
 # What stands before every script that signals the processes of a command.
 
-# A command and all it starts carry a number as their soft limit of file locks, which the kernel stopped using long ago: unlike
-# the environment, the session or the parent it survives `env -i`, setsid and a double fork.
+# A command and all it starts carry a number as their hard limit of file locks, and what is missing to this sum as their hard limit of
+# resident memory (in kB). Linux stopped using both long ago. Unlike the environment, the session or the parent they survive `env -i`,
+# setsid and a double fork. Security: a hard limit can be lowered and never raised again (sandboxes lack CAP_SYS_RESOURCE), and whoever lowers
+# one breaks the sum: nobody can take the number of another command, or have none.
+mark_sum=9000000000000000
+# Follows a base: every mark of an attachment. Marks have 16 digits, the first from 1 to 7.
+any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
+every="[1-7][0-9][0-9][0-9][0-9][0-9][0-9]$any"
+# With `own` processes that broke their sum are killed along: only where all processes are those of one sandbox.
+strays=
+
+# Where the hard limits were lowered before us, the sum is broken from the start and says nothing.
+watch_strays() { # own or shared
+  local limits=
+  { IFS= read -rd '' limits </proc/$$/limits; } 2>/dev/null
+  [[ $1 != own || ! $limits =~ 'Max resident set'\ +[^\ ]+\ +unlimited\ .*'Max file locks'\ +[^\ ]+\ +unlimited\  ]] || strays=own
+}
+
+is_mark() { [[ $1 =~ ^[1-7][0-9]{15}$ ]]; }
+
+# Security: what is not a mark must not get into the arithmetic.
+carry() { # mark
+  { is_mark "$1" && ulimit -x "$1" && ulimit -m "$((mark_sum - $1))"; } 2>/dev/null
+}
+
+# Whether a process began with a mark and has broken it since.
+is_stray() { # limits
+  local memory
+  [[ $1 =~ 'Max resident set'\ +[^\ ]+\ +([0-9]+)\  ]] || return 1
+  memory=${BASH_REMATCH[1]}
+  [[ $1 =~ 'Max file locks'\ +[^\ ]+\ +([0-9]+)\  ]] || return 0
+  ((BASH_REMATCH[1] + memory / 1024 != mark_sum))
+}
+
 # Each one is handed to `$2`, with its group, as soon as it is found: beside hundreds of busy processes it takes seconds to look at all.
-members() { # mark [function]
+members() { # mark [function [with-strays]]
   local process limits state
   found=()
   # Security: anything else could match the word `unlimited`, and with it every process there is.
-  [[ $1 == ?(@\()[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
+  [[ $1 == "$every" || $1 == ?(@\()[1-7][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
   for process in /proc/[0-9]*; do
     limits= state=
     { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
     # shellcheck disable=SC2053 # the pattern is meant
-    [[ $limits == *"Max file locks            "$1" "* ]] || continue
+    [[ $limits == *"Max file locks            "????????????????????" "$1" "* ]] || { [[ ${3-} ]] && is_stray "$limits"; } || continue
     { IFS= read -rd '' state <"$process/stat"; } 2>/dev/null
     # A zombie is dead: it only waits for its parent to notice.
     [[ ${state##*) } =~ ^[^ZX]\ [0-9]+\ ([0-9]+) ]] || continue
@@ -27,7 +59,7 @@ runs_any() { # pattern mark-of-the-waiting-shell
   for process in /proc/[0-9]*; do
     limits= state=
     { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
-    [[ $limits =~ 'Max file locks'\ +([0-9]{17})\  ]] || continue
+    [[ $limits =~ 'Max file locks'\ +[^\ ]+\ +([0-9]{16})\  ]] || continue
     number=${BASH_REMATCH[1]}
     # shellcheck disable=SC2053 # the pattern is meant
     [[ $number == $1 && $number != "${2-}" ]] || continue
@@ -70,17 +102,17 @@ halt() { # process group
   signal STOP "$1"
 }
 
-# Stopping everything first keeps a fork bomb from outrunning its killer.
-kill_all() {
+# Stopping everything first keeps a fork bomb from outrunning its killer. What is left is in `found`.
+kill_all() { # mark
   local pid own stopped=' ' fresh tries
   IFS=' ' read -r _ _ _ _ own _ </proc/$BASHPID/stat
   for ((tries = 0; tries < 100; tries++)); do
     fresh=0
-    members "$1" halt
+    members "$1" halt "$strays"
     ((fresh)) || break
   done
   for ((tries = 0; tries < 400; tries++)); do
-    members "$1"
+    members "$1" '' "$strays"
     ((${#found[@]})) || return 0
     for pid in "${found[@]}"; do signal KILL "$pid"; done
     read -rt 0.005 _ <&"$nothing"

@@ -28,7 +28,7 @@ if ((early_length)); then
   from=243
 fi
 start() {
-  ulimit -S -x "$mark"
+  carry "$mark"
   exec <&246 246<&- 245>&"$remarks" {remarks}>&- 2>&242
   if [[ $mode != terminal && $mode != interactive ]]; then exec 245>&-; fi
   export __HERMETIC_NONCE=$__hermetic_nonce __HERMETIC_MODE=$mode __HERMETIC_SHELL=$shell __HERMETIC_FROM=$from

@@ -1,9 +1,10 @@
 # One for each process of the host that is attached to a sandbox by streams: signals what commands started, and notices when that
 # process is gone. The host writes one request a line to standard input.
 
-# By this number the keeper knows it.
-ulimit -S -x 70000001
-base=$1 keep=$2
+base=$1 keep=$2 namespace=${3:-shared}
+watch_strays "$namespace"
+# By this number the keeper knows it, and by the limit that commands have and it has not.
+ulimit -x 70000001
 cd /
 declare -A running=()
 exec {nothing}<> <(:) 2>/dev/null
@@ -13,10 +14,12 @@ while read -r verb a b c; do
   case $verb in
     started) running[$a]=1 ;; # mark
     ended) unset "running[$a]" ;; # mark
-    kill) # mark signal sequence
+    kill) # mark-or-all signal sequence
+      if [[ $a == all ]]; then
+        if [[ $namespace == own ]]; then a=$every; else a=$base$any; fi
+      fi
       if [[ $b == KILL ]]; then
         kill_all "$a"
-        members "$a"
       else
         signal_all "$a" "$b"
       fi
@@ -30,4 +33,4 @@ while read -r verb a b c; do
   esac
 done
 for mark in "${!running[@]}"; do kill_all "$mark"; done
-if [[ $keep == nothing ]]; then kill_all "${base}[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]"; fi
+if [[ $keep == nothing ]]; then kill_all "$base$any"; fi

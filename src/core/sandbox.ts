@@ -215,7 +215,8 @@ export interface ExecHandle {
   closeStdin(): void;
   /**
    * Signals every process the command started and that still runs, whatever session, group or parent it moved to. With `KILL` it
-   * resolves when they are dead; a sandbox that cannot do that is ended as a whole.
+   * resolves when they are dead; a sandbox that cannot do that is ended as a whole. A process that gave up the mark by which it is
+   * known dies with the next `KILL` in its sandbox, whichever command that is for.
    */
   kill(signal: KillSignal): Promise<void>;
   /** Only for a command that runs on a terminal. */
@@ -246,6 +247,10 @@ export interface OpenSandbox extends Sandbox {
    * Takes a look at every process there is: for the moment before it is ended, not for every command.
    */
   hasLiveProcesses(): Promise<boolean>;
+  /** Kills every process that any command started, whenever that was. A sandbox that cannot do that is ended as a whole. */
+  killAll(): Promise<void>;
+  /** Ends it now, with every process in it, whoever else has it open. Its files stay. */
+  end(reason: string): Promise<void>;
   /** Lets go. A durable, persistent sandbox stays until its idle time is over; any other ends now. Ephemeral files are removed. */
   close(): Promise<void>;
   /** Lets go, and ends it with every process in it unless another program has it open too. What would return after `close` does. */

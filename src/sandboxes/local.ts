@@ -82,7 +82,7 @@ class LocalBackend implements Backend {
     const { workdir } = this.places(spec);
     const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
-      const [program = '', ...args] = forkerCommand(runDirectory, noLease);
+      const [program = '', ...args] = forkerCommand(runDirectory, noLease, { processes: 'shared' });
       const child = started(spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true }));
       return { child, limits: undefined, release: async () => undefined };
     };

@@ -44,6 +44,14 @@ export class SandboxAround implements OpenSandbox {
     return this.inner.hasLiveProcesses();
   }
 
+  killAll(): Promise<void> {
+    return this.inner.killAll();
+  }
+
+  end(reason: string): Promise<void> {
+    return this.inner.end(reason);
+  }
+
   close(): Promise<void> {
     return this.inner.close();
   }

@@ -107,6 +107,14 @@ class ShellSandbox implements OpenSandbox {
     return await this.#session.hasLiveProcesses();
   }
 
+  killAll(): Promise<void> {
+    return this.#session.killAll();
+  }
+
+  end(reason: string): Promise<void> {
+    return this.#session.endSandbox(reason);
+  }
+
   async close(): Promise<void> {
     await this.#letGo();
     await this.#place.close();

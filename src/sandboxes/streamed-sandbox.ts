@@ -9,6 +9,8 @@ export interface RemotePlace extends Place {
   attach: Attach;
   /** What stays of this process's commands when it is gone. */
   keep: 'background' | 'nothing';
+  /** Which processes are seen there: those of the sandbox only, or those of a machine. */
+  processes: 'own' | 'shared';
 }
 
 /** A sandbox each of whose shells is a command of its own. When this throws, the place has been ended. */

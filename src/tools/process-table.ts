@@ -249,6 +249,8 @@ export class ProcessTable {
     const { stdout, stderr } = await askSandbox(this.#sandbox, { command, args }, { timeoutMs: graceMs + 20_000 });
     const left = stdout.toString().trim();
     if (left !== '0') throw new HermeticError('tool/failed', `It could not be killed: ${left ? `${left} processes are left` : stderr}.`);
+    // Processes that gave up their mark die with any command that is killed.
+    await (await this.#sandbox.exec({ command: 'true', plain: true })).kill('KILL');
     await process.dead();
   }
 

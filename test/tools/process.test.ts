@@ -118,6 +118,15 @@ function processTests(engine: TestEngine): void {
     expect(await act('kill', id)).toMatchObject({ processes: [{ id }] });
   });
 
+  // Where processes of others are seen, one without a mark may be anybody's.
+  it.runIf(engine.backend.traits.isolation !== 'none')('kills what gave up the mark it is found by, too', async () => {
+    const mark = sleepMark();
+    const id = await start(`(ulimit -x 5; setsid sleep ${mark} &); sleep ${mark}`);
+    await untilAsleep(bench.sandbox, mark, 2);
+    await act('kill', id);
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+  });
+
   it('ends by the signal it is sent first, when it obeys', async () => {
     const id = await start('trap "echo bye; exit 5" INT; echo ready; while :; do sleep 0.05; done');
     await until('it is ready', async () => (await act('log', id, { offset: 0 })).output === 'ready\n');

@@ -82,7 +82,7 @@ class BubblewrapBackend implements Backend {
         env: spec.env,
         limits: spec.limits,
         network,
-        command: forkerCommand('/run/hermetic', noLease, commandProcesses),
+        command: forkerCommand('/run/hermetic', noLease, { processes: 'own', maxForCommands: commandProcesses }),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);

@@ -63,7 +63,8 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
   try {
     if (isForked) return await attachToForker({ ...place, runDirectory: paths.run, pipes }, store, signal);
-    return await attachByStreams({ ...place, attach: attachTo(engine, id), keep: 'background' }, store, signal);
+    const streams = { attach: attachTo(engine, id), keep: 'background', processes: 'own' } as const;
+    return await attachByStreams({ ...place, ...streams }, store, signal);
   } catch (error) {
     letGo();
     // Whatever keeps a shell from starting in it, a new container may be better.

@@ -196,7 +196,7 @@ class DockerBackend implements Backend {
       guestVersion: isForked ? forkerVersion : keeperVersion,
       runDirectory: isForked ? paths.run : undefined,
       ...files,
-      guestCommand: isForked ? forkerCommand(runDirectoryInside, spec) : await keeperCommand(spec),
+      guestCommand: isForked ? forkerCommand(runDirectoryInside, spec, { processes: 'own' }) : await keeperCommand(spec),
       hostUser: process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined,
       runtime: settings.runtime,
       storageLimited: storage.enforced,

@@ -34,7 +34,7 @@ export async function endProcess(runDirectory: string, patienceMs: number): Prom
   const control = openForWriting(join(runDirectory, 'control'));
   try {
     const deadline = Date.now() + patienceMs;
-    if (patienceMs > 0) writeSync(control, 'stop\n');
+    if (patienceMs > 0) tell(control, 'stop\n');
     let orphans: string[] = [];
     for (; isAlive(name); await sleep(5)) {
       if (Date.now() < deadline) continue;
@@ -46,6 +46,15 @@ export async function endProcess(runDirectory: string, patienceMs: number): Prom
     for (const late = Date.now() + deathPatienceMs; orphans.some(isAlive) && Date.now() < late; await sleep(5));
   } finally {
     closeSync(control);
+  }
+}
+
+/** Security: whoever has filled the pipe must not keep its forker from being killed in the end. */
+function tell(control: number, text: string): void {
+  try {
+    writeSync(control, text);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
   }
 }
 

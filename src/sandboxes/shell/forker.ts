@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { closeSync, writeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import { attachmentName } from './attachments.ts';
 import type { EndRecord } from './end-channel.ts';
 import { EventChannel } from './event-channel.ts';
+import { markOf, newMarkBase } from './marks.ts';
 import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
 import { PipedShell, pipeSuffixes } from './piped-shell.ts';
 import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
@@ -56,7 +56,7 @@ export class Attachment implements Spawner {
   readonly #control: number;
   readonly #alive: number;
   readonly #events: EventChannel;
-  readonly #base = randomInt(10_000_000, 99_999_999);
+  readonly #base = newMarkBase();
   readonly #shells = new Set<(reason: string) => void>();
   /** Pipes that exist and were never used, by number. */
   readonly #numbers = [...firstNumbers];
@@ -154,7 +154,7 @@ export class Attachment implements Spawner {
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell {
     const number = this.#numbers.shift() ?? this.#makeOneNow();
     if (this.#numbers.length < batch / 3 && !this.#closed) this.#makeMore().catch(() => undefined);
-    const mark = `${this.#base}${String(number).padStart(9, '0')}`;
+    const mark = markOf(this.#base, number);
     const shell = new PipedShell(join(this.#directory, String(number)), mark, request, {
       receive: (record) => {
         clearInterval(nudges);
@@ -178,6 +178,10 @@ export class Attachment implements Spawner {
       throw error;
     }
     return shell;
+  }
+
+  killAll(): Promise<void> {
+    return this.#kill('all', 'KILL');
   }
 
   async #kill(mark: string, signal: KillSignal): Promise<void> {

@@ -43,10 +43,15 @@ export function wholeSeconds(seconds: number): string {
   return String(Math.ceil(seconds));
 }
 
-/**
- * The command line of the forker, where the sandbox sees the run directory at `path`. `most` processes for commands counts only where the
- * sandbox has a user of its own.
- */
-export function forkerCommand(path: string, lease: Lease, most = 0): string[] {
-  return ['bash', `${path}/forker.bash`, path, wholeSeconds(lease.idleSeconds), String(most), wholeSeconds(lease.backgroundSeconds)];
+export interface ForkerSight {
+  /** Which processes it sees: those of its sandbox only, or those of the machine. */
+  processes: 'own' | 'shared';
+  /** How many of them may be those of commands; only where the sandbox has a user of its own. 0 is no limit. */
+  maxForCommands?: number;
+}
+
+/** The command line of the forker, where the sandbox sees the run directory at `path`. */
+export function forkerCommand(path: string, lease: Lease, { processes, maxForCommands = 0 }: ForkerSight): string[] {
+  const times = [lease.idleSeconds, lease.backgroundSeconds].map(wholeSeconds);
+  return ['bash', `${path}/forker.bash`, path, String(times[0]), String(maxForCommands), String(times[1]), processes];
 }

@@ -43,6 +43,9 @@ const refillDelayMs = 10;
 /** A command that begins this soon after another is one of a row. */
 const rowMs = 50;
 const resizePatienceMs = 5_000;
+const endPatienceMs = 5_000;
+/** So many commands in a row may find the pipes full before the sandbox is given up. One may have come at a busy moment. */
+const maxRefusals = 2;
 
 /** Commands of one session: each in a fresh bash that was waiting for it, with what the commands before it left. */
 export class ShellSession {
@@ -60,6 +63,8 @@ export class ShellSession {
 
   readonly #parse = dumpParser();
   #lastBegun = Number.NEGATIVE_INFINITY;
+  /** Commands in a row that could not be handed over. */
+  #refusals = 0;
 
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
@@ -157,8 +162,29 @@ export class ShellSession {
     if (this.#over === undefined && this.#warm === undefined) this.#warm = this.#spawn('warm', this.#state());
   }
 
-  async exec(request: ExecRequest): Promise<ExecHandle> {
-    if (request.plain) return await this.#execPlainly(request);
+  exec(request: ExecRequest): Promise<ExecHandle> {
+    return request.plain ? this.#execPlainly(request) : this.#unlessRefused(() => this.#exec(request));
+  }
+
+  /** Security: a sandbox can fill the pipes through which it is told anything, and would refuse every command from then on. */
+  async #unlessRefused(start: () => Promise<ExecHandle>): Promise<ExecHandle> {
+    try {
+      const handle = await start();
+      this.#refusals = 0;
+      return handle;
+    } catch (error) {
+      if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'EAGAIN') throw error;
+      this.#refusals += 1;
+      if (this.#refusals < maxRefusals || this.#over !== undefined) throw error;
+      await this.endSandbox('its pipes were full');
+      throw new HermeticError('sandbox/lost', 'The command did not start: the sandbox took no requests any more, so it was ended.', {
+        hint: 'The next command gets a new one with the same files.',
+        cause: error,
+      });
+    }
+  }
+
+  async #exec(request: ExecRequest): Promise<ExecHandle> {
     const call = orderOf(request);
     if (request.terminal) return await this.#runNow('terminal', call, request, request.terminal);
     const waiting = await this.#take();
@@ -169,7 +195,11 @@ export class ShellSession {
   }
 
   /** For our own commands: without the session's state, which may have made something else of any program they use. */
-  async #execPlainly(plain: ExecRequest): Promise<ExecHandle> {
+  #execPlainly(request: ExecRequest): Promise<ExecHandle> {
+    return this.#unlessRefused(() => this.#beginPlainly(request));
+  }
+
+  async #beginPlainly(plain: ExecRequest): Promise<ExecHandle> {
     const request = { ...plain, stateless: true };
     const call = orderOf(request);
     const warm = this.#warm && this.#isPlain(this.#warm.restored) ? await this.#take() : undefined;
@@ -230,7 +260,7 @@ export class ShellSession {
 
   async shell(terminal?: TerminalSize): Promise<ExecHandle> {
     const request: ExecRequest = { command: '', stdin: 'open' };
-    return await this.#runNow(terminal ? 'interactive' : 'lines', orderOf(request), request, terminal);
+    return await this.#unlessRefused(() => this.#runNow(terminal ? 'interactive' : 'lines', orderOf(request), request, terminal));
   }
 
   async #runNow(mode: ShellMode, call: Order, request: ExecRequest, terminal: TerminalSize | undefined): Promise<ExecHandle> {
@@ -270,7 +300,7 @@ export class ShellSession {
         endTimeLimit();
       },
       troubles: this.#limits.begin(),
-      endSandbox: this.#endSandbox,
+      endSandbox: (reason) => this.endSandbox(reason),
     };
   }
 
@@ -300,6 +330,21 @@ export class ShellSession {
 
   async hasLiveProcesses(): Promise<boolean> {
     return this.#over === undefined && (await this.#spawner.hasLiveProcesses(this.#warm?.shell.mark));
+  }
+
+  async killAll(): Promise<void> {
+    if (this.#over !== undefined) return;
+    await this.#spawner.killAll().catch((error: Error) => this.endSandbox(`what runs in it could not be killed: ${error.message}`));
+  }
+
+  /** Resolves when it is known to have ended, so that whoever runs a command next gets another one. */
+  async endSandbox(reason: string): Promise<void> {
+    this.#over ??= `the sandbox was ended: ${reason}`;
+    await this.#endSandbox(reason);
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, endPatienceMs).unref();
+    await Promise.race([this.#spawner.ended, late.promise]);
+    clearTimeout(timer);
   }
 
   close(): void {

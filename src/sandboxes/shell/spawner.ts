@@ -73,6 +73,8 @@ export interface Spawner {
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell;
   /** Whether a process that any command started still runs. `waiting` is the mark of a shell that has no command yet. */
   hasLiveProcesses(waiting: string | undefined): Promise<boolean>;
+  /** Kills every process that any command started. Rejects when one may have survived. */
+  killAll(): Promise<void>;
   /** Resolves with the reason when the sandbox has ended. */
   readonly ended: Promise<string>;
 }

@@ -1,7 +1,8 @@
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Attach } from './attached-command.ts';
 import type { EndRecord } from './end-channel.ts';
 import { guestScript } from './guest-scripts.ts';
+import { markOf, newMarkBase } from './marks.ts';
 import type { Shell, Spawner, SpawnRequest } from './spawner.ts';
 import { callMessage, message } from './stream-messages.ts';
 import { StreamShell } from './stream-shell.ts';
@@ -13,6 +14,8 @@ export interface StreamSpawnerOptions {
   ended: Promise<string>;
   /** What is left of our commands in the sandbox when this process is gone: what runs in the background, or nothing. */
   keep: 'background' | 'nothing';
+  /** Which processes are seen there: those of the sandbox only, or those of a machine. */
+  processes: 'own' | 'shared';
 }
 
 /** Reads a script of so many bytes from standard input and becomes it. Short, because everybody inside sees it in a list of processes. */
@@ -42,15 +45,15 @@ export class StreamSpawner implements Spawner {
     return new StreamSpawner(options, { supervisor, shell }, tether);
   }
 
-  private constructor({ attach, ended, keep }: StreamSpawnerOptions, scripts: Scripts, tether: string) {
+  private constructor({ attach, ended, keep, processes }: StreamSpawnerOptions, scripts: Scripts, tether: string) {
     this.#attach = attach;
     this.#scripts = scripts;
-    this.#base = randomInt(10_000_000, 99_999_999);
+    this.#base = newMarkBase();
     this.ended = ended.then((reason) => {
       for (const lost of this.#shells) lost(reason);
       return reason;
     });
-    this.#tether = new Tether({ attach, ended, command: commandLine(String(this.#base), keep), words: sized(tether) });
+    this.#tether = new Tether({ attach, ended, command: commandLine(String(this.#base), keep, processes), words: sized(tether) });
   }
 
   prepare(): Promise<void> {
@@ -58,7 +61,7 @@ export class StreamSpawner implements Spawner {
   }
 
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell {
-    const mark = `${this.#base}${String(++this.#count).padStart(9, '0')}`;
+    const mark = markOf(this.#base, ++this.#count);
     // Security: 128 bits nobody inside can guess, so that no output is taken for a record.
     const nonce = randomBytes(16).toString('hex');
     this.#tether.started(mark);
@@ -94,6 +97,10 @@ export class StreamSpawner implements Spawner {
 
   hasLiveProcesses(waiting: string | undefined): Promise<boolean> {
     return this.#tether.hasLiveProcesses(waiting);
+  }
+
+  killAll(): Promise<void> {
+    return this.#tether.kill('all', 'KILL');
   }
 
   async close(): Promise<void> {

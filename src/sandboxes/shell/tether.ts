@@ -114,7 +114,7 @@ export class Tether {
     if (this.#running.delete(mark)) this.#tell(`ended ${mark}`);
   }
 
-  /** Resolves when every process with the mark has the signal; with KILL, when they are dead. */
+  /** Resolves when every process with the mark, or with any when it is `all`, has the signal; with KILL, when they are dead. */
   async kill(mark: string, signal: KillSignal): Promise<void> {
     const sequence = ++this.#sequence;
     const left = await this.#ask(`killed ${sequence}`, `kill ${mark} ${signal} ${sequence}`, killPatienceMs);

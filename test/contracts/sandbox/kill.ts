@@ -18,6 +18,7 @@ const escapes: Record<string, (mark: string) => string> = {
   'a stopped process': (mark) => `(setsid bash -c 'kill -STOP $$; :' &); sleep ${mark}`,
   'another name': (mark) => `(exec -a sleep setsid -w bash -c 'exec sleep ${mark}' &); sleep 1000`,
   'an exec': (mark) => `exec setsid -w sleep ${mark}`,
+  'a soft limit of its own': (mark) => `ulimit -S -x 5; setsid sleep ${mark} & sleep 1000`,
   'a user namespace of its own, where allowed': (mark) => `(unshare -U sleep ${mark} || sleep ${mark}) 2>/dev/null`,
 };
 
@@ -55,6 +56,53 @@ export function killContract(engine: TestEngine): void {
     expect([await sleepers(bench.sandbox, killed), await sleepers(bench.sandbox, kept)]).toEqual([0, 2]);
     await Promise.all([earlier.kill('KILL'), beside.kill('KILL')]);
     expect(await sleepers(bench.sandbox, kept)).toBe(0);
+  });
+
+  it('kills what every command left running when it is asked to, and nothing else', async () => {
+    const mark = sleepMark();
+    const sandbox = await engine.open(engine.spec());
+    const beside = await bench.start(`sleep ${mark}`);
+    await untilAsleep(bench.sandbox, mark);
+    for (let round = 0; round < 3; round++) await (await sandbox.exec({ command: `setsid sleep ${mark}0 &` })).exit;
+    const running = await sandbox.exec({ command: `sleep ${mark}0` });
+    await untilAsleep(sandbox, `${mark}0`, 4);
+    await sandbox.killAll();
+    expect(await running.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    expect([await sleepers(sandbox, `${mark}0`), await sleepers(bench.sandbox, mark)]).toEqual([0, 1]);
+    await beside.kill('KILL');
+    await sandbox.destroy();
+  });
+
+  // Where processes of others are seen, one without a mark may be anybody's.
+  describe.runIf(engine.backend.traits.isolation !== 'none')('of a process that gave up its mark', () => {
+    it.each([
+      ['the number', 'ulimit -x 5'],
+      ['the sum', 'ulimit -m 5'],
+      ['both', 'ulimit -x 5; ulimit -m 5'],
+      // A hard limit never rises again.
+      ['what it may not have', 'ulimit -x 5; ulimit -x unlimited 2>/dev/null || ulimit -m unlimited 2>/dev/null || unshare -Ur true'],
+    ])('comes through when it broke %s, and spares what a finished command left', async (_, breaking) => {
+      const [kept, broken] = [sleepMark(), sleepMark()];
+      const earlier = await bench.start(`setsid sleep ${kept} &`);
+      await earlier.exit;
+      const handle = await bench.start(`${breaking}; (setsid sleep ${broken} &); sleep ${broken}`);
+      await untilAsleep(bench.sandbox, broken, 2);
+      await untilAsleep(bench.sandbox, kept);
+      await handle.kill('KILL');
+      expect([await sleepers(bench.sandbox, broken), await sleepers(bench.sandbox, kept)]).toEqual([0, 1]);
+      expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+      await earlier.kill('KILL');
+      expect(await sleepers(bench.sandbox, kept)).toBe(0);
+    });
+
+    it('comes with the next command that is killed when its own has ended', async () => {
+      const mark = sleepMark();
+      await (await bench.start(`(ulimit -x 5; setsid sleep ${mark} &)`)).exit;
+      await untilAsleep(bench.sandbox, mark);
+      const other = await bench.start('sleep 1000');
+      await other.kill('KILL');
+      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    });
   });
 
   it('lets a program end in its own way with TERM', async () => {

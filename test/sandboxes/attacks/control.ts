@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { OpenSandbox } from '../../../src/core/sandbox.ts';
+import { SandboxPool } from '../../../src/sandboxes/pool/pool.ts';
+import { collect } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
-import { briefly, command, limits, useArena, worksOrIsLost } from './arena.ts';
+import { briefly, limits, useArena, worksOrIsLost } from './arena.ts';
 import { passTime } from './pass-time.ts';
 
 /** `$control` is the pipe to the forker, `$attachment` the name of whoever runs this. */
@@ -25,7 +27,21 @@ echo kept >kept; control=/run/hermetic/control
 for attachment in /run/hermetic/*-*/; do attachment=\${attachment:14:-1}; done`;
 
 /** Other shells on the pipes of the shells to come: whatever they are asked, they answer. */
-const impostors = 'for ((i = 0; i < 40; i++)); do echo "spawn $attachment $i 1234567890 lines 1 1"; done >$control; sleep 0.3';
+const impostors = 'for ((i = 0; i < 40; i++)); do echo "spawn $attachment $i 1234567000000000 lines 1 1"; done >$control; sleep 0.3';
+
+/** Once the next shell waits, stops the forker and fills its pipe to the last byte. */
+const stuff = `
+find() {
+  found=()
+  for file in /proc/[0-9]*/cmdline; do
+    words=()
+    { mapfile -d '' -t words <"$file"; } 2>/dev/null
+    [[ $file == /proc/$$/* || \${words[*]} != *"$1"* ]] || found+=("\${file//[!0-9]/}")
+  done
+}
+until find __HERMETIC_SHELL; ((\${#found[@]})); do sleep 0.02; done
+find /run/hermetic/forker.bash; kill -STOP "\${found[@]}"
+for size in 4096 1; do dd if=/dev/zero of=$control oflag=nonblock bs=$size count=100000 2>/dev/null; done`;
 
 export function controlAttacks(engine: TestEngine): void {
   const arena = useArena(engine);
@@ -41,12 +57,30 @@ export function controlAttacks(engine: TestEngine): void {
     });
     // What is left of the attack in a sandbox that stays may keep silent.
     const again = await (engine.backend.traits.durable ? passTime(() => engine.open(spec)) : engine.open(spec));
-    expect((await command(again, 'cat /workspace/kept')).stdout).toBe('kept\n');
+    // Without the session's state, into which an attack may have put anything.
+    expect(String(await again.readFile('/workspace/kept'))).toBe('kept\n');
     await again.destroy();
   };
 
   it.each(Object.entries(attacks))('sending the forker %s costs at worst the sandbox', async (_, attack) => {
     await attackAndReopen(attack, worksOrIsLost);
+  });
+
+  it('a pipe that is full costs a session two commands, and then its sandbox is replaced', async () => {
+    const spec = engine.spec({ limits });
+    const compare = async () => ({ differs: 'not' as const, env: {} });
+    const open = async () => ({ sandbox: await engine.open(spec), compare, stopAgain: async () => true });
+    const pool = new SandboxPool<string>({ most: 1, idleMs: 600_000, backgroundMs: 0, nameOf: (session) => session, open });
+    const sandbox = pool.sandboxOf('attacked');
+    await (await sandbox.exec({ command: `${prelude}; ${stuff}` })).exit;
+    const outcomes: string[] = [];
+    // The shell that waits takes one command yet.
+    while (outcomes.length < 4) {
+      const outcome = await sandbox.exec({ command: 'cat /workspace/kept' }).then(collect, (error: { code: string }) => error);
+      outcomes.push('code' in outcome ? outcome.code : outcome.stdout);
+    }
+    expect(outcomes).toEqual(['kept\n', 'sandbox/lost', 'sandbox/lost', 'kept\n']);
+    await sandbox.destroy();
   });
 
   it('shells that answer in the place of others tell lies and nothing worse', async () => {

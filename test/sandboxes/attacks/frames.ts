@@ -60,7 +60,7 @@ export function frameAttacks(engine: TestEngine): void {
     await arena.withstand(async () => {
       // Nobody reads the output, the order to kill is answered by the one who is to be killed, and he has another number by then.
       const attack = await sandbox.exec({
-        command: `${tethers}; kill -STOP "\${tethers[@]}"; ulimit -S -x 5; sleep 1; (for ((i = 1; i < 50; i++)); do echo "killed $i 0"; done) >/proc/\${tethers[0]}/fd/1; exec cat /dev/zero`,
+        command: `${tethers}; kill -STOP "\${tethers[@]}"; ulimit -x 5; sleep 1; (for ((i = 1; i < 50; i++)); do echo "killed $i 0"; done) >/proc/\${tethers[0]}/fd/1; exec cat /dev/zero`,
       });
       await delay(500);
       await attack.kill('KILL');

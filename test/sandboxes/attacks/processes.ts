@@ -13,6 +13,7 @@ import { passTime } from './pass-time.ts';
 const signalAll = `
 victims=()
 for file in /proc/[0-9]*/cmdline; do
+  words=()
   { mapfile -d '' -t words <"$file"; } 2>/dev/null
   pid=\${file//[!0-9]/}
   [[ \${words[*]} != *"$2"* || $pid == $$ ]] || victims+=("$pid")
@@ -56,7 +57,7 @@ export function processAttacks(engine: TestEngine): void {
     const sandbox = await arena.open();
     await arena.withstand(async () => {
       for (let round = 0; round < 3; round++) {
-        await command(sandbox, signalAll, { args: ['KILL', '/run/hermetic/shell.bash'] });
+        await command(sandbox, signalAll, { args: ['KILL', '__HERMETIC_SHELL'] });
         await worksOrIsLost(sandbox);
       }
     });
@@ -77,16 +78,38 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a command that hides from its killer takes the sandbox with it', async () => {
+  it('a command cannot take the mark of another one, and its killer finds it whatever it tries', async () => {
     const sandbox = await arena.open();
     await arena.withstand(async () => {
-      // Commands are found by this limit.
-      const handle = await sandbox.exec({ command: 'ulimit -S -x 5; echo hidden; exec sleep 1000' });
-      await handle.output[Symbol.asyncIterator]().next();
-      await passTime(() => handle.kill('KILL'));
-      expect((await handle.exit).kind).toBe('lost');
-      expect(await sandbox.ended).toEqual(expect.any(String));
+      // Commands are found by these limits. The number of an earlier command is lower than its own.
+      const handle = await sandbox.exec({
+        command: `mark=$(ulimit -H -x) memory=$(ulimit -H -m); ulimit -m "$((memory + 1))" 2>/dev/null && echo raised
+          ulimit -x "$((mark - 1))"; ulimit -m "$((memory + 1))" 2>/dev/null && echo raised; echo hidden; exec sleep 1000`,
+      });
+      const { value } = await handle.output[Symbol.asyncIterator]().next();
+      expect(String(value?.data)).toBe('hidden\n');
+      await handle.kill('KILL');
+      expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
     });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
+
+  it.each([
+    ['no mark', 'unlimited'],
+    ['a mark that is code', 'a[$(touch$IFS/tmp/ran)]'],
+  ])('the forker starts no shell with %s', async (_, mark) => {
+    const sandbox = await arena.open();
+    await command(
+      sandbox,
+      `for attachment in /run/hermetic/*-*/; do :; done; attachment=\${attachment:14:-1}
+        for ((i = 0; i < 40; i++)); do [[ ! -p /run/hermetic/$attachment/$i.in ]] || echo "spawn $attachment $i $1 lines 1 1"; done >/run/hermetic/control`,
+      { args: [mark] },
+    );
+    await worksOrIsLost(sandbox);
+    // A shell that nobody asked for would wait for its first line.
+    const { stdout } = await command(sandbox, `cat /tmp/ran 2>&1; grep -lz -- '^-s$' /proc/[0-9]*/cmdline`);
+    expect(stdout).toMatch(/^cat: \S+ No such file or directory\n$/);
     await sandbox.destroy();
   });
 

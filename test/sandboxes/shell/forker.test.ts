@@ -47,7 +47,7 @@ describe('a forker', () => {
     forker = spawn('bash', [join(run, 'forker.bash'), run, '1'], { stdio: 'ignore' });
     const ended = once(forker, 'exit');
     // Nobody has the pipe `alive` open for writing, as after a SIGKILL.
-    ask('attach a 12345678');
+    ask('attach a 1234567');
     expect(await ended).toEqual([0, null]);
   });
 
@@ -92,13 +92,13 @@ describe('a forker', () => {
       },
     });
     const hello = events.expect('hello');
-    ask('attach a 12345678');
+    ask('attach a 1234567');
     await hello;
 
     const refused = channel('0.end').expect('F');
     const killed = events.expect('killed 7');
-    ask('spawn a 0 12345678000000000 warm 24 80');
-    ask('kill a 12345678000000000 KILL 7');
+    ask('spawn a 0 1234567000000000 warm 24 80');
+    ask('kill a 1234567000000000 KILL 7');
     await refused;
     expect(await killed).toBe('0');
 

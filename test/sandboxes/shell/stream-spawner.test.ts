@@ -32,7 +32,7 @@ function attached(child: ChildProcessWithoutNullStreams): AttachedCommand {
 const spawners: StreamSpawner[] = [];
 
 async function open(attach: Attach): Promise<ShellSession> {
-  const spawner = await StreamSpawner.start({ attach, ended: new Promise(() => undefined), keep: 'nothing' });
+  const spawner = await StreamSpawner.start({ attach, ended: new Promise(() => undefined), keep: 'nothing', processes: 'shared' });
   spawners.push(spawner);
   const endSandbox = async (): Promise<void> => expect.fail('the sandbox was to be ended');
   return await ShellSession.open({ spawner, store: memoryStateStore(), workdir: '/', endSandbox });
