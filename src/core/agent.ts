@@ -43,6 +43,8 @@ export interface TurnInput {
   text: string;
   /** As the person is called; undefined where there is nobody to name. */
   from: string | undefined;
+  /** Tells people apart who call themselves the same; of nobody's choosing. */
+  person?: string | undefined;
   quoted?: { from: string; text: string } | undefined;
   /** Not a message of a person: a report on background processes. */
   report?: { notices: readonly BackgroundNotice[]; omitted: number } | undefined;

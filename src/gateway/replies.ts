@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { TurnInput } from '../core/agent.ts';
 import type { CallOrigin } from '../core/approval.ts';
 import type { IncomingMessage } from '../core/channel.ts';
@@ -93,10 +94,12 @@ export class Replies {
     return { source: 'chat', role: leastRole(heard), approver, person };
   }
 
-  async #inputOf({ text, from, quoted, files, report }: IncomingMessage): Promise<TurnInput> {
+  async #inputOf({ text, from, quoted, files, report, isDirect, place }: IncomingMessage): Promise<TurnInput> {
     const { channel, work } = this.#conversation;
     if (report) return { text, from: undefined, report };
-    return { text, from: from.name, quoted, ...(await incomingFiles(files, channel, work)) };
+    // Security: anybody in a group may take the name of somebody else there. The platform's own number of a person is no business of a model.
+    const person = isDirect ? undefined : hash('sha256', JSON.stringify([place.platform, from.id])).slice(0, 8);
+    return { text, from: from.name, person, quoted, ...(await incomingFiles(files, channel, work)) };
   }
 
   /** Does what a command says. */
