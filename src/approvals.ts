@@ -91,7 +91,7 @@ export class Approvals {
     return this.#questions;
   }
 
-  /** In this session nobody is asked, or again. */
+  /** In this session this person is not asked any more, or everybody is again. */
   async setYolo(parts: readonly string[], by: string, on: boolean): Promise<void> {
     await setYolo((await this.#app.store()).modes, parts, by, on);
   }

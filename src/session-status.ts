@@ -9,7 +9,8 @@ import { printable } from './lib/printable.ts';
 /** A session in which something runs, a sandbox is open, a question waits or approvals are off. JSON, for other processes. */
 export interface SessionStatus {
   title: string;
-  yolo: { by: string; since: string } | null;
+  /** People who are not asked there. */
+  yolo: { by: string; since: string }[];
   turnSince: string | null;
   running: { tool: string; command: string; since: string; background: boolean }[];
   sandbox: { name: string; backend: string; image: string | null; closesInSeconds: number | null } | null;
@@ -24,7 +25,7 @@ export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'>
   const { modes, conversations } = await app.store();
   const [yolos, questions] = await Promise.all([modes.list(), (await app.approvals.questions()).open()]);
   const active = new Map((gateway?.active ?? []).map(({ parts, ...rest }) => [JSON.stringify(parts), rest]));
-  const yoloOf = new Map(yolos.map(({ parts, by, since }) => [JSON.stringify(parts), { by, since }]));
+  const yoloOf = Map.groupBy(yolos, ({ parts }) => JSON.stringify(parts));
   const pending = Map.groupBy(questions, ({ parts }) => JSON.stringify(parts));
   const names = new Set([...yoloOf.keys(), ...active.keys(), ...pending.keys()]);
   const found = await Promise.all(
@@ -32,7 +33,7 @@ export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'>
       const parts = JSON.parse(name) as string[];
       const entry = await conversations.find(parts);
       const { title = sessionPartsText(parts), doing } = active.get(name) ?? {};
-      const now = { ...idle, ...doing, yolo: yoloOf.get(name), pending: pending.get(name)?.length ?? 0 };
+      const now = { ...idle, ...doing, yolo: yoloOf.get(name) ?? [], pending: pending.get(name)?.length ?? 0 };
       return asJson(entry?.title ?? title, now, entry?.usage);
     }),
   );
@@ -42,7 +43,7 @@ export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'>
 function asJson(title: string, { yolo, turnSince, running, sandbox, pending }: SessionNow, usage: Usage | undefined): SessionStatus {
   return {
     title: printable(title),
-    yolo: yolo ? { by: printable(yolo.by), since: yolo.since.toISOString() } : null,
+    yolo: yolo.map(({ by, since }) => ({ by: printable(by), since: since.toISOString() })),
     turnSince: turnSince?.toISOString() ?? null,
     running: running.map(({ tool, text, since, isBackground }) => ({
       tool,
@@ -84,9 +85,9 @@ export function sessionText({ turnSince, running, sandbox, pending, usage }: Ses
   ].join('; ');
 }
 
-/** Those in which nothing is asked before it runs: one line each. */
+/** People who are asked nothing before it runs, and where: one line each. */
 export function yoloTexts(sessions: readonly SessionStatus[], now: Date): string[] {
   return sessions.flatMap(({ title, yolo }) =>
-    yolo ? [`${title}: off for ${durationText(now.getTime() - Date.parse(yolo.since))} (by ${yolo.by})`] : [],
+    yolo.map(({ by, since }) => `${title}: off for ${durationText(now.getTime() - Date.parse(since))} (only for ${by})`),
   );
 }

@@ -87,7 +87,7 @@ it('the page shows first where approvals are off, then what each session does', 
   const now = new Date('2026-01-02T10:00:00Z');
   const busy: SessionStatus = {
     title: 'telegram Ada',
-    yolo: { by: 'telegram:1001', since: '2026-01-02T09:55:00Z' },
+    yolo: [{ by: 'telegram:1001', since: '2026-01-02T09:55:00Z' }],
     turnSince: '2026-01-02T09:59:40Z',
     running: [{ tool: 'terminal', command: 'make test', since: '2026-01-02T09:59:48Z', background: false }],
     sandbox: { name: 'x', backend: 'docker', image: null, closesInSeconds: null },
@@ -97,7 +97,7 @@ it('the page shows first where approvals are off, then what each session does', 
   const resting: SessionStatus = {
     ...busy,
     title: 'web Owner',
-    yolo: null,
+    yolo: [],
     turnSince: null,
     running: [],
     sandbox: { name: 'y', backend: 'docker', image: null, closesInSeconds: 3600 },
@@ -105,7 +105,7 @@ it('the page shows first where approvals are off, then what each session does', 
   };
   const { sections } = statusView({ ...contained, sessions: [busy, resting] }, now);
   expect(sections[0]).toMatchObject({ title: 'Yolo: approvals are off', lines: [{ tone: 'bad' }] });
-  expect(sections[0]?.lines[0]?.value).toBe('telegram Ada: off for 5 min (by telegram:1001)');
+  expect(sections[0]?.lines[0]?.value).toBe('telegram Ada: off for 5 min (only for telegram:1001)');
   expect(sections[1]?.lines.map(({ label, value }) => `${label}: ${value}`)).toEqual([
     'telegram Ada: terminal make test, running for 12 s; sandbox on docker: in use; 2 pending; 100 tokens in, 10 out, about $0.5000',
     'web Owner: sandbox on docker: 1 h left unless it is used or something still runs in it; 100 tokens in, 10 out, about $0.5000',

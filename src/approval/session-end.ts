@@ -13,10 +13,10 @@ export async function endSession({ questions, grants, modes }: SessionApprovals,
   await questions.withdraw(parts, 'the session ended');
   const what = { scope: 'session' };
   await grants.endSession(parts, at, [{ at, actor: by, session: parts, kind: 'grant', what, outcome: 'revoked' }]);
-  if (await modes.yolo(parts)) await setYolo(modes, parts, by, false);
+  if ((await modes.yolo(parts)).length > 0) await setYolo(modes, parts, by, false);
 }
 
-/** In this session nobody is asked any more, or again. The hard list stays. */
+/** In this session this person is not asked any more, or everybody is again. The hard list stays. */
 export async function setYolo(modes: ModeLedger, parts: readonly string[], by: string, on: boolean): Promise<void> {
   const at = new Date();
   const outcome = on ? 'on' : 'off';

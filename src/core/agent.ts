@@ -46,6 +46,8 @@ export interface TurnInput {
   /** Tells people apart who call themselves the same; of nobody's choosing. */
   person?: string | undefined;
   quoted?: { from: string; text: string } | undefined;
+  /** The text was written by somebody else, and only passed on. */
+  forwarded?: { from: string } | undefined;
   /** Not a message of a person: a report on background processes. */
   report?: { notices: readonly BackgroundNotice[]; omitted: number } | undefined;
   images?: readonly { data: Uint8Array; mediaType: string }[] | undefined;

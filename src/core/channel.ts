@@ -35,6 +35,8 @@ export interface IncomingMessage extends Happening {
   isDirect: boolean;
   /** Meant for us: a direct message, a mention, or a reply to one of ours. */
   isAddressed: boolean;
+  /** Written by somebody else, and only passed on by `from`: nothing in it is a command or an answer of theirs. */
+  forwarded?: { from: string } | undefined;
   /** What it replies to. */
   quoted: { from: string; text: string } | undefined;
   files: readonly IncomingFile[];

@@ -22,6 +22,8 @@ export interface InboxEntry {
   receivedAt: Date;
   /** The turn that is or was about it. */
   turn: string | undefined;
+  /** What the first turn that was about it was allowed to do, whatever its person may do since. undefined when none has begun, or nobody knows. */
+  role: 'admin' | 'user' | undefined;
 }
 
 export interface InboxLedger {
@@ -29,8 +31,8 @@ export interface InboxLedger {
   accept(session: readonly string[], incoming: Incoming, receivedAt: Date): Promise<number | undefined>;
   /** Of all sessions or of one, in the order of arrival. */
   list(state: InboxState, session?: readonly string[]): Promise<InboxEntry[]>;
-  /** Makes waiting entries part of a turn. Those that somebody else has taken are not in the answer. */
-  begin(seqs: readonly number[], turn: string): Promise<number[]>;
+  /** Makes waiting entries part of a turn that has this role. Those that somebody else has taken are not in the answer. */
+  begin(seqs: readonly number[], turn: string, role?: InboxEntry['role']): Promise<number[]>;
   /** Back in line: a turn that came to nothing. */
   release(turn: string): Promise<void>;
   done(seqs: readonly number[]): Promise<void>;

@@ -222,10 +222,19 @@ export interface GrantLedger {
   endSession(parts: readonly string[], at: Date, events: readonly AuditEvent[]): Promise<number>;
 }
 
-/** Sessions in which nobody is asked for a while. */
+/** Somebody who has switched questions off in a session, for what they ask for themselves. */
+export interface Yolo {
+  /** As the platform knows them, such as `telegram:4711`. */
+  by: string;
+  since: Date;
+}
+
+/** People who are not asked in a session for a while. */
 export interface ModeLedger {
-  /** Who has switched questions off in this session, and when. */
-  yolo(parts: readonly string[]): Promise<{ by: string; since: Date } | undefined>;
-  setYolo(parts: readonly string[], yolo: { by: string; since: Date } | undefined, events: readonly AuditEvent[]): Promise<void>;
-  list(): Promise<{ parts: readonly string[]; by: string; since: Date }[]>;
+  /** The longest first. */
+  yolo(parts: readonly string[]): Promise<Yolo[]>;
+  /** For one person; undefined ends it for everybody in the session. */
+  setYolo(parts: readonly string[], yolo: Yolo | undefined, events: readonly AuditEvent[]): Promise<void>;
+  /** Of all sessions, the longest first. */
+  list(): Promise<(Yolo & { parts: readonly string[] })[]>;
 }

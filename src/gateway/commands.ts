@@ -1,3 +1,4 @@
+import type { IncomingMessage } from '../core/channel.ts';
 import { nearest } from '../lib/nearest.ts';
 import type { Role } from './access.ts';
 import { type ChatCommand, type CommandCall, parseCommand } from './command.ts';
@@ -120,7 +121,7 @@ export const chatCommands: readonly ChatCommand[] = [
   command({
     name: 'yolo',
     usage: '[off]',
-    help: 'asks nobody in this session; what nobody may do stays forbidden',
+    help: 'asks you nothing in this session; what nobody may do stays forbidden',
     role: 'admin',
     run: yolo,
   }),
@@ -139,9 +140,9 @@ export type FoundCommand =
   | { kind: 'unknown'; name: string; say: string }
   | { kind: 'text' };
 
-/** What a text is: a command, a mistake, or something for the agent. */
-export function commandIn(text: string, role: Role): FoundCommand {
-  const parsed = parseCommand(text);
+/** What a message is: a command, a mistake, or something for the agent. Security: what others wrote is never a command of who passes it on. */
+export function commandIn({ text, forwarded }: Pick<IncomingMessage, 'text' | 'forwarded'>, role: Role): FoundCommand {
+  const parsed = forwarded ? undefined : parseCommand(text);
   if (!parsed) return { kind: 'text' };
   const { name } = parsed;
   const found = byName.get(name === 'start' ? 'help' : name);

@@ -49,7 +49,7 @@ export class Controls implements SessionControls {
     const said = entries.map(({ incoming }) => incoming).filter((one) => one.kind === 'message');
     // Security: only the person's own messages are repeated, not those of others and no reports.
     const own = said.filter(({ from, report }) => from.id === this.#heard.message.from.id && !report);
-    const last = own.findLast(({ text }) => commandIn(text, 'admin').kind === 'text');
+    const last = own.findLast((one) => commandIn(one, 'admin').kind === 'text');
     if (!last) return false;
     await this.#conversation.stopTurn('said again');
     await this.#again(last, last.text);
@@ -152,7 +152,9 @@ export class Controls implements SessionControls {
   async setYolo(on: boolean): Promise<string> {
     const { shared, parts } = this.#conversation;
     await shared.surroundings.questions.setYolo(parts, this.#by, on);
-    return on ? 'From now on nobody is asked in this session. /yolo off ends that, and so does /new.' : 'Questions are asked again.';
+    return on
+      ? 'From now on what you ask for in this session runs without a question. Everybody else is still asked. /yolo off ends that, and so does /new.'
+      : 'Questions are asked again.';
   }
 
   async pair(code: string, role: Role): Promise<string> {

@@ -134,10 +134,11 @@ export class Conversation {
     for (const entry of waiting) {
       if (this.#stopping) return;
       // What was sent before somebody lost the right to talk is not answered after it.
-      const role = await access.roleOf(this.place.platform, entry.incoming.from.id);
+      const now = await access.roleOf(this.place.platform, entry.incoming.from.id);
+      const role = now && roleIn(entry, now);
       if (role === undefined) await inbox.done([entry.seq]);
       else if (entry.incoming.kind === 'press') await this.#press(entry, entry.incoming, role);
-      else if (entry.incoming.report) reports.push({ entry, message: entry.incoming, role: roleIn(entry.incoming, role) });
+      else if (entry.incoming.report) reports.push({ entry, message: entry.incoming, role });
       else await this.#sort({ entry, message: entry.incoming, role }, together, running);
     }
     if (together.length > 0 && !this.#turn) together.unshift(...reports);
@@ -151,7 +152,7 @@ export class Conversation {
   async #sort(heard: Heard, together: Heard[], running: RunningTurn | undefined): Promise<void> {
     const { inbox, outbox } = this.shared;
     const { entry, message, role } = heard;
-    const found = commandIn(message.text, role);
+    const found = commandIn(message, role);
     if (found.kind === 'text') {
       if (!this.#turn) together.push(heard);
       else if (this.#turn === running && !this.#inLine.has(entry.seq)) this.#interject(heard);
@@ -227,7 +228,7 @@ export class Conversation {
     const { inbox } = this.shared;
     const id = randomUUID();
     const seqs = heard.map(({ entry }) => entry.seq);
-    const taken = new Set(await inbox.begin(seqs, id));
+    const taken = new Set(await inbox.begin(seqs, id, leastRole(heard)));
     if (this.#stopping) return await inbox.release(id);
     const ours = heard.filter(({ entry }) => taken.has(entry.seq));
     if (ours.length > 0) this.#launch(id, ours, takesSteering, course);
@@ -294,7 +295,7 @@ export class Conversation {
   /** Goes on with a turn that an earlier program began, under its name. */
   resume(turnId: string, heard: readonly Heard[]): void {
     const [only] = heard;
-    if (only && commandIn(only.message.text, only.role).kind === 'command')
+    if (only && commandIn(only.message, only.role).kind === 'command')
       this.#launch(turnId, heard, false, (turn) => this.#replies.runCommand(turn, only));
     else this.#launch(turnId, heard, true, (turn) => this.#replies.goOn(turn, heard));
   }

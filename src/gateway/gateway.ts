@@ -194,8 +194,10 @@ export class Gateway {
     const heard: Heard[] = [];
     for (const entry of entries) {
       const { incoming } = entry;
-      const role = await this.#options.access.roleOf(incoming.place.platform, incoming.from.id);
-      if (incoming.kind === 'message' && role !== undefined) heard.push({ entry, message: incoming, role: roleIn(incoming, role) });
+      const now = await this.#options.access.roleOf(incoming.place.platform, incoming.from.id);
+      if (incoming.kind !== 'message' || now === undefined) continue;
+      // Security: of a turn that an older version began nobody knows what it was allowed to do.
+      heard.push({ entry, message: incoming, role: entry.role === undefined ? 'user' : roleIn(entry, now) });
     }
     return heard;
   }
@@ -210,7 +212,7 @@ function commandsIn(entries: readonly InboxEntry[]): { seq: number; callId: stri
   return entries.flatMap(({ seq, incoming }) => {
     if (incoming.kind !== 'message') return [];
     const { text } = incoming;
-    const found = commandIn(text, 'admin');
+    const found = commandIn(incoming, 'admin');
     return found.kind === 'command' ? [{ seq, callId: commandCall, name: `/${found.command.name}`, text }] : [];
   });
 }

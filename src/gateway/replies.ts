@@ -30,8 +30,9 @@ export class Replies {
     const session = await conversations.session(parts, { title, place }, now);
     if (resetIsDue(session, reset, now)) await this.#conversation.resetConversation('hermetic');
     await conversations.active(parts, now);
-    if (await surroundings.questions.yolo(parts)) {
-      await outbox.deliver(place, `yolo/${turn.id}`, 'Approvals are off in this session. Turn them on with /yolo off.');
+    const { person, role } = this.#originOf(heard);
+    if (role === 'admin' && (await surroundings.questions.yolo(parts)).some(({ by }) => by === person)) {
+      await outbox.deliver(place, `yolo/${turn.id}`, 'Approvals are off for you in this session. Turn them on with /yolo off.');
     }
     const input = await Promise.all(heard.map(({ message }) => this.#inputOf(message)));
     try {
@@ -80,7 +81,7 @@ export class Replies {
     const came = turn.steering.splice(0);
     if (came.length === 0) return [];
     const seqs = came.map(({ entry }) => entry.seq);
-    const taken = new Set(await this.#conversation.shared.inbox.begin(seqs, steeringTurn(turn.id, inputs)));
+    const taken = new Set(await this.#conversation.shared.inbox.begin(seqs, steeringTurn(turn.id, inputs), leastRole(came)));
     const ours = came.filter(({ entry }) => taken.has(entry.seq));
     turn.steered.push(...ours);
     return await Promise.all(ours.map(({ message }) => this.#inputOf(message)));
@@ -94,19 +95,19 @@ export class Replies {
     return { source: 'chat', role: leastRole(heard), approver, person };
   }
 
-  async #inputOf({ text, from, quoted, files, report, isDirect, place }: IncomingMessage): Promise<TurnInput> {
+  async #inputOf({ text, from, quoted, forwarded, files, report, isDirect, place }: IncomingMessage): Promise<TurnInput> {
     const { channel, work } = this.#conversation;
     if (report) return { text, from: undefined, report };
     // Security: anybody in a group may take the name of somebody else there. The platform's own number of a person is no business of a model.
     const person = isDirect ? undefined : hash('sha256', JSON.stringify([place.platform, from.id])).slice(0, 8);
-    return { text, from: from.name, person, quoted, ...(await incomingFiles(files, channel, work)) };
+    return { text, from: from.name, person, quoted, forwarded, ...(await incomingFiles(files, channel, work)) };
   }
 
   /** Does what a command says. */
   async obey(heard: Heard): Promise<void> {
     const { entry, message, role } = heard;
     const { place, shared } = this.#conversation;
-    const found = commandIn(message.text, role);
+    const found = commandIn(message, role);
     if (found.kind !== 'command') return;
     const { command, rest } = found;
     const controls = new Controls(this.#conversation, heard, this.#originOf([heard]));

@@ -34,9 +34,13 @@ export function steeringTurn(turn: string, inputs: number): string {
   return `${turn}/steer/${inputs}`;
 }
 
-/** Security: a report has no more rights than the person who started the process has now, and had then. */
-export function roleIn({ report }: IncomingMessage, role: Role): Role {
-  return report?.role === 'user' ? 'user' : role;
+/**
+ * Security: what was said has no more rights than its person has now, and had when a turn first began about it; a report, than they had when they
+ * started the process. Words of others that an admin passes on have not the rights of the admin.
+ */
+export function roleIn({ incoming, role }: InboxEntry, now: Role): Role {
+  const { report, forwarded } = incoming.kind === 'message' ? incoming : {};
+  return role === 'user' || report?.role === 'user' || forwarded ? 'user' : now;
 }
 
 /** The last message of a person among them, if there is one. */

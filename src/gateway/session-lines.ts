@@ -1,10 +1,11 @@
+import type { Yolo } from '../core/store.ts';
 import { durationText } from '../lib/duration.ts';
 import { printable } from '../lib/printable.ts';
 import type { WorkStatus } from './work.ts';
 
 /** What one session does now. */
 export interface SessionNow extends WorkStatus {
-  yolo: { by: string; since: Date } | undefined;
+  yolo: readonly Yolo[];
   /** Since when a turn runs; undefined when none does. */
   turnSince: Date | undefined;
   /** Questions that wait for an answer. */
@@ -21,9 +22,10 @@ export function sessionLines({ yolo, turnSince, running, sandbox, pending }: Ses
     return `${what}: \`${cut(printable(text).replaceAll('`', "'"))}\`, running for ${since(start)}`;
   });
   return [
-    ...(yolo
-      ? [`YOLO: approvals are off in this session, for ${since(yolo.since)} (by ${printable(yolo.by)}). Turn them on with /yolo off.`]
-      : []),
+    ...yolo.map(
+      ({ by, since: start }) =>
+        `YOLO: approvals are off in this session, for ${since(start)} (only for ${printable(by)}). Turn them on with /yolo off.`,
+    ),
     turnSince ? `A turn has been running for ${since(turnSince)}.` : 'Nothing is running.',
     ...calls,
     `Questions pending in this session: ${pending}`,

@@ -3,6 +3,7 @@ import type { Answer, CallOrigin, Question } from '../core/approval.ts';
 import type { BackgroundEvent, WatchedProcess } from '../core/background.ts';
 import type { OutgoingFile } from '../core/channel.ts';
 import type { SessionKey } from '../core/session.ts';
+import type { Yolo } from '../core/store.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 
 /** What a session can do: its tools at its sandbox, which opens when it is first needed. */
@@ -105,8 +106,9 @@ export interface QuestionDesk {
    */
   notBegun(parts: readonly string[], run: string): Promise<'waiting' | 'withdrawn' | undefined>;
   withdraw(parts: readonly string[], why: string): Promise<void>;
-  /** Who has switched questions off in this session, and when; undefined when they are asked. */
-  yolo(parts: readonly string[]): Promise<{ by: string; since: Date } | undefined>;
+  /** Who has switched questions off in this session for themselves. */
+  yolo(parts: readonly string[]): Promise<Yolo[]>;
+  /** For this person; `off` is for everybody in the session. */
   setYolo(parts: readonly string[], by: string, on: boolean): Promise<void>;
   /** Ends grants and whatever else was good for this conversation only. */
   endSession(parts: readonly string[], by: string): Promise<void>;

@@ -29,7 +29,7 @@ const columns: Columns = {
     why: true,
   },
   heard_places: { heard_at: true, is_direct: true, name: true, person: true, place: true, platform: true },
-  inbox: { identity: true, incoming: true, received_at: true, seq: true, session: true, state: true, turn: true },
+  inbox: { identity: true, incoming: true, received_at: true, role: true, seq: true, session: true, state: true, turn: true },
   outbox: {
     added_at: true,
     attempts: true,
@@ -89,7 +89,7 @@ const columns: Columns = {
     spec_hash: true,
     state: true,
   },
-  session_modes: { session: true, yolo_by: true, yolo_since: true },
+  session_yolo: { person: true, session: true, since: true },
   sessions: {
     cached_tokens: true,
     choices: true,

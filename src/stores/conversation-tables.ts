@@ -18,6 +18,7 @@ export interface ConversationTables {
     state: string;
     received_at: Count;
     turn: Json | null;
+    role: string | null;
   };
   outbox: {
     seq: Count;

@@ -27,7 +27,7 @@ export class SqlInboxLedger implements InboxLedger {
       const row = { seq, identity, session: JSON.stringify(session), incoming: canonicalJson(incoming) };
       await db
         .insertInto('inbox')
-        .values({ ...row, state: 'waiting', received_at: receivedAt.getTime(), turn: null })
+        .values({ ...row, state: 'waiting', received_at: receivedAt.getTime(), turn: null, role: null })
         .execute();
       if (incoming.kind === 'message' && !incoming.report) await noteHeard(db, incoming, receivedAt);
       return seq;
@@ -43,13 +43,13 @@ export class SqlInboxLedger implements InboxLedger {
     return rows.map(entryOf);
   }
 
-  async begin(seqs: readonly number[], turn: string): Promise<number[]> {
+  async begin(seqs: readonly number[], turn: string, role?: InboxEntry['role']): Promise<number[]> {
     const taken = await this.#access.transaction(async (db) => {
       const begun: number[] = [];
       for (const some of portions(seqs)) {
         const rows = await db
           .updateTable('inbox')
-          .set({ state: 'running', turn: JSON.stringify(turn) })
+          .set({ state: 'running', turn: JSON.stringify(turn), ...(role && { role }) })
           .where('seq', 'in', some)
           .where('state', '=', 'waiting')
           .returning('seq')
@@ -99,6 +99,7 @@ function entryOf(row: Selectable<Tables['inbox']>): InboxEntry {
     state: row.state as InboxState,
     receivedAt: new Date(Number(row.received_at)),
     turn: row.turn === null ? undefined : JSON.parse(row.turn),
+    role: row.role === 'admin' || row.role === 'user' ? row.role : undefined,
   };
 }
 

@@ -4,6 +4,7 @@ import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { reachTables } from './reach-tables.ts';
+import { rightsTables } from './rights-tables.ts';
 import { webCallTables, webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   backgroundTables,
   archiveTables,
   webCallTables,
+  rightsTables,
 ];

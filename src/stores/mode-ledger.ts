@@ -1,7 +1,9 @@
+import type { Selectable } from 'kysely';
 import type { AuditEvent } from '../core/audit.ts';
-import type { ModeLedger } from '../core/store.ts';
+import type { ModeLedger, Yolo } from '../core/store.ts';
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
+import type { Tables } from './schema.ts';
 
 export class SqlModeLedger implements ModeLedger {
   readonly #access: Access;
@@ -10,32 +12,36 @@ export class SqlModeLedger implements ModeLedger {
     this.#access = access;
   }
 
-  async yolo(parts: readonly string[]): Promise<{ by: string; since: Date } | undefined> {
-    const row = await this.#access.read((db) =>
-      db.selectFrom('session_modes').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst(),
+  async yolo(parts: readonly string[]): Promise<Yolo[]> {
+    const rows = await this.#access.read((db) =>
+      db.selectFrom('session_yolo').selectAll().where('session', '=', JSON.stringify(parts)).orderBy('since').orderBy('person').execute(),
     );
-    return row && { by: row.yolo_by, since: new Date(Number(row.yolo_since)) };
+    return rows.map(yoloOf);
   }
 
-  async setYolo(parts: readonly string[], yolo: { by: string; since: Date } | undefined, events: readonly AuditEvent[]): Promise<void> {
+  async setYolo(parts: readonly string[], yolo: Yolo | undefined, events: readonly AuditEvent[]): Promise<void> {
     const session = JSON.stringify(parts);
     await this.#access.transaction(async (db) => {
       if (yolo) {
-        const row = { yolo_by: yolo.by, yolo_since: yolo.since.getTime() };
+        const since = yolo.since.getTime();
         await db
-          .insertInto('session_modes')
-          .values({ session, ...row })
-          .onConflict((conflict) => conflict.column('session').doUpdateSet(row))
+          .insertInto('session_yolo')
+          .values({ session, person: yolo.by, since })
+          .onConflict((conflict) => conflict.columns(['session', 'person']).doUpdateSet({ since }))
           .execute();
       } else {
-        await db.deleteFrom('session_modes').where('session', '=', session).execute();
+        await db.deleteFrom('session_yolo').where('session', '=', session).execute();
       }
       await appendEvents(db, events);
     });
   }
 
-  async list(): Promise<{ parts: readonly string[]; by: string; since: Date }[]> {
-    const rows = await this.#access.run((db) => db.selectFrom('session_modes').selectAll().orderBy('yolo_since').execute());
-    return rows.map((row) => ({ parts: JSON.parse(row.session), by: row.yolo_by, since: new Date(Number(row.yolo_since)) }));
+  async list(): Promise<(Yolo & { parts: readonly string[] })[]> {
+    const rows = await this.#access.run((db) => db.selectFrom('session_yolo').selectAll().orderBy('since').orderBy('person').execute());
+    return rows.map((row) => ({ parts: JSON.parse(row.session), ...yoloOf(row) }));
   }
+}
+
+function yoloOf({ person, since }: Selectable<Tables['session_yolo']>): Yolo {
+  return { by: person, since: new Date(Number(since)) };
 }

@@ -3,6 +3,7 @@ import type { ArchiveTables } from './archive-tables.ts';
 import type { BackgroundTables } from './background-tables.ts';
 import type { ConversationTables } from './conversation-tables.ts';
 import type { ReachTables } from './reach-tables.ts';
+import type { RightsTables } from './rights-tables.ts';
 import type { WebTables } from './web-tables.ts';
 
 /** Milliseconds since 1970. Some drivers give large integers as text. */
@@ -14,7 +15,7 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables extends ArchiveTables, BackgroundTables, ConversationTables, ReachTables, WebTables {
+export interface Tables extends ArchiveTables, BackgroundTables, ConversationTables, ReachTables, WebTables, RightsTables {
   sandboxes: {
     backend: string;
     name: string;
@@ -75,11 +76,6 @@ export interface Tables extends ArchiveTables, BackgroundTables, ConversationTab
     expires_at: OptionalTime;
     revoked_at: OptionalTime;
     revoked_by: string | null;
-  };
-  session_modes: {
-    session: Json;
-    yolo_by: string;
-    yolo_since: Time;
   };
   audit: {
     seq: Time;

@@ -52,6 +52,14 @@ describe('what people say', () => {
     );
   });
 
+  it('keeps what is only passed on apart, in the name of whoever wrote it', () => {
+    const forwarded = { from: 'Eve' };
+    expect(inputText({ text: '/yolo', from: 'Ada', forwarded })).toMatch(
+      /^<message-(\w+) from="Ada">\n<forwarded-(\w+) from="Eve">\n\/yolo\n<\/forwarded-\2>\n<\/message-\1>$/,
+    );
+    expect(inputText({ text: '', from: 'Ada', forwarded, files: [{ path: '/a', bytes: 1 }] })).toMatch(/<forwarded-[^>]*>\nFiles sent/);
+  });
+
   it('names the files that came along, where they are in the sandbox', () => {
     const files = [
       { path: '/uploads/a b.csv', bytes: 12 },

@@ -71,7 +71,8 @@ describe('the guard', () => {
   ])('does not let %s override the hard list', async (name, options) => {
     await rig.store.modes.setYolo(session.parts, { by: 'ada', since: new Date() }, []);
     const person = says('always');
-    const origin = { approver: person, source: name.startsWith('cron') ? ('cron' as const) : ('chat' as const), role: 'admin' as const };
+    const source = name.startsWith('cron') ? ('cron' as const) : ('chat' as const);
+    const origin = { approver: person, source, role: 'admin' as const, person: 'ada', isTyped: true };
     const hard = [command('ls'), command('rm -rf "/"')];
     expect(await rig.ask(hard, origin, options)).toEqual(refused(/Nobody can allow this/));
     expect(person.asked).toEqual([]);
@@ -282,7 +283,7 @@ describe('scheduled jobs', () => {
 
   it('are not covered by yolo of the session they run in', async () => {
     await rig.store.modes.setYolo(session.parts, { by: 'ada', since: new Date() }, []);
-    expect(await rig.ask(dangerous, { source: 'cron' })).toMatchObject({ allowed: false });
+    expect(await rig.ask(dangerous, { source: 'cron', role: 'admin', person: 'ada' })).toMatchObject({ allowed: false });
   });
 });
 
@@ -296,8 +297,9 @@ describe('modes', () => {
     expect(await rig.ask(padded, { source: 'cron' }, { cronMode: 'approve' })).toEqual(refused(/cannot be read/));
     expect(person.asked).toEqual([]);
     await rig.store.modes.setYolo(session.parts, { by: 'ada', since: new Date() }, []);
-    expect(await rig.ask(padded, { approver: says('deny') })).toMatchObject({ allowed: false });
-    expect(await rig.ask(padded, { approver: person })).toEqual(allowed);
+    const admin = { role: 'admin', person: 'ada' } as const;
+    expect(await rig.ask(padded, { ...admin, approver: says('deny') })).toMatchObject({ allowed: false });
+    expect(await rig.ask(padded, { ...admin, approver: person })).toEqual(allowed);
     expect(person.asked).toHaveLength(1);
   });
 
@@ -306,13 +308,31 @@ describe('modes', () => {
     expect(await rig.records()).toMatchObject([{ outcome: 'allowed', what: { why: 'mode off' } }]);
   });
 
-  it('yolo holds for its session and leaves a trace', async () => {
+  it('yolo holds for the admin who said it, in its session, and leaves a trace', async () => {
     await rig.store.modes.setYolo(session.parts, { by: 'ada', since: new Date() }, []);
-    expect(await rig.ask(dangerous, { source: 'mcp' })).toEqual(allowed);
-    expect(await rig.ask(dangerous, { source: 'mcp' }, { session: { parts: ['chat', '2'], title: '2' } })).toMatchObject({
-      allowed: false,
-    });
-    expect((await rig.records()).map(({ what }) => what.why)).toEqual(['yolo by ada', 'nobody to ask']);
+    const ada = { source: 'mcp', role: 'admin', person: 'ada' } as const;
+    expect(await rig.ask(dangerous, ada)).toEqual(allowed);
+    expect(await rig.ask(dangerous, ada, { session: { parts: ['chat', '2'], title: '2' } })).toMatchObject({ allowed: false });
+    for (const other of [{ person: 'eve' }, { person: undefined }, { role: 'user' }] as const) {
+      expect(await rig.ask(dangerous, { ...ada, ...other })).toMatchObject({ allowed: false });
+    }
+    const [first, ...others] = (await rig.records()).map(({ what }) => what.why);
+    expect([first, new Set(others)]).toEqual(['yolo by ada', new Set(['nobody to ask'])]);
+  });
+
+  it('does not ask about a command that an admin typed, and asks about their scripts and what others type', async () => {
+    const admin = { role: 'admin', isTyped: true } as const;
+    const asked = async (...request: Parameters<Rig['ask']>): Promise<number> => {
+      const person = says('deny');
+      await rig.ask(request[0], { approver: person, ...request[1] });
+      return person.asked.length;
+    };
+    expect(await rig.ask(dangerous, { ...admin })).toEqual(allowed);
+    expect(await rig.records()).toMatchObject([{ outcome: 'allowed', what: { why: 'typed by an admin' } }]);
+    expect(await asked([script('print(1)')], admin)).toBe(1);
+    expect(await asked([...dangerous, script('print(1)')], admin)).toBe(1);
+    expect(await asked(dangerous, { ...admin, role: 'user' })).toBe(1);
+    expect(await asked(dangerous, { ...admin, isTyped: false })).toBe(1);
   });
 
   it('smart lets a reviewer pass what is of low risk, and remembers nothing of it', async () => {

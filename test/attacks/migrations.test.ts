@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/stores/index.ts';
 import { finish, mayMount, start } from '../stores/processes.ts';
 import { beside, modeOf, scratchPaths } from '../stores/scratch.ts';
-import { makeVersionOne } from '../stores/version-one.ts';
+import { makeVersionOne } from '../stores/versions.ts';
 
 const newPath = scratchPaths();
 let path: string;
@@ -69,8 +69,8 @@ describe('a database of this version is refused, and says why, when it', () => {
     ['has a column under another name', 'alter table paired rename column role to rank', /lacks paired\.role/],
     [
       'computes a column',
-      "drop table session_modes; create table session_modes (session text, yolo_since integer, yolo_by text generated always as ('ada'))",
-      /lacks session_modes\.yolo_by/,
+      "drop table session_yolo; create table session_yolo (session text, since integer, person text generated always as ('ada'))",
+      /lacks session_yolo\.person/,
     ],
     ['has no version', 'pragma user_version = 0', /has no version/],
     ['has a version below none', 'pragma user_version = -5', /has no version/],

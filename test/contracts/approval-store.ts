@@ -191,11 +191,13 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       const yolo = { by: 'ada', since: at(1) };
       await rig.store.modes.setYolo(['a'], yolo, [event('on')]);
       const again = await rig.open();
-      expect(await again.modes.yolo(['a'])).toEqual(yolo);
-      expect(await again.modes.yolo(['b'])).toBeUndefined();
-      expect(await again.modes.list()).toEqual([{ parts: ['a'], ...yolo }]);
+      const later = { by: 'bob', since: at(2) };
+      await again.modes.setYolo(['a'], later, []);
+      expect(await again.modes.yolo(['a'])).toEqual([yolo, later]);
+      expect(await again.modes.yolo(['b'])).toEqual([]);
+      expect(await again.modes.list()).toEqual([yolo, later].map((one) => ({ parts: ['a'], ...one })));
       await again.modes.setYolo(['a'], undefined, [event('off')]);
-      expect(await rig.store.modes.yolo(['a'])).toBeUndefined();
+      expect(await rig.store.modes.yolo(['a'])).toEqual([]);
       expect(await outcomes()).toEqual(['on', 'off']);
     });
   });

@@ -30,6 +30,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
         state: 'waiting',
         receivedAt: at(5),
         turn: undefined,
+        role: undefined,
       };
       expect(entries[0]).toStrictEqual(first);
     });
@@ -70,6 +71,16 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.inbox.begin([], 'third')).toEqual([]);
     });
 
+    it('keeps the role that a turn began with, also of one that came to nothing', async () => {
+      const [one, two] = [await accept('1'), await accept('2')];
+      await rig.store.inbox.begin([one], 'first', 'user');
+      await rig.store.inbox.begin([two], 'second', 'admin');
+      await rig.store.inbox.release('first');
+      const again = (await rig.open()).inbox;
+      expect(await again.list('waiting')).toMatchObject([{ turn: undefined, role: 'user' }]);
+      expect(await again.list('running')).toMatchObject([{ turn: 'second', role: 'admin' }]);
+    });
+
     it('does not take back what is done', async () => {
       const [one, two] = [await accept('1'), await accept('2')];
       await rig.store.inbox.begin([one], 't');
@@ -108,7 +119,15 @@ export function inboxContract(newPlace: () => StorePlace): void {
         expect(await rig.store.inbox.accept([text, text], incoming, at(1))).toBeUndefined();
         expect(await rig.store.inbox.begin([seq], text)).toEqual([seq]);
         const [entry] = await rig.store.inbox.list('running', [text, text]);
-        expect(entry).toStrictEqual({ seq, session: [text, text], incoming, state: 'running', receivedAt: at(1), turn: text });
+        expect(entry).toStrictEqual({
+          seq,
+          session: [text, text],
+          incoming,
+          state: 'running',
+          receivedAt: at(1),
+          turn: text,
+          role: undefined,
+        });
         await rig.store.inbox.done([seq]);
       }
       expect(await rig.store.inbox.list('done')).toHaveLength(hostileTexts.length);

@@ -108,7 +108,8 @@ describe('a question for approvers', () => {
   it('is asked of the asker alone when they are an approver', async () => {
     await start(['admins'], { rules: { admins: ['ada', 'eve'] } });
     await meet('eve');
-    await rig.say(`/run ${dangerous()}`);
+    rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
+    await rig.say('clean up');
     await codeIn(rig);
     expect(withButtons().map(({ chat }) => chat)).toEqual(['ada']);
     expect(rig.all()).not.toContain('Asked');

@@ -287,11 +287,11 @@ describeContained('a conversation', async () => {
     await rig.store.conversations.session(parts, { title: 'fake Ada', place }, long);
     await rig.store.conversations.append(parts, 'old', [{ role: 'user', content: 'an old story' }], long);
     await rig.say('/yolo');
-    await rig.shows('nobody is asked');
+    await rig.shows('runs without a question');
     await rig.say('hello');
     await rig.shows('Fine.');
     expect(rig.lastPrompt).not.toContain('an old story');
-    expect(rig.all()).not.toContain('Nobody is asked');
+    expect(rig.all()).not.toContain('Approvals are off');
     await rig.say('and again');
     await rig.quiet();
     expect(rig.lastPrompt).toMatch(/hello[\s\S]*and again/);

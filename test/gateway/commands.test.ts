@@ -8,7 +8,7 @@ import { Rig } from './rig.ts';
 describe('a text', () => {
   it('is a command when it begins with one, whoever it is addressed to, and not when it is a path', () => {
     const found = (text: string) => {
-      const result = commandIn(text, 'user');
+      const result = commandIn({ text }, 'user');
       return result.kind === 'command' ? `${result.command.name}|${result.rest}` : result.kind;
     };
     expect(found('/run ls -la')).toBe('run|ls -la');
@@ -22,8 +22,8 @@ describe('a text', () => {
   });
 
   it('that is nearly a command is answered with the one that was meant', () => {
-    expect(commandIn('/staus', 'user')).toMatchObject({ kind: 'unknown', say: expect.stringContaining('Did you mean /status?') });
-    expect(commandIn('/xyzzy', 'user')).toMatchObject({ kind: 'unknown', say: 'There is no /xyzzy. /help lists the commands.' });
+    expect(commandIn({ text: '/staus' }, 'user')).toMatchObject({ kind: 'unknown', say: expect.stringContaining('Did you mean /status?') });
+    expect(commandIn({ text: '/xyzzy' }, 'user')).toMatchObject({ kind: 'unknown', say: 'There is no /xyzzy. /help lists the commands.' });
   });
 });
 
@@ -132,9 +132,9 @@ describeContained('commands', async () => {
     await say('/model other-model');
     await shows('openai-compatible/other-model answers in this session');
     await say('/yolo');
-    await shows('nobody is asked in this session');
+    await shows('what you ask for in this session runs without a question');
     await say('hello');
-    await shows('Approvals are off in this session. Turn them on with /yolo off.');
+    await shows('Approvals are off for you in this session. Turn them on with /yolo off.');
     await say('/new');
     await rig.quiet();
     const before = rig.texts(chat).length;

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
+import { bob } from '../fakes/bot-api-world.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
@@ -164,15 +165,15 @@ describeContained('a gateway that is killed', () => {
 
   it('while a typed command waits for an answer runs it once it has one', async () => {
     await start({ backend: 'local' });
-    say(`/run ${dangerous()}`);
-    const card = await program.shows('May this run');
+    program.api.world.says({ text: `/run ${dangerous()}`, from: bob });
+    const card = await program.shows('May this run', bob.id);
     await program.told();
     await program.restart();
-    program.api.world.presses(1001, card.id, 'Once');
+    program.api.world.presses(bob.id, card.id, 'Once', bob);
     await until('it ran', () => lines('marker') === 1);
     await settled();
     expect(lines('marker')).toBe(1);
-    expect(program.texts().join()).not.toContain('interrupted');
+    expect(program.texts(bob.id).join()).not.toContain('interrupted');
   });
 
   it('right after the model has answered says it once', async () => {

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';
+import { bob } from '../fakes/bot-api-world.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
@@ -147,10 +148,10 @@ describe('a gateway without isolation whose configuration changes', async () => 
   afterAll(() => program.close());
 
   it('asks as soon as it is told to', async () => {
-    expect(await run(program, 'rm -rf ~/gone')).not.toContain('May this run');
+    expect(await run(program, 'rm -rf ~/gone', bob.id)).not.toContain('May this run');
     change(program, (sections) => Object.assign(sections.approvals ?? {}, { mode: 'manual' }));
-    program.api.world.says({ text: '/run rm -rf ~/gone' });
-    await program.shows('May this run');
+    program.api.world.says({ text: '/run rm -rf ~/gone', from: bob });
+    await program.shows('May this run', bob.id);
   });
 });
 

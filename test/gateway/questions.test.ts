@@ -6,7 +6,9 @@ import { until } from '../until.ts';
 import { codeIn, Rig } from './rig.ts';
 
 describe('a question', async () => {
-  const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
+  // What an admin types as /run is not asked about, so everybody here is a user but for the chief.
+  const rules = { admins: ['chief'], allowedUsers: ['ada', 'bob'] };
+  const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, rules });
   afterAll(() => rig.close());
   let count = 0;
   let chat = '';
@@ -120,7 +122,7 @@ describe('a question', async () => {
   });
 
   it('that nobody answers in time is a no', async () => {
-    const short = await Rig.start({ environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_TIMEOUT: '1' } });
+    const short = await Rig.start({ environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_TIMEOUT: '1' }, rules });
     try {
       await short.say(`/run ${dangerous()}`);
       await short.shows('Nobody answered in time');
@@ -184,17 +186,39 @@ describe('a question', async () => {
   });
 
   it('is not asked with /yolo, which an admin alone may say and which every turn shows', async () => {
-    await say('/yolo');
-    await say(`/run ${dangerous()}`);
+    const agentRuns = async (command: string, then: string) => {
+      rig.model.script = inTurn(calls(['terminal', { command }]), says(then));
+      await say('go on', 'chief');
+    };
+    await say('/yolo', 'ada');
+    await shows('/yolo is for admins.');
+    await say('/yolo', 'chief');
+    await agentRuns(dangerous(), 'Cleaned.');
+    await shows('Cleaned.');
+    expect(runs()).toBe(1);
+    expect(rig.all(chat)).toContain('Approvals are off for you in this session.');
+    await agentRuns('rm -rf /', 'I see.');
+    await shows('I see.');
+    expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain('It was not run. Nobody can allow this');
+    await say('/yolo off', 'chief');
+    await rig.quiet();
+    await agentRuns(dangerous(), 'Refused.');
+    await isAsked();
+    await press('Deny', 'chief');
+    await shows('Refused.');
+    expect(runs()).toBe(1);
+  });
+
+  it('is not asked about what an admin types as /run, which is refused where nobody may, and asked about a script', async () => {
+    await say(`/run ${dangerous()}`, 'chief');
     await until('it ran unasked', () => runs() === 1);
-    await say('/run rm -rf /');
+    await say('/run rm -rf /', 'chief');
     await rig.quiet();
     expect(rig.texts(chat).at(-1)).toMatch(/It was not run\. Nobody can allow this(?![\s\S]*another way)/);
-    await say('/yolo off');
-    await rig.quiet();
-    await say(`/run ${dangerous()}`);
+    expect(rig.all(chat)).not.toContain('May this run');
+    await say(`/python open("${marker}", "a").write("ran\\n")`, 'chief');
     await isAsked();
-    await press('Deny');
+    await press('Deny', 'chief');
     await rig.quiet();
     expect(runs()).toBe(1);
   });
@@ -230,7 +254,7 @@ describe('a question', async () => {
   });
 
   it('where there are no buttons says how to answer', async () => {
-    const plain = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, traits: { buttons: false } });
+    const plain = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, rules, traits: { buttons: false } });
     try {
       await plain.say(`/run ${dangerous()}`);
       const [, code] = /\/approve (\w{6}) or \/deny/.exec(await plain.shows('Answer with /approve')) ?? [];

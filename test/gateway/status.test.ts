@@ -36,12 +36,12 @@ describeContained('what people are shown of a session', async () => {
 
   it('/status begins with yolo, and says what runs and since when, what waits and what was used', async () => {
     world.says({ text: '/yolo' });
-    await program.shows('nobody is asked');
+    await program.shows('runs without a question');
     world.says({ text: 'please work' });
     await until('the command runs', async () => (await status()).includes('exec sleep 1000'), { withinMs: 60_000 });
     const text = await status();
     expect(text).toMatch(
-      /^\W*YOLO: approvals are off in this session, for (\d+ min )?\d+ s \(by telegram:1001\)\. Turn them on with \/yolo off\.\n/,
+      /^\W*YOLO: approvals are off in this session, for (\d+ min )?\d+ s \(only for telegram:1001\)\. Turn them on with \/yolo off\.\n/,
     );
     expect(text).toMatch(/A turn has been running for (\d+ min )?\d+ s\./);
     expect(text).toMatch(/terminal: .*exec sleep 1000.*, running for (\d+ min )?\d+ s/);
@@ -56,7 +56,7 @@ describeContained('what people are shown of a session', async () => {
     expect(sections[0]).toMatchObject({ title: 'Yolo: approvals are off' });
     expect(JSON.stringify(sections[1])).toMatch(/terminal exec sleep 1000, running for .* sandbox on bubblewrap: in use/);
     const shown = (await hermetic.run(['status'])).stdout;
-    expect(shown).toMatch(/^YOLO +approvals are off: telegram \S.*: off for .* \(by telegram:1001\)\n/);
+    expect(shown).toMatch(/^YOLO +approvals are off: telegram \S.*: off for .* \(only for telegram:1001\)\n/);
     expect(shown).toMatch(/terminal exec sleep 1000, running for (\d+ min )?\d+ s; sandbox on bubblewrap: in use/);
     const doctor = (await hermetic.run(['doctor'])).stdout;
     expect(doctor).toMatch(/^YOLO, approvals are off: telegram \S/);

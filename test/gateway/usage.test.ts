@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ada, bob } from '../fakes/bot-api-world.ts';
 import type { ModelRequest, Reply } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Program, type ProgramOptions } from './program.ts';
@@ -52,12 +53,18 @@ describe('/usage', { timeout: 90_000 }, () => {
       if (last.role === 'tool') return used('Cleaned.', { input: 200, output: 2 });
       return { pieces: [{ call: 'terminal', input: { command } }], usage: { input: 100, output: 1 } };
     };
-    say(text === '/run' ? `/run ${command}` : text);
+    // An admin would not be asked, and so nothing would be reviewed.
+    const from = text === '/run' ? bob : ada;
+    const says = (what: string) => program.api.world.says({ text: what, from });
+    says(text === '/run' ? `/run ${command}` : text);
     await until('it ran', () => existsSync(marker));
     if (text !== '/run') await program.shows('Cleaned.');
-    say('/usage');
+    says('/usage');
     const [input, output] = text === '/run' ? [7000, 30] : [7300, 33];
-    await program.shows(`${input} tokens in (0 of them cached), ${output} out, about $${((input + output) / 1_000_000).toFixed(4)}.`);
-    expect(program.texts().join()).not.toContain('May this run');
+    await program.shows(
+      `${input} tokens in (0 of them cached), ${output} out, about $${((input + output) / 1_000_000).toFixed(4)}.`,
+      from.id,
+    );
+    expect(program.texts(from.id).join()).not.toContain('May this run');
   });
 });

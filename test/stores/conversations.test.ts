@@ -1,6 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { conversationTables } from '../../src/stores/conversation-tables.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { migrations } from '../../src/stores/migrations.ts';
+import { reachTables } from '../../src/stores/reach-tables.ts';
 import { backgroundContract } from '../contracts/store-background.ts';
 import { conversationContract } from '../contracts/store-conversations.ts';
 import { inboxContract } from '../contracts/store-inbox.ts';
@@ -10,11 +13,10 @@ import { peopleContract } from '../contracts/store-people.ts';
 import { processContract } from '../contracts/store-processes.ts';
 import { at, chat, message } from '../contracts/store-rig.ts';
 import { start } from './processes.ts';
-import { beginning, beside, scratchPaths } from './scratch.ts';
+import { beside, scratchPaths } from './scratch.ts';
+import { makeVersion } from './versions.ts';
 
 const newPath = scratchPaths();
-const tables = ['counters', 'inbox', 'outbox', 'sessions', 'transcript', 'summaries', 'paired', 'pairing_requests', 'pairing_misses'];
-const later = ['audit_segments', 'background_processes', 'web_calls', 'heard_places', 'question_cards'];
 
 describe('in SQLite', () => {
   const newPlace = () => {
@@ -37,13 +39,11 @@ describe('in SQLite', () => {
 describe('a database of SQLite', () => {
   it('from before there were conversations gets them, and is kept as it was beside it', async () => {
     const path = newPath();
-    const before = await openStore(path);
-    await before.sandboxes.begin(beginning('old'));
-    await before.close();
-    const database = new DatabaseSync(path);
-    for (const table of [...tables, 'pairing_salt', ...later]) database.exec(`drop table ${table}`);
-    database.exec('pragma user_version = 4');
-    database.close();
+    await makeVersion(
+      path,
+      migrations.indexOf(conversationTables),
+      `insert into sandboxes values ('docker', 'old', '["cli"]', null, 'hash', '/old', 1, 1000, 2000, 'closed', null, null)`,
+    );
     const store = await openStore(path);
     expect(await store.inbox.accept(['s'], message(), at(0))).toBe(1);
     expect(await store.outbox.add(chat, [{ key: 'k', message: { text: 'x' } }], at(0))).toBe(true);
@@ -54,13 +54,8 @@ describe('a database of SQLite', () => {
 
   it('from before it was known where people are heard learns it from then on', async () => {
     const path = newPath();
-    const before = await openStore(path);
-    await before.inbox.accept(['s'], message(), at(0));
-    await before.close();
-    const database = new DatabaseSync(path);
-    for (const table of later) database.exec(`drop table ${table}`);
-    database.exec('pragma user_version = 5');
-    database.close();
+    const row = `insert into inbox values (0, 'old', '["s"]', '${JSON.stringify(message())}', 'waiting', 0, null)`;
+    await makeVersion(path, migrations.indexOf(reachTables), row);
     const store = await openStore(path);
     await store.inbox.accept(['s'], message({ id: 'next' }), at(1));
     expect(await store.people.placesOf(chat.platform, message().from.id)).toHaveLength(1);

@@ -5,9 +5,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { migrations } from '../../src/stores/migrations.ts';
+import { rightsTables } from '../../src/stores/rights-tables.ts';
 import { finish, start } from './processes.ts';
 import { beginning, beside, modeOf, scratchPaths } from './scratch.ts';
-import { makeVersionOne, versionOneKey } from './version-one.ts';
+import { makeVersion, makeVersionOne, versionOneKey } from './versions.ts';
 
 const newPath = scratchPaths();
 const digest = (file: string) => hash('sha256', readFileSync(file));
@@ -51,6 +53,19 @@ describe('the SQLite store', () => {
       expect(database.prepare('select name, owner from sandboxes').all()).toEqual([{ name: 'old', owner: 'me' }]);
       expect(database.prepare('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' });
       database.close();
+    });
+
+    it('leaves yolo to who has said it, and what a turn was allowed to do to nobody', async () => {
+      const incoming = { kind: 'message', id: '1', place: { platform: 'p', chat: 'c' }, files: [], at: 1, text: 'x', from: { id: 'a' } };
+      await makeVersion(
+        path,
+        migrations.indexOf(rightsTables),
+        `insert into session_modes values ('["chat"]', 'telegram:1', 5000);
+         insert into inbox values (1, 'i', '["chat"]', '${JSON.stringify(incoming)}', 'running', 1, '"t"');`,
+      );
+      await open();
+      expect(await store?.modes.list()).toEqual([{ parts: ['chat'], by: 'telegram:1', since: new Date(5000) }]);
+      expect(await store?.inbox.list('running')).toMatchObject([{ seq: 1, turn: 't', role: undefined }]);
     });
 
     it('can be gone back on with the copy', async () => {

@@ -10,7 +10,7 @@ import { storeContract } from '../contracts/store.ts';
 import { until } from '../until.ts';
 import { finish, mayMount, start } from './processes.ts';
 import { at, beginning, beside, modeOf, scratchPaths } from './scratch.ts';
-import { makeVersionOne } from './version-one.ts';
+import { makeVersionOne } from './versions.ts';
 
 const newPath = scratchPaths();
 

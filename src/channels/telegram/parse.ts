@@ -40,15 +40,19 @@ function parseMessage(message: Message, self: Self): IncomingMessage | undefined
   const entities = message.entities ?? message.caption_entities ?? [];
   const isDirect = chat.type === 'private';
   const replied = repliedTo(message);
+  const forwarded = forwardedIn(message);
+  // What others wrote does not address us in the name of who passes it on.
+  const isMeant = !forwarded && entities.some((entity) => names(entity, said, self));
   return {
     kind: 'message',
     id: String(message.message_id),
     place: placeOf(chat, message),
     from: person(from),
     at: new Date(message.date * 1000),
-    text: withoutOurName(said, entities, self),
+    text: forwarded ? said : withoutOurName(said, entities, self),
     isDirect,
-    isAddressed: isDirect || replied?.from?.id === self.id || entities.some((entity) => names(entity, said, self)),
+    isAddressed: isDirect || replied?.from?.id === self.id || isMeant,
+    ...(forwarded && { forwarded }),
     quoted: quotedIn(message, replied),
     files,
   };
@@ -94,6 +98,14 @@ function quotedIn({ quote, external_reply }: Message, replied: Message | undefin
   if (origin?.type === 'user') return { from: person(origin.sender_user).name, text };
   if (origin?.type === 'hidden_user') return { from: origin.sender_user_name, text };
   return { from: nameOf(undefined, external_reply?.chat), text };
+}
+
+/** Security: also what another bot wrote, of which a person only chose that it be sent. */
+function forwardedIn({ forward_origin: origin, via_bot }: Message): IncomingMessage['forwarded'] {
+  if (!origin) return via_bot && { from: nameOf(via_bot, undefined) };
+  if (origin.type === 'user') return { from: person(origin.sender_user).name };
+  if (origin.type === 'hidden_user') return { from: origin.sender_user_name };
+  return { from: nameOf(undefined, origin.type === 'chat' ? origin.sender_chat : origin.chat) };
 }
 
 /** Whether an entity means us. Entities count UTF-16 units, as strings do here. */

@@ -79,7 +79,7 @@ function limits(app: App) {
 async function approvals(app: App) {
   const { mode, cron_mode: cronMode, timeout: timeoutSeconds } = app.loaded.config.approvals;
   const open = (await (await app.approvals.questions()).open()).length;
-  const yolo = (await (await app.store()).modes.list()).length;
+  const yolo = new Set((await (await app.store()).modes.list()).map(({ parts }) => JSON.stringify(parts))).size;
   return { mode, cronMode, timeoutSeconds, open, yolo };
 }
 

@@ -117,6 +117,26 @@ describe('what is quoted', () => {
   });
 });
 
+describe('what is passed on', () => {
+  it.each([
+    ['a person', { forward_origin: { type: 'user', sender_user: bob, date: 1 } }, 'Bob'],
+    ['a person who hides', { forward_origin: { type: 'hidden_user', sender_user_name: 'X', date: 1 } }, 'X'],
+    ['a group', { forward_origin: { type: 'chat', sender_chat: { id: 1, type: 'supergroup', title: 'G' }, date: 1 } }, 'G'],
+    ['a channel', { forward_origin: { type: 'channel', chat: { id: 1, type: 'channel', title: 'C' }, message_id: 1, date: 1 } }, 'C'],
+    ['another bot', { via_bot: { id: 9, is_bot: true, first_name: 'Inline' } }, 'Inline'],
+  ])('of %s is said to be theirs', (_, more, from) => {
+    const message = parse({ text: '/yolo', more: more as Partial<Message> });
+    expect(message).toMatchObject({ text: '/yolo', from: { id: String(ada.id) }, forwarded: { from } });
+    expect(parse({ text: '/yolo' })).not.toHaveProperty('forwarded');
+  });
+
+  it('does not address us in the name of who passes it on', () => {
+    const more = { forward_origin: { type: 'user', sender_user: bob, date: 1 } } as Partial<Message>;
+    const text = `/run@${bot.username} ls`;
+    expect(inGroup(text, { more })).toMatchObject({ isAddressed: false, text });
+  });
+});
+
 describe('what is sent along', () => {
   const data = Buffer.from('1234');
 

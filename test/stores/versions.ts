@@ -1,4 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
+import type { Transaction } from 'kysely';
+import { migrations } from '../../src/stores/migrations.ts';
+import { queries } from '../../src/stores/sqlite/connection.ts';
 
 /** The one sandbox of the database that `makeVersionOne` makes. */
 export const versionOneKey = { backend: 'docker', name: 'old' };
@@ -16,5 +19,16 @@ export function makeVersionOne(path: string, more = ''): void {
     ${more};
     pragma user_version = 1;
   `);
+  database.close();
+}
+
+/** A state database as an earlier version left it, with these rows. */
+export async function makeVersion(path: string, version: number, rows: string): Promise<void> {
+  const database = new DatabaseSync(path);
+  const db = queries(database);
+  await db.transaction().execute(async (transaction) => {
+    for (const migration of migrations.slice(0, version)) await migration(transaction as unknown as Transaction<unknown>);
+  });
+  database.exec(`pragma application_id = ${0x484d5443}; pragma user_version = ${version}; ${rows}`);
   database.close();
 }
