@@ -25,7 +25,9 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
   };
   /** Resolves with the code of the question when its card is there. */
   const asked = async (config: ProgramOptions['config'] = {}, text = 'clean up') => {
-    program = await Program.start({ backend: 'local', config });
+    // What an admin types is not asked about.
+    const telegram = text === '/run' ? { admins: [], allowed_users: ['1001'] } : {};
+    program = await Program.start({ backend: 'local', config: { ...config, telegram } });
     program.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('I see.'));
     program.api.world.says({ text: text === 'clean up' ? text : `${text} ${dangerous()}` });
     const card = await program.shows('May this run');
