@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent } from '../core/agent.ts';
 import type { Answer } from '../core/approval.ts';
 import type { BackgroundLedger, WatchedProcess } from '../core/background.ts';
@@ -21,6 +22,8 @@ import { type Heard, lastSaid, leastRole, type RunningTurn, roleIn } from './run
 import { endKey } from './turn.ts';
 import { UnattendedPace } from './unattended-pace.ts';
 import type { StandingOf, Surroundings, Work, WorkStatus } from './work.ts';
+
+const apologyRetryMs = 500;
 
 type BusyMode = 'interrupt' | 'queue' | 'steer';
 
@@ -269,7 +272,7 @@ export class Conversation {
     }
   }
 
-  /** What failed is said, and not tried again for ever. */
+  /** What failed is said, and not tried again for ever. While the store takes nothing, as on a full disk, it is said as soon as the store does. */
   async #apologise(turn: RunningTurn, seqs: readonly number[], error: unknown): Promise<void> {
     const { inbox, outbox } = this.shared;
     const text =
@@ -279,17 +282,23 @@ export class Conversation {
     if (!(error instanceof HermeticError)) this.complain(error);
     // The next program does it better.
     if (turn.isParked) return;
-    try {
-      await outbox.deliver(this.place, endKey(turn.id), text);
-      await inbox.done(seqs);
-    } catch (failure) {
-      // The store is gone: what was not answered is still in it as running, for the next start.
-      this.complain(failure);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await outbox.deliver(this.place, endKey(turn.id), text);
+        return await inbox.done(seqs);
+      } catch (failure) {
+        if (attempt === 1) this.complain(failure);
+        await delay(apologyRetryMs);
+        // What was not answered is still in the store as running, for the next start.
+        if (this.#stopping) return;
+      }
     }
   }
 
   complain(error: unknown): void {
-    this.shared.surroundings.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const { log } = this.shared.surroundings;
+    if (error instanceof HermeticError) log(`A conversation is held up: ${error.message}${error.hint ? ` ${error.hint}` : ''}`);
+    else log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
   /** Goes on with a turn that an earlier program began, under its name. */

@@ -21,6 +21,8 @@ export interface ProgramOptions {
   config?: Record<string, Record<string, unknown>>;
   /** A module that its process loads first. */
   preload?: string;
+  /** Makes its home what it is to be before anything is put there. */
+  prepare?: (home: string) => void;
 }
 
 /** `hermetic start` as a process of its own, which can be killed at any moment and started again, between servers that stay. */
@@ -32,10 +34,11 @@ export class Program {
   #child: ChildProcess | undefined;
   readonly #nodeOptions: readonly string[];
 
-  private constructor(api: FakeBotApi, model: ModelServer, { backend = 'bubblewrap', config = {}, preload }: ProgramOptions) {
+  private constructor(api: FakeBotApi, model: ModelServer, { backend = 'bubblewrap', config = {}, preload, prepare }: ProgramOptions) {
     this.#nodeOptions = preload === undefined ? [] : ['--import', preload];
     this.api = api;
     this.model = model;
+    prepare?.(this.home);
     mkdirSync(this.directory, { mode: 0o700 });
     const sections: Record<string, Record<string, unknown>> = {
       telegram: { enabled: true, api_root: api.root, admins: ['1001'], allowed_users: ['1002'] },

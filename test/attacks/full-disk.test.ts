@@ -1,0 +1,116 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { Program } from '../gateway/program.ts';
+import { mayMount } from '../stores/processes.ts';
+import { until } from '../until.ts';
+
+const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
+const noSpace = /cannot be written: no space is left/;
+
+/** A gateway whose home is a small disk of its own, which can be filled to the last byte. */
+describe.skipIf(!mayMount)('a gateway on a disk that is full (needs the right to mount)', async () => {
+  if (!mayMount) return;
+  const mount = (home: string): void => {
+    execFileSync('env', ['mount', '-t', 'tmpfs', '-o', 'size=6m,mode=700', 'hermetic-test', home]);
+  };
+  const program = await Program.start({ backend: 'local', prepare: mount });
+  afterAll(async () => {
+    await program.kill();
+    execFileSync('env', ['umount', '--lazy', program.home]);
+    await program.close();
+  });
+  const filler = join(program.home, 'filler');
+  const free = (): void => rmSync(filler, { force: true });
+  const fill = (): void => {
+    for (let bytes = 512 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+      try {
+        for (;;) appendFileSync(filler, Buffer.alloc(bytes));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' });
+      }
+    }
+  };
+  const heard = (): string[] => program.model.requests.map(({ last }) => /\n(.*)\n/.exec(last.text)?.[1] ?? '');
+
+  it('takes no message that it cannot keep, says why, and answers it once when there is room', async () => {
+    program.api.world.says({ text: 'first' });
+    await program.shows('Fine.');
+    await program.told();
+    fill();
+    program.api.world.says({ text: 'second' });
+    await until('the log says why', () => noSpace.test(program.output));
+    expect([program.texts(), program.api.unconfirmed.length, heard()]).toEqual([['Fine.'], 1, ['first']]);
+    free();
+    await until('it is answered', () => program.texts().length === 2);
+    await program.told();
+    expect([program.texts(), heard()]).toEqual([
+      ['Fine.', 'Fine.'],
+      ['first', 'second'],
+    ]);
+    expect(program.output).not.toMatch(/^\s+at /m);
+  });
+
+  it('runs no tool that it cannot record, and tells the person as soon as there is room', async () => {
+    const marker = join(program.home, 'marker');
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    const script = inTurn(calls(['terminal', { command: `touch ${marker}` }]), says('It ran.'));
+    const before = program.output.length;
+    program.model.script = async (request) => {
+      await mayAnswer;
+      return await script(request);
+    };
+    const asked = program.model.requests.length;
+    program.api.world.says({ text: 'work' });
+    await until('the model is asked', () => program.model.requests.length > asked);
+    fill();
+    answer();
+    await until('the log says why', () => noSpace.test(program.output.slice(before)));
+    expect([program.texts().length, readdirSync(program.home).includes('marker')]).toEqual([2, false]);
+    free();
+    await program.shows(noSpace);
+    await program.told();
+    program.model.script = () => says('Here again.');
+    program.api.world.says({ text: 'and now?' });
+    await program.shows('Here again.');
+    await program.told();
+    expect(program.texts()).toEqual(['Fine.', 'Fine.', expect.stringMatching(noSpace), 'Here again.']);
+    expect(readdirSync(program.home)).not.toContain('marker');
+    expect(program.output).not.toMatch(/^\s+at /m);
+  });
+
+  it('loses no word of its files to a command that changes them', async () => {
+    writeFileSync(join(program.directory, '.env'), 'KEPT=1\n', { mode: 0o600 });
+    const files = ['config.yaml', '.env'].map((name) => join(program.directory, name));
+    const before = files.map((file) => readFileSync(file, 'utf8'));
+    const names = readdirSync(program.directory);
+    fill();
+    const environment = { PATH: process.env.PATH, HOME: program.home, HERMETIC_HOME: program.directory };
+    const run = (...words: string[]) =>
+      spawnSync(process.execPath, [bin, ...words], { env: environment, encoding: 'utf8', input: 'value' });
+    for (const words of [
+      ['config', 'set', 'terminal.timeout', '77'],
+      ['secret', 'set', 'OTHER'],
+    ]) {
+      const { status, stderr } = run(...words);
+      expect([status, stderr]).toEqual([2, expect.stringMatching(/was not changed: .*no space/)]);
+    }
+    expect(run('run', '--', 'true')).toMatchObject({ status: 1, stderr: expect.stringMatching(noSpace) });
+    expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(before);
+    expect(readdirSync(program.directory).filter((name) => !names.includes(name) && !/lock|journal|-wal|-shm/.test(name))).toEqual([]);
+    free();
+    expect(run('config', 'set', 'terminal.timeout', '77').status).toBe(0);
+  });
+
+  it('that is killed there is whole when it is started again', async () => {
+    fill();
+    await program.kill();
+    free();
+    await program.start();
+    program.api.world.says({ text: 'still there?' });
+    await until('it is answered', () => program.texts().at(-1) === 'Here again.' && program.texts().length === 5);
+  });
+});
