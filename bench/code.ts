@@ -4,7 +4,9 @@
  *
  *   HERMETIC_BENCH_IMAGE  an image with bash, coreutils and Python that the engine has (default: terminal.docker_image)
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unredacted } from '../src/lib/redact.ts';
 import { docker } from '../src/sandboxes/docker/index.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { executeCode } from '../src/tools/execute-code.ts';
@@ -24,7 +26,7 @@ try {
   const tools = [readFile, writeFile];
   const code = executeCode({ timeoutSeconds: 300, maxToolCalls: 50, mode: 'project', tools });
   const guard = async () => ({ allowed: true }) as const;
-  const toolbox = new Toolbox({ tools: [...tools, code], sandbox, guard, redact: (text) => text, mostBytes: 50_000 });
+  const toolbox = new Toolbox({ tools: [...tools, code], sandbox, guard, redact: unredacted, mostBytes: 50_000 });
   const script = async (language: string, source: string): Promise<void> => {
     const result = await toolbox.call('execute_code', { language, code: source });
     if (!result.ok || result.data.status !== 'success') throw new Error(result.text);

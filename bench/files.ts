@@ -3,9 +3,11 @@
  *
  *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
  */
+
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
+import { unredacted } from '../src/lib/redact.ts';
 import { backendDrivers } from '../src/sandboxes/index.ts';
 import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { editFile } from '../src/tools/edit-file.ts';
@@ -61,7 +63,7 @@ try {
     try {
       const tools = [readFile, writeFile, editFile, searchFiles];
       const guard = async () => ({ allowed: true }) as const;
-      const toolbox = new Toolbox({ tools, sandbox, guard, redact: (text) => text, mostBytes: 50_000 });
+      const toolbox = new Toolbox({ tools, sandbox, guard, redact: unredacted, mostBytes: 50_000 });
       const call = async (name: string, input: object) => {
         const result = await toolbox.call(name, input);
         if (!result.ok) throw new Error(result.text);

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from './config/load.ts';
 import { platformSections } from './config/schema.ts';
 import { credentialLike } from './lib/credential-like.ts';
-import { redactor } from './lib/redact.ts';
+import { type Redact, type RedactionStream, redactor } from './lib/redact.ts';
 
 /**
  * Every value that must never be shown: what sandboxes are given by name, what variables hold that look like a credential, and the tokens and
@@ -26,17 +26,18 @@ function couldBeSecret(name: string, value: string): boolean {
 }
 
 /** Follows the configuration. Security: what was a secret stays one, for it may still be in a sandbox. */
-export function redactorOf(loaded: () => LoadedConfig): (text: string) => string {
+export function redactorOf(loaded: () => LoadedConfig): Redact {
   const secrets = new Set<string>();
   let seen: LoadedConfig | undefined;
   let redact = redactor(secrets);
-  return (text) => {
+  const current = (): Redact => {
     const now = loaded();
     if (now !== seen) {
       for (const secret of knownSecrets(now)) secrets.add(secret);
       redact = redactor(secrets);
       seen = now;
     }
-    return redact(text);
+    return redact;
   };
+  return Object.assign((text: string) => current()(text), { begin: (): RedactionStream => current().begin() });
 }

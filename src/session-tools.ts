@@ -2,6 +2,7 @@ import type { App } from './app.ts';
 import type { Guard } from './core/approval.ts';
 import type { BackgroundEvent } from './core/background.ts';
 import type { Sandbox } from './core/sandbox.ts';
+import { type Redact, unredacted } from './lib/redact.ts';
 import { backgroundEvent } from './tools/background-events.ts';
 import { toolSet } from './tools/index.ts';
 import type { ProcessTable } from './tools/process-table.ts';
@@ -35,7 +36,8 @@ export function sessionTools(app: App, options: SessionToolsOptions): SessionToo
     code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
     deliver,
   });
-  const redact = (text: string): string => (app.loaded.config.security.redact_secrets ? app.redact(text) : text);
+  const current = (): Redact => (app.loaded.config.security.redact_secrets ? app.redact : unredacted);
+  const redact: Redact = Object.assign((text: string) => current()(text), { begin: () => current().begin() });
   if (background) {
     processes.listen(async (process, event) => {
       // A listener that fails must not end the process table.

@@ -20,8 +20,13 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The most bytes of text a result should carry. */
   readonly mostBytes: number;
-  /** What happens meanwhile, for whoever watches. Clean text in pieces, already safe to show. */
+  /** What happens meanwhile, for whoever watches. Clean text in pieces, redacted before anybody sees it. */
   progress(text: string): void;
+  /**
+   * Takes secrets out of a text before it is cut, for half of one is not known as one. What the tool gives back is redacted anyway. Gives a text as it is to
+   * whoever gets the result as it is.
+   */
+  redact(this: void, text: string): string;
   /**
    * Security: whether a session is still what it was when the call was allowed. Belongs into the request for whatever was allowed; the call is
    * judged again when it is not.

@@ -1,8 +1,13 @@
+/** Longer than anything that is hidden. */
+const margin = 4096;
+
 /** The beginning and the end of a text that may be too long to keep, in bounded memory. Lengths are in UTF-16 units. */
 export class HeadTail {
   readonly #mostHead: number;
   readonly #mostTail: number;
   #head = '';
+  /** What came after the head, so that whoever hides something in it sees it whole. */
+  #afterHead: string | undefined;
   #tail = '';
   #length = 0;
 
@@ -17,18 +22,24 @@ export class HeadTail {
     this.#head += toHead;
     this.#tail += text.slice(toHead.length);
     // Cut only now and then: every cut copies.
-    if (this.#tail.length > 2 * this.#mostTail) this.#tail = this.#tail.slice(-this.#mostTail);
+    if (this.#tail.length <= 2 * (this.#mostTail + margin)) return;
+    this.#afterHead ??= this.#tail.slice(0, margin);
+    this.#tail = this.#tail.slice(-this.#mostTail - margin);
   }
 
   get isCut(): boolean {
     return this.#length > this.#mostHead + this.#mostTail;
   }
 
-  /** `gap` says in words how many characters are missing between both. */
-  text(gap: (characters: number) => string): string {
+  /**
+   * `gap` says in words how many characters are missing between both. `hide` takes out what must not be seen, and gets more than is
+   * shown: half of a secret is not known as one.
+   */
+  text(gap: (characters: number) => string, hide = (text: string): string => text): string {
     if (!this.isCut) return this.#head + this.#tail;
-    const tail = wholeLines(this.#tail.slice(-this.#mostTail));
-    const head = withoutHalf(this.#head);
+    const before = hide(this.#head + (this.#afterHead ?? this.#tail.slice(0, margin)));
+    const tail = wholeLines(hide(this.#tail.slice(-this.#mostTail - margin)).slice(-this.#mostTail));
+    const head = withoutHalf(before.slice(0, this.#mostHead));
     const missing = this.#length - head.length - tail.length;
     return `${head}${head.endsWith('\n') ? '' : '\n'}${gap(missing)}\n${tail}`;
   }

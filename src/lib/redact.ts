@@ -1,67 +1,163 @@
+import { KnownScan, KnownValues } from './known-values.ts';
+import { longestTrigger, TriggerSearch, triggerLength } from './secret-triggers.ts';
+import { TokenScan } from './token-scan.ts';
+
 /** What stands in the place of a secret. */
 const replacement = '[redacted]';
 
-/** Shorter ones are found in half of all texts. */
-const leastLength = 6;
+const newline = 0x0a;
 
-/**
- * Formats that are secrets wherever they stand, each beginning in a way nothing else does. Security: whoever prints a
- * text chooses it, so none of them may take time that grows faster than the text.
- */
-const formats: readonly RegExp[] = [
-  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
-  /\bgh[pousr]_[A-Za-z0-9]{30,}\b/g,
-  /\bgithub_pat_[A-Za-z0-9_]{40,}\b/g,
-  /\bglpat-[A-Za-z0-9_-]{20,}/g,
-  /\bsk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}/g,
-  /\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}\b/g,
-  /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
-  /\bxapp-\d-[A-Za-z0-9-]{10,}/g,
-  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\bAIza[A-Za-z0-9_-]{35}/g,
-  /\bya29\.[A-Za-z0-9_-]{20,}/g,
-  /\b\d{8,10}:[A-Za-z0-9_-]{35}\b/g,
-  /\b[MNO][A-Za-z\d_-]{23,25}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}\b/g,
-  /\bSG\.[A-Za-z0-9_-]{16,128}\.[A-Za-z0-9_-]{16,}/g,
-  /\bnpm_[A-Za-z0-9]{36}\b/g,
-  /\bpypi-[A-Za-z0-9_-]{50,}/g,
-  /\bhf_[A-Za-z0-9]{30,}\b/g,
-  /\bdop_v1_[a-f0-9]{64}\b/g,
-  /\bgsk_[A-Za-z0-9]{20,}\b/g,
-  /\beyJ[A-Za-z0-9_-]{8,4096}\.eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}/g,
-  /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]{0,64}:)[^\s:@/]{3,}(?=@)/g,
-];
-
-/** Stands in each of them, and in few short texts: looking for one thing is faster than for all of them. */
-const inEveryFormat = /[-_.:]|A(?:KIA|SIA|Iza)/;
-
-const header = /(\bauthorization:\s*(?:bearer|basic|token)\s+)[A-Za-z0-9+/=._~-]{8,}/gi;
-
-/**
- * A function that takes secrets out of a text: these values wherever they stand, also in base64, and whatever has the format of a token.
- */
-export function redactor(secrets: Iterable<string>): (text: string) => string {
-  const values = new Set<string>();
-  for (const secret of secrets) {
-    // What shows a secret of several lines may show it line by line.
-    for (const part of [secret, ...secret.split('\n')].map((text) => text.trim())) {
-      if (part.length < leastLength) continue;
-      values.add(part);
-      values.add(Buffer.from(part).toString('base64').replace(/=+$/, ''));
-      values.add(encodeURIComponent(part));
-    }
-  }
-  // The longest first: one may be the beginning of another.
-  const ordered = [...values].sort((a, b) => b.length - a.length);
-  const known = ordered.length === 0 ? undefined : new RegExp(ordered.map(escapeRegExp).join('|'), 'g');
-  return (text) => {
-    if (text.length < leastLength) return text;
-    const clean = known ? text.replace(known, replacement) : text;
-    if (!inEveryFormat.test(clean)) return clean;
-    return formats.reduce((result, format) => result.replace(format, replacement), clean.replace(header, `$1${replacement}`));
-  };
+/** Takes secrets out of a text that comes in pieces, wherever they are cut. */
+export interface RedactionStream {
+  /** The text that is free of secrets whatever follows. What may be the beginning of one is held back. */
+  push(text: string): string;
+  /** What was held back. Afterwards another text can begin. */
+  end(): string;
+  /** How many steps it has taken. Security: a text chooses how many signs it has, and no more than a bounded number of steps for each. */
+  readonly steps: number;
 }
 
-function escapeRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+/** Takes secrets out of a text. */
+export interface Redact {
+  (text: string): string;
+  /** The same for a text that comes in pieces. */
+  begin(): RedactionStream;
+}
+
+/** For those who want to see everything. */
+export const unredacted: Redact = Object.assign((text: string) => text, {
+  begin: () => ({ push: (text: string) => text, end: () => '', steps: 0 }),
+});
+
+/** No secret is shorter. */
+const minLength = 6;
+
+/**
+ * Takes these values out of a text wherever they stand: as they are, partly or wholly escaped, in hexadecimal, or in base64, alone or with
+ * anything around them; and whatever has the format of a token. Takes time that grows with the text, whatever the text is.
+ */
+export function redactor(secrets: Iterable<string>): Redact {
+  const values = new KnownValues(secrets);
+  const begin = (): Redaction => new Redaction(values);
+  const redact = (text: string): string => {
+    if (text.length < minLength || new TriggerSearch(values.triggers, text).after(0) === text.length) return text;
+    const redaction = begin();
+    return redaction.push(text, true) + redaction.end();
+  };
+  return Object.assign(redact, { begin });
+}
+
+/** So many signs of a trigger may have been read when nothing is known to have begun: digits may have signs between them. */
+const maxBegun = 3 * triggerLength;
+/** So many signs before a trigger are read with it. */
+const contextLength = 8;
+/** So many signs are read at least where something may begin. */
+const minRead = 32;
+/** How often it is asked whether anything is still begun. */
+const readAtOnce = 16;
+
+/** Of one text. */
+class Redaction implements RedactionStream {
+  readonly #values: KnownValues;
+  readonly #known: KnownScan | undefined;
+  readonly #tokens: TokenScan;
+  /** What has not been given back yet, and where it begins. */
+  #held = '';
+  #heldAt = 0;
+  #read = 0;
+  readonly #stepsBefore: number;
+  /** They may touch. */
+  #ranges: Range[] = [];
+  /** What was given back last is the replacement of a secret that may go on. */
+  #isWithin = false;
+
+  constructor(values: KnownValues) {
+    const found = (from: number, to: number): void => this.#add(from, to);
+    this.#values = values;
+    this.#known = values.isEmpty ? undefined : new KnownScan(values, found);
+    this.#tokens = new TokenScan(found);
+    this.#stepsBefore = values.steps + this.#tokens.steps;
+  }
+
+  /** `isWhole`: no other piece comes. */
+  push(text: string, isWhole = false): string {
+    const start = this.#heldAt + this.#held.length;
+    const search = new TriggerSearch(this.#values.triggers, text);
+    // What begins at the end of a piece may need the next one to be seen as a trigger.
+    const last = isWhole ? text.length : Math.max(0, text.length - longestTrigger);
+    let at = 0;
+    let readTo = isWhole ? 0 : minRead;
+    for (;;) {
+      while (at < text.length && (at < readTo || !this.#isIdle)) {
+        const end = Math.min(text.length, at + readAtOnce);
+        for (; at < end; at++) this.#take(text.charCodeAt(at), start + at);
+      }
+      if (at >= text.length) break;
+      const next = Math.min(search.after(Math.max(0, at - maxBegun)), last);
+      if (next === text.length) break;
+      readTo = Math.max(next, at) + minRead;
+      at = Math.max(0, next - contextLength);
+      this.#known?.skip(text, at);
+      this.#tokens.skip();
+    }
+    this.#held += text;
+    const end = start + text.length;
+    return this.#give(Math.min(end, this.#known?.openFrom ?? end, this.#tokens.openFrom(end)));
+  }
+
+  get steps(): number {
+    return this.#read + this.#values.steps + this.#tokens.steps - this.#stepsBefore;
+  }
+
+  get #isIdle(): boolean {
+    return this.#tokens.isIdle && (this.#known?.isIdle ?? true);
+  }
+
+  end(): string {
+    const end = this.#heldAt + this.#held.length;
+    // Whatever ends with a word or a line ends here.
+    this.#take(newline, end);
+    return this.#give(end);
+  }
+
+  #take(code: number, at: number): void {
+    this.#read += 1;
+    this.#known?.push(code, at);
+    this.#tokens.push(code, at);
+  }
+
+  #add(from: number, to: number): void {
+    const last = this.#ranges.at(-1);
+    if (last && from >= last.from && from <= last.to) last.to = Math.max(last.to, to);
+    else this.#ranges.push({ from, to });
+  }
+
+  /** What is held up to there. */
+  #give(end: number): string {
+    let at = this.#heldAt;
+    let given = '';
+    const pass = (to: number): void => {
+      if (to <= at) return;
+      given += this.#held.slice(at - this.#heldAt, to - this.#heldAt);
+      this.#isWithin = false;
+      at = to;
+    };
+    for (const { from, to } of this.#ranges.sort((a, b) => a.from - b.from)) {
+      pass(Math.min(from, end));
+      if (Math.min(to, end) <= at) continue;
+      if (!this.#isWithin) given += replacement;
+      this.#isWithin = true;
+      at = Math.min(to, end);
+    }
+    pass(end);
+    this.#ranges = this.#ranges.filter(({ to }) => to > end);
+    this.#held = this.#held.slice(at - this.#heldAt);
+    this.#heldAt = at;
+    return given;
+  }
+}
+
+interface Range {
+  from: number;
+  to: number;
 }

@@ -119,7 +119,7 @@ async function runScript(
 ): Promise<CodeResult> {
   const { sandbox, mostBytes } = context;
   const started = Date.now();
-  const capture = new OutputCapture({ sandbox, mostBytes, onText: (text) => context.progress(text) });
+  const capture = new OutputCapture({ sandbox, mostBytes, redact: context.redact, onText: (text) => context.progress(text) });
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
   const handle = await sandbox.exec({ ...request, ...(cwd !== undefined && { cwd }), onlyIf: context.isAsAllowed });
   const violated = new AbortController();

@@ -15,6 +15,8 @@ export interface Captured {
 export interface CaptureOptions {
   sandbox: Sandbox;
   mostBytes: number;
+  /** Takes secrets out of the result. */
+  redact(text: string): string;
   /** Gets the clean text as it comes. */
   onText(text: string): void;
 }
@@ -74,7 +76,7 @@ export class OutputCapture {
     const file = await spill?.close();
     const { isCut } = this.#kept;
     const where = file === undefined ? 'and could not be kept' : `${spill?.isWhole ? 'all of it is' : 'the first 64 MiB are'} in ${file}`;
-    const text = this.#kept.text((characters) => `[${characters} characters left out; ${where}]`);
+    const text = this.#kept.text((characters) => `[${characters} characters left out; ${where}]`, this.#options.redact);
     // A progress bar may be many bytes and yet a short text, which nobody needs a file for.
     return { text, truncated: isCut, file: isCut ? file : undefined };
   }

@@ -133,7 +133,7 @@ async function startInBackground(processes: ProcessTable, context: ToolContext, 
 async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds: number): Promise<TerminalResult> {
   const { sandbox, signal, mostBytes } = context;
   const started = Date.now();
-  const capture = new OutputCapture({ sandbox, mostBytes, onText: (text) => context.progress(text) });
+  const capture = new OutputCapture({ sandbox, mostBytes, redact: context.redact, onText: (text) => context.progress(text) });
   const handle = await sandbox.exec({ ...requestFor(call), onlyIf: context.isAsAllowed });
   if (call.stdin !== undefined) {
     const end = call.pty ? '\x04' : '';

@@ -3,7 +3,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
 import { nearest } from '../lib/nearest.ts';
-import { LiveText } from './live-text.ts';
+import { type Redact, unredacted } from '../lib/redact.ts';
 
 export interface ToolboxOptions {
   tools: readonly Tool[];
@@ -13,7 +13,7 @@ export interface ToolboxOptions {
   ready?: ((signal: AbortSignal) => Promise<void>) | undefined;
   guard: Guard;
   /** Takes secrets out of a text. */
-  redact(text: string): string;
+  redact: Redact;
   /** The most bytes of text a result should carry. */
   mostBytes: number;
   /** Told of every call that was allowed, when it is over. Must not throw. */
@@ -44,7 +44,9 @@ export interface CallOptions {
   progress?: ((text: string) => void) | undefined;
 }
 
-type RunOptions = CallOptions & Pick<ToolContext, 'signal' | 'isAsAllowed'>;
+/** `isInner`: a tool called by another gets what it finds as it is. */
+type AttemptOptions = CallOptions & { isInner?: boolean };
+type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'isAsAllowed'>;
 
 const nobody: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
@@ -81,14 +83,16 @@ export class Toolbox {
   /** Never rejects. */
   async call(name: string, input: unknown, options: CallOptions = {}): Promise<ToolResult> {
     const { redact } = this.#options;
-    const live = new LiveText(redact, options.progress ?? (() => undefined));
-    const result = await this.#attempt(name, input, { ...options, progress: (text) => live.push(text) });
-    live.end();
+    const live = redact.begin();
+    const show = (text: string): void => (text === '' ? undefined : options.progress?.(text));
+    const progress = options.progress && ((text: string) => show(live.push(text)));
+    const result = await this.#attempt(name, input, { ...options, progress });
+    show(live.end());
     const text = this.#cut(redact(result.text));
     return result.ok ? { ok: true, text, data: redactAll(result.data, redact) as Output } : { ...result, text };
   }
 
-  async #attempt(name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
+  async #attempt(name: string, input: unknown, options: AttemptOptions): Promise<ToolResult> {
     const { signal = new AbortController().signal, origin = nobody } = options;
     const tool = this.tools.get(name);
     if (!tool) return failed('unknown-tool', this.#unknown(name));
@@ -145,6 +149,7 @@ export class Toolbox {
       signal: options.signal,
       mostBytes,
       isAsAllowed: options.isAsAllowed,
+      redact: options.isInner ? unredacted : this.#options.redact,
       progress: (text) => options.progress?.(text),
       // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it. And unseen: what
       // there is to see is what the script makes of it.
@@ -153,7 +158,7 @@ export class Toolbox {
         const { origin = nobody } = options;
         // A question it asks is not one about the call itself, which has begun.
         const run = origin.run === undefined ? undefined : `${origin.run}/inside`;
-        return this.#attempt(name, input, { ...options, signal, progress: undefined, origin: { ...origin, run } });
+        return this.#attempt(name, input, { ...options, signal, progress: undefined, isInner: true, origin: { ...origin, run } });
       },
     };
   }

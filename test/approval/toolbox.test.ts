@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Guard } from '../../src/core/approval.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
+import { unredacted } from '../../src/lib/redact.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { type FinishedCall, Toolbox } from '../../src/tools/toolbox.ts';
 
@@ -33,7 +34,7 @@ function rig(guard: Guard) {
     tools: [tool],
     sandbox,
     guard,
-    redact: (text) => text,
+    redact: unredacted,
     mostBytes: 1000,
     finished: (call) => finished.push(call),
   });

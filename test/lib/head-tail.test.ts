@@ -32,3 +32,13 @@ it('no word is cut in two, which nobody would know for a secret any more', () =>
   kept.push('"hunter2-is-the-password",'.repeat(1000));
   for (const part of kept.text(gap).split(/\n\[\d+\]\n/)) expect(part.replaceAll('hunter2-is-the-password', '')).toMatch(/^[",]+$/);
 });
+
+it('what is hidden is hidden also where the text is cut, and no half of it is left', () => {
+  for (let offset = 0; offset < 60; offset++) {
+    const kept = new HeadTail(1000);
+    const text = `${'x'.repeat(offset)}${'hunter2-is-the-password'.padEnd(50, '.').repeat(2000)}`;
+    for (let at = 0; at < text.length; at += 777) kept.push(text.slice(at, at + 777));
+    const shown = kept.text(gap, (part) => part.replaceAll('hunter2-is-the-password', '*'));
+    expect(shown.replace(/\d+/, '')).toMatch(/^x*[*.]+\n\[\]\n[*.]+$/);
+  }
+});

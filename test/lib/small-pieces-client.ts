@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import { Wire } from '../../src/channels/terminal/wire.ts';
 import type { ExecHandle, OutputChunk, Sandbox } from '../../src/core/sandbox.ts';
 import { ByteStore } from '../../src/lib/byte-store.ts';
+import { unredacted } from '../../src/lib/redact.ts';
 import { readFileIn } from '../../src/sandboxes/shell/files.ts';
 import { StreamPipe } from '../../src/sandboxes/shell/stream-pipe.ts';
 import { askSandbox } from '../../src/tools/ask-sandbox.ts';
@@ -55,7 +56,7 @@ const readers: Record<string, () => Promise<number> | number> = {
     const onText = (text: string): void => {
       bytes += text.length;
     };
-    const capture = new OutputCapture({ sandbox, mostBytes: 400_000, onText });
+    const capture = new OutputCapture({ sandbox, mostBytes: 400_000, redact: unredacted, onText });
     for (let sent = 0; sent < 400_000; sent++) await capture.push({ stream: 'stdout', data: piece(0x0a) });
     return bytes === 400_000 ? count : bytes;
   },

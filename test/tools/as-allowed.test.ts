@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Action } from '../../src/core/approval.ts';
 import type { ExecRequest, OpenSandbox } from '../../src/core/sandbox.ts';
+import { unredacted } from '../../src/lib/redact.ts';
 import { toolSet } from '../../src/tools/index.ts';
 import { Toolbox } from '../../src/tools/toolbox.ts';
 import { collect } from '../contracts/sandbox/bench.ts';
@@ -43,7 +44,7 @@ function racingTests(engine: TestEngine): void {
       asked.push(...actions);
       return { allowed: true } as const;
     };
-    toolbox = new Toolbox({ tools, sandbox: raced, guard, redact: (text) => text, mostBytes: 50_000 });
+    toolbox = new Toolbox({ tools, sandbox: raced, guard, redact: unredacted, mostBytes: 50_000 });
   });
   afterEach(() => sandbox.destroy());
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Action, Permission, ScriptLanguage } from '../../src/core/approval.ts';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
 import type { ToolResult } from '../../src/core/tool.ts';
+import { unredacted } from '../../src/lib/redact.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { type ExecuteCodeOptions, executeCode } from '../../src/tools/execute-code.ts';
 import { run } from '../../src/tools/run.ts';
@@ -48,7 +49,7 @@ export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): Code
       tools: [...tools, tool],
       sandbox: bench.sandbox,
       guard: async (actions) => actions.map(guard).find(({ allowed }) => !allowed) ?? { allowed: true },
-      redact: (text) => text,
+      redact: unredacted,
       mostBytes,
     });
     return await toolbox.call('execute_code', { language, code, ...(timeout !== undefined && { timeout }) }, callOptions);

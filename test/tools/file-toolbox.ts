@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Action } from '../../src/core/approval.ts';
 import type { Output } from '../../src/core/tool.ts';
+import { unredacted } from '../../src/lib/redact.ts';
 import { editFile } from '../../src/tools/edit-file.ts';
 import { readFile } from '../../src/tools/read-file.ts';
 import { searchFiles } from '../../src/tools/search-files.ts';
@@ -34,7 +35,7 @@ export function useFileTools(engine: TestEngine): FileTools {
       return { allowed: true } as const;
     };
     const tools = [readFile, writeFile, editFile, searchFiles];
-    return new Toolbox({ tools, sandbox: bench.sandbox, guard, redact: (text) => text, mostBytes }).call(name, input, options);
+    return new Toolbox({ tools, sandbox: bench.sandbox, guard, redact: unredacted, mostBytes }).call(name, input, options);
   };
   const succeed = async (name: string, input: object, options?: CallOptions) => {
     const result = await call(name, input, options);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Sandbox } from '../../src/core/sandbox.ts';
+import { unredacted } from '../../src/lib/redact.ts';
 import { editFile } from '../../src/tools/edit-file.ts';
 import { readFile } from '../../src/tools/read-file.ts';
 import { searchFiles } from '../../src/tools/search-files.ts';
@@ -45,7 +46,7 @@ for (const kind of kinds) {
       const tools = [readFile, writeFile, editFile, searchFiles];
       const guard = async () => ({ allowed: true }) as const;
       const before = process.memoryUsage.rss();
-      const result = await new Toolbox({ tools, sandbox, guard, redact: (text) => text, mostBytes }).call(name, input);
+      const result = await new Toolbox({ tools, sandbox, guard, redact: unredacted, mostBytes }).call(name, input);
       expect(result).toMatchObject({ ok: false, failure: 'failed' });
       expect(result.text.length).toBeLessThan(2000);
       expect(process.memoryUsage.rss() - before).toBeLessThan(96 * 1024 * 1024);

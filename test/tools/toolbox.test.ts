@@ -114,4 +114,15 @@ describe('the toolbox', () => {
     await box.call('tool', {}, { progress: (text) => shown.push(text) });
     expect(shown.join('')).toBe('a [redacted]\n[redacted]\nrest');
   });
+
+  it.each([16_384, 65_536])('shows nothing of a secret that stands where a line of %i signs is cut', async (length) => {
+    const shown: string[] = [];
+    const box = boxWith(async ({ progress }) => {
+      progress('x'.repeat(length - 5) + secret.slice(0, 10));
+      progress(`${secret.slice(10)}${'y'.repeat(length)}`);
+      return { value: '' };
+    });
+    await box.call('tool', {}, { progress: (text) => shown.push(text) });
+    expect(shown.join('')).toBe(`${'x'.repeat(length - 5)}[redacted]${'y'.repeat(length)}`);
+  });
 });
