@@ -23,7 +23,7 @@ import { prove } from './sandboxes/proof/index.ts';
 import { openRecorded } from './sandboxes/recorded-sandbox.ts';
 import { nameSession } from './sandboxes/sandbox-directory.ts';
 import { isDiskWatched } from './sandboxes/unenforced-limits.ts';
-import { watchDisk } from './sandboxes/watched-sandbox.ts';
+import { diskAllowance, watchDisk } from './sandboxes/watched-sandbox.ts';
 import { redactorOf } from './secrets.ts';
 import { SessionSandboxes } from './session-sandboxes.ts';
 import { openStore } from './stores/index.ts';
@@ -257,7 +257,7 @@ export class App {
     const { diskMb } = spec.limits;
     if (diskMb === 0 || !isDiskWatched(backend.traits)) return { sandbox, backend, spec, fingerprint };
     const notice = (text: string, inChat?: string): void => listener.notice(text, inChat);
-    const watch = { mostBytes: diskMb * 1024 * 1024, measure: () => backend.diskBytes(spec), notice };
+    const watch = { ...diskAllowance(diskMb), measure: () => backend.diskUse(spec), notice };
     return { sandbox: watchDisk(sandbox, watch), backend, spec, fingerprint };
   }
 

@@ -94,7 +94,7 @@ export class ChatWork implements Work {
     const received = await backend.received(spec);
     if (!received) return await putFile(sandbox, name, data);
     const maxBytes = spec.limits.diskMb * 1024 * 1024;
-    if (maxBytes > 0 && (await backend.diskBytes(spec)) + data.length > maxBytes) {
+    if (maxBytes > 0 && (await backend.diskUse(spec)).bytes + data.length > maxBytes) {
       throw new HermeticError('file/failed', 'the sandbox has no room left for it');
     }
     return `${received.inside}/${await receiveFile(received.directory, name, data)}`;

@@ -123,6 +123,15 @@ export interface ReceivedFiles {
   inside: string;
 }
 
+/** What a sandbox takes of the host's disk at this moment, as far as it can be seen. */
+export interface DiskUse {
+  bytes: number;
+  /** Of those, in files that were deleted and that a process still has open. */
+  deletedBytes: number;
+  /** Files and directories, the same ones included. */
+  files: number;
+}
+
 export interface Backend {
   readonly kind: string;
   readonly traits: Traits;
@@ -138,8 +147,7 @@ export interface Backend {
   places(spec: SandboxSpec): Places;
   /** Where the host puts files for the sandbox of this spec; undefined where no directory of the host can be shown in it. */
   received(spec: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles | undefined>;
-  /** What a sandbox takes of the host's disk at this moment. */
-  diskBytes(spec: SandboxSpec): Promise<number>;
+  diskUse(spec: SandboxSpec): Promise<DiskUse>;
 }
 
 export interface TerminalSize {

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
-import type { Backend, Check, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
+import type { Backend, Check, DiskUse, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
 import { started } from '../lib/started.ts';
 import type { BackendContext } from './context.ts';
-import { directoryBytes, pathsIn } from './sandbox-directory.ts';
+import { diskUseOf } from './disk-use.ts';
+import { pathsIn } from './sandbox-directory.ts';
 import { forkerCommand, noLease } from './shell/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from './tied-sandbox.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
@@ -99,8 +100,8 @@ class LocalBackend implements Backend {
     return undefined;
   }
 
-  diskBytes({ directory }: SandboxSpec): Promise<number> {
-    return directoryBytes(directory);
+  diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    return diskUseOf([directory], []);
   }
 
   list(): Promise<Remains[]> {

@@ -4,7 +4,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
 import { attachToForker } from './forked-sandbox.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
-import { attachmentName, endProcess, liveAttachments, writeProcess } from './shell/attachments.ts';
+import { attachmentName, endProcess, forkerProcess, liveAttachments, writeProcess } from './shell/attachments.ts';
 import type { LimitSource } from './shell/limit-watch.ts';
 import { makeRunDirectory } from './shell/run-directory.ts';
 import { fileStateStore, memoryStateStore } from './shell/state-store.ts';
@@ -65,6 +65,11 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
     if (error instanceof HermeticError) throw error;
     throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** The processes that run the forkers of a sandbox, whichever program started them. */
+export function tiedProcesses(run: string): number[] {
+  return liveAttachments(run).flatMap((name) => forkerProcess(join(run, name)) ?? []);
 }
 
 /** Nothing of the child keeps this program running. */

@@ -1,23 +1,31 @@
-import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
+import type { DiskUse, ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
 import { SandboxAround } from './sandbox-around.ts';
 
 export interface DiskWatch {
-  mostBytes: number;
-  measure(): Promise<number>;
+  maxBytes: number;
+  maxFiles: number;
+  measure(): Promise<DiskUse>;
   notice(text: string, inChat?: string): void;
   everyMs?: number;
 }
 
+/** As many files as most file systems have room for beside so many bytes, and enough for a small project. */
+export function diskAllowance(megabytes: number): Pick<DiskWatch, 'maxBytes' | 'maxFiles'> {
+  return { maxBytes: megabytes * 1024 * 1024, maxFiles: Math.max(megabytes * 64, 10_000) };
+}
+
+type Amount = Pick<DiskUse, 'bytes' | 'files'>;
+
 /** How much more a command may write when the limit was passed before it began: enough to clean up. */
-const slackBytes = 16 * 1024 * 1024;
-/** Of so many commands what they left running is ended too. */
-const mostRemembered = 32;
+const slack: Amount = { bytes: 16 * 1024 * 1024, files: 1_000 };
+/** What a file system may still put in order, and we ourselves may write, when nothing runs. */
+const noise: Amount = { bytes: 1024 * 1024, files: 500 };
 /** A look at very many files takes long, and must not be all that is done. */
 const restFactor = 10;
 
 /**
- * Where no quota can be set, looks again and again while something runs or grows, and now and then when nothing seems to; ends what
- * writes beyond the limit. Removing files stays possible, whatever is there already.
+ * Where no quota can be set, looks again and again while something runs or grows, and now and then when nothing seems to; kills everything in a
+ * sandbox that is beyond the limit, and ends it when it grows on. Removing files stays possible, whatever is there already.
  */
 export function watchDisk(sandbox: OpenSandbox, watch: DiskWatch): OpenSandbox {
   return new WatchedSandbox(sandbox, watch);
@@ -26,21 +34,30 @@ export function watchDisk(sandbox: OpenSandbox, watch: DiskWatch): OpenSandbox {
 class WatchedSandbox extends SandboxAround {
   readonly #watch: DiskWatch;
   readonly #everyMs: number;
-  /** Commands that run, and the last ones that did: something in the background may still write. */
-  readonly #commands = new Set<ExecHandle>();
-  readonly #running = new Set<ExecHandle>();
+  readonly #max: Amount;
+  #running = 0;
+  /** Commands that were ever begun. */
+  #begun = 0;
   #timer: NodeJS.Timeout | undefined;
   #due = Number.POSITIVE_INFINITY;
   #looking = false;
   #over = false;
-  #bytes = 0;
-  #allowedBytes: number;
+  #hasEnded = false;
+  #use: DiskUse = { bytes: 0, deletedBytes: 0, files: 0 };
+  #allowed: Amount;
+  /** What was left, and how many commands had begun, when everything was killed; until it is below the limit again. */
+  #killed: { left: Amount; begun: number } | undefined;
 
   constructor(sandbox: OpenSandbox, watch: DiskWatch) {
     super(sandbox);
     this.#watch = watch;
     this.#everyMs = watch.everyMs ?? 2_000;
-    this.#allowedBytes = watch.mostBytes;
+    this.#max = { bytes: watch.maxBytes, files: watch.maxFiles };
+    this.#allowed = this.#max;
+    void sandbox.ended.then(() => {
+      this.#hasEnded = true;
+      this.#stop();
+    });
   }
 
   override async exec(request: ExecRequest): Promise<ExecHandle> {
@@ -72,11 +89,10 @@ class WatchedSandbox extends SandboxAround {
   }
 
   #follow(handle: ExecHandle): ExecHandle {
-    this.#running.add(handle);
-    this.#commands.add(handle);
+    this.#begun += 1;
+    this.#running += 1;
     void handle.exit.then(() => {
-      this.#running.delete(handle);
-      for (const old of this.#commands) if (this.#commands.size > mostRemembered && !this.#running.has(old)) this.#commands.delete(old);
+      this.#running -= 1;
     });
     this.#schedule(this.#everyMs);
     return handle;
@@ -95,25 +111,68 @@ class WatchedSandbox extends SandboxAround {
     this.#looking = true;
     this.#due = Number.POSITIVE_INFINITY;
     const start = Date.now();
-    const bytes = await this.#watch.measure().catch(() => this.#bytes);
+    const use = await this.#measure();
     const restMs = (Date.now() - start) * restFactor;
-    if (!this.#over) await this.#judge(bytes);
-    const isQuiet = this.#running.size === 0 && bytes === this.#bytes;
-    this.#bytes = bytes;
+    // Killing and ending are for the sandbox to do: one that could do neither is looked at again.
+    if (!this.#over) await this.#judge(use).catch(() => undefined);
+    const isQuiet = this.#running === 0 && !exceeds(use, this.#use) && this.#killed === undefined;
+    this.#use = use;
     this.#looking = false;
     this.#schedule(Math.max(isQuiet ? this.#everyMs * restFactor : this.#everyMs, restMs));
   }
 
-  async #judge(bytes: number): Promise<void> {
-    const { mostBytes, notice } = this.#watch;
-    if (bytes <= mostBytes) this.#allowedBytes = mostBytes;
-    if (bytes <= this.#allowedBytes) return;
-    this.#allowedBytes = bytes + slackBytes;
-    const used = `${megabytes(bytes)} MB of the ${megabytes(mostBytes)} MB it may have`;
-    const text = `The sandbox uses ${used}: what was running was ended. Remove files to go on.`;
-    notice(text, text);
-    await Promise.allSettled([...this.#commands].map((handle) => handle.kill('KILL')));
+  #measure(): Promise<DiskUse> {
+    return this.#watch.measure().catch(() => this.#use);
   }
+
+  async #judge(use: DiskUse): Promise<void> {
+    if (!exceeds(use, this.#max)) {
+      this.#allowed = this.#max;
+      this.#killed = undefined;
+    } else if (this.#killed === undefined) {
+      await this.#kill(use);
+    } else if (exceeds(use, this.#allowed) || (this.#killed.begun === this.#begun && exceeds(use, plus(this.#killed.left, noise)))) {
+      await this.#end(use);
+    }
+  }
+
+  async #kill(use: DiskUse): Promise<void> {
+    await this.inner.killAll();
+    if (this.#hasEnded) return this.#say(use, `What was running in it could not be killed, so it was ended. ${goOn}`);
+    const left = await this.#measure();
+    const isFreed = !exceeds(left, this.#max);
+    if (!isFreed) {
+      this.#killed = { left, begun: this.#begun };
+      this.#allowed = plus(left, slack);
+    }
+    this.#say(use, `Everything that was running in it was ended. ${isFreed ? `Now it uses ${megabytes(left.bytes)} MB.` : goOn}`);
+  }
+
+  async #end(use: DiskUse): Promise<void> {
+    await this.inner.end('it used more and more disk after everything in it was killed');
+    this.#say(use, `It still grew after everything in it was ended, so it was ended itself; the next command gets a new one. ${goOn}`);
+  }
+
+  #say(use: DiskUse, outcome: string): void {
+    const { maxBytes, maxFiles, notice } = this.#watch;
+    const deleted =
+      use.deletedBytes >= noise.bytes ? `, ${megabytes(use.deletedBytes)} MB of that in deleted files that were still open` : '';
+    const what =
+      use.bytes > maxBytes
+        ? `The sandbox used ${megabytes(use.bytes)} MB of the ${megabytes(maxBytes)} MB it may have${deleted}.`
+        : `The sandbox had ${use.files} files of the ${maxFiles} it may have.`;
+    notice(`${what} ${outcome}`, `${what} ${outcome}`);
+  }
+}
+
+const goOn = 'Remove files to go on.';
+
+function exceeds(use: Amount, limit: Amount): boolean {
+  return use.bytes > limit.bytes || use.files > limit.files;
+}
+
+function plus(one: Amount, other: Amount): Amount {
+  return { bytes: one.bytes + other.bytes, files: one.files + other.files };
 }
 
 function megabytes(bytes: number): number {

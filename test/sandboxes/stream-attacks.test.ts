@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeBackend } from '../engines.ts';
 import { startRelay } from '../relay.ts';
+import { diskAttacks } from './attacks/disk.ts';
 import { frameAttacks } from './attacks/frames.ts';
 import { readingAttacks } from './attacks/reading.ts';
 
@@ -11,6 +12,7 @@ await describeBackend(
   (engine) => {
     describe('the frames', () => frameAttacks(engine));
     describe('reading and writing', () => readingAttacks(engine));
+    describe('the disk', () => diskAttacks(engine, false));
   },
   { title: 'docker by streams', docker: { host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
 );

@@ -1,11 +1,22 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Places, ReceivedFiles, Remains, SandboxSpec } from '../../core/sandbox.ts';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  ReceivedFiles,
+  Remains,
+  SandboxSpec,
+} from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
+import { diskUseOf, treeOf } from '../disk-use.ts';
 import { receivedInside } from '../received-files.ts';
-import { directoryBytes, pathsIn } from '../sandbox-directory.ts';
+import { pathsIn } from '../sandbox-directory.ts';
 import { forkerCommand, mostForCommands, noLease } from '../shell/run-directory.ts';
-import { listTied, openTied, type TiedProcess } from '../tied-sandbox.ts';
+import { listTied, openTied, type TiedProcess, tiedProcesses } from '../tied-sandbox.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { homeInside, workspaceInside } from './arguments.ts';
@@ -103,8 +114,9 @@ class BubblewrapBackend implements Backend {
     return { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
-  diskBytes({ directory }: SandboxSpec): Promise<number> {
-    return directoryBytes(directory);
+  async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    const trees = await Promise.all(tiedProcesses(pathsIn(directory).run).map(treeOf));
+    return await diskUseOf([directory], trees.flat());
   }
 
   list(): Promise<Remains[]> {

@@ -18,7 +18,7 @@ export function countsOf(engine: Engine, id: string): () => Promise<LimitCounts 
 }
 
 /** Directories of the control groups of this process that belong to the container; none where this program does not see them. */
-async function groupsOf(pid: number, id: string): Promise<string[]> {
+export async function groupsOf(pid: number, id: string): Promise<string[]> {
   const [memberships, mounts] = await Promise.all([
     readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => ''),
     readFile('/proc/self/mountinfo', 'utf8').catch(() => ''),

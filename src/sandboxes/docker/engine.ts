@@ -28,6 +28,8 @@ export interface ContainerState {
   paused: boolean;
   /** On the machine of the engine; 0 when it does not run. */
   pid: number;
+  /** Where the engine keeps what is written in the container itself, on its machine; undefined where it does not say. */
+  layerDirectory: string | undefined;
   exitCode: number;
   oomKilled: boolean;
   /** What the engine says went wrong, or ''. */
@@ -59,6 +61,12 @@ interface RawContainer {
   Image: string;
   State: { Running: boolean; Paused: boolean; Pid: number; ExitCode: number; OOMKilled: boolean; Error: string };
   Config: { Labels: Record<string, string> | null };
+  GraphDriver?: { Data?: { UpperDir?: string } | null } | null;
+}
+
+interface RawVolume {
+  Name: string;
+  UsageData?: { Size: number } | null;
 }
 
 interface RawSummary {
@@ -122,6 +130,7 @@ export class Engine extends Connection {
         running: found.State.Running,
         paused: found.State.Paused,
         pid: found.State.Pid,
+        layerDirectory: found.GraphDriver?.Data?.UpperDir,
         exitCode: found.State.ExitCode,
         oomKilled: found.State.OOMKilled,
         error: found.State.Error,
@@ -136,6 +145,13 @@ export class Engine extends Connection {
   async layerBytes(idOrName: string): Promise<number> {
     const answer = this.request<{ SizeRw?: number }>('GET', `/containers/${encodeURIComponent(idOrName)}/json?size=1`);
     return (await unlessMissing(answer))?.SizeRw ?? 0;
+  }
+
+  /** What these volumes take together. The engine looks at all it has. */
+  async volumeBytes(names: readonly string[]): Promise<number> {
+    const { Volumes: volumes } = await this.request<{ Volumes?: RawVolume[] | null }>('GET', '/system/df?type=volume');
+    const wanted = (volumes ?? []).filter(({ Name }) => names.includes(Name));
+    return wanted.reduce((total, { UsageData }) => total + Math.max(UsageData?.Size ?? 0, 0), 0);
   }
 
   /** Resolves when the container has stopped or is gone, however long that takes. Rejects when the engine itself goes away. */

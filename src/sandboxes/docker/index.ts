@@ -1,10 +1,21 @@
 import { join } from 'node:path';
 import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { Backend, Check, OpenListener, OpenSandbox, Places, ReceivedFiles, Remains, SandboxSpec, Traits } from '../../core/sandbox.ts';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  ReceivedFiles,
+  Remains,
+  SandboxSpec,
+  Traits,
+} from '../../core/sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { receivedInside } from '../received-files.ts';
-import { directoryBytes, listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { liveAttachments, withSandboxLock } from '../shell/attachments.ts';
 import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../shell/forker.ts';
 import { guestVersion } from '../shell/guest-scripts.ts';
@@ -15,6 +26,7 @@ import { attachToContainer } from './attach.ts';
 import { checkDocker } from './check.ts';
 import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
 import { findEngine } from './discover.ts';
+import { containerDiskUse } from './disk-use.ts';
 import type { ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { ensureImage } from './image.ts';
@@ -219,11 +231,8 @@ class DockerBackend implements Backend {
     return hasVolumes(await this.#engine()) ? undefined : { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
-  /** Its files, and what was written in the container beside them. */
-  async diskBytes({ directory, name }: SandboxSpec): Promise<number> {
-    const engine = await this.#engine();
-    const [files, layer] = await Promise.all([directoryBytes(directory), engine.layerBytes(`hermetic-${name}`)]);
-    return files + layer;
+  async diskUse({ directory, name }: SandboxSpec): Promise<DiskUse> {
+    return await containerDiskUse(await this.#engine(), name, directory);
   }
 
   #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): Remains {

@@ -23,6 +23,12 @@ export function writeProcess(runDirectory: string, pid: number): void {
   writeFileSync(join(runDirectory, 'process'), attachmentName(pid), { mode: 0o600 });
 }
 
+/** The one that runs the forker of this run directory; undefined when it does not run any more. */
+export function forkerProcess(runDirectory: string): number | undefined {
+  const name = contentOf(join(runDirectory, 'process'));
+  return isAlive(name) ? Number.parseInt(name, 10) : undefined;
+}
+
 /** How long the processes of one that was killed may take to die. Those that are not in a sandbox may have found a way to live on. */
 const deathPatienceMs = 5_000;
 

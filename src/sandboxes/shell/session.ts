@@ -63,6 +63,7 @@ export class ShellSession {
 
   readonly #parse = dumpParser();
   #lastBegun = Number.NEGATIVE_INFINITY;
+  #killing: Promise<void> | undefined;
   /** Commands in a row that could not be handed over. */
   #refusals = 0;
 
@@ -144,6 +145,7 @@ export class ShellSession {
   }
 
   async #prepare(): Promise<void> {
+    await this.#killing;
     if (this.#over === undefined) await this.#spawner.prepare();
     if (this.#over !== undefined) throw new HermeticError('sandbox/lost', `The command did not start: ${this.#over}.`);
   }
@@ -158,6 +160,7 @@ export class ShellSession {
   }
 
   async #refill(): Promise<void> {
+    await this.#killing;
     await this.#spawner.prepare();
     if (this.#over === undefined && this.#warm === undefined) this.#warm = this.#spawn('warm', this.#state());
   }
@@ -332,9 +335,19 @@ export class ShellSession {
     return this.#over === undefined && (await this.#spawner.hasLiveProcesses(this.#warm?.shell.mark));
   }
 
-  async killAll(): Promise<void> {
-    if (this.#over !== undefined) return;
-    await this.#spawner.killAll().catch((error: Error) => this.endSandbox(`what runs in it could not be killed: ${error.message}`));
+  /** Commands that come meanwhile wait. */
+  killAll(): Promise<void> {
+    if (this.#over !== undefined) return Promise.resolve();
+    // It would die with the others, and must not be taken for a living one before that is known.
+    this.#warm?.shell.release();
+    this.#warm = undefined;
+    this.#killing ??= this.#spawner
+      .killAll()
+      .catch((error: Error) => this.endSandbox(`what runs in it could not be killed: ${error.message}`))
+      .finally(() => {
+        this.#killing = undefined;
+      });
+    return this.#killing;
   }
 
   /** Resolves when it is known to have ended, so that whoever runs a command next gets another one. */

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { OpenSandbox } from '../../../src/core/sandbox.ts';
-import { watchDisk } from '../../../src/sandboxes/watched-sandbox.ts';
 import { sleepMark } from '../../contracts/sandbox/bench.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
@@ -150,27 +149,6 @@ export function processAttacks(engine: TestEngine): void {
     const again = await passTime(() => engine.open(spec).catch(() => engine.open(spec)));
     expect((await command(again, 'cat kept')).stdout).toBe('kept\n');
     await again.destroy();
-  });
-
-  it('what a command leaves in the background to fill the disk is ended like any other', async () => {
-    const spec = engine.spec({ limits });
-    const opened = await engine.open(spec);
-    const mostBytes = 8 * 1024 * 1024;
-    const notices: string[] = [];
-    const measure = (): Promise<number> => engine.backend.diskBytes(spec);
-    const sandbox = watchDisk(opened, { mostBytes, measure, notice: (text) => notices.push(text), everyMs: 100 });
-    const fill = 'for ((i = 0; i < 200; i++)); do head -c 1000000 /dev/zero >>big; sleep 0.1; done';
-    await arena.withstand(async () => {
-      await command(sandbox, `(setsid bash -c '${fill}' </dev/null >/dev/null 2>&1 &)`);
-      await until('somebody notices', () => notices.length > 0);
-    });
-    // The notice comes before the end.
-    await until('nothing is written any more', async () => {
-      const [first, second] = [await measure(), await delay(500).then(measure)];
-      return first === second;
-    });
-    expect(await measure()).toBeLessThan(5 * mostBytes);
-    await sandbox.destroy();
   });
 
   it.runIf(engine.kind === 'docker')('a container that can never start again is replaced', async () => {
