@@ -31,6 +31,7 @@ import { openModel, settingsFor } from './models/index.ts';
 import { owner, platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
 import { applyRetention } from './retention.ts';
+import { SessionPeers } from './session-peers.ts';
 
 const agentName = 'Hermetic';
 const mostSteps = 60;
@@ -63,6 +64,7 @@ export class GatewayProgram {
   /** Where `hermetic chat` joins. */
   readonly #terminals: TerminalHost | undefined;
   readonly #store: Store;
+  readonly #peers: SessionPeers;
   readonly config: LiveConfig;
   /** What has begun; ended in the opposite order, whatever fails meanwhile. */
   readonly #begun = new AsyncDisposableStack();
@@ -78,6 +80,7 @@ export class GatewayProgram {
     this.app = app;
     this.#options = options;
     this.#store = store;
+    this.#peers = new SessionPeers(app);
     this.#begun.defer(() => app.close());
     const { loaded } = app;
     this.#page = options.isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
@@ -200,6 +203,7 @@ export class GatewayProgram {
       isSettled: (place) => this.isSettled(keyAt(place)),
       interrupt: (place) => this.gateway.stopTurn(keyAt(place)),
       openQuestions: (place) => this.openQuestions(keyAt(place)),
+      refusalOf: (ask) => this.#peers.refusalOfTerminal(ask),
       onAttached: () => void this.#outbox.look().catch((error: unknown) => log(`messages wait: ${String(error)}`)),
     });
   }
@@ -235,6 +239,7 @@ export class GatewayProgram {
       token: app.loaded.environment[web.token_env] || tokenIn(join(app.loaded.home, 'web-token')),
       pages,
       log,
+      refusalOf: (socket) => this.#peers.refusalOfConnection(socket),
       parts: {
         chats: chatsOf(page, (await app.store()).webLog, owner),
         status: async () => statusView(await gatewayStatus(this)),

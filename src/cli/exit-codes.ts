@@ -18,6 +18,7 @@ export function exitCodeFor(code: ErrorCode): number {
     case 'sandbox/no-image':
       return 3;
     case 'approval/denied':
+    case 'approval/own-session':
       return 4;
     default:
       return 1;

@@ -18,6 +18,7 @@ import { statusCommand } from './commands/status.ts';
 import { exitCodeFor } from './exit-codes.ts';
 import { type CliIo, commandOn } from './io.ts';
 import { isToldOutputFailure, watchOutput } from './output-failures.ts';
+import { refuseFromSession } from './session-guard.ts';
 import { version } from './version.ts';
 
 const examples = `
@@ -51,12 +52,14 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-function program(io: CliIo): Command {
+/** Every command, on streams that a test can replace. */
+export function program(io: CliIo): Command {
   const hermetic = commandOn(io, 'hermetic')
     .description('An AI agent in your chats, with a sandbox for every session.')
     .version(version())
     .addHelpText('after', examples)
-    .showHelpAfterError('hint: hermetic --help lists the commands');
+    .showHelpAfterError('hint: hermetic --help lists the commands')
+    .hook('preAction', async (_, command) => await refuseFromSession(io, command));
   for (const make of [
     startCommand,
     chatCommand,

@@ -27,6 +27,8 @@ export const errorCodes = {
   'approval/denied': 'It was not allowed to run: nobody may allow it, somebody said no, or nobody could be asked.',
   'approval/not-found': 'There is no question or grant of this name.',
   'approval/settled': 'The question has been settled already. Nothing was changed.',
+  'approval/own-session':
+    'A command of a session tried to change Hermetic itself, or it cannot be told whether it was one. Nothing was changed.',
   'audit/broken': 'Records of the audit log were changed, removed, added or moved.',
   'gateway/running': 'Another gateway runs for this home.',
   'gateway/refused': 'The running gateway does not take this terminal.',

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
@@ -17,6 +18,8 @@ export interface GuardParts {
   failures: Rate;
   /** The last address in X-Forwarded-For is the one that whoever is in front of us has seen. */
   trustForwarded: boolean;
+  /** Why the program at the other end of a connection may not use what is not for everybody. */
+  refusalOf: (socket: Socket) => Promise<string | undefined>;
 }
 
 const contentPolicy = [
@@ -78,7 +81,7 @@ export function guardAll({ site, keeper, requests, ownRequests, trustForwarded }
  * For what is not for everybody. Security: whoever has the right token or cookie is let in however many wrong ones came from the same address,
  * which others may share. That tells a guesser nothing within reach: tokens are too long to be guessed.
  */
-export function guardOwn({ site, keeper, failures, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
+export function guardOwn({ site, keeper, failures, trustForwarded, refusalOf }: GuardParts): MiddlewareHandler<Web> {
   return async (context, next) => {
     const { isOwner, isAttempt, isBearer } = credentialsOf(context, keeper);
     if (!isOwner) {
@@ -88,6 +91,8 @@ export function guardOwn({ site, keeper, failures, trustForwarded }: GuardParts)
       return refusal(context, 401, 'A bearer token, or the cookie of this page, is needed.');
     }
     if (!isBearer && !isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may use its cookie.');
+    const why = await refusalOf(context.env.incoming.socket);
+    if (why !== undefined) return refusal(context, 403, why);
     return await next();
   };
 }

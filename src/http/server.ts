@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -40,6 +40,8 @@ export interface WebServerOptions extends SiteOptions {
   /** One sentence for whoever runs this. */
   log: (sentence: string) => void;
   limits?: Partial<HttpLimits>;
+  /** Why the program at the other end of a connection is refused, whatever token it has. Asked once for each connection. */
+  refusalOf?: (socket: Socket) => Promise<string | undefined>;
 }
 
 export interface WebServer {
@@ -77,6 +79,7 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     ownRequests: new Rate(limits.requestsPerMinute),
     failures: new Rate(limits.failuresPerMinute),
     trustForwarded: options.behindTls,
+    refusalOf: oncePerConnection(options),
   };
   // Security: what comes after # is sent to no server and stands in no log; the page trades it for a cookie and removes it.
   const newLink = (): string => `${siteNow().url}#code=${keeper.newCode()}`;
@@ -113,6 +116,20 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
       await closed;
       clearTimeout(end);
     },
+  };
+}
+
+function oncePerConnection({ refusalOf, log }: WebServerOptions): GuardParts['refusalOf'] {
+  const known = new WeakMap<Socket, Promise<string | undefined>>();
+  const ask = async (socket: Socket): Promise<string | undefined> => {
+    const why = await refusalOf?.(socket);
+    if (why !== undefined) log(why);
+    return why;
+  };
+  return (socket) => {
+    const answer = known.get(socket) ?? ask(socket);
+    known.set(socket, answer);
+    return answer;
   };
 }
 
@@ -157,7 +174,7 @@ function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<W
   return app;
 }
 
-async function logIn(context: Context<Web>, { site, keeper, failures, trustForwarded }: GuardParts): Promise<Response> {
+async function logIn(context: Context<Web>, { site, keeper, failures, trustForwarded, refusalOf }: GuardParts): Promise<Response> {
   // Security: another page must not let a browser in, not even with a code it has.
   if (!isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may log in.');
   const body = await bodyOf(context, login);
@@ -169,6 +186,8 @@ async function logIn(context: Context<Web>, { site, keeper, failures, trustForwa
     if (wait > 0) return tooMany(context, wait);
     return refusal(context, 401, 'code' in body ? 'This link was used already, or is too old.' : 'This is not the token.');
   }
+  const why = await refusalOf(context.env.incoming.socket);
+  if (why !== undefined) return refusal(context, 403, why);
   const isEncrypted = context.req.header('origin')?.startsWith('https:') ?? false;
   const { value, seconds } = keeper.newCookie();
   const common = { path: '/', httpOnly: true, sameSite: 'Strict', maxAge: seconds } as const;

@@ -16,7 +16,7 @@ const sqliteBusy = 5;
  * Whoever connects is given the answer as JSON. What a program left that died is replaced.
  */
 export async function claimInstance(path: string, answer: () => Promise<unknown>): Promise<Instance | undefined> {
-  const lock = lockFile(`${path}.lock`);
+  const lock = lockFile(instanceLock(path));
   if (!lock) return undefined;
   try {
     if (await isClaimed(path)) {
@@ -40,6 +40,11 @@ export async function claimInstance(path: string, answer: () => Promise<unknown>
     lock.close();
     throw error;
   }
+}
+
+/** The file that the program which has claimed this path keeps locked. */
+export function instanceLock(path: string): string {
+  return `${path}.lock`;
 }
 
 /** A lock that the kernel takes back when its program dies: of several who find a dead one at once, one takes its place. */

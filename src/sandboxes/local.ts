@@ -112,6 +112,8 @@ class LocalBackend implements Backend {
   #environment(extra: Readonly<Record<string, string>>): Record<string, string> & { HOME: string } {
     const { environment } = this.#context;
     const kept = Object.fromEntries(allowed.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
-    return { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userInfo().username, LANG: 'C.UTF-8', ...kept, ...extra };
+    const usual = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userInfo().username, LANG: 'C.UTF-8' };
+    // One of the signs by which session-process.ts knows a command of a session.
+    return { ...usual, ...kept, ...extra, HERMETIC_IN_SESSION: '1' };
   }
 }

@@ -249,8 +249,8 @@ it('takes terminals from the owner of the home alone, of a version it knows, and
     socket.once('data', () => socket.end());
     return await answer;
   };
-  const hello = { version: 2, chat: 'default', name: 'x', isLive: false };
-  expect(await answerTo(JSON.stringify({ id: 1, name: 'hello', value: hello }))).toContain('takes terminals of version 1');
+  const hello = { version: 1, chat: 'default', name: 'x', isLive: false };
+  expect(await answerTo(JSON.stringify({ id: 1, name: 'hello', value: hello }))).toContain('takes terminals of version 2');
   expect(await answerTo('not JSON')).toBe('');
   expect(await answerTo(JSON.stringify({ id: 1, name: 'message', value: { id: 'x', text: '/whoami', files: [] } }))).toBe('');
   expect(await hermetic.run(['chat'], { input: '/whoami\n' })).toMatchObject({ code: 0, stdout: expect.stringContaining('You are') });

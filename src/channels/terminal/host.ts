@@ -31,6 +31,8 @@ export interface TerminalHostOptions {
   openQuestions(place: Place): Promise<{ id: string; message: Outgoing }[]>;
   /** What waits for a terminal can be shown now. */
   onAttached(): void;
+  /** Why a terminal is not let in. `ask` has it open a file, and resolves with the number of its process. */
+  refusalOf(ask: (path: string) => Promise<unknown>): Promise<string | undefined>;
 }
 
 interface Terminal {
@@ -167,6 +169,8 @@ export class TerminalHost implements Channel {
     const hello = helloSchema.safeParse(value);
     if (!hello.success)
       return refuse('The name of the conversation cannot be used.', 'Choose one of at most 200 characters with --session NAME.');
+    const why = await this.#options.refusalOf((path) => wire.call('identify', path));
+    if (why !== undefined) return refuse(why, 'Use a terminal of your own, as the user who runs the gateway.');
     const { chat, name, isLive } = hello.data;
     const place = terminalPlace(chat);
     const questions = await this.#options.openQuestions(place);

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import type { Accept, Activity } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -27,15 +28,21 @@ export async function joinGateway(
   const wire = new Wire(stream, {
     onEnd,
     handle: async (name, value) => {
+      if (name === 'identify') return identify(value);
       await started.promise;
       await handle(channel, name, value);
     },
   });
+  const held: number[] = [];
+  const identify = (path: unknown): number => {
+    held.push(openSync(String(path), 'r'));
+    return process.pid;
+  };
   const interrupt = async (): Promise<boolean> => (await wire.call('interrupt')) === true;
   const isSettled = async (): Promise<boolean> => (await wire.call('isSettled')) === true;
   const channel = new TerminalChannel({ ...options, interrupt, isSettled });
   const hello: Hello = { version: protocolVersion, chat: options.chat, name: options.person.name, isLive: options.screen.isLive };
-  const welcome = (await wire.call('hello', hello)) as Welcome;
+  const welcome = (await wire.call('hello', hello).finally(() => held.forEach(closeSync))) as Welcome;
   if (!welcome.ok) {
     wire.close();
     throw new HermeticError('gateway/refused', welcome.message, { hint: welcome.hint });

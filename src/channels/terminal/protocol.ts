@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import type { Button, Outgoing } from '../../core/channel.ts';
 
 /**
- * How `hermetic chat` and a running gateway talk. The terminal says `hello`, and is let in or told why not. Then it calls `message`, `press`,
+ * How `hermetic chat` and a running gateway talk. The terminal says `hello`, is asked to `identify` itself by opening a file, and is let in or told
+ * why not. Then it calls `message`, `press`,
  * `interrupt` and `isSettled`; the gateway calls `show` and `edit`, and tells it `activity` and `noticed`.
  */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 /** Where a gateway takes terminals. */
 export function terminalSocket(home: string): string {

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { findHome } from '../config/home.ts';
+import { instanceLock } from '../lib/instance.ts';
+import { lockHolder } from '../lib/process-facts.ts';
+import { originOf, refusedOrigin, sessionVariable } from '../session-process.ts';
+import type { CliIo } from './io.ts';
+import { askGateway, gatewaySocket } from './running-gateway.ts';
+
+/**
+ * What each command does to Hermetic. Security: a command of a session may only look; one that is missing here counts as changing something.
+ */
+export const commandEffects: Readonly<Record<string, 'changes' | 'reads'>> = {
+  start: 'changes',
+  chat: 'changes',
+  setup: 'changes',
+  run: 'changes',
+  code: 'changes',
+  shell: 'changes',
+  mcp: 'changes',
+  'sandbox list': 'reads',
+  'sandbox show': 'reads',
+  'sandbox destroy': 'changes',
+  'sandbox prune': 'changes',
+  'approvals judge': 'reads',
+  'approvals list': 'reads',
+  'approvals show': 'reads',
+  'approvals approve': 'changes',
+  'approvals deny': 'changes',
+  'approvals grants': 'reads',
+  'approvals revoke': 'changes',
+  'pairing list': 'reads',
+  'pairing approve': 'changes',
+  'pairing revoke': 'changes',
+  'audit list': 'reads',
+  'audit show': 'reads',
+  'audit verify': 'reads',
+  'audit export': 'reads',
+  status: 'reads',
+  doctor: 'reads',
+  'config get': 'reads',
+  'config set': 'changes',
+  'config unset': 'changes',
+  'config list': 'reads',
+  'config check': 'reads',
+  'config path': 'reads',
+  'secret set': 'changes',
+  'secret list': 'reads',
+  'secret remove': 'changes',
+};
+
+/** The words of a command after `hermetic`. */
+export function commandPath(command: Command): string {
+  const words: string[] = [];
+  for (let at: Command | null = command; at?.parent; at = at.parent) words.unshift(at.name());
+  return words.join(' ');
+}
+
+/** Throws when a command that changes something was started by a command of a session. */
+export async function refuseFromSession(io: CliIo, command: Command): Promise<void> {
+  const path = commandPath(command);
+  if (commandEffects[path] === 'reads') return;
+  const what = `hermetic ${path}`;
+  if (io.environment[sessionVariable]) throw refusedOrigin(what, { kind: 'session', why: 'its environment' });
+  const { directory: home } = findHome({ environment: io.environment });
+  const origin = originOf(process.pid, lockHolder(instanceLock(gatewaySocket(home))));
+  if (origin.kind === 'elsewhere' || (origin.kind === 'unknown' && (await isHarmless(io, home)))) return;
+  throw refusedOrigin(what, origin);
+}
+
+/** Where nobody can tell: a person sits at a terminal, and a gateway whose sessions are contained has no commands on this machine. */
+async function isHarmless({ stdin, stderr }: CliIo, home: string): Promise<boolean> {
+  if ([stdin, stderr].every((stream) => (stream as { isTTY?: boolean }).isTTY)) return true;
+  return (await askGateway(home))?.isContained === true;
+}
