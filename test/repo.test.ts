@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimedRows, countedRows } from '../scripts/attacks.ts';
 
 const root = dirname(import.meta.dirname);
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -276,3 +277,21 @@ describe('the set-up', () => {
 function biome(args: readonly string[], cwd: string) {
   return spawnSync(join(root, 'node_modules', '.bin', 'biome'), args, { cwd, encoding: 'utf8' });
 }
+
+describe('the table of attacks in docs/threat-model.md', () => {
+  const counted = countedRows();
+  const claimed = claimedRows();
+
+  it('has the areas that are listed', () => {
+    expect(
+      claimed.map(({ area }) => area),
+      'run `npm run attacks`',
+    ).toEqual(counted.map(({ area }) => area));
+  });
+
+  it.each(counted)('claims no more probes than there are: $area', ({ area, count }) => {
+    const claim = claimed.find((row) => row.area === area)?.count ?? 0;
+    expect(claim, 'run `npm run attacks`').toBeGreaterThan(0);
+    expect(claim, 'run `npm run attacks`').toBeLessThanOrEqual(count);
+  });
+});

@@ -1,0 +1,125 @@
+/** What was attacked. Adding an area is one entry; `npm run attacks` counts, and writes the table of docs/threat-model.md. */
+export interface Area {
+  area: string;
+  /** What was tried, in a sentence without its full stop. */
+  tried: string;
+  /** Files with tests, as patterns. */
+  tests?: readonly string[];
+  /** Files with a probe in every line. Where a file may be in one of two places, the first that is there counts. */
+  corpora?: readonly (readonly string[])[];
+  /** What gave way when it was attacked, and holds since. */
+  mended: string;
+}
+
+const judged = (name: string): readonly string[] => [`test/bash-judge/${name}`, `test/approval/${name}`];
+
+export const areas: readonly Area[] = [
+  {
+    area: 'Commands on the host',
+    tried: 'harmful commands in every disguise, and ways around the judge, on a backend that does not isolate',
+    corpora: [judged('dangerous.txt'), judged('ways-out.txt')],
+    mended: 'a list of bad commands let unknown programs, launchers and options pass; one word could freeze the gateway',
+  },
+  {
+    area: 'Code in a sandbox',
+    tried: 'killing, forking, filling and forging what the host reads: pipes, records, state, files, limits, system calls',
+    tests: [
+      'test/sandboxes/attacks/{control,pipes,processes,reading,states,streams,trees}.ts',
+      'test/sandboxes/bubblewrap/{isolation,seccomp}.test.ts',
+      'test/sandboxes/docker/hardening.test.ts',
+      'test/sandboxes/shell/hostile-state.test.ts',
+      'test/sandboxes/mount-sources.test.ts',
+    ],
+    mended:
+      'a process with another mark outlived its kill; a filled control pipe refused every command; socketpair passed for other families',
+  },
+  {
+    area: 'The proof of containment',
+    tried: 'sandboxes that lie about what they contain',
+    tests: ['test/sandboxes/proof.test.ts', 'test/sandboxes/proof/*.test.ts'],
+    mended: 'nothing in the proof itself',
+  },
+  {
+    area: 'Shells reached by streams',
+    tried: 'forged, damaged and endless frames, single bytes, output after death',
+    tests: [
+      'test/attacks/streams.test.ts',
+      'test/sandboxes/attacks/frames.ts',
+      'test/sandboxes/shell/{frame-splitter,stream-records}.test.ts',
+    ],
+    mended: 'a frame that arrived byte by byte was searched again for every byte; each byte of early output was kept as an object',
+  },
+  {
+    area: 'Tools and their results',
+    tried: 'answers of a hostile sandbox to file tools and scripts, floods in single bytes, secrets in every encoding',
+    tests: [
+      'test/tools/*hostile*.test.ts',
+      'test/tools/execute-code-frames.test.ts',
+      'test/lib/{redact,small-pieces,terminal-text}.test.ts',
+    ],
+    mended: 'memory grew with the number of pieces; secrets passed in base64 with a user name and in partial percent encoding',
+  },
+  {
+    area: 'IPv6',
+    tried: 'other spellings of this machine as name, origin, address to listen on and client; ways out of a sandbox over IPv6',
+    tests: ['test/attacks/ipv6*.test.ts'],
+    mended:
+      'a client with an IPv6 network had as many tries as addresses; a network of sandboxes could have IPv6; the proof did not look for this machine over it',
+  },
+  {
+    area: 'The page and MCP',
+    tried: 'requests without and with forged tokens and cookies, of other pages and names, too many of them',
+    tests: ['test/http/access.test.ts', 'test/mcp/http.test.ts'],
+    mended: 'a short MCP token was accepted; others could use up the request rate of the owner',
+  },
+  {
+    area: 'Messages of a platform',
+    tried: 'malformed, huge and misleading updates, names, files and markup',
+    tests: ['test/contracts/channel-hostile.ts', 'test/channels/telegram/{parse,format}.test.ts', 'test/lib/{plain-name,visible}.test.ts'],
+    mended: 'a long answer of markup stalled the page and the gateway; some invisible characters were not shown in questions',
+  },
+  {
+    area: 'People in a group',
+    tried: 'strangers who speak, command, answer questions and press buttons; people with the name of another',
+    tests: ['test/attacks/people.test.ts', 'test/gateway/{people,approvers}.test.ts'],
+    mended: 'two people with one name were one person to the model; people were asked about a command with a NUL in it',
+  },
+  {
+    area: 'Questions and grants',
+    tried: 'answers twice, by others, too late, after a restart; grants stretched to something else',
+    tests: ['test/approval/{guard,grants,questions,local-session,host-paths}.test.ts', 'test/gateway/{questions,question-ends}.test.ts'],
+    mended: 'the yolo of an admin held for everybody in a shared thread; a question could hide the end of a command',
+  },
+  {
+    area: 'The reviewing model',
+    tried: 'answers that only look like a yes; commands that speak to the reviewer; rules that are for people',
+    tests: ['test/attacks/reviewer.test.ts', 'test/agent/review.test.ts', 'test/approval/reviewer.test.ts'],
+    mended: 'blanks within the words of a yes were overlooked; a command could bring the words of a verdict along',
+  },
+  {
+    area: 'Transcript and compaction',
+    tried: 'words of a tool that pass for those of a person in a summary; text that a provider refuses in every later turn',
+    tests: ['test/attacks/transcript.test.ts'],
+    mended:
+      'results could pass for words of people; a summary could be nothing; a NUL, half a character or a bad name of a tool ended a session for good',
+  },
+  {
+    area: 'The state database',
+    tried: 'triggers, views, missing and computed columns, false versions, links and pipes in its place, no room for a migration',
+    tests: ['test/attacks/migrations.test.ts', 'test/stores/sqlite-versions.test.ts'],
+    mended:
+      'triggers and views were taken; what was missing showed as a failed query; a pipe or link in its place was opened and its mode changed',
+  },
+  {
+    area: 'The audit log',
+    tried: 'records changed, removed, reordered and added, in the database and in archives',
+    tests: ['test/audit/*.test.ts'],
+    mended: 'nothing',
+  },
+  {
+    area: 'A disk that is full or fails',
+    tried: 'no room when a message arrives, in the middle of a turn, for configuration and secrets; a disk that takes nothing',
+    tests: ['test/attacks/full-disk.test.ts', 'test/gateway/failing-disk.test.ts'],
+    mended: 'a turn that could not be recorded was not spoken of until the next start',
+  },
+];
