@@ -111,6 +111,12 @@ export const areas: readonly Area[] = [
       'triggers and views were taken; what was missing showed as a failed query; a pipe or link in its place was opened and its mode changed',
   },
   {
+    area: 'A gateway that is not root',
+    tried: 'another user who reads, signals, connects and writes to what is not theirs; a user without a name; rights of what runs inside',
+    tests: ['test/attacks/not-root.test.ts'],
+    mended: 'a user without an entry in /etc/passwd could not use `local`, and was told that bash is missing',
+  },
+  {
     area: 'The audit log',
     tried: 'records changed, removed, reordered and added, in the database and in archives',
     tests: ['test/audit/*.test.ts'],

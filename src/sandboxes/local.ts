@@ -13,6 +13,15 @@ import { listTied, openTied, type TiedProcess } from './tied-sandbox.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
 import { workdirInside } from './workdir.ts';
 
+/** A user that has no entry, as in many containers, has a number. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'nobody');
+  }
+}
+
 const noIsolation = 'local runs commands on the host itself';
 const unlimited = { enforced: false, how: noIsolation };
 const limits: Enforcement = { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: unlimited };
@@ -112,7 +121,7 @@ class LocalBackend implements Backend {
   #environment(extra: Readonly<Record<string, string>>): Record<string, string> & { HOME: string } {
     const { environment } = this.#context;
     const kept = Object.fromEntries(allowed.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
-    const usual = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userInfo().username, LANG: 'C.UTF-8' };
+    const usual = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userName(), LANG: 'C.UTF-8' };
     // One of the signs by which session-process.ts knows a command of a session.
     return { ...usual, ...kept, ...extra, HERMETIC_IN_SESSION: '1' };
   }

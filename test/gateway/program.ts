@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,8 @@ export interface ProgramOptions {
   preload?: string;
   /** Makes its home what it is to be before anything is put there. */
   prepare?: (home: string) => void;
+  /** Runs it, and owns its home. Default: the user of the tests. */
+  user?: number;
 }
 
 /** `hermetic start` as a process of its own, which can be killed at any moment and started again, between servers that stay. */
@@ -32,9 +34,14 @@ export class Program {
   readonly model: ModelServer;
   output = '';
   #child: ChildProcess | undefined;
+  #identity: { uid?: number; gid?: number } = {};
   readonly #nodeOptions: readonly string[];
 
-  private constructor(api: FakeBotApi, model: ModelServer, { backend = 'bubblewrap', config = {}, preload, prepare }: ProgramOptions) {
+  private constructor(
+    api: FakeBotApi,
+    model: ModelServer,
+    { backend = 'bubblewrap', config = {}, preload, prepare, user }: ProgramOptions,
+  ) {
     this.#nodeOptions = preload === undefined ? [] : ['--import', preload];
     this.api = api;
     this.model = model;
@@ -48,6 +55,9 @@ export class Program {
     };
     for (const [name, section] of Object.entries(config)) sections[name] = { ...sections[name], ...section };
     writeFileSync(join(this.directory, 'config.yaml'), stringify(sections));
+    if (user === undefined) return;
+    for (const path of ['', '.hermetic', '.hermetic/config.yaml']) chownSync(join(this.home, path), user, user);
+    this.#identity = { uid: user, gid: user };
   }
 
   static async start(options: ProgramOptions = {}): Promise<Program> {
@@ -77,6 +87,7 @@ export class Program {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.home,
+      ...this.#identity,
     });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => (this.output += data.toString()));
