@@ -31,7 +31,7 @@ import { openModel, settingsFor } from './models/index.ts';
 import { owner, platformChannels, platformRules } from './platforms.ts';
 import { questionDesk } from './question-desk.ts';
 import { applyRetention } from './retention.ts';
-import { SessionPeers } from './session-peers.ts';
+import { isContained, SessionPeers } from './session-peers.ts';
 
 const agentName = 'Hermetic';
 const mostSteps = 60;
@@ -80,7 +80,7 @@ export class GatewayProgram {
     this.app = app;
     this.#options = options;
     this.#store = store;
-    this.#peers = new SessionPeers(app);
+    this.#peers = new SessionPeers({ home: app.loaded.home, isContained: () => isContained(app, app.settings('messaging').backend) });
     this.#begun.defer(() => app.close());
     const { loaded } = app;
     this.#page = options.isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
@@ -239,7 +239,7 @@ export class GatewayProgram {
       token: app.loaded.environment[web.token_env] || tokenIn(join(app.loaded.home, 'web-token')),
       pages,
       log,
-      refusalOf: (socket) => this.#peers.refusalOfConnection(socket),
+      refusalOf: (socket) => this.#peers.refusalOfConnection('The page', socket),
       parts: {
         chats: chatsOf(page, (await app.store()).webLog, owner),
         status: async () => statusView(await gatewayStatus(this)),

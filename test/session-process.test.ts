@@ -72,7 +72,7 @@ const ways: Record<string, string> = {
   timeout: 'timeout 100 {} &',
   nice: 'nice {} &',
   ionice: 'ionice -c 3 {} &',
-  taskset: 'taskset -c 0 {} &',
+  taskset: 'taskset ffffffff {} &',
   flock: 'flock "$0" {} &',
   xargs: 'echo x | xargs {} &',
   find: 'find /dev/null -exec {} \\; &',
@@ -100,8 +100,8 @@ const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]
 const usable = (text: string) =>
   ['perl', 'script', 'taskset', 'flock', 'runuser', 'su'].every((one) => !text.includes(`${one} `) || has(one));
 
-/** Judges processes as nobody does, who may read less of /proc, and from sources that nobody can read. */
-function judgedByNobody(gateway: number, judged: readonly number[]): ProcessOrigin[] {
+/** Judges processes as nobody does, who may read less of /proc, from sources that nobody can read. 0 is the process that judges. */
+function judgedByNobody(gateway: number, judged: readonly number[], before = ''): ProcessOrigin[] {
   const sources = join(import.meta.dirname, '../src');
   const copy = join(scratch, 'src');
   for (const file of ['session-process.ts', 'lib/process-facts.ts', 'core/errors.ts'])
@@ -109,11 +109,19 @@ function judgedByNobody(gateway: number, judged: readonly number[]): ProcessOrig
   writeFileSync(join(copy, 'package.json'), '{ "type": "module" }');
   execFileSync('chmod', ['-R', 'a+rX', copy]);
   const script = `import { originOf } from ${JSON.stringify(`file://${copy}/session-process.ts`)};
-    console.log(JSON.stringify(process.argv.slice(2).map((pid) => originOf(Number(pid), Number(process.argv[1])))));`;
+    const [gateway, ...judged] = process.argv.slice(1).map(Number);
+    console.log(JSON.stringify(judged.map((pid) => originOf(pid || process.pid, gateway || undefined))));`;
   const node = openSync(process.execPath, 'r');
-  const args = [...nobody.slice(1), '/proc/self/fd/3', '--input-type=module', '-e', script, String(gateway), ...judged.map(String)];
-  return JSON.parse(execFileSync('setpriv', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit', node] }));
+  const judge = [...nobody, '/proc/self/fd/3', '--input-type=module', '-e', script, String(gateway), ...judged.map(String)];
+  const args = ['-m', 'bash', '-c', `${before} exec "$@"`, 'bash', ...judge];
+  try {
+    return JSON.parse(execFileSync('unshare', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit', node] }));
+  } finally {
+    closeSync(node);
+  }
 }
+
+const canUnshare = isRoot && spawnSync('unshare', ['-m', 'true']).status === 0;
 
 await describeBackend('local', (engine) => {
   it('knows a command of a session however it starts a program', { timeout: 120_000 }, async () => {
@@ -140,7 +148,7 @@ await describeBackend('local', (engine) => {
     const judged = [...found.values()];
     const byMe = () => judged.map((pid) => originOf(pid, process.pid));
     expect(missed(byMe())).toEqual([]);
-    if (isRoot) expect(missed(judgedByNobody(process.pid, judged))).toEqual([]);
+    if (canUnshare) expect(missed(judgedByNobody(process.pid, judged))).toEqual([]);
     await running.kill('KILL').catch(() => undefined);
     await sandbox.destroy();
     // What outlived its session is still known.
@@ -220,6 +228,13 @@ describe('a program of a person', () => {
     const origin = await until('what started it is gone', () => [originOf(pid, gateway)].find(({ kind }) => kind !== 'elsewhere'));
     expect(origin).toEqual({ kind: 'unknown', why: 'it has no terminal, and what started it is gone' });
     expect(originOf(pid)).toEqual({ kind: 'elsewhere' });
+  });
+
+  it.runIf(canUnshare)('is told from a command also where processes of other users are hidden', () => {
+    const hide = 'mount -t proc -o hidepid=2 proc /proc;';
+    expect(judgedByNobody(0, [0], hide)).toEqual([{ kind: 'elsewhere' }]);
+    expect(judgedByNobody(process.pid, [0], hide)).toEqual([{ kind: 'elsewhere' }]);
+    expect(judgedByNobody(0, [0], `${hide} ulimit -S -x 12345;`)).toEqual([{ kind: 'session', why: 'its resource limits' }]);
   });
 
   it('cannot be told when there is no such process', () => {

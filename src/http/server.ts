@@ -7,6 +7,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
+import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
 import { Gatekeeper } from './auth.ts';
 import { Followers } from './events.ts';
@@ -79,7 +80,7 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     ownRequests: new Rate(limits.requestsPerMinute),
     failures: new Rate(limits.failuresPerMinute),
     trustForwarded: options.behindTls,
-    refusalOf: oncePerConnection(options),
+    refusalOf: loggedRefusal(options),
   };
   // Security: what comes after # is sent to no server and stands in no log; the page trades it for a cookie and removes it.
   const newLink = (): string => `${siteNow().url}#code=${keeper.newCode()}`;
@@ -119,18 +120,12 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
   };
 }
 
-function oncePerConnection({ refusalOf, log }: WebServerOptions): GuardParts['refusalOf'] {
-  const known = new WeakMap<Socket, Promise<string | undefined>>();
-  const ask = async (socket: Socket): Promise<string | undefined> => {
+function loggedRefusal({ refusalOf, log }: WebServerOptions): GuardParts['refusalOf'] {
+  return oncePer(async (socket) => {
     const why = await refusalOf?.(socket);
     if (why !== undefined) log(why);
     return why;
-  };
-  return (socket) => {
-    const answer = known.get(socket) ?? ask(socket);
-    known.set(socket, answer);
-    return answer;
-  };
+  });
 }
 
 /** Security: an empty variable must not let everybody in, nor a word that can be guessed somebody. */

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import { HermeticError } from '../core/errors.ts';
+import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
 import { isSameSecret } from '../lib/same-secret.ts';
 
@@ -14,6 +15,8 @@ export interface HttpOptions {
   token: string;
   /** Every request has a server of its own. */
   makeServer(): McpServer;
+  /** Why the program at the other end of a connection is refused, whatever token it has. Asked once for each connection. */
+  refusalOf?: (socket: Socket) => Promise<string | undefined>;
 }
 
 export interface ServedHttp {
@@ -28,13 +31,14 @@ const host = '127.0.0.1';
 const path = '/mcp';
 
 /** The protocol over HTTP, on loopback only, for whoever has the token. */
-export async function serveHttp({ port, token, makeServer }: HttpOptions): Promise<ServedHttp> {
+export async function serveHttp({ port, token, makeServer, refusalOf }: HttpOptions): Promise<ServedHttp> {
   refuseWeakToken(token);
   const guesses = new Rate(maxGuessesPerMinute);
   const handler = createMcpHandler(makeServer);
   const names = new Set<string>();
-  const listener = getRequestListener(async (request) => {
-    const refusal = refusalOf(request, { token, names, guesses });
+  const peerRefusal = oncePer(async (socket: Socket) => await refusalOf?.(socket));
+  const listener = getRequestListener(async (request, { incoming }) => {
+    const refusal = requestRefusal(request, { token, names, guesses }) ?? forbidden(await peerRefusal(incoming.socket));
     return refusal ? new Response(`${refusal.why}\n`, { status: refusal.status, headers: refusal.headers }) : await handler.fetch(request);
   });
   const server = createServer((request, response) => void listener(request, response));
@@ -79,7 +83,7 @@ interface Refusal {
 }
 
 /** Security: a page in a browser of this machine must not get through, whatever name it gives us, and nobody without the token. */
-function refusalOf(request: Request, { token, names, guesses }: Door): Refusal | undefined {
+function requestRefusal(request: Request, { token, names, guesses }: Door): Refusal | undefined {
   if (!names.has(request.headers.get('host') ?? '')) return { status: 421, why: 'This server has another name.', headers: {} };
   const origin = request.headers.get('origin');
   if (origin !== null && !names.has(origin.replace(/^https?:\/\//, '')))
@@ -88,6 +92,10 @@ function refusalOf(request: Request, { token, names, guesses }: Door): Refusal |
   if (!isSameSecret(given, token)) return refusedGuess(guesses);
   if (new URL(request.url).pathname !== path) return { status: 404, why: `Only ${path} is here.`, headers: {} };
   return undefined;
+}
+
+function forbidden(why: string | undefined): Refusal | undefined {
+  return why === undefined ? undefined : { status: 403, why, headers: {} };
 }
 
 /** Security: guesses are slowed for everybody together, and keep nobody out who has the token. After too many each needs a connection of its own. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -76,5 +77,32 @@ describe('a session on the host itself', () => {
   it('does not keep a person from the same, outside', async () => {
     expect(await hermetic.run(['config', 'set', 'approvals.mode', 'smart'])).toMatchObject({ code: 0, stderr: '' });
     expect(await mode()).toBe('smart');
+  });
+});
+
+const canHide = process.geteuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/proc']).status === 0;
+
+describe.runIf(canHide)('where /proc cannot be read', () => {
+  const hermetic = new Hermetic();
+  /** In a view of the file system of its own, in which `/proc` is empty. */
+  const hidden = (command: string) =>
+    spawnSync('unshare', ['-m', 'sh', '-c', `mount -t tmpfs none /proc && ${command}`], { env: hermetic.environment, encoding: 'utf8' });
+  const set = `${process.execPath} ${bin} config set approvals.timeout`;
+
+  it('a person at a terminal changes what they like', () => {
+    const { status, stdout } = hidden(`exec script -qec '${set} 50' /dev/null </dev/null`);
+    expect(stdout).toContain('approvals.timeout is set');
+    expect(status).toBe(0);
+  });
+
+  it('a program without a terminal is refused, and told why', () => {
+    const { status, stderr } = hidden(`exec ${set} 60 </dev/null`);
+    expect(status).toBe(4);
+    expect(stderr).toContain('it cannot be told whether a command of a session started this: the list of processes cannot be read');
+  });
+
+  it('the environment of a session counts at a terminal too', () => {
+    const { status, stdout } = hidden(`exec script -qec 'HERMETIC_IN_SESSION=1 ${set} 70' /dev/null </dev/null`);
+    expect([status, stdout]).toEqual([4, expect.stringContaining('its environment')]);
   });
 });

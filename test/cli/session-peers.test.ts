@@ -12,16 +12,20 @@ const home = hermetic.environment.HERMETIC_HOME ?? '';
 let gateway: ChildProcess;
 let printed = '';
 let url: string;
+let mcp: ChildProcess;
+let mcpUrl: string;
+const mcpToken = 'a-token-of-thirty-two-characters-or-more';
 
 /** Uses the page with the token, and joins as `hermetic chat` does: as itself, and in the name of another process. Prints what it was answered. */
 const visitor = `
   import { closeSync, openSync } from 'node:fs';
   import { connect } from 'node:net';
   import { createInterface } from 'node:readline';
-  const [url, token, socket, other] = process.argv.slice(2);
+  const [url, token, socket, other, mcpUrl] = process.argv.slice(2);
   const headers = { authorization: 'Bearer ' + token };
   const page = await fetch(new URL('/api/chats', url), { headers });
   const link = await fetch(new URL('/api/links', url), { method: 'POST', headers });
+  const mcp = await fetch(mcpUrl, { method: 'POST', headers: { ...headers, authorization: 'Bearer ${mcpToken}' } });
   async function join(chat, pid, opens) {
     const stream = connect(socket);
     const say = (line) => stream.write(JSON.stringify(line) + '\\n');
@@ -40,35 +44,47 @@ const visitor = `
   const joined = await join('a', process.pid, true);
   const liar = await join('b', Number(other), true);
   const idle = await join('c', process.pid, false);
-  console.log(JSON.stringify({ page: [page.status, (await page.text()).slice(0, 200)], link: link.status, joined, liar, idle }));
+  console.log(JSON.stringify({ page: [page.status, (await page.text()).slice(0, 200)], link: link.status, mcp: mcp.status, joined, liar, idle }));
   process.exit(0);
 `;
 
 interface Answers {
   page: [status: number, text: string];
   link: number;
+  mcp: number;
   joined: { ok: boolean; message?: string };
   liar: { ok: boolean; message?: string };
   idle: { ok: boolean; message?: string };
 }
 
 const script = join(hermetic.home, 'visitor.mjs');
-const args = () => [script, url, readFileSync(join(home, 'web-token'), 'utf8').trim(), join(home, 'terminal.sock'), String(process.pid)];
+const args = () => [
+  script,
+  url,
+  readFileSync(join(home, 'web-token'), 'utf8').trim(),
+  join(home, 'terminal.sock'),
+  String(process.pid),
+  mcpUrl,
+];
 
 beforeAll(async () => {
   writeFileSync(script, visitor);
   gateway = hermetic.start(['start']);
-  for (const stream of [gateway.stdout, gateway.stderr]) {
+  mcp = hermetic.start(['mcp', '--http', '0'], { HERMETIC_MCP_TOKEN: mcpToken });
+  for (const stream of [gateway.stdout, gateway.stderr, mcp.stderr]) {
     stream?.on('data', (data: Buffer) => {
       printed += data.toString();
     });
   }
   url = await until('the gateway prints its link', () => /Open (http:\S+)#code=/.exec(printed)?.[1]);
+  mcpUrl = await until('the tools are served', () => /serving at (http:\S+)/.exec(printed)?.[1]);
 }, 120_000);
 
 afterAll(async () => {
-  gateway.kill('SIGTERM');
-  if (gateway.exitCode === null && gateway.signalCode === null) await once(gateway, 'close');
+  for (const child of [gateway, mcp]) {
+    child.kill('SIGTERM');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  }
   rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
 });
 
@@ -76,6 +92,8 @@ it('lets a program of a person use the page, and join as itself alone', { timeou
   const child = spawn(process.execPath, args(), { stdio: ['ignore', 'pipe', 'inherit'] });
   const answers = JSON.parse(await text(child.stdout)) as Answers;
   expect(answers.page[0]).toBe(200);
+  expect(answers.link).toBe(201);
+  expect([401, 403]).not.toContain(answers.mcp);
   expect(answers.joined).toEqual({ ok: true });
   for (const { ok, message } of [answers.liar, answers.idle]) {
     expect(ok).toBe(false);
@@ -86,13 +104,13 @@ it('lets a program of a person use the page, and join as itself alone', { timeou
 it.each([
   ['as it is', ''],
   ['in a session and an environment of its own', 'env -i setsid -w '],
-])('refuses a command of a session the page and the conversation, %s', { timeout: 120_000 }, async (_, before) => {
+])('refuses a command of a session the page, the tools and the conversation, %s', { timeout: 120_000 }, async (_, before) => {
   const command = `${before}${[process.execPath, ...args()].map((word) => JSON.stringify(word)).join(' ')}`;
   const { stdout } = await hermetic.run(['run', '--backend', 'local', '--', command]);
   const answers = JSON.parse(stdout) as Answers;
   expect(answers.page[0]).toBe(403);
   expect(answers.page[1]).toContain('The page is refused: a command of a session started this');
-  expect(answers.link).toBe(403);
+  expect([answers.link, answers.mcp]).toEqual([403, 403]);
   expect(answers.joined.ok).toBe(false);
   expect(answers.joined.message).toContain('a command of a session started this');
   expect(answers.liar.ok).toBe(false);

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -7,6 +8,7 @@ import type { BackgroundEvent } from '../../core/background.ts';
 import type { BackgroundFeed } from '../../mcp/background-feed.ts';
 import type { McpOptions } from '../../mcp/server.ts';
 import { cliSession } from '../../sandbox-request.ts';
+import { isContained, SessionPeers } from '../../session-peers.ts';
 import { ToolSession } from '../../tool-session.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf, listenerOn, sessionName } from '../session-options.ts';
@@ -60,7 +62,7 @@ async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions)
   try {
     const options = await serverOptions(app, tools, feed);
     if (http === undefined) await onStreams(io, options, interrupt.signal);
-    else await onPort(io, options, http, interrupt.signal);
+    else await onPort(io, options, { wanted: http, peers: peersOf(app, choice.backend) }, interrupt.signal);
   } finally {
     await tools.close({ destroy: isPassing });
     await app.close();
@@ -96,11 +98,21 @@ async function onStreams(io: CliIo, options: McpOptions, signal: AbortSignal): P
   await serveStdio(io.stdin as Readable, io.stdout as Writable, () => lasting(options), signal);
 }
 
-async function onPort(io: CliIo, options: McpOptions, wanted: number, signal: AbortSignal): Promise<void> {
+function peersOf(app: App, backend = app.settings('cli').backend): SessionPeers {
+  return new SessionPeers({ home: app.loaded.home, isContained: () => isContained(app, backend) });
+}
+
+interface Port {
+  wanted: number;
+  peers: SessionPeers;
+}
+
+async function onPort(io: CliIo, options: McpOptions, { wanted, peers }: Port, signal: AbortSignal): Promise<void> {
   const [{ serveHttp }, { mcpServer }] = await Promise.all([import('../../mcp/http.ts'), import('../../mcp/server.ts')]);
   const given = io.environment.HERMETIC_MCP_TOKEN;
   const token = given || randomBytes(32).toString('base64url');
-  const served = await serveHttp({ port: wanted, token, makeServer: () => mcpServer(options) });
+  const refusalOf = (socket: Socket): Promise<string | undefined> => peers.refusalOfConnection('The use of these tools', socket);
+  const served = await serveHttp({ port: wanted, token, makeServer: () => mcpServer(options), refusalOf });
   io.stderr.write(`hermetic: serving at ${served.url}\n`);
   if (!given) io.stderr.write(`hermetic: authorization: Bearer ${token}\n`);
   const over = Promise.withResolvers<void>();
