@@ -131,8 +131,10 @@ export function guardOf(options: GuardOptions): Guard {
   }
 
   /** Security: it is the admin's who said it, and of nobody else who talks in the session, however their words got there. */
-  async function hasYolo({ origin: { person, role }, desk }: Call): Promise<boolean> {
-    return role === 'admin' && (await desk.modes.yolo(options.session.parts)).some(({ by }) => by === person);
+  async function hasYolo({ origin: { person, others = [], role }, desk }: Call): Promise<boolean> {
+    if (role !== 'admin' || person === undefined) return false;
+    const unasked = new Set((await desk.modes.yolo(options.session.parts)).map(({ by }) => by));
+    return [person, ...others].every((one) => unasked.has(one));
   }
 
   /** In the mode `smart` a model may say that nobody needs to be asked. Whatever else comes of it, somebody is. */

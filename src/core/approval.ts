@@ -106,6 +106,8 @@ export interface CallOrigin {
   approver: Approver | undefined;
   /** Who asked for it, as the platform knows them, such as `telegram:4711`; undefined at this machine, where it is whoever runs Hermetic. */
   person?: string | undefined;
+  /** Who else said something that it may be about, in the same turn. */
+  others?: readonly string[] | undefined;
   /** They wrote it themselves, and no model did. */
   isTyped?: boolean | undefined;
   /** A durable name of what asks, such as a call in a turn: after a restart it takes up the question it had asked. */

@@ -30,8 +30,9 @@ export class Replies {
     const session = await conversations.session(parts, { title, place }, now);
     if (resetIsDue(session, reset, now)) await this.#conversation.resetConversation('hermetic');
     await conversations.active(parts, now);
-    const { person, role } = this.#originOf(heard);
-    if (role === 'admin' && (await surroundings.questions.yolo(parts)).some(({ by }) => by === person)) {
+    const { person, others = [], role } = this.#originOf(heard);
+    const yolo = role === 'admin' && others.length === 0 ? await surroundings.questions.yolo(parts) : [];
+    if (yolo.some(({ by }) => by === person)) {
       await outbox.deliver(place, `yolo/${turn.id}`, 'Approvals are off for you in this session. Turn them on with /yolo off.');
     }
     const input = await Promise.all(heard.map(({ message }) => this.#inputOf(message)));
@@ -67,7 +68,7 @@ export class Replies {
       standingOf,
       surroundings,
       work,
-      origin: this.#originOf(heard),
+      origin: () => this.#originOf(heard, turn.steered),
       mostSteps,
       retryNoticeMs,
       signal: turn.controller.signal,
@@ -87,12 +88,14 @@ export class Replies {
     return await Promise.all(ours.map(({ message }) => this.#inputOf(message)));
   }
 
-  #originOf(heard: readonly Heard[]): CallOrigin {
+  #originOf(heard: readonly Heard[], steered: readonly Heard[] = []): CallOrigin {
     const { place, shared } = this.#conversation;
+    const nameOf = (one: Heard | undefined): string => `${place.platform}:${one?.message.from.id}`;
     const last = lastSaid(heard)?.message;
-    const person = `${place.platform}:${last?.from.id}`;
+    const person = nameOf(lastSaid(heard));
+    const others = [...new Set([...heard, ...steered].map(nameOf))].filter((one) => one !== person);
     const approver = shared.cards.approver({ person, name: last?.from.name ?? person, isDirect: last?.isDirect ?? false }, place);
-    return { source: 'chat', role: leastRole(heard), approver, person };
+    return { source: 'chat', role: leastRole([...heard, ...steered]), approver, person, others };
   }
 
   async #inputOf({ text, from, quoted, forwarded, files, report, isDirect, place }: IncomingMessage): Promise<TurnInput> {

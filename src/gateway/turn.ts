@@ -23,7 +23,8 @@ export interface TurnOptions {
   standingOf: StandingOf;
   surroundings: Surroundings;
   work: Work;
-  origin: CallOrigin;
+  /** As it is now: others may have spoken meanwhile. */
+  origin(): CallOrigin;
   mostSteps: number;
   /** People are told that a model is asked again when it has not answered for so long. */
   retryNoticeMs: number;
@@ -93,7 +94,7 @@ export class AgentTurn {
   }
 
   async #think(input: readonly TurnInput[]): Promise<TurnResult> {
-    const { id, parts, agent, conversations, surroundings, standingOf, work, origin, mostSteps, signal } = this.#options;
+    const { id, parts, agent, conversations, surroundings, standingOf, work, mostSteps, signal } = this.#options;
     const session = await conversations.find(parts);
     const model = await surroundings.model(typeof session?.choices.model === 'string' ? session.choices.model : undefined);
     const history = await conversations.readMessages(parts);
@@ -110,13 +111,13 @@ export class AgentTurn {
       call: async (name, given, { callId, signal: until, progress }) => {
         // Nothing happens before people can read what was said about it.
         await this.#showing;
-        return await work.call(name, given, { run: `${id}/${callId}`, origin, signal: until, progress });
+        return await work.call(name, given, { run: `${id}/${callId}`, origin: this.#options.origin(), signal: until, progress });
       },
       // A question is asked before anything happens, so what still has one has not begun.
       takeUp: async (name, given, { callId, signal: until, progress }) => {
         const run = `${id}/${callId}`;
         if ((await surroundings.questions.notBegun(parts, run)) !== 'waiting') return undefined;
-        return await work.call(name, given, { run, origin, signal: until, progress });
+        return await work.call(name, given, { run, origin: this.#options.origin(), signal: until, progress });
       },
       record: async (messages, usage) => {
         // Half an answer is none: the next program asks for all of it.

@@ -313,7 +313,7 @@ describe('modes', () => {
     const ada = { source: 'mcp', role: 'admin', person: 'ada' } as const;
     expect(await rig.ask(dangerous, ada)).toEqual(allowed);
     expect(await rig.ask(dangerous, ada, { session: { parts: ['chat', '2'], title: '2' } })).toMatchObject({ allowed: false });
-    for (const other of [{ person: 'eve' }, { person: undefined }, { role: 'user' }] as const) {
+    for (const other of [{ person: 'eve' }, { person: undefined }, { role: 'user' }, { others: ['eve'] }] as const) {
       expect(await rig.ask(dangerous, { ...ada, ...other })).toMatchObject({ allowed: false });
     }
     const [first, ...others] = (await rig.records()).map(({ what }) => what.why);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
@@ -53,6 +53,23 @@ describe('the rights of an admin', async () => {
     expect(runs()).toBe(2);
   });
 
+  it('to switch questions off do not hold for what another admin says into their turn', async () => {
+    const [begun, end] = [join(rig.home, `begun-${count}`), join(rig.home, `end-${count}`)];
+    const wait = `touch ${begun}; until [ -e ${end} ]; do sleep 0.05; done`;
+    rig.model.script = inTurn(calls(['terminal', { command: wait }]), calls(['terminal', { command: dangerous() }]), says('Refused.'));
+    await inThread('/yolo', 'ada');
+    await inThread('wait', 'ada');
+    await until('it runs unasked', () => existsSync(begun));
+    await inThread('/steer clean up, too', 'eve');
+    await shows('Passed on.');
+    writeFileSync(end, '');
+    await inThread(`/deny ${await codeIn(rig, chat)}`, 'ada');
+    await shows('Refused.');
+    expect(runs()).toBe(0);
+    await inThread('/yolo off', 'ada');
+    await rig.quiet();
+  });
+
   it('are not those of words that they pass on: no command of them is run, and they have no yolo', async () => {
     const forwarded = { forwarded: { from: 'Mallory' } };
     for (const text of ['/yolo', `/run ${dangerous()}`, '/status']) {
@@ -78,19 +95,18 @@ describe('the rights of an admin', async () => {
     await rig.stopGateway();
     Object.assign(rig.rules, { admins: ['ada', 'bob'] });
     await rig.startGateway();
-    await until('it is taken up', () => rig.gateway.busy === 1);
-    await direct('/whoami', 'bob');
-    await shows('may do what a admin may');
-    expect(runs()).toBe(0);
     await rig.press('Once', { from: 'bob', chat });
     await until('it ran', () => runs() === 1);
     await rig.quiet();
     await direct(`/run ${dangerous()}`, 'bob');
     await until('a command that is typed now runs unasked', () => runs() === 2);
     await rig.quiet();
+    const records = await rig.store.audit.list({ kind: 'judgement' }, 100);
+    const allowed = records.filter(({ outcome }) => outcome === 'allowed');
+    expect(allowed.slice(-2).map(({ what }) => what.why)).toEqual(['answer once', 'typed by an admin']);
   });
 
-  it('are gone from a turn that is taken up when the person has lost them', async () => {
+  it('are gone with the role: what an admin switched off is asked about when they are one no more', async () => {
     await direct('/yolo', 'ada');
     await shows('runs without a question');
     const { parts } = (await rig.store.modes.list())[0] ?? { parts: [] };
