@@ -1,5 +1,5 @@
 /** A line that goes on for longer is passed on in pieces. */
-const mostHeld = 64 * 1024;
+const mostHeld = 16 * 1024;
 const longestOrder = 64;
 
 /** Every character that is an order, not a sign, but for the tab and the end of a line. */

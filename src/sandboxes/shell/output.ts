@@ -1,10 +1,13 @@
 import type { OutputChunk } from '../../core/sandbox.ts';
+import { type FairTurns, fairTurns } from '../../lib/fair-turns.ts';
 import { collectYoungGarbage } from '../../lib/garbage.ts';
 import type { OutputPipe } from './spawner.ts';
 
 const mostQueuedBytes = 256 * 1024;
 /** What a chunk costs however small it is, so that many small ones are not worth more than a few large ones. */
 const leastCost = 1024;
+/** What is handed out at once: whoever gets it may take long with every byte. */
+const maxPieceBytes = 16 * 1024;
 const bytesBetweenCollections = 8 * 1024 * 1024;
 
 /** Merges two pipes in order of arrival, and stops reading them while nobody takes what was read. */
@@ -16,8 +19,10 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
   #paused = false;
   #finished = false;
   #wake: (() => void) | undefined;
+  readonly #mayTake: ReturnType<FairTurns['reader']>;
 
-  constructor(stdout: OutputPipe, stderr: OutputPipe) {
+  constructor(stdout: OutputPipe, stderr: OutputPipe, turns = fairTurns) {
+    this.#mayTake = turns.reader();
     this.#pipes = [
       ['stdout', stdout],
       ['stderr', stderr],
@@ -53,9 +58,12 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
 
   async next(): Promise<IteratorResult<OutputChunk, undefined>> {
     for (;;) {
-      const chunk = this.#queue.shift();
-      if (chunk) {
-        this.#queuedBytes -= costOf(chunk.data);
+      const first = this.#queue[0];
+      if (first) {
+        await this.#mayTake(Math.min(costOf(first.data), maxPieceBytes));
+        const chunk = this.#takePiece();
+        // Nobody wanted the rest meanwhile.
+        if (!chunk) continue;
         this.#bytesSinceCollection += chunk.data.length;
         if (this.#bytesSinceCollection > bytesBetweenCollections) {
           this.#bytesSinceCollection = 0;
@@ -72,6 +80,17 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
         this.#wake = resolve;
       });
     }
+  }
+
+  #takePiece(): OutputChunk | undefined {
+    const chunk = this.#queue.shift();
+    if (!chunk) return undefined;
+    this.#queuedBytes -= costOf(chunk.data);
+    if (chunk.data.length <= maxPieceBytes) return chunk;
+    const rest = { ...chunk, data: chunk.data.subarray(maxPieceBytes) };
+    this.#queue.unshift(rest);
+    this.#queuedBytes += costOf(rest.data);
+    return { ...chunk, data: chunk.data.subarray(0, maxPieceBytes) };
   }
 
   /** A reader that stops early loses interest in the rest; the command must not be held up by it. */
