@@ -5,6 +5,7 @@ import type { ApprovalLedger, QuestionBeginning, QuestionEntry, QuestionFilter, 
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
 import { grantRow } from './grant-ledger.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 /** What does not fit this allows nothing. */
@@ -54,7 +55,7 @@ export class SqlApprovalLedger implements ApprovalLedger {
     return await this.#access.transaction(async (db) => {
       const unclaimed = db.selectFrom('questions').select('answer').where('id', '=', id).where('state', '=', 'answered');
       const row = await unclaimed.where('claimed_at', 'is', null).executeTakeFirst();
-      if (!yes.has((JSON.parse(row?.answer ?? 'null') as Answer | null)?.kind)) return false;
+      if (!yes.has((readJson(row?.answer ?? 'null') as Answer | null)?.kind)) return false;
       await db.updateTable('questions').set({ claimed_at: at.getTime() }).where('id', '=', id).execute();
       await appendEvents(db, events);
       return true;
@@ -140,13 +141,13 @@ function entryOf(row: Selectable<Tables['questions']>): QuestionEntry {
   const { id, code, run, digest, sandbox, backend } = row;
   return {
     ...{ id, code, run, digest, sandbox, backend },
-    parts: JSON.parse(row.session),
+    parts: readJson(row.session),
     session: row.title,
     source: row.source as Source,
     person: row.person ?? undefined,
-    actions: JSON.parse(row.actions),
+    actions: readJson(row.actions),
     // JSON has no undefined.
-    findings: (JSON.parse(row.findings) as QuestionEntry['findings']).map((finding) => ({ ...finding, program: finding.program })),
+    findings: (readJson(row.findings) as QuestionEntry['findings']).map((finding) => ({ ...finding, program: finding.program })),
     askedAt: new Date(Number(row.asked_at)),
     expiresAt: new Date(Number(row.expires_at)),
     state: row.state as QuestionState,
@@ -158,7 +159,7 @@ function entryOf(row: Selectable<Tables['questions']>): QuestionEntry {
 }
 
 function answerOf(text: string): Answer {
-  const answer = JSON.parse(text) as Answer;
+  const answer = readJson(text) as Answer;
   return answer.kind === 'always' && answer.expiresAt ? { ...answer, expiresAt: new Date(answer.expiresAt) } : answer;
 }
 

@@ -1,6 +1,7 @@
 import type { BackgroundLedger, WatchedProcess } from '../core/background.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
+import { readJson } from './read-json.ts';
 
 export class SqlBackgroundLedger implements BackgroundLedger {
   readonly #access: Access;
@@ -36,14 +37,14 @@ export class SqlBackgroundLedger implements BackgroundLedger {
       db.selectFrom('background_processes').selectAll().orderBy('started_at').orderBy('session').orderBy('process').execute(),
     );
     return rows.map((row) => {
-      const about = JSON.parse(row.about) as Omit<WatchedProcess, 'session' | 'process' | 'startedAt'>;
+      const about = readJson(row.about) as Omit<WatchedProcess, 'session' | 'process' | 'startedAt'>;
       const { platform, workspace, chat, thread } = about.place;
       return {
         ...about,
         // JSON has no undefined.
         place: { platform, workspace, chat, thread },
-        session: JSON.parse(row.session),
-        process: JSON.parse(row.process),
+        session: readJson(row.session),
+        process: readJson(row.process),
         startedAt: new Date(Number(row.started_at)),
       };
     });

@@ -2,6 +2,7 @@ import type { CardLedger, QuestionCard } from '../core/conversation.ts';
 import { digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { placeJson, placeOf } from './place-json.ts';
+import { readJson } from './read-json.ts';
 
 export class SqlCardLedger implements CardLedger {
   readonly #access: Access;
@@ -25,7 +26,7 @@ export class SqlCardLedger implements CardLedger {
       const all = db.selectFrom('question_cards').selectAll();
       return (question === undefined ? all : all.where('question', '=', question)).execute();
     });
-    return rows.map((row) => ({ question: row.question, key: JSON.parse(row.key), place: placeOf(row.place) }));
+    return rows.map((row) => ({ question: row.question, key: readJson(row.key), place: placeOf(row.place) }));
   }
 
   async forget(key: string): Promise<void> {

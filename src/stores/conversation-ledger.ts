@@ -4,6 +4,7 @@ import type { ConversationLedger, SessionEntry, Sync, TranscriptEntry, Usage } f
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson, placeOf } from './place-json.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 import { type KnownTranscript, TranscriptCache } from './transcript-cache.ts';
 
@@ -64,7 +65,7 @@ export class SqlConversationLedger implements ConversationLedger {
   async choose(parts: readonly string[], name: string, value: unknown): Promise<void> {
     await this.#change(parts, (row) => {
       // As entries: a choice may have any name, also one that objects have a meaning for.
-      const choices = new Map<string, unknown>(Object.entries(JSON.parse(row.choices)));
+      const choices = new Map<string, unknown>(Object.entries(readJson(row.choices)));
       if (value === undefined) choices.delete(name);
       else choices.set(name, value);
       return { choices: JSON.stringify(Object.fromEntries(choices)) };
@@ -115,9 +116,9 @@ export class SqlConversationLedger implements ConversationLedger {
       const rows = await rest.select(['seq', 'turn', 'at', 'message']).execute();
       return (summary ? [summary, ...rows] : rows).map((row) => ({
         seq: Number(row.seq),
-        turn: JSON.parse(row.turn),
+        turn: readJson(row.turn),
         at: new Date(Number(row.at)),
-        message: JSON.parse(row.message),
+        message: readJson(row.message),
       }));
     }, 'later');
   }
@@ -138,7 +139,7 @@ export class SqlConversationLedger implements ConversationLedger {
           .execute();
         // One statement takes half as long as one for each message.
         const text = rows.map(({ message }) => message).join(',');
-        const messages = [...(known?.messages ?? []), ...JSON.parse(`[${text}]`)];
+        const messages = [...(known?.messages ?? []), ...readJson(`[${text}]`)];
         const last = Number(rows.at(-1)?.seq ?? known?.last ?? from);
         return { epoch, from, last, messages, characters: (known?.characters ?? 0) + text.length };
       };
@@ -146,7 +147,7 @@ export class SqlConversationLedger implements ConversationLedger {
       // Messages that were cached have been removed.
       if (transcript.messages.length !== Number(count)) transcript = await after(undefined);
       this.#transcripts.keep(session, transcript);
-      return summary ? [JSON.parse(summary.message), ...transcript.messages] : [...transcript.messages];
+      return summary ? [readJson(summary.message), ...transcript.messages] : [...transcript.messages];
     }, 'later');
   }
 
@@ -163,7 +164,7 @@ export class SqlConversationLedger implements ConversationLedger {
         .orderBy('transcript.seq')
         .execute(),
     );
-    return rows.map(({ message }) => JSON.parse(message));
+    return rows.map(({ message }) => readJson(message));
   }
 
   async summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean> {
@@ -275,13 +276,13 @@ function jsonOf(message: unknown): string {
 
 function entryOf(row: SessionRow): SessionEntry {
   return {
-    parts: JSON.parse(row.session),
-    title: JSON.parse(row.title),
+    parts: readJson(row.session),
+    title: readJson(row.title),
     place: placeOf(row.place),
     epoch: Number(row.epoch),
     startedAt: new Date(Number(row.started_at)),
     lastActiveAt: new Date(Number(row.last_active_at)),
-    choices: JSON.parse(row.choices),
+    choices: readJson(row.choices),
     usage: {
       inputTokens: Number(row.input_tokens),
       outputTokens: Number(row.output_tokens),

@@ -3,6 +3,7 @@ import type { AuditEvent } from '../core/audit.ts';
 import type { GrantEntry, GrantLedger } from '../core/store.ts';
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 export class SqlGrantLedger implements GrantLedger {
@@ -92,7 +93,7 @@ function entryOf(row: Selectable<Tables['grants']>): GrantEntry {
   return {
     ...{ id, backend, rule, why, question },
     scope: row.scope as GrantEntry['scope'],
-    parts: JSON.parse(row.session),
+    parts: readJson(row.session),
     session: row.title,
     person: row.person ?? undefined,
     program: row.program ?? undefined,

@@ -3,6 +3,7 @@ import type { AuditEvent } from '../core/audit.ts';
 import type { ModeLedger, Yolo } from '../core/store.ts';
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 export class SqlModeLedger implements ModeLedger {
@@ -38,7 +39,7 @@ export class SqlModeLedger implements ModeLedger {
 
   async list(): Promise<(Yolo & { parts: readonly string[] })[]> {
     const rows = await this.#access.run((db) => db.selectFrom('session_yolo').selectAll().orderBy('since').orderBy('person').execute());
-    return rows.map((row) => ({ parts: JSON.parse(row.session), ...yoloOf(row) }));
+    return rows.map((row) => ({ parts: readJson(row.session), ...yoloOf(row) }));
   }
 }
 

@@ -5,6 +5,7 @@ import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson, placeOf } from './place-json.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 const underWay: readonly OutboxState[] = ['waiting', 'sending'];
@@ -193,12 +194,12 @@ function rowOf(seq: number, place: Place, item: OutboxItem, at: Date): Insertabl
 }
 
 function entryOf(row: Selectable<Tables['outbox']>): OutboxEntry {
-  const text = (json: string | null): string | undefined => (json === null ? undefined : JSON.parse(json));
-  const { isRemoval = false, ...message } = JSON.parse(row.message) as OutboxEntry['message'] & { isRemoval?: boolean };
+  const text = (json: string | null): string | undefined => (json === null ? undefined : readJson(json));
+  const { isRemoval = false, ...message } = readJson(row.message) as OutboxEntry['message'] & { isRemoval?: boolean };
   return {
     seq: Number(row.seq),
     place: placeOf(row.place),
-    key: JSON.parse(row.key),
+    key: readJson(row.key),
     message: row.file === null ? message : { ...message, file: fileOf(row.file) },
     replaces: text(row.replaces),
     isRemoval,
@@ -214,6 +215,6 @@ function entryOf(row: Selectable<Tables['outbox']>): OutboxEntry {
 }
 
 function fileOf(json: string): OutgoingFile {
-  const { name, data } = JSON.parse(json) as { name: string; data: string };
+  const { name, data } = readJson(json) as { name: string; data: string };
   return { name, data: new Uint8Array(Buffer.from(data, 'base64')) };
 }

@@ -5,6 +5,7 @@ import type { PairedPerson, PairingLedger, PairingOutcome, PairingRequest } from
 import { isSameSecret } from '../lib/same-secret.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 const hourMs = 60 * 60 * 1000;
@@ -142,9 +143,9 @@ export class SqlPairingLedger implements PairingLedger {
         .execute(),
     );
     return rows.map((row) => ({
-      platform: JSON.parse(row.platform),
-      person: JSON.parse(row.person),
-      name: JSON.parse(row.name),
+      platform: readJson(row.platform),
+      person: readJson(row.person),
+      name: readJson(row.name),
       requestedAt: new Date(Number(row.requested_at)),
       expiresAt: new Date(Number(row.expires_at)),
     }));
@@ -180,11 +181,11 @@ function fastly(salt: string, slow: Buffer): string {
 
 function pairedOf(row: Selectable<Tables['paired']>): PairedPerson {
   return {
-    platform: JSON.parse(row.platform),
-    person: JSON.parse(row.person),
-    name: JSON.parse(row.name),
+    platform: readJson(row.platform),
+    person: readJson(row.person),
+    name: readJson(row.name),
     role: row.role === 'admin' ? 'admin' : 'user',
-    by: JSON.parse(row.paired_by),
+    by: readJson(row.paired_by),
     at: new Date(Number(row.paired_at)),
   };
 }

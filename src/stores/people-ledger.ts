@@ -3,6 +3,7 @@ import type { IncomingMessage } from '../core/channel.ts';
 import type { HeardPlace, PeopleLedger } from '../core/conversation.ts';
 import type { Access } from './access.ts';
 import { placeJson, placeOf } from './place-json.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 export class SqlPeopleLedger implements PeopleLedger {
@@ -26,7 +27,7 @@ export class SqlPeopleLedger implements PeopleLedger {
     return rows.map(({ place, is_direct, name, heard_at }) => ({
       place: placeOf(place),
       isDirect: Number(is_direct) === 1,
-      name: JSON.parse(name),
+      name: readJson(name),
       at: new Date(Number(heard_at)),
     }));
   }

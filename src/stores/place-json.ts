@@ -1,5 +1,6 @@
 import type { Place } from '../core/channel.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
+import { readJson } from './read-json.ts';
 
 /** Equal for the same place, and only the parts that make one, whatever else the value carries. */
 export function placeJson({ platform, workspace, chat, thread }: Place): string {
@@ -7,6 +8,6 @@ export function placeJson({ platform, workspace, chat, thread }: Place): string 
 }
 
 export function placeOf(text: string): Place {
-  const { platform, workspace, chat, thread } = JSON.parse(text) as Place;
+  const { platform, workspace, chat, thread } = readJson(text) as Place;
   return { platform, workspace, chat, thread };
 }

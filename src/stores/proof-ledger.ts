@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { ProofEntry, ProofLedger } from '../core/store.ts';
 import type { Access } from './access.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 const keptPerSpec = 10;
@@ -65,6 +66,6 @@ function proofOf(row: Selectable<Tables['proofs']>): ProofEntry {
     specHash: row.spec_hash,
     provenAt: new Date(Number(row.proven_at)),
     held: Number(row.held) === 1,
-    lines: JSON.parse(row.lines),
+    lines: readJson(row.lines),
   };
 }

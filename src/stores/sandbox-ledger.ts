@@ -10,6 +10,7 @@ import type {
   SandboxState,
 } from '../core/store.ts';
 import type { Access } from './access.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 /** The session of a spare. */
@@ -147,7 +148,7 @@ function entryOf(row: Selectable<Tables['sandboxes']>): SandboxEntry {
   return {
     backend: row.backend,
     name: row.name,
-    session: JSON.parse(row.session),
+    session: readJson(row.session),
     image: row.image ?? undefined,
     specHash: row.spec_hash,
     directory: row.directory,

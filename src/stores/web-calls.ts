@@ -1,6 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { WebCall } from '../core/web-log.ts';
 import type { Access } from './access.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 /** So many calls are kept for each chat. */
@@ -63,7 +64,7 @@ export async function callsOf(access: Access, chat: string): Promise<WebCall[]> 
 }
 
 function callOf(row: Selectable<Tables['web_calls']>): WebCall {
-  const about = JSON.parse(row.about) as Pick<WebCall, 'call' | 'turn' | 'tool' | 'input' | 'output'>;
+  const about = readJson(row.about) as Pick<WebCall, 'call' | 'turn' | 'tool' | 'input' | 'output'>;
   const { call, turn, tool, input, output } = about;
   const after = row.after_position === null ? undefined : Number(row.after_position);
   return { call, turn, tool, input, output, state: row.state as WebCall['state'], after };

@@ -1,6 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { UnacceptedMessage, WebCall, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
 import type { Access } from './access.ts';
+import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 import { callsOf, forgetCalls, saveCall } from './web-calls.ts';
 
@@ -203,7 +204,7 @@ function textOf({ text, buttons, replyTo, files }: WebContent): string {
 }
 
 function contentOf(json: string): WebContent {
-  const { text, buttons, replyTo, files } = JSON.parse(json) as WebContent;
+  const { text, buttons, replyTo, files } = readJson(json) as WebContent;
   // JSON has no undefined.
   return { text, buttons, replyTo, files };
 }

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, 
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { finish, mayMount, start } from '../stores/processes.ts';
 import { beside, modeOf, scratchPaths } from '../stores/scratch.ts';
@@ -81,6 +82,43 @@ describe('a database of this version is refused, and says why, when it', () => {
   ])('%s', async (_what, sql, why) => {
     await makeCurrent(sql);
     expect(await refused()).toMatch(why);
+  });
+});
+
+describe('a value that Hermetic did not write is refused in words:', () => {
+  const time = 1000;
+  it.each<[string, string, (store: Store) => Promise<unknown>]>([
+    [
+      'the session of a sandbox',
+      `insert into sandboxes values ('docker', 'bad', '{not json', null, 'hash', '/bad', 1, ${time}, ${time}, 'open', null, null)`,
+      (store) => store.sandboxes.list(),
+    ],
+    ['the lines of a proof', `insert into proofs values ('docker', 'hash', ${time}, 1, '{not json')`, (store) => store.proofs.list()],
+    [
+      'the name of a person',
+      `insert into paired (platform, person, role, name, paired_at, paired_by) values ('"p"', '"x"', 'user', '{not json', ${time}, '"cli"')`,
+      (store) => store.pairing.paired(),
+    ],
+    [
+      'what is known of a process',
+      `insert into background_processes (session, process, about, started_at) values ('[]', '"x"', '{not json', ${time})`,
+      (store) => store.background.list(),
+    ],
+  ])('%s', async (_what, sql, read) => {
+    await makeCurrent(sql);
+    const store = await openStore(path);
+    try {
+      await expect(read(store)).rejects.toMatchObject({
+        ...{ name: 'HermeticError', code: 'store/corrupt', hint: expect.stringContaining('backup') },
+        message: expect.stringMatching(/^The state database holds a value that cannot be read/),
+      });
+    } finally {
+      await store.close();
+    }
+    change(`delete from ${/into (\w+)/.exec(sql)?.[1]}`);
+    const again = await openStore(path);
+    expect(await read(again)).toEqual([]);
+    await again.close();
   });
 });
 
