@@ -42,7 +42,8 @@ function signOf(one: ProcessFacts): string | undefined {
   return groupPattern.test(controlGroups(one.pid) ?? '') ? 'its control group' : undefined;
 }
 
-const groupPattern = /:\/(?:.*\/)?hermetic\/[^/\n]+\/[^/\n]+$/m;
+/** Of a sandbox of an installation. */
+const groupPattern = /\/hermetic\/[0-9a-f]{16}\/[^/\n]+/;
 /** Of a shell, in the run directory of a sandbox. */
 const pipePattern = /\/run\/[^/]+\/[^/]+\/\d+\.(?:in|out|err|end|state|ack)(?: \(deleted\))?$/;
 /** Far above every limit of resident memory that a person would set. */

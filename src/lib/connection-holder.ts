@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** The two ends of a connection, as Node's sockets name them. */
 export interface Ends {
@@ -18,13 +19,25 @@ export type Holder = { kind: 'remote' | 'gone' } | { kind: 'process'; pid: numbe
 /** So many processes are looked at together. */
 const batch = 16;
 
+/** A process that hands the connection on while it is looked for is found, or has ended, in one of them. */
+const maxSearches = 3;
+/** Between them: a process that ends lets go of its files a moment before the connection is closed. */
+const pauseMs = 25;
+
 export async function connectionHolder(ends: Ends): Promise<Holder> {
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = ends;
   const [near, far] = [`${plain(localAddress)} ${localPort}`, `${plain(remoteAddress)} ${remotePort}`];
-  // As the other end sees it.
-  const row = (await connections()).find(({ local, remote }) => local === far && remote === near);
-  if (!row) return isOwnAddress(plain(remoteAddress)) ? { kind: 'gone' } : { kind: 'remote' };
-  return row.inode === '0' ? { kind: 'gone' } : await holderOf(row);
+  let found: Holder = { kind: 'gone' };
+  for (let searches = 0; searches < maxSearches; searches++) {
+    // As the other end sees it.
+    const row = (await connections()).find(({ local, remote }) => local === far && remote === near);
+    if (!row) return isOwnAddress(plain(remoteAddress)) ? { kind: 'gone' } : { kind: 'remote' };
+    if (row.inode === '0') return { kind: 'gone' };
+    found = await holderOf(row);
+    if (found.kind === 'process') return found;
+    await delay(pauseMs);
+  }
+  return found;
 }
 
 interface Connection {
