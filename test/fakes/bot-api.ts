@@ -198,6 +198,8 @@ export class FakeBotApi {
     if (method === 'getwebhookinfo') return { url: this.webhook, has_custom_certificate: false, pending_update_count: this.#queue.length };
     const known = methods[method];
     if (!known) throw new Refusal(404, 'Not Found');
+    const texts = [form.parameters.text, form.parameters.caption].filter((text) => typeof text === 'string');
+    if (!texts.every((text) => text.isWellFormed())) throw new Refusal(400, 'Bad Request: strings must be encoded in UTF-8');
     return known(this.world, form);
   }
 

@@ -23,8 +23,9 @@ const maxSteps = 300_000;
 
 /** CommonMark as Telegram's HTML, of which no more than this many UTF-16 units are visible. Nothing of the text is ever markup of its own. */
 export function format(markdown: string, mostVisible: number): Formatted {
-  const plain = markdown;
-  const tokens = markdownTokens(markdown, { breaks: false, maxSteps });
+  // Telegram refuses a text with half a character in it, and an answer would be lost.
+  const plain = markdown.toWellFormed();
+  const tokens = markdownTokens(plain, { breaks: false, maxSteps });
   if (tokens === undefined) return { html: undefined, plain };
   for (const alignTables of [true, false]) {
     const html = blocks(tokens, { alignTables, isQuoted: false }).trim();

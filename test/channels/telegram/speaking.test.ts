@@ -28,6 +28,13 @@ describe('a message', () => {
     });
   });
 
+  it('is sent with a sign in the place of half a character, which Telegram would refuse', async () => {
+    await channel.send(harness.direct, { text: 'a\ud83db **c\ude00**' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: 'a\ufffdb c\ufffd' }]);
+    await channel.edit?.(harness.direct, harness.shown(harness.direct)[0]?.id ?? '', { text: 'd\ud83d' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: 'd\ufffd' }]);
+  });
+
   it('is sent as it was written when Telegram does not understand its form', async () => {
     harness.api.fail('sendMessage', { status: 400, description: "Bad Request: can't parse entities: Unsupported start tag" });
     await channel.send(harness.direct, { text: '**bold**' });
