@@ -94,6 +94,19 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
+  it('a command that breaks the mark of those around it is killed, or the sandbox with it', async () => {
+    const sandbox = await arena.open();
+    await arena.withstand(async () => {
+      const lower = `for limits in /proc/[0-9]*/limits; do prlimit --pid "\${limits//[!0-9]/}" --rss=5:5 --locks=5:5; done 2>/dev/null`;
+      const handle = await sandbox.exec({ command: `${lower}; echo lowered; exec sleep 1000` });
+      await handle.output[Symbol.asyncIterator]().next();
+      await passTime(() => handle.kill('KILL'));
+      expect((await handle.exit).kind).toMatch(/signaled|lost/);
+      await worksOrIsLost(sandbox);
+    });
+    await sandbox.destroy();
+  });
+
   it.each([
     ['no mark', 'unlimited'],
     ['a mark that is code', 'a[$(touch$IFS/tmp/ran)]'],
