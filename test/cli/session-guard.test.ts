@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { CliIo } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/main.ts';
 import { commandEffects, commandPath } from '../../src/cli/session-guard.ts';
@@ -52,6 +52,7 @@ describe('the table of what commands do', () => {
 
 describe('a session on the host itself', () => {
   const hermetic = new Hermetic();
+  afterAll(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
   const mode = async () => (await hermetic.run(['config', 'get', 'approvals.mode'])).stdout.trim();
   const own = `${JSON.stringify(process.execPath)} ${JSON.stringify(bin)}`;
   const variables = `PATH="$PATH" HERMETIC_HOME=${JSON.stringify(hermetic.environment.HERMETIC_HOME)}`;
@@ -84,6 +85,7 @@ const canHide = process.geteuid?.() === 0 && spawnSync('unshare', ['-m', 'mount'
 
 describe.runIf(canHide)('where /proc cannot be read', () => {
   const hermetic = new Hermetic();
+  afterAll(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
   /** In a view of the file system of its own, in which `/proc` is empty. */
   const hidden = (command: string) =>
     spawnSync('unshare', ['-m', 'sh', '-c', `mount -t tmpfs none /proc && ${command}`], { env: hermetic.environment, encoding: 'utf8' });
