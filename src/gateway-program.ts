@@ -13,6 +13,7 @@ import type { LoadedConfig } from './config/load.ts';
 import type { Model } from './core/agent.ts';
 import type { Channel, Outgoing, Place } from './core/channel.ts';
 import type { SessionKey } from './core/session.ts';
+import type { Deliveries, SetAside } from './core/set-aside.ts';
 import type { Store } from './core/store.ts';
 import { Access } from './gateway/access.ts';
 import { ApproverSearch } from './gateway/approver-search.ts';
@@ -20,6 +21,7 @@ import { Gateway } from './gateway/gateway.ts';
 import { Outbox } from './gateway/outbox.ts';
 import { QuestionCards } from './gateway/question-cards.ts';
 import { sessionParts } from './gateway/session-key.ts';
+import { setAside } from './gateway/set-aside.ts';
 import type { QuestionDesk, Surroundings } from './gateway/work.ts';
 import { gatewayMetrics } from './gateway-metrics.ts';
 import { gatewayStatus, statusLines, statusView } from './gateway-status.ts';
@@ -86,7 +88,7 @@ export class GatewayProgram {
     this.#page = options.isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
     this.#terminals = options.isPublic ? this.#terminalHost() : undefined;
     const own = [...(options.channels ?? []), ...[this.#page, this.#terminals].filter((channel) => channel !== undefined)];
-    const all = options.isPublic ? [...own, ...platformChannels(loaded, log)] : own;
+    const all = options.isPublic ? [...own, ...platformChannels(loaded, log, (kind) => this.#deliveries(kind))] : own;
     this.channels = new Map(all.map((channel) => [channel.kind, channel]));
     this.#outbox = new Outbox({
       ledger: store.outbox,
@@ -108,6 +110,7 @@ export class GatewayProgram {
     this.gateway = new Gateway({
       channels: this.channels,
       inbox: store.inbox,
+      setAside: (found) => this.#setAside(found),
       conversations: store.conversations,
       pairing: store.pairing,
       access,
@@ -131,6 +134,19 @@ export class GatewayProgram {
       sharing: { groups: gateway.group_sessions, threads: gateway.thread_sessions },
       mostSteps,
     });
+  }
+
+  #deliveries(kind: string): Deliveries {
+    return {
+      trying: (ids, open) => this.#store.setAside.trying(kind, ids, open),
+      setAside: (delivery) => this.#setAside({ ...delivery, source: kind, session: [] }),
+    };
+  }
+
+  async #setAside(found: Omit<SetAside, 'at'>): Promise<void> {
+    const { app, log } = this.#options;
+    const { setAside: ledger, audit } = this.#store;
+    await setAside({ ledger, audit, redact: app.redact, log }, found);
   }
 
   #surroundings(questions: QuestionDesk): Surroundings {
@@ -270,8 +286,9 @@ export class GatewayProgram {
   async #forget(): Promise<void> {
     const before = new Date(Date.now() - remembranceMs);
     try {
-      const { inbox, outbox } = await this.app.store();
+      const { inbox, outbox, setAside: aside } = await this.app.store();
       await inbox.prune(before);
+      await aside.prune(before);
       await outbox.prune(before);
     } catch (error) {
       this.#options.log(`nothing was forgotten: ${error instanceof Error ? error.message : String(error)}`);

@@ -4,11 +4,16 @@ import { type Config, platformSections } from './config/schema.ts';
 import { originText } from './config/show.ts';
 import type { Channel, Person } from './core/channel.ts';
 import { HermeticError } from './core/errors.ts';
+import type { Deliveries } from './core/set-aside.ts';
 import type { PlatformRules } from './gateway/access.ts';
 import { chatCommands } from './gateway/commands.ts';
 
 /** Channels to the platforms that are enabled. Throws when one of them cannot be had: nobody waits in vain for what was enabled. */
-export function platformChannels({ config, environment, origins }: LoadedConfig, log: (sentence: string) => void): Channel[] {
+export function platformChannels(
+  { config, environment, origins }: LoadedConfig,
+  log: (sentence: string) => void,
+  deliveriesOf?: (kind: string) => Deliveries,
+): Channel[] {
   const enabled = [...platformSections(config)].filter(([, section]) => section.enabled);
   return enabled.map(([kind, { token_env: variable, api_root: apiRoot }]) => {
     const driver = channelDrivers.find((one) => one.kind === kind);
@@ -24,7 +29,7 @@ export function platformChannels({ config, environment, origins }: LoadedConfig,
         hint: `Put it into .env, or set ${kind}.enabled to false.`,
       });
     }
-    return driver.create({ token, apiRoot, commands: chatCommands, log });
+    return driver.create({ token, apiRoot, commands: chatCommands, deliveries: deliveriesOf?.(kind), log });
   });
 }
 

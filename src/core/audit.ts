@@ -1,7 +1,7 @@
 import type { Sync } from './conversation.ts';
 
 /** What can happen that is worth a record. */
-export const auditKinds = ['judgement', 'question', 'answer', 'grant', 'mode', 'command', 'script', 'tool', 'sandbox'] as const;
+export const auditKinds = ['judgement', 'question', 'answer', 'grant', 'mode', 'command', 'script', 'tool', 'sandbox', 'message'] as const;
 export type AuditKind = (typeof auditKinds)[number];
 
 /** Data that JSON can carry. */

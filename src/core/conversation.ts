@@ -9,8 +9,11 @@ import type { Incoming, Outgoing, Place } from './channel.ts';
 /** `now`: it is on disk when it resolves. `later`: soon after it. */
 export type Sync = 'now' | 'later';
 
-/** `waiting`: nobody has looked at it. `running`: a turn is about it. `done`: it was answered, or needs no answer. */
-export type InboxState = 'waiting' | 'running' | 'done';
+/**
+ * `waiting`: no turn has taken it. `running`: a turn is about it. `done`: it was answered, or needs no answer. `aside`: it failed too often, and is in
+ * `SetAsideLedger`.
+ */
+export type InboxState = 'waiting' | 'running' | 'done' | 'aside';
 
 export interface InboxEntry {
   /** In the order of arrival. */
@@ -24,14 +27,29 @@ export interface InboxEntry {
   turn: string | undefined;
   /** What the first turn that was about it was allowed to do, whatever its person may do since. undefined when none has begun, or nobody knows. */
   role: 'admin' | 'user' | undefined;
+  /** How often it was begun without an end. */
+  tries: number;
+}
+
+/** One that is not what this version writes. */
+export interface UnreadableEntry {
+  seq: number;
+  content: string;
+  reason: string;
 }
 
 export interface InboxLedger {
   /** On disk when it resolves. undefined, and nothing is stored, when it has arrived before. */
   accept(session: readonly string[], incoming: Incoming, receivedAt: Date): Promise<number | undefined>;
-  /** Of all sessions or of one, in the order of arrival. */
+  /** Of all sessions or of one, in the order of arrival. What cannot be read is left out. */
   list(state: InboxState, session?: readonly string[]): Promise<InboxEntry[]>;
-  /** Makes waiting entries part of a turn that has this role. Those that somebody else has taken are not in the answer. */
+  /** Those that wait or run, and that `list` leaves out. */
+  unreadable(): Promise<UnreadableEntry[]>;
+  /** Counts a try before it is made, so that one that ends the program is counted too. */
+  trying(seq: number): Promise<void>;
+  /** What was tried counts for nothing: the program was asked to end. */
+  excuse(seqs: readonly number[]): Promise<void>;
+  /** Makes waiting entries part of a turn that has this role, which counts as a try. Those that somebody else has taken are not in the answer. */
   begin(seqs: readonly number[], turn: string, role?: InboxEntry['role']): Promise<number[]>;
   /** Back in line: a turn that came to nothing. */
   release(turn: string): Promise<void>;
@@ -164,6 +182,8 @@ export interface ConversationLedger {
   readMessages(parts: readonly string[]): Promise<unknown[]>;
   /** All messages of one turn, if it belongs to the present epoch, in order: also those that a summary stands for, and no summary. */
   readTurn(parts: readonly string[], turn: string): Promise<unknown[]>;
+  /** As if it had never been recorded. */
+  forgetTurn(parts: readonly string[], turn: string): Promise<void>;
   /**
    * From now on `read` begins with this message, under the number and the turn of the last one it stands for, followed by what came after
    * `upTo`. False, and nothing has changed, when the present epoch has no such entry or a summary that goes as far.

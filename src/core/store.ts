@@ -3,6 +3,7 @@ import type { AuditEvent, AuditLog } from './audit.ts';
 import type { BackgroundLedger } from './background.ts';
 import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, PairingLedger, PeopleLedger } from './conversation.ts';
 import type { HermeticError } from './errors.ts';
+import type { SetAsideLedger } from './set-aside.ts';
 import type { WebLog } from './web-log.ts';
 
 /**
@@ -17,6 +18,7 @@ export interface Store {
   readonly modes: ModeLedger;
   readonly audit: AuditLog;
   readonly inbox: InboxLedger;
+  readonly setAside: SetAsideLedger;
   readonly outbox: OutboxLedger;
   readonly conversations: ConversationLedger;
   readonly pairing: PairingLedger;

@@ -1,53 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Agent } from '../core/agent.ts';
 import type { Answer } from '../core/approval.ts';
-import type { BackgroundLedger, WatchedProcess } from '../core/background.ts';
+import type { WatchedProcess } from '../core/background.ts';
 import type { Channel, IncomingPress, Place } from '../core/channel.ts';
-import type { ConversationLedger, InboxEntry, InboxLedger, PairingLedger } from '../core/conversation.ts';
+import type { InboxEntry } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
-import type { Access, Role } from './access.ts';
-import { type BackgroundNotify, BackgroundReports } from './background-reports.ts';
+import type { Role } from './access.ts';
+import { BackgroundReports } from './background-reports.ts';
 import { commandIn } from './commands.ts';
+import type { ConversationParts } from './conversation-parts.ts';
 import { leftOut } from './incoming-files.ts';
 import { Lanes } from './lanes.ts';
-import type { Outbox } from './outbox.ts';
 import { chatOutlet } from './outlet.ts';
 import { pressedAnswer } from './question-card.ts';
-import type { QuestionCards } from './question-cards.ts';
 import { Replies } from './replies.ts';
-import type { ResetSettings } from './reset.ts';
-import { type Heard, lastSaid, leastRole, type RunningTurn, roleIn } from './running-turn.ts';
+import { Retries } from './retries.ts';
+import { firstOf, type Heard, lastSaid, leastRole, type RunningTurn, roleIn, type Sorting } from './running-turn.ts';
+import { settlesWithin } from './settles-within.ts';
 import { endKey } from './turn.ts';
 import { UnattendedPace } from './unattended-pace.ts';
-import type { StandingOf, Surroundings, Work, WorkStatus } from './work.ts';
+import type { Work, WorkStatus } from './work.ts';
 
 const apologyRetryMs = 500;
-
-type BusyMode = 'interrupt' | 'queue' | 'steer';
-
-/** What all conversations share. */
-export interface ConversationParts {
-  inbox: InboxLedger;
-  conversations: ConversationLedger;
-  pairing: PairingLedger;
-  access: Access;
-  agent: Agent;
-  agentName: string;
-  outbox: Outbox;
-  cards: QuestionCards;
-  /** Where a turn stands, from what was recorded of it. */
-  standingOf: StandingOf;
-  surroundings: Surroundings;
-  busyMode: BusyMode;
-  background: BackgroundLedger;
-  backgroundNotify: BackgroundNotify;
-  reset: ResetSettings;
-  mostSteps: number;
-  /** After how long people are told that a model is asked again. Default: 5 s. */
-  retryNoticeMs?: number | undefined;
-}
 
 /** How a turn is carried out. */
 type Course = (turn: RunningTurn, heard: readonly Heard[]) => Promise<void>;
@@ -62,6 +37,7 @@ export class Conversation {
   readonly #lane = new Lanes();
   readonly #replies = new Replies(this);
   readonly #background: BackgroundReports;
+  readonly retries: Retries;
   /** Limits turns that start without a message of a person. */
   readonly #pace = new UnattendedPace();
   #turn: RunningTurn | undefined;
@@ -80,6 +56,8 @@ export class Conversation {
     this.title = title;
     this.shared = shared;
     const { background: ledger, inbox, outbox, access } = shared;
+    const again = { wake: () => this.#wakeLater(), complain: (error: unknown) => this.complain(error) };
+    this.retries = new Retries({ inbox, outbox, setAside: shared.setAside, ...again });
     this.#background = new BackgroundReports({
       session: parts,
       place,
@@ -89,8 +67,7 @@ export class Conversation {
       outbox,
       access,
       turn: () => this.#turn && { from: this.#turn.from, role: this.#turn.role, isDirect: this.#turn.isDirect },
-      wake: () => this.#wakeLater(),
-      complain: (error) => this.complain(error),
+      ...again,
     });
   }
 
@@ -100,7 +77,7 @@ export class Conversation {
 
   /** Everything there is to know of it is in the store. */
   get isAtRest(): boolean {
-    const isQuiet = this.#background.isAtRest && this.#pace.isAtRest;
+    const isQuiet = this.#background.isAtRest && this.#pace.isAtRest && this.retries.isAtRest;
     return !this.#turn && this.#lane.isIdle && isQuiet && (this.#work?.isAtRest ?? true);
   }
 
@@ -122,6 +99,14 @@ export class Conversation {
     if (!this.#stopping) await this.#lane.run('dispatch', () => this.#dispatch());
   }
 
+  /** Resolves when it has looked at what waits and no turn runs, at the latest after this time. */
+  async settled(withinMs: number): Promise<void> {
+    await settlesWithin(
+      this.#lane.idle().then(() => this.#turn?.over),
+      withinMs,
+    );
+  }
+
   /** For whoever is part of what is woken. */
   #wakeLater(): void {
     void this.wake().catch((error: unknown) => this.complain(error));
@@ -140,15 +125,22 @@ export class Conversation {
       const now = await access.roleOf(this.place.platform, entry.incoming.from.id);
       const role = now && roleIn(entry, now);
       if (role === undefined) await inbox.done([entry.seq]);
-      else if (entry.incoming.kind === 'press') await this.#press(entry, entry.incoming, role);
-      else if (entry.incoming.report) reports.push({ entry, message: entry.incoming, role });
-      else await this.#sort({ entry, message: entry.incoming, role }, together, running);
+      else if (await this.retries.mayTry(entry)) {
+        await this.#look(entry, role, { together, reports, running }).catch((error) => this.retries.failed(entry, error));
+      }
     }
     if (together.length > 0 && !this.#turn) together.unshift(...reports);
     await this.#beginTogether(together);
     await this.#attend(reports);
     const seqs = waiting.map(({ seq }) => seq);
     this.#inLine = new Set([...seqs, ...[...this.#inLine].filter((seq) => seq > (seqs.at(-1) ?? 0))]);
+  }
+
+  async #look(entry: InboxEntry, role: Role, { together, reports, running }: Sorting): Promise<void> {
+    const { incoming } = entry;
+    if (incoming.kind === 'press') await this.#press(entry, incoming, role);
+    else if (incoming.report) reports.push({ entry, message: incoming, role });
+    else await this.#sort({ entry, message: incoming, role }, together, running);
   }
 
   /** `running`: the turn that ran when somebody last looked. What waited already when a turn began does not disturb it. */
@@ -160,10 +152,12 @@ export class Conversation {
       if (!this.#turn) together.push(heard);
       else if (this.#turn === running && !this.#inLine.has(entry.seq)) this.#interject(heard);
     } else if (found.kind === 'unknown') {
+      await this.retries.trying(entry);
       const say = found.say + leftOut(message.files, found.name);
       await outbox.deliver(this.place, `reply/${entry.seq}`, say, { replyTo: message.id });
       await inbox.done([entry.seq]);
     } else if (!found.command.takesTurn) {
+      await this.retries.trying(entry);
       await this.#replies.obey(heard);
       await inbox.done([entry.seq]);
       this.#wakeLater();
@@ -184,16 +178,17 @@ export class Conversation {
   }
 
   async #beginTogether(together: Heard[]): Promise<void> {
-    const batch = together.splice(0);
+    const batch = firstOf(together.splice(0));
     if (batch.length > 0) this.#pace.attended();
     if (batch.length > 0 && !this.#turn) await this.#begin(batch, true, (turn, heard) => this.#replies.answer(turn, heard));
   }
 
-  async #press({ seq }: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
+  async #press(entry: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
+    await this.retries.trying(entry);
     const given = pressedAnswer(press.data, `${this.place.platform}:${press.from.id}`);
     const said = given ? await this.answerQuestion(given.code, given.answer, role) : 'This button is of no use any more.';
     await this.channel.noticed?.(press, said);
-    await this.shared.inbox.done([seq]);
+    await this.shared.inbox.done([entry.seq]);
   }
 
   /** Resolves with what to tell whoever answers. */
@@ -232,7 +227,10 @@ export class Conversation {
     const id = randomUUID();
     const seqs = heard.map(({ entry }) => entry.seq);
     const taken = new Set(await inbox.begin(seqs, id, leastRole(heard)));
-    if (this.#stopping) return await inbox.release(id);
+    if (this.#stopping) {
+      await inbox.excuse(seqs);
+      return await inbox.release(id);
+    }
     const ours = heard.filter(({ entry }) => taken.has(entry.seq));
     if (ours.length > 0) this.#launch(id, ours, takesSteering, course);
   }
@@ -242,6 +240,7 @@ export class Conversation {
     const over = Promise.withResolvers<void>();
     const turn: RunningTurn = {
       id,
+      heard,
       since: new Date(),
       role: leastRole(heard),
       controller: new AbortController(),
@@ -354,6 +353,7 @@ export class Conversation {
   async park(patienceMs: number): Promise<void> {
     this.#stopping = true;
     this.#pace.stop();
+    this.retries.stop();
     await this.#parkTurn(patienceMs);
     await this.#background.stop();
   }
@@ -367,17 +367,10 @@ export class Conversation {
     const isOver = !(await isAsking()) && (await settlesWithin(turn.over, patienceMs));
     if (isOver) return;
     turn.isParked = true;
+    await this.shared.inbox.excuse([...turn.heard, ...turn.steered].map(({ entry }) => entry.seq));
     // A question stays open for whoever asks it next; ending the turn would take it back.
     if (await isAsking()) return;
     turn.controller.abort();
     await turn.over;
   }
-}
-
-async function settlesWithin(work: Promise<void>, ms: number): Promise<boolean> {
-  const patience = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => patience.resolve(false), ms);
-  const isSettled = await Promise.race([work.then(() => true), patience.promise]);
-  clearTimeout(timer);
-  return isSettled;
 }

@@ -1,10 +1,12 @@
 import type { Channel, Incoming } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
 import type { SessionKey } from '../core/session.ts';
+import { isStoreFault, maxEnds, maxTries } from '../core/set-aside.ts';
 import { reportMessage } from './background-reports.ts';
 import { commandIn } from './commands.ts';
 import { commandCall } from './controls.ts';
-import { Conversation, type ConversationParts } from './conversation.ts';
+import { Conversation } from './conversation.ts';
+import type { ConversationParts } from './conversation-parts.ts';
 import { fenced } from './fenced.ts';
 import { LiveMessage } from './live-message.ts';
 import { type Heard, roleIn, steeringTurn } from './running-turn.ts';
@@ -21,6 +23,10 @@ export interface GatewayOptions extends ConversationParts {
 const drainMs = 10_000;
 /** More conversations than this stay in memory only while something goes on in them. */
 const mostAtRest = 100;
+/** What two programs began and did not end may be what ended them. */
+const suspectTries = 2;
+/** How long one of those is alone. */
+const aloneMs = 2000;
 /** Of what somebody had typed, so much is shown to remind them of it. */
 const mostShown = 300;
 
@@ -28,6 +34,7 @@ const mostShown = 300;
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #conversations = new Map<string, Conversation>();
+  #isStopping = false;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -46,6 +53,7 @@ export class Gateway {
 
   /** Channels go first, so nothing new comes; then turns have some time to end. What is not done is taken up by the next program. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     await Promise.all([...this.#options.channels.values()].map((channel) => channel.stop()));
     await Promise.all([...this.#conversations.values()].map((conversation) => conversation.park(drainMs)));
   }
@@ -117,15 +125,70 @@ export class Gateway {
   /** Nobody waits for what is taken up: it goes on beside everything else. */
   async #takeUp(): Promise<void> {
     const { inbox } = this.#options;
+    await this.#setAsideUnreadable();
     const turns = Map.groupBy(await inbox.list('running'), ({ turn }) => turn?.split('/')[0] ?? '');
     for (const [turn, entries] of turns) {
       const conversation = entries[0] && this.#conversationOf(entries[0].incoming);
       // One that cannot be read keeps no other from being heard.
-      await (conversation && this.#takeUpTurn(conversation, turn, entries))?.catch((error: unknown) => this.#log(messageOf(error)));
+      await (conversation && this.#takeUpTurn(conversation, turn, entries))?.catch((error) => this.#failed(conversation, entries, error));
     }
-    for (const { incoming } of await inbox.list('waiting')) this.#wake(this.#conversationOf(incoming));
+    const sessions = [...Map.groupBy(await inbox.list('waiting'), ({ session }) => JSON.stringify(session)).values()];
+    const suspects = sessions.filter((entries) => triesOf(entries) >= suspectTries);
+    for (const [first] of sessions.filter((entries) => !suspects.includes(entries)))
+      if (first) this.#wake(this.#conversationOf(first.incoming));
+    void this.#takeUpAlone(suspects).catch((error: unknown) => this.#log(messageOf(error)));
     // Those that were answered elsewhere, that expired or that were withdrawn while no gateway ran.
     await this.#options.cards.settleAll().catch((error: unknown) => this.#log(messageOf(error)));
+  }
+
+  /** One after the other, those that were begun least often first: of many that were under way when programs ended, one may have ended them. */
+  async #takeUpAlone(sessions: readonly InboxEntry[][]): Promise<void> {
+    for (const [first] of sessions.toSorted((one, other) => triesOf(one) - triesOf(other))) {
+      if (this.#isStopping) return;
+      const conversation = first && this.#conversationOf(first.incoming);
+      this.#wake(conversation);
+      await conversation?.settled(aloneMs);
+    }
+  }
+
+  /** What this version cannot read at all is not tried; it keeps its place in the list of what was set aside. */
+  async #setAsideUnreadable(): Promise<void> {
+    const { inbox, setAside } = this.#options;
+    for (const { seq, content, reason } of await inbox.unreadable())
+      await setAside({ source: 'inbox', id: String(seq), session: [], reason: `It cannot be read: ${reason}`, content, tries: 1 });
+  }
+
+  /** A turn that could not be taken up, at this start or at earlier ones. */
+  async #failed({ retries }: Conversation, entries: readonly InboxEntry[], error: unknown): Promise<void> {
+    this.#log(messageOf(error));
+    if (isStoreFault(error)) return;
+    for (const entry of entries) {
+      if (entry.tries < maxTries) await this.#options.inbox.trying(entry.seq);
+      else await retries.giveUp(entry, messageOf(error));
+    }
+  }
+
+  /**
+   * Before the model is asked again about what it was asked about when an earlier program ended. False when that may be what ended it: then its
+   * messages are back in line, to be tried one by one, or were tried too often.
+   */
+  async #mayAskAgain(
+    { parts, retries }: Conversation,
+    turn: string,
+    entries: readonly InboxEntry[],
+    isAnswered: boolean,
+  ): Promise<boolean> {
+    const { inbox, conversations } = this.#options;
+    const tries = triesOf(entries);
+    if (tries < (isAnswered ? maxEnds : suspectTries)) {
+      for (const { seq } of entries) await inbox.trying(seq);
+      return true;
+    }
+    // What is recorded of it is told to the model with every later message.
+    await conversations.forgetTurn(parts, turn);
+    if (isAnswered) for (const entry of entries) await retries.giveUp(entry, 'The gateway ended each time it went on with it.');
+    else for (const name of new Set(entries.map(({ turn: own = '' }) => own))) await inbox.release(name);
+    return false;
   }
 
   /** Resumes watching background processes of an earlier program. Those that cannot be looked at now stay in the ledger for the next one. */
@@ -173,6 +236,8 @@ export class Gateway {
       });
       return await inbox.done(seqs);
     }
+    const isAnswered = standing.answers.length > 0;
+    if (calls.length === 0 && !(await this.#mayAskAgain(conversation, turn, entries, isAnswered))) return;
     const heard = await this.#heard(entries);
     const [first] = heard;
     // Looked for again: while it was at rest it may have been let go.
@@ -205,6 +270,10 @@ export class Gateway {
   #log(line: string): void {
     this.#options.surroundings.log(line);
   }
+}
+
+function triesOf(entries: readonly InboxEntry[]): number {
+  return Math.max(...entries.map(({ tries }) => tries));
 }
 
 /** What somebody had asked to run without the agent. */

@@ -11,6 +11,8 @@ export interface Heard {
 
 export interface RunningTurn {
   id: string;
+  /** What it was begun with. */
+  heard: readonly Heard[];
   since: Date;
   /** Of whoever it is for, the least. */
   role: Role;
@@ -51,4 +53,18 @@ export function lastSaid(heard: readonly Heard[]): Heard | undefined {
 /** Security: of several who spoke, nobody gets more rights than the one with the fewest. */
 export function leastRole(heard: readonly Heard[]): Role {
   return heard.every(({ role }) => role === 'admin') ? 'admin' : 'user';
+}
+
+/** Where what waits belongs, while it is sorted. */
+export interface Sorting {
+  together: Heard[];
+  reports: Heard[];
+  /** The turn that ran when somebody last looked. */
+  running: RunningTurn | undefined;
+}
+
+/** What was begun before and came to no end goes alone: if it is what ends the program, nothing else is blamed for it. */
+export function firstOf(heard: readonly Heard[]): readonly Heard[] {
+  const tried = heard.findIndex(({ entry }) => entry.tries > 0);
+  return tried === -1 ? heard : heard.slice(0, Math.max(1, tried));
 }

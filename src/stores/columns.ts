@@ -90,6 +90,7 @@ const columns: Columns = {
     state: true,
   },
   session_yolo: { person: true, session: true, since: true },
+  set_aside: { at: true, content: true, id: true, reason: true, session: true, source: true, tries: true },
   sessions: {
     cached_tokens: true,
     choices: true,
@@ -105,6 +106,7 @@ const columns: Columns = {
   },
   summaries: { at: true, epoch: true, message: true, session: true, turn: true, up_to: true },
   transcript: { at: true, epoch: true, message: true, seq: true, session: true, turn: true },
+  tries: { count: true, id: true, source: true },
   web_calls: { about: true, after_position: true, call: true, chat: true, seq: true, state: true },
   web_chats: { id: true, last_active_at: true, person: true, seq: true, started_at: true, title: true },
   web_files: { added_at: true, bytes: true, chat: true, data: true, id: true, message: true, mime_type: true, name: true },

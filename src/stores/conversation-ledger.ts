@@ -167,6 +167,12 @@ export class SqlConversationLedger implements ConversationLedger {
     return rows.map(({ message }) => readJson(message));
   }
 
+  async forgetTurn(parts: readonly string[], turn: string): Promise<void> {
+    await this.#access.run((db) =>
+      db.deleteFrom('transcript').where('session', '=', JSON.stringify(parts)).where('turn', '=', JSON.stringify(turn)).execute(),
+    );
+  }
+
   async summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean> {
     const session = JSON.stringify(parts);
     return await this.#access.transaction(async (db) => {

@@ -1,12 +1,13 @@
 import type { Selectable } from 'kysely';
 import type { Incoming } from '../core/channel.ts';
-import type { InboxEntry, InboxLedger, InboxState } from '../core/conversation.ts';
+import type { InboxEntry, InboxLedger, InboxState, UnreadableEntry } from '../core/conversation.ts';
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { noteHeard } from './people-ledger.ts';
 import { placeJson } from './place-json.ts';
 import type { Tables } from './schema.ts';
+import { countTry, forgetTries, inboxSource } from './set-aside-ledger.ts';
 
 /** Databases bound the values of one statement. */
 const mostAtOnce = 500;
@@ -40,7 +41,38 @@ export class SqlInboxLedger implements InboxLedger {
       if (session !== undefined) query = query.where('session', '=', JSON.stringify(session));
       return query.orderBy('seq').execute();
     });
-    return rows.map(entryOf);
+    const tries = await this.#tries();
+    return rows.flatMap((row) => {
+      const entry = entryOf(row, tries.get(String(row.seq)) ?? 0);
+      return entry instanceof Error ? [] : [entry];
+    });
+  }
+
+  async unreadable(): Promise<UnreadableEntry[]> {
+    const rows = await this.#access.read((db) =>
+      db.selectFrom('inbox').selectAll().where('state', 'in', ['waiting', 'running']).orderBy('seq').execute(),
+    );
+    return rows.flatMap((row) => {
+      const entry = entryOf(row, 0);
+      return entry instanceof Error ? [{ seq: Number(row.seq), content: row.incoming, reason: entry.message }] : [];
+    });
+  }
+
+  async trying(seq: number): Promise<void> {
+    await this.#access.transaction((db) => countTry(db, inboxSource, String(seq)), 'later');
+  }
+
+  async excuse(seqs: readonly number[]): Promise<void> {
+    await this.#access.transaction(async (db) => {
+      for (const seq of seqs) await forgetTries(db, inboxSource, String(seq));
+    }, 'later');
+  }
+
+  async #tries(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#access.read((db) =>
+      db.selectFrom('tries').select(['id', 'count']).where('source', '=', inboxSource).execute(),
+    );
+    return new Map(rows.map(({ id, count }) => [id, count]));
   }
 
   async begin(seqs: readonly number[], turn: string, role?: InboxEntry['role']): Promise<number[]> {
@@ -56,6 +88,7 @@ export class SqlInboxLedger implements InboxLedger {
           .execute();
         begun.push(...rows.map(({ seq }) => Number(seq)));
       }
+      for (const seq of begun) await countTry(db, inboxSource, String(seq));
       return begun;
     }, 'later');
     return taken.sort((a, b) => a - b);
@@ -75,12 +108,13 @@ export class SqlInboxLedger implements InboxLedger {
   async done(seqs: readonly number[]): Promise<void> {
     await this.#access.transaction(async (db) => {
       for (const some of portions(seqs)) await db.updateTable('inbox').set({ state: 'done' }).where('seq', 'in', some).execute();
+      for (const seq of seqs) await forgetTries(db, inboxSource, String(seq));
     }, 'later');
   }
 
   async prune(before: Date): Promise<void> {
     await this.#access.run((db) =>
-      db.deleteFrom('inbox').where('state', '=', 'done').where('received_at', '<', before.getTime()).execute(),
+      db.deleteFrom('inbox').where('state', 'in', ['done', 'aside']).where('received_at', '<', before.getTime()).execute(),
     );
   }
 }
@@ -91,24 +125,39 @@ function portions(seqs: readonly number[]): number[][] {
   );
 }
 
-function entryOf(row: Selectable<Tables['inbox']>): InboxEntry {
-  return {
-    seq: Number(row.seq),
-    session: JSON.parse(row.session),
-    incoming: incomingOf(row.incoming),
-    state: row.state as InboxState,
-    receivedAt: new Date(Number(row.received_at)),
-    turn: row.turn === null ? undefined : JSON.parse(row.turn),
-    role: row.role === 'admin' || row.role === 'user' ? row.role : undefined,
-  };
+/** An error, which says why, for what is not what this version writes. */
+function entryOf(row: Selectable<Tables['inbox']>, tries: number): InboxEntry | Error {
+  try {
+    return {
+      seq: Number(row.seq),
+      session: sessionOf(row.session),
+      incoming: incomingOf(row.incoming),
+      state: row.state as InboxState,
+      receivedAt: new Date(Number(row.received_at)),
+      turn: row.turn === null ? undefined : JSON.parse(row.turn),
+      role: row.role === 'admin' || row.role === 'user' ? row.role : undefined,
+      tries,
+    };
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function sessionOf(text: string): readonly string[] {
+  const parts: unknown = JSON.parse(text);
+  if (Array.isArray(parts) && parts.every((part) => typeof part === 'string')) return parts;
+  throw new Error('It belongs to no session.');
 }
 
 /** JSON has neither dates nor undefined. */
 function incomingOf(text: string): Incoming {
   const stored = JSON.parse(text) as Incoming;
   const { platform, workspace, chat, thread } = stored.place;
+  if (typeof platform !== 'string' || typeof chat !== 'string' || typeof stored.from.id !== 'string')
+    throw new Error('It does not say who sent it, or where.');
   const common = { at: new Date(stored.at), place: { platform, workspace, chat, thread } };
   if (stored.kind === 'press') return { ...stored, ...common };
+  if (stored.kind !== 'message' || typeof stored.text !== 'string') throw new Error('It is neither a message nor a press.');
   const files = stored.files.map((file) => ({ ...file, mimeType: file.mimeType, bytes: file.bytes }));
   return { ...stored, ...common, quoted: stored.quoted, files };
 }

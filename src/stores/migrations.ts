@@ -5,6 +5,7 @@ import { backgroundTables } from './background-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { reachTables } from './reach-tables.ts';
 import { rightsTables } from './rights-tables.ts';
+import { setAsideTables } from './set-aside-tables.ts';
 import { webCallTables, webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
@@ -47,4 +48,5 @@ export const migrations: readonly Migration[] = [
   archiveTables,
   webCallTables,
   rightsTables,
+  setAsideTables,
 ];

@@ -4,6 +4,7 @@ import type { BackgroundTables } from './background-tables.ts';
 import type { ConversationTables } from './conversation-tables.ts';
 import type { ReachTables } from './reach-tables.ts';
 import type { RightsTables } from './rights-tables.ts';
+import type { SetAsideTables } from './set-aside-tables.ts';
 import type { WebTables } from './web-tables.ts';
 
 /** Milliseconds since 1970. Some drivers give large integers as text. */
@@ -15,7 +16,7 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables extends ArchiveTables, BackgroundTables, ConversationTables, ReachTables, WebTables, RightsTables {
+export interface Tables extends ArchiveTables, BackgroundTables, ConversationTables, ReachTables, WebTables, RightsTables, SetAsideTables {
   sandboxes: {
     backend: string;
     name: string;

@@ -31,6 +31,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
         receivedAt: at(5),
         turn: undefined,
         role: undefined,
+        tries: 0,
       };
       expect(entries[0]).toStrictEqual(first);
     });
@@ -111,6 +112,53 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await accept('old')).toBeGreaterThan(recent);
     });
 
+    it('counts how often each entry was begun or tried, until it is done or excused', async () => {
+      const { inbox } = rig.store;
+      const tries = async () => (await inbox.list('waiting')).map((entry) => entry.tries);
+      const seqs = [await accept('1'), await accept('2'), await accept('3')];
+      const [one = 0, two = 0, three = 0] = seqs;
+      for (const turn of ['first', 'second']) {
+        await inbox.begin([one, two], turn);
+        await inbox.release(turn);
+      }
+      await inbox.trying(three);
+      expect(await (await rig.open()).inbox.list('waiting')).toMatchObject([{ tries: 2 }, { tries: 2 }, { tries: 1 }]);
+      await inbox.excuse([two, three]);
+      expect(await tries()).toEqual([2, 0, 0]);
+      await inbox.done([one]);
+      expect((await inbox.list('done')).map((entry) => entry.tries)).toEqual([0]);
+    });
+
+    it('has what was set aside out of line, for good', async () => {
+      const { inbox, setAside } = rig.store;
+      const seqs = [await accept('1'), await accept('2')];
+      const [one = 0, two = 0] = seqs;
+      await inbox.trying(one);
+      const entry = { source: 'inbox', id: String(one), session: ['s'], reason: 'é\u0000\ud800', content: '{', tries: 5, at: at(9) };
+      await setAside.add(entry);
+      await setAside.add({ ...entry, reason: 'again' });
+      const reopened = await rig.open();
+      expect(await reopened.setAside.list()).toStrictEqual([entry]);
+      expect(await ids('waiting')).toEqual(['2']);
+      expect(await inbox.begin(seqs, 't')).toEqual([two]);
+      expect(await inbox.accept(['s'], message({ id: '1' }), at(2))).toBeUndefined();
+      await setAside.prune(at(10));
+      expect(await setAside.list()).toEqual([]);
+    });
+
+    it('counts tries of what platforms deliver before they are made, and knows what was set aside of it', async () => {
+      const { setAside } = rig.store;
+      const tries = async (given: string[], open: string[] = []) => Object.fromEntries(await setAside.trying('p', given, open));
+      expect(await tries(['1', '2'])).toEqual({ 1: 0, 2: 0 });
+      expect(await tries(['2'], ['1'])).toEqual({ 2: 1 });
+      expect(Object.fromEntries(await setAside.trying('other', ['2'], []))).toEqual({ 2: 0 });
+      expect(await tries(['1', '2'])).toEqual({ 1: 1, 2: 2 });
+      expect(await tries([], ['1'])).toEqual({});
+      expect(await tries(['1', '2'])).toEqual({ 1: 2, 2: 0 });
+      await setAside.add({ source: 'p', id: '2', session: [], reason: 'x', content: 'y', tries: 5, at: at(1) });
+      expect(await tries(['1', '2'])).toEqual({ 1: 3, 2: undefined });
+    });
+
     it('takes any text for an id, a name, a session and a turn', async () => {
       for (const text of hostileTexts) {
         const place = { platform: text, workspace: text, chat: text, thread: text };
@@ -127,6 +175,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
           receivedAt: at(1),
           turn: text,
           role: undefined,
+          tries: 1,
         });
         await rig.store.inbox.done([seq]);
       }

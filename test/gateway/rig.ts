@@ -115,6 +115,7 @@ export class Rig {
     const all: GatewayOptions = {
       channels,
       inbox: store.inbox,
+      setAside: (found) => store.setAside.add({ ...found, at: new Date() }),
       conversations: store.conversations,
       pairing: store.pairing,
       access,

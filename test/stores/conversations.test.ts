@@ -63,6 +63,21 @@ describe('a database of SQLite', () => {
     await store.close();
   });
 
+  it('leaves out entries that cannot be read, and says which they are', async () => {
+    const path = newPath();
+    const store = await openStore(path);
+    for (const id of ['1', '2', '3', '4']) await store.inbox.accept(['s'], message({ id }), at(0));
+    const database = new DatabaseSync(path);
+    database.exec(`update inbox set incoming = '{"broken' where seq = 1`);
+    database.exec(`update inbox set incoming = '{"kind":"message"}', state = 'running' where seq = 2`);
+    database.exec(`update inbox set session = '5' where seq = 3`);
+    database.close();
+    expect((await store.inbox.list('waiting')).map(({ incoming }) => incoming.id)).toEqual(['4']);
+    expect(await store.inbox.list('running')).toEqual([]);
+    expect(await store.inbox.unreadable()).toMatchObject([{ seq: 1, content: '{"broken' }, { seq: 2 }, { seq: 3 }]);
+    await store.close();
+  });
+
   it('of the next version is refused with its conversations untouched', async () => {
     const path = newPath();
     const store = await openStore(path);

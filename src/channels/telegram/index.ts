@@ -106,11 +106,11 @@ class TelegramChannel implements Channel {
   }
 
   async #begin(accept: Accept, signal: AbortSignal): Promise<{ ended: Promise<void> }> {
-    const { log, commands = [] } = this.#context;
+    const { log, commands = [], deliveries } = this.#context;
     this.#health.starting();
     const { client, introduce, Poll } = await this.#connect();
     const self = await introduce(client, this.#health, signal);
-    const poll = new Poll({ client, accept, health: this.#health, log, commands }, self, signal);
+    const poll = new Poll({ client, accept, health: this.#health, log, commands, deliveries }, self, signal);
     return { ended: poll.run() };
   }
 }

@@ -31,11 +31,17 @@ export function parseUpdate(update: Update, self: Self): Incoming | undefined {
 }
 
 function parseMessage(message: Message, self: Self): IncomingMessage | undefined {
+  refuseMalformed(
+    { 'message.message_id': message.message_id, 'message.date': message.date, 'message.chat.id': message.chat?.id },
+    'number',
+  );
   const { from, chat } = message;
   // Security: who writes in the name of a group or a channel cannot be told from others who may.
   if (!from || from.is_bot || message.sender_chat || chat.type === 'channel') return undefined;
+  refuseMalformed({ 'message.from.id': from.id }, 'number');
   const files = filesOf(message);
   const said = message.text ?? message.caption ?? message.sticker?.emoji ?? '';
+  refuseMalformed({ 'message.text': said, 'message.from.first_name': from.first_name }, 'string');
   if (said === '' && files.length === 0) return undefined;
   const entities = message.entities ?? message.caption_entities ?? [];
   const isDirect = chat.type === 'private';
@@ -58,8 +64,15 @@ function parseMessage(message: Message, self: Self): IncomingMessage | undefined
   };
 }
 
+/** Telegram's answers are not checked against its types otherwise. What is wrong here would fail later, where less is known about it. */
+function refuseMalformed(fields: Record<string, unknown>, type: 'number' | 'string'): void {
+  for (const [name, value] of Object.entries(fields)) if (typeof value !== type) throw new Error(`${name} is not a ${type}.`);
+}
+
 function parsePress({ id, from, data, message }: CallbackQuery): Incoming | undefined {
   if (from.is_bot || data === undefined || !message) return undefined;
+  refuseMalformed({ 'callback_query.from.id': from.id, 'callback_query.message.chat.id': message.chat.id }, 'number');
+  refuseMalformed({ 'callback_query.id': id, 'callback_query.data': data, 'callback_query.from.first_name': from.first_name }, 'string');
   return {
     kind: 'press',
     id: pressPrefix + id,

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Update } from 'grammy/types';
-import type { Accept } from '../../core/channel.ts';
+import type { Accept, Incoming } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../../core/set-aside.ts';
 import type { Health } from '../health.ts';
 import type { BotClient } from './bot-client.ts';
 import { CallError, reasonOf, tokenHint } from './failures.ts';
@@ -28,7 +29,11 @@ export interface PollParts {
   health: Health;
   log: (sentence: string) => void;
   commands: readonly { name: string; help: string }[];
+  deliveries: Deliveries | undefined;
 }
+
+/** How often each was tried before, by this program or by earlier ones; undefined for one that was set aside. */
+type Tries = ReadonlyMap<string, number | undefined>;
 
 /** Who we are; undefined when Telegram cannot be asked now. Rejects when it knows no such bot. */
 export async function introduce(client: BotClient, health: Health, signal: AbortSignal): Promise<Self | undefined> {
@@ -46,7 +51,8 @@ export async function introduce(client: BotClient, health: Health, signal: Abort
 
 /**
  * Listens until the signal. An update is confirmed when it and everything before it was accepted, and accepted again and again until that
- * succeeds. Chats do not wait for each other; what is said in one keeps its order.
+ * succeeds, or until it has failed so often, and not for want of storage, that it is set aside. Chats do not wait for each other; what is said in one
+ * keeps its order.
  */
 export class Poll {
   readonly #parts: PollParts;
@@ -88,8 +94,10 @@ export class Poll {
     // Whoever reads beside us lets an answer at once pass, and takes the next one away.
     if (seconds > 0) this.#conflicts = 0;
     if (this.#conflicts === 0) this.#parts.health.report('connection', undefined);
-    for (const update of fresh) this.#handle(update, self);
+    const tries = await this.#tries(fresh);
+    for (const update of fresh) this.#handle(update, self, tries);
     await this.#window.settled(fresh.length > 0 ? settleMs : heldPollMs, this.#signal);
+    if (fresh.length > 0) await this.#parts.deliveries?.trying([], this.#window.open.map(String)).catch(() => undefined);
   }
 
   #patienceSeconds(): number {
@@ -143,42 +151,74 @@ export class Poll {
       { timeoutMs: (timeout + 15) * 1000, signal: this.#signal, isApart: true },
     );
     this.#window.confirmed(offset);
-    return updates.filter(({ update_id }) => this.#window.begin(update_id));
+    const numbered = updates.filter((update) => Number.isSafeInteger(update?.update_id));
+    // What has no number can neither be confirmed nor be told from the next one, and comes again at once.
+    if (numbered.length < updates.length) await this.#pause(heldPollMs);
+    return numbered.filter(({ update_id }) => this.#window.begin(update_id));
   }
 
-  #handle(update: Update, self: Self): void {
-    const chat = chatOf(update);
-    if (chat === undefined) {
+  /** Counted before they are looked at, and forgotten when they are accepted. Without the store nothing is accepted either, and nothing is lost. */
+  async #tries(fresh: readonly Update[]): Promise<Tries> {
+    if (fresh.length === 0) return new Map();
+    const ids = fresh.map(({ update_id }) => String(update_id));
+    const counted = this.#parts.deliveries?.trying(ids, this.#window.open.map(String));
+    return (await counted?.catch(() => undefined)) ?? new Map(ids.map((id) => [id, 0]));
+  }
+
+  #handle(update: Update, self: Self, tries: Tries): void {
+    const tried = tries.get(String(update.update_id));
+    const chat = laneOf(update);
+    if (chat === undefined || tried === undefined) {
       this.#window.accepted(update.update_id);
       return;
     }
-    const tail = (this.#tails.get(chat) ?? Promise.resolve()).then(() => this.#accept(update, self));
+    const tail = (this.#tails.get(chat) ?? Promise.resolve()).then(() => this.#accept(update, self, tried));
     this.#tails.set(chat, tail);
     void tail.then(() => {
       if (this.#tails.get(chat) === tail) this.#tails.delete(chat);
     });
   }
 
-  async #accept(update: Update, self: Self): Promise<void> {
+  async #accept(update: Update, self: Self, tried: number): Promise<void> {
     const id = update.update_id;
-    const { accept, health, log } = this.#parts;
+    const { health } = this.#parts;
+    let attempt: Attempt = { tries: tried, isUnreadable: false, reason: 'The gateway ended each time it was tried.' };
     for (let failures = 0; !this.#signal.aborted; failures += 1) {
-      if (failures > 0) await this.#pause(pauseAfter(failures));
+      if (failures > 0 && !attempt.isUnreadable) await this.#pause(pauseAfter(failures));
       if (this.#signal.aborted) return;
       try {
-        const incoming = parseUpdate(update, self);
-        if (incoming) await accept(incoming);
+        if (attempt.tries >= (failures > 0 ? maxTries : maxEnds) && this.#parts.deliveries)
+          await this.#setAside(update, attempt, this.#parts.deliveries);
+        else await this.#offer(update, self);
         this.#window.accepted(id);
         if (this.#failing.delete(id) && this.#failing.size === 0) health.report('storage', undefined);
         return;
       } catch (error) {
         if (this.#signal.aborted) return;
-        const reason = error instanceof Error ? error.message : String(error);
-        if (failures === 0) log(`A message of Telegram could not be accepted, and is tried again: ${reason}`);
-        this.#failing.add(id);
-        health.report('storage', `What arrives cannot be stored: ${reason}`);
+        attempt = this.#afterFailure(id, attempt, error, failures === 0);
       }
     }
+  }
+
+  async #offer(update: Update, self: Self): Promise<void> {
+    const incoming = readUpdate(update, self);
+    if (incoming) await this.#parts.accept(incoming);
+  }
+
+  async #setAside(update: Update, { tries, reason }: Attempt, deliveries: Deliveries): Promise<void> {
+    await deliveries.setAside({ id: String(update.update_id), reason, content: JSON.stringify(update), tries });
+  }
+
+  #afterFailure(id: number, { tries }: Attempt, error: unknown, isFirst: boolean): Attempt {
+    const { health, log } = this.#parts;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (isFirst) log(`A message of Telegram could not be accepted, and is tried again: ${reason}`);
+    const isUnreadable = error instanceof Unreadable;
+    if (!isUnreadable) {
+      this.#failing.add(id);
+      health.report('storage', `What arrives cannot be stored: ${reason}`);
+    }
+    return { tries: isStoreFault(error) ? tries : tries + 1, isUnreadable, reason };
   }
 
   /** So that what was accepted does not come again. When it fails it does, which is no harm. */
@@ -200,6 +240,31 @@ export class Poll {
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#signal }).catch(() => undefined);
   }
+}
+
+interface Attempt {
+  /** Of all programs. */
+  tries: number;
+  /** Waiting changes nothing about it. */
+  isUnreadable: boolean;
+  /** Why the last one failed. */
+  reason: string;
+}
+
+/** An update that is not what Telegram says it sends. */
+class Unreadable extends Error {}
+
+function readUpdate(update: Update, self: Self): Incoming | undefined {
+  try {
+    return parseUpdate(update, self);
+  } catch (error) {
+    throw new Unreadable(`It cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Whose order it is handled in: that of its chat. What should name one and does not waits for nothing. */
+function laneOf(update: Update): string | undefined {
+  return chatOf(update) ?? (update.message || update.callback_query?.message ? `update ${update.update_id}` : undefined);
 }
 
 function pauseAfter(failures: number): number {

@@ -7,6 +7,11 @@ export class UpdateWindow {
   readonly #updates = new Map<number, boolean>();
   #listener: (() => void) | undefined;
 
+  /** Those that were not accepted yet. */
+  get open(): number[] {
+    return [...this.#updates].filter(([, isAccepted]) => !isAccepted).map(([id]) => id);
+  }
+
   /** False for one that is being handled, or was and is not yet confirmed. */
   begin(id: number): boolean {
     if (this.#updates.has(id)) return false;
@@ -31,7 +36,7 @@ export class UpdateWindow {
    */
   get offset(): number | undefined {
     if (this.#updates.size === 0) return undefined;
-    const held = [...this.#updates].filter(([, isAccepted]) => !isAccepted).map(([id]) => id);
+    const held = this.open;
     return held.length > 0 ? Math.min(...held) : Math.max(...this.#updates.keys()) + 1;
   }
 

@@ -7,6 +7,9 @@ import { checkConfig } from '../../config/load.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Proof } from '../../core/proof.ts';
 import type { Check } from '../../core/sandbox.ts';
+import type { SetAside } from '../../core/set-aside.ts';
+import { sessionPartsText } from '../../gateway/session-key.ts';
+import { printable } from '../../lib/printable.ts';
 import { proofJson, proofText } from '../../sandboxes/proof/index.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../session-status.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -93,26 +96,40 @@ function facts(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
 interface ApprovalsNow {
   approvals: { mode: string; pending: number };
   sessions: SessionStatus[];
+  /** Messages that failed too often and are not tried again. */
+  setAside: Omit<SetAside, 'content'>[];
   /** Why the state database cannot be read. */
   stateProblem: string | null;
 }
 
-/** From the gateway that runs, else from what the state database knows, when there is one. */
+/** Sessions from the gateway that runs, else from what the state database knows, when there is one. */
 async function approvalsNow(app: App): Promise<ApprovalsNow> {
   const { home, config } = app.loaded;
   const { mode } = config.approvals;
   const gateway = await runningGateway(home);
-  const answer = (sessions: SessionStatus[], stateProblem: string | null = null): ApprovalsNow => {
+  const answer = (sessions: SessionStatus[], setAside: ApprovalsNow['setAside'], stateProblem: string | null = null): ApprovalsNow => {
     const pending = sessions.reduce((sum, session) => sum + session.pending, 0);
-    return { approvals: { mode, pending }, sessions, stateProblem };
+    return { approvals: { mode, pending }, sessions, setAside, stateProblem };
   };
-  if (gateway?.sessions) return answer(gateway.sessions);
-  if (!existsSync(join(home, 'state.db'))) return answer([]);
+  if (!existsSync(join(home, 'state.db'))) return answer(gateway?.sessions ?? [], []);
   try {
-    return answer(await sessionStatuses(app, undefined));
+    const setAside = (await (await app.store()).setAside.list()).map(({ content: _, ...rest }) => rest);
+    return answer(gateway?.sessions ?? (await sessionStatuses(app, undefined)), setAside);
   } catch (error) {
-    return answer([], error instanceof Error ? error.message : String(error));
+    return answer(gateway?.sessions ?? [], [], error instanceof Error ? error.message : String(error));
   }
+}
+
+function setAsideLines(setAside: ApprovalsNow['setAside']): string[] {
+  if (setAside.length === 0) return [];
+  const lines = setAside.map(({ source, id, session, reason, tries, at }) => {
+    const where = session.length > 0 ? ` of ${sessionPartsText(session)}` : '';
+    return `  ${printable(`${source} ${id}${where}, ${at.toISOString()}, after ${tries} tries: ${reason}`)}`;
+  });
+  return [
+    `set aside: ${setAside.length} ${setAside.length === 1 ? 'message' : 'messages'} that failed too often and are not tried again`,
+    ...lines,
+  ];
 }
 
 function yoloLines(sessions: readonly SessionStatus[], now: Date): string[] {
@@ -136,6 +153,7 @@ function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
     usable ? `terminal.backend ${configured}: sandboxes are made by ${usable}` : `terminal.backend ${configured}: no sandbox can be made`,
   );
   if (now.stateProblem !== null) lines.push(`state database: ${now.stateProblem}`);
+  lines.push(...setAsideLines(now.setAside));
   lines.push(`approvals: ${now.approvals.mode}, ${now.approvals.pending} pending`);
   for (const session of now.sessions) lines.push(`session ${session.title}: ${sessionText(session, at) || 'idle'}`);
   return `${lines.join('\n')}\n`;

@@ -13,6 +13,7 @@ import { SqlPairingLedger } from '../pairing-ledger.ts';
 import { SqlPeopleLedger } from '../people-ledger.ts';
 import { SqlProofLedger } from '../proof-ledger.ts';
 import { SqlSandboxLedger } from '../sandbox-ledger.ts';
+import { SqlSetAsideLedger } from '../set-aside-ledger.ts';
 import { SqlWebLog } from '../web-log.ts';
 import { SqliteAccess } from './access.ts';
 import { connect, pragma, queries } from './connection.ts';
@@ -44,6 +45,7 @@ export async function openSqliteStore(path: string): Promise<Store> {
     modes: new SqlModeLedger(access),
     audit: new SqlAuditLog(access),
     inbox: new SqlInboxLedger(access),
+    setAside: new SqlSetAsideLedger(access),
     outbox: new SqlOutboxLedger(access),
     conversations: new SqlConversationLedger(access),
     pairing: new SqlPairingLedger(access),

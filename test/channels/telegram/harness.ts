@@ -1,5 +1,6 @@
 import { channelDrivers } from '../../../src/channels/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
+import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { ChannelHarness, SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
 import { ada, type BotMessage, bob, bot, type Failure, FakeBotApi } from '../../fakes/bot-api.ts';
 
@@ -16,10 +17,11 @@ export function telegramChannel(
   log: (sentence: string) => void,
   token = api.token,
   commands: readonly { name: string; help: string }[] = [],
+  deliveries?: Deliveries,
 ): Channel {
   const driver = channelDrivers.find(({ kind }) => kind === 'telegram');
   if (!driver) throw new Error('no telegram');
-  return driver.create({ token, apiRoot: api.root, log, commands });
+  return driver.create({ token, apiRoot: api.root, log, commands, deliveries });
 }
 
 export interface TelegramHarness extends ChannelHarness {
