@@ -2,8 +2,8 @@
  * How long it takes to judge a command before it runs, by itself: `node bench/judge.ts` prints the table of bench/RESULTS.md and fails when a
  * command of 10 KB takes 20 ms or more.
  */
-import { policy } from '../src/approval/policy.ts';
-import { cwd, dangerousCommands, harmlessCommands, local } from '../test/approval/corpus.ts';
+import { judge } from '../src/bash-judge/index.ts';
+import { cwd, dangerousCommands, harmlessCommands, local } from '../test/bash-judge/corpus.ts';
 import { median, quantile, row } from './figures.ts';
 
 const limitMs = 20;
@@ -41,7 +41,7 @@ for (const [name, command] of commands) {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const start = performance.now();
-    policy.judge({ kind: 'command', command, cwd }, local);
+    judge({ kind: 'command', command, cwd }, local);
     if (round >= 20) times.push(performance.now() - start);
   }
   const ms = (value: number) => `${value.toFixed(2)} ms`;

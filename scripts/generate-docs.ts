@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { approvalRulesReference } from '../src/approval/reference.ts';
+import { approvalRulesReference } from '../src/bash-judge/index.ts';
 import { configExample } from '../src/config/example.ts';
 import { configReference, errorReference } from '../src/config/reference.ts';
 import { configSchema } from '../src/config/schema.ts';

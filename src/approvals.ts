@@ -1,11 +1,11 @@
 import { reviewerOf } from './agent/review.ts';
 import type { App, OpenedSandbox } from './app.ts';
 import { type Desk, guardOf } from './approval/guard.ts';
-import { policy } from './approval/policy.ts';
 import { Questions } from './approval/questions.ts';
 import { actionDetails } from './approval/records.ts';
 import { endSession, setYolo } from './approval/session-end.ts';
 import { Recorder } from './audit/recorder.ts';
+import { JudgeThread } from './bash-judge/index.ts';
 import { circumstancesOf } from './circumstances.ts';
 import type { Model } from './core/agent.ts';
 import type { Guard } from './core/approval.ts';
@@ -32,10 +32,12 @@ export class Approvals {
   readonly #app: App;
   readonly #recorder: Recorder;
   readonly #redact: (text: string) => string;
+  readonly #judge: JudgeThread;
   #questions: Promise<Questions> | undefined;
 
   constructor(app: App) {
     this.#app = app;
+    this.#judge = new JudgeThread({ programs: () => app.loaded.config.approvals.programs });
     this.#recorder = new Recorder(async () => (await app.store()).audit);
     // The log is read by others than the person whose command it was, so secrets go whatever `security.redact_secrets` says.
     this.#redact = app.redact;
@@ -45,7 +47,7 @@ export class Approvals {
     const app = this.#app;
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
-      policy,
+      policy: this.#judge,
       situation: async (origin) => {
         const place = await opened();
         const circumstances = circumstancesOf(place, origin, this.#app.loaded);

@@ -25,8 +25,8 @@ export function circumstancesOf(
     role,
     home: backend.places(spec).home,
     ownPaths: onHost ? [home] : [],
-    // Without isolation a session works in a directory of Hermetic's home.
-    sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home] : [],
+    // Without isolation a session works in a directory of Hermetic's home, or where `terminal.cwd` says.
+    sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home, backend.places(spec).workdir] : [],
     definitions: sandbox.definitions,
   };
 }

@@ -8,14 +8,9 @@ function actionsDigest(actions: readonly Action[]): string {
   return digestOf(actions);
 }
 
-/**
- * Security: with these the danger is in the text that would run, so a yes to one text says nothing about the next. Neither does a yes to
- * one script, or to something of which nobody knows what program it is about.
- */
-const aboutTheText = /^(?:code|script|shell)\/|^network\/(?:pipe-to-interpreter|download-then-run|remote-shell)$/;
-
-function isExact({ rule, program }: Finding, actions: readonly Action[]): boolean {
-  return program === undefined || aboutTheText.test(rule) || actions.some(({ kind }) => kind === 'script');
+/** Security: neither a yes to one script, nor to something of which the program is not known, says anything about the next. */
+function isExact({ program, byProgram }: Finding, actions: readonly Action[]): boolean {
+  return byProgram !== true || program === undefined || actions.some(({ kind }) => kind === 'script');
 }
 
 /** What is left to ask about. A grant takes away the findings it covers and no others. */

@@ -95,7 +95,7 @@ export function guardOf(options: GuardOptions): Guard {
 
   async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
     const [situation, desk] = await Promise.all([options.situation(origin), options.desk()]);
-    const { kind, found: findings } = verdictOn(actions, situation.circumstances);
+    const { kind, found: findings } = await verdictOn(actions, situation.circumstances);
     const call: Call = { ...situation, actions, findings, judged: findings, origin, desk, signal };
     if (kind === 'deny') {
       await record(call, 'denied', 'hard list');
@@ -110,8 +110,8 @@ export function guardOf(options: GuardOptions): Guard {
   }
 
   /** Of all actions together. Security: what is neither allowed nor to be asked about is refused. */
-  function verdictOn(actions: readonly Action[], circumstances: Circumstances): { kind: Verdict['kind']; found: Finding[] } {
-    const verdicts = actions.map((action) => options.policy.judge(action, circumstances));
+  async function verdictOn(actions: readonly Action[], circumstances: Circumstances): Promise<{ kind: Verdict['kind']; found: Finding[] }> {
+    const verdicts = await Promise.all(actions.map((action) => options.policy.judge(action, circumstances)));
     const found = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
     if (verdicts.every(({ kind }) => kind === 'allow')) return { kind: 'allow', found };
     return { kind: verdicts.every(({ kind }) => kind === 'allow' || kind === 'ask') ? 'ask' : 'deny', found };
@@ -206,7 +206,7 @@ export function guardOf(options: GuardOptions): Guard {
   /** Security: the session may have given a program another meaning while somebody thought about it. */
   async function meansMore({ actions, origin, judged, sandbox, backend }: Call): Promise<boolean> {
     const now = await options.situation(origin);
-    const { kind, found } = verdictOn(actions, now.circumstances);
+    const { kind, found } = await verdictOn(actions, now.circumstances);
     const known = new Set(judged.map(keyOf));
     return kind === 'deny' || now.sandbox !== sandbox || now.backend !== backend || found.some((finding) => !known.has(keyOf(finding)));
   }

@@ -18,6 +18,9 @@ export type Reviewer = (review: Review, signal: AbortSignal) => Promise<'low-ris
  * about scripts and other code, credentials, the network, accounts, what stays behind, and Hermetic itself.
  */
 const reviewable: ReadonlySet<string> = new Set([
+  'program/unknown',
+  'program/subcommand',
+  'program/option',
   'files/recursive-delete',
   'git/discard',
   'process/kill-by-name',

@@ -32,7 +32,7 @@ export interface Circumstances {
   ownPaths: readonly string[];
   /** Those below them that are the session's, such as its workspace. */
   sessionPaths?: readonly string[] | undefined;
-  /** The session's functions and aliases by name, with their bash source. */
+  /** The session's functions and aliases by name, and as `$NAME` the variables it exported, with their bash source. */
   definitions: Readonly<Record<string, string>>;
 }
 
@@ -45,6 +45,8 @@ export interface Finding {
   why: string;
   /** The program it is about, as far as it is known; what a grant for the session is bound to. */
   program: string | undefined;
+  /** A yes for the session covers the program; otherwise, and where it is not said, this exact text alone. */
+  byProgram?: boolean | undefined;
   /** The path or name it is about, as far as it is known. For people to read: no grant is bound to it. */
   target?: string | undefined;
 }
@@ -52,9 +54,9 @@ export interface Finding {
 /** `deny` cannot be overridden by anybody. */
 export type Verdict = { kind: 'allow' } | { kind: 'ask'; findings: readonly Finding[] } | { kind: 'deny'; findings: readonly Finding[] };
 
-/** Pure, synchronous and total: it does no input or output and never throws. */
+/** Never rejects, and answers in bounded time: what it cannot judge is to be asked about. */
 export interface Policy {
-  judge(action: Action, circumstances: Circumstances): Verdict;
+  judge(action: Action, circumstances: Circumstances): Promise<Verdict>;
 }
 
 /** May it run? A refusal is worded for whoever asked, who is often a model. */

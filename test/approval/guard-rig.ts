@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from 'vitest';
 import { type Desk, type GuardOptions, guardOf } from '../../src/approval/guard.ts';
-import { policy } from '../../src/approval/policy.ts';
 import { Questions } from '../../src/approval/questions.ts';
 import { Recorder } from '../../src/audit/recorder.ts';
 import type { Action, Answer, Approver, CallOrigin, Permission, Question } from '../../src/core/approval.ts';
 import type { AuditRecord } from '../../src/core/audit.ts';
 import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { policy } from '../bash-judge/corpus.ts';
 import { circumstances, session } from './calls.ts';
 
 type Reply = Answer | undefined | ((question: Question, signal: AbortSignal) => Promise<Answer | undefined>);

@@ -4,10 +4,10 @@
  */
 import { appendFileSync } from 'node:fs';
 import { guardOf } from '../../src/approval/guard.ts';
-import { policy } from '../../src/approval/policy.ts';
 import { Questions } from '../../src/approval/questions.ts';
 import { Recorder } from '../../src/audit/recorder.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { policy } from '../bash-judge/corpus.ts';
 import { circumstances, command, session } from './calls.ts';
 
 const [path = '', marker = '', run, timeoutMs = '60000'] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { reviewerOf } from '../../src/agent/review.ts';
 import { opinionOf } from '../../src/approval/modes.ts';
-import { rules } from '../../src/approval/rules.ts';
+import { rules } from '../../src/bash-judge/index.ts';
 import type { Action } from '../../src/core/approval.ts';
 import { openModel } from '../../src/models/index.ts';
 import { type ModelRequest, type Reply, says, startModelServer } from '../fakes/model-server.ts';
@@ -103,7 +103,7 @@ describe('a reviewer that says yes to everything', () => {
   const { signal } = new AbortController();
   const opinion = (rule: string, actions: readonly Action[] = [command('x')]) =>
     opinionOf(gullible, { actions, findings: [finding(rule)], backend: 'local' }, signal);
-  const hard = Object.entries(rules).flatMap(([rule, { hard: isHard }]) => (isHard ? [rule] : []));
+  const hard = Object.entries(rules).flatMap(([rule, { answer }]) => (answer === 'deny' ? [rule] : []));
   const forPeople = Object.keys(rules).filter((rule) => /^(accounts|credentials|hermetic|network|persistence|script)\//.test(rule));
 
   it.each([...new Set([...hard, ...forPeople, 'no/such-rule', '', 'constructor', '__proto__'])])('is not asked about %j', async (rule) => {

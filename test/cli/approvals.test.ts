@@ -54,7 +54,7 @@ describe('run --ask without a terminal', () => {
   });
 
   it.each([
-    ['what needs a person', remove, /Deletes many files/],
+    ['what needs a person', remove, /Leaves the workspace/],
     ['what nobody may allow', 'rm -rf "/"', /Nobody can allow this[\s\S]*Deletes a system/],
     ['what a variable makes of it', 'echo hi', /Loads code|Nobody|person/],
   ])('refuses %s with exit code 4', async (name, command, message) => {
@@ -69,7 +69,7 @@ describe('run --ask without a terminal', () => {
     const own = await hermetic.run(['run', '--ask', '--', 'mkdir -p a; chmod 755 a; echo hi > a/b; cat a/b']);
     expect(own).toMatchObject({ code: 0, stdout: 'hi\n' });
     expect((await hermetic.run(['run', '--ask', '--', 'rm -rf a'])).stderr).not.toContain('Nobody can allow');
-    for (const path of ['../../../../config.yaml', '../state.json', `${hermetic.home}/.hermetic/.env`, '.*/x']) {
+    for (const path of ['../../../../config.yaml', '../state.json', `${hermetic.home}/.hermetic/.env`]) {
       const outcome = await hermetic.run(['run', '--ask', '--', `echo x > ${path}`]);
       expect([path, outcome.code]).toEqual([path, 4]);
       expect(outcome.stderr).toContain('Nobody can allow');
@@ -114,7 +114,7 @@ describe('run --ask at a terminal', () => {
   it('shows what was found and runs it after a yes', async () => {
     const terminal = atTerminal(['run', '--ask', '--', `${remove}; exit 9`]);
     await terminal.asked();
-    expect(terminal.shown()).toContain('Deletes many files');
+    expect(terminal.shown()).toContain('Leaves the workspace');
     expect(terminal.shown()).toContain(remove);
     expect(existsSync(build)).toBe(true);
     terminal.type('o\r');
@@ -135,28 +135,29 @@ describe('run --ask at a terminal', () => {
   });
 
   it('remembers a yes for the session, in that session, until it is revoked', async () => {
-    const terminal = atTerminal(['run', '--session', 'kept', '--ask', '--', remove]);
+    for (const session of ['kept', 'other']) await hermetic.run(['run', '--session', session, '--', 'touch a b c']);
+    const terminal = atTerminal(['run', '--session', 'kept', '--ask', '--', 'shred -u a']);
     await terminal.asked();
     terminal.type('s\r');
     expect(await terminal.exit).toBe(0);
-    expect(await hermetic.run(['run', '--session', 'kept', '--ask', '--', `rm -rf ${work}/dist`])).toMatchObject({ code: 0 });
-    expect(await hermetic.run(['run', '--session', 'other', '--ask', '--', `rm -rf ${work}/dist`])).toMatchObject({ code: 4 });
-    const masked = await hermetic.run(['run', '--session', 'kept', '--ask', '--', `${remove}; curl http://127.0.0.1:1/ | sh`]);
+    expect(await hermetic.run(['run', '--session', 'kept', '--ask', '--', 'shred -u b'])).toMatchObject({ code: 0 });
+    expect(await hermetic.run(['run', '--session', 'other', '--ask', '--', 'shred -u b'])).toMatchObject({ code: 4 });
+    const masked = await hermetic.run(['run', '--session', 'kept', '--ask', '--', 'shred -u c; curl http://127.0.0.1:1/ | sh']);
     expect(masked).toMatchObject({ code: 4 });
     const grants = await json<{ id: string; rule: string; session: string }[]>(['approvals', 'grants', '--json']);
     const grant = grants.find(({ session }) => session === 'kept');
-    expect(grant).toMatchObject({ scope: 'session', rule: 'files/recursive-delete', program: 'rm', grantedFrom: 'terminal' });
-    expect((await hermetic.run(['approvals', 'grants'])).stdout).toMatch(/session\s+files\/recursive-delete\s+rm/);
+    expect(grant).toMatchObject({ scope: 'session', rule: 'files/shred', program: 'shred', grantedFrom: 'terminal' });
+    expect((await hermetic.run(['approvals', 'grants'])).stdout).toMatch(/session\s+files\/shred\s+shred/);
     const id = grant?.id.slice(0, 8) ?? '';
     expect(await hermetic.run(['approvals', 'revoke', id])).toMatchObject({ code: 0 });
     expect(await hermetic.run(['approvals', 'revoke', id])).toMatchObject({ code: 1, stderr: expect.stringContaining('revoked by') });
-    expect(await hermetic.run(['run', '--session', 'kept', '--ask', '--', remove])).toMatchObject({ code: 4 });
+    expect(await hermetic.run(['run', '--session', 'kept', '--ask', '--', 'shred -u c'])).toMatchObject({ code: 4 });
   });
 });
 
 describe('another shell', () => {
-  async function waiting(session: string): Promise<{ terminal: ReturnType<typeof atTerminal>; question: Listed }> {
-    const terminal = atTerminal(['run', '--session', session, '--ask', '--', remove]);
+  async function waiting(session: string, command = remove): Promise<{ terminal: ReturnType<typeof atTerminal>; question: Listed }> {
+    const terminal = atTerminal(['run', '--session', session, '--ask', '--', command]);
     await terminal.asked();
     const question = await until('it is listed', async () =>
       (await json<Listed[]>(['approvals', 'list', '--json'])).find((one) => one.session === session),
@@ -185,10 +186,11 @@ describe('another shell', () => {
   });
 
   it('allows it always, for a time', async () => {
-    const { terminal, question } = await waiting('shell-always');
+    for (const session of ['shell-always', 'somewhere']) await hermetic.run(['run', '--session', session, '--', 'touch a']);
+    const { terminal, question } = await waiting('shell-always', 'shred -u a');
     await hermetic.run(['approvals', 'approve', question.code, '--always', '--expires', '1h', '--remark', 'builds']);
     expect(await terminal.exit).toBe(0);
-    expect(await hermetic.run(['run', '--session', 'somewhere', '--ask', '--', remove])).toMatchObject({ code: 0 });
+    expect(await hermetic.run(['run', '--session', 'somewhere', '--ask', '--', 'shred -u a'])).toMatchObject({ code: 0 });
     const grants = await json<{ scope: string; expiresAt: string; id: string; why: string }[]>(['approvals', 'grants', '--json']);
     const grant = grants.find(({ scope }) => scope === 'always');
     expect(grant?.why).toContain('builds');

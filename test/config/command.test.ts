@@ -86,7 +86,7 @@ describe('config list', () => {
 
   test('shows one section when asked', async () => {
     const { out } = await config(['list', 'approvals']);
-    expect(out.match(/^approvals\./gm)).toHaveLength(5);
+    expect(out.match(/^approvals\./gm)).toHaveLength(6);
     expect(out).not.toContain('terminal.');
     expect((await refusal(['list', 'terminl'])).message).toContain('Did you mean terminal?');
   });

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { type App, quiet } from '../../app.ts';
-import { policy } from '../../approval/policy.ts';
+import { JudgeThread } from '../../bash-judge/index.ts';
 import { circumstancesOf } from '../../circumstances.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -45,7 +45,7 @@ export function approvalsCommand(io: CliIo): Command {
       const judge = judgeFor(appOf(io), backend);
       if (stdin) await judgeLines(io, judge);
       else {
-        const verdict = judge(words.join(' '));
+        const verdict = await judge(words.join(' '));
         io.stdout.write(json ? `${JSON.stringify(plain(verdict))}\n` : prose(verdict));
       }
     });
@@ -56,23 +56,24 @@ export function approvalsCommand(io: CliIo): Command {
 }
 
 /** Judges as the guard does in a session that has just begun on this backend. */
-function judgeFor(app: App, name: string): (command: string) => Verdict {
+function judgeFor(app: App, name: string): (command: string) => Promise<Verdict> {
   const [backend] = app.candidates(name);
   if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
   const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, quiet);
   const place = { backend, spec, sandbox: { definitions: {} } };
   const circumstances = circumstancesOf(place, { source: 'cli', role: 'admin' }, app.loaded);
   const { workdir } = backend.places(spec);
-  return (command) => policy.judge({ kind: 'command', command, cwd: workdir }, circumstances);
+  const judge = new JudgeThread({ programs: () => app.loaded.config.approvals.programs });
+  return (command) => judge.judge({ kind: 'command', command, cwd: workdir }, circumstances);
 }
 
-async function judgeLines(io: CliIo, judge: (command: string) => Verdict): Promise<void> {
+async function judgeLines(io: CliIo, judge: (command: string) => Promise<Verdict>): Promise<void> {
   let number = 0;
   for await (const line of createInterface({ input: io.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     number++;
     if (line.trim() === '') continue;
     const { id, command } = requestIn(line, number);
-    io.stdout.write(`${JSON.stringify({ id, ...plain(judge(command)) })}\n`);
+    io.stdout.write(`${JSON.stringify({ id, ...plain(await judge(command)) })}\n`);
   }
 }
 

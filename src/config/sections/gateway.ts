@@ -13,6 +13,7 @@ import {
   wholeNumber,
   word,
 } from '../kinds.ts';
+import { programRows } from '../program-rows.ts';
 import { platformNames } from './channels.ts';
 
 export const gateway = z
@@ -83,6 +84,11 @@ export const approvals = z
     approvers: listOf(text(), 'users as platform:id, or `admins`')
       .default([])
       .describe('Who is asked and may answer, as `platform:id` (such as `telegram:4711`) or `admins`; empty is the person who asked.'),
+    programs: programRows()
+      .default({})
+      .describe(
+        'Programs that run on this machine without a question, besides those of the tables, such as `{ mytool: { options: "-v --output:write", operands: "read*" } }`; see [approvals](approvals.md#programs-of-your-own).',
+      ),
     retention_days: retentionDays().describe(
       'How long questions are kept that were answered, expired or were withdrawn; 0 is for ever. Their records in the audit log stay.',
     ),

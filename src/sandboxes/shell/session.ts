@@ -120,7 +120,7 @@ export class ShellSession {
     const kept = this.#store.read();
     if (this.#known?.kept !== kept || this.#known.base !== this.#base) {
       const state = new Map(withChanges(this.#base, kept)).set(directoryKey, this.#directory());
-      this.#known = { kept, base: this.#base, state, definitions: definitionsIn(state) };
+      this.#known = { kept, base: this.#base, state, definitions: definitionsIn(state, this.#base) };
     }
     return this.#known.state;
   }

@@ -80,12 +80,14 @@ function* entriesOf(dump: Dump): Generator<[key: string, text: string]> {
   if (directory.startsWith('/') && directory.length <= longestPath) yield [directoryKey, directory];
 }
 
-/** Functions and aliases by name; where both have one, the alias, as bash does. */
-export function definitionsIn(state: State): Record<string, string> {
+/** Functions and aliases by name; where both have one, the alias, as bash does. As `$NAME` the exported variables that `base` has otherwise or not. */
+export function definitionsIn(state: State, base: State): Record<string, string> {
   const definitions: Record<string, string> = Object.create(null);
   for (const kind of ['function ', 'alias ']) {
     for (const [key, text] of state) if (key.startsWith(kind)) definitions[utf8(key.slice(kind.length))] = utf8(text);
   }
+  for (const [key, text] of state)
+    if (key.startsWith('variable ') && base.get(key) !== text) definitions[`$${utf8(key.slice(9))}`] = utf8(text);
   return definitions;
 }
 

@@ -1,0 +1,48 @@
+import type { Assignment } from 'unbash';
+import type { Shell } from './shell.ts';
+import { runningIndex, unknown } from './values.ts';
+import { judgeVariable } from './variables.ts';
+import { expandText, expandWord } from './words.ts';
+
+/** Sets what a word such as `NAME=value` or `NAME=(a b)` sets. */
+export function assign({ name, value, append, index }: Assignment, shell: Shell): void {
+  if (index && expandText(index, shell).some((text) => runningIndex.test(`a[${text}`)))
+    shell.judgement.report('code/unseen', undefined, name);
+  if (value.type === 'ArrayValue') {
+    const elements = value.elements.flatMap((element) => oneOf(expandWord(element, shell))).map((text) => text.replace(/^\[[^\]]*\]=/, ''));
+    shell.variables.delete(name);
+    shell.arrays.set(name, append ? [...(shell.arrays.get(name) ?? [unknown]), ...elements] : elements);
+    return;
+  }
+  const texts = expandText(value, shell);
+  if (index) shell.arrays.set(name, [...(shell.arrays.get(name) ?? []), ...texts]);
+  else {
+    shell.arrays.delete(name);
+    const before = append ? (shell.variables.get(name) ?? [unknown]) : [''];
+    shell.variables.set(name, before.length * texts.length > 16 ? [unknown] : before.flatMap((one) => texts.map((text) => one + text)));
+  }
+}
+
+/** Which of several it is, is not known. */
+function oneOf(choices: string[][]): string[] {
+  return choices.length === 1 ? (choices[0] ?? []) : [unknown];
+}
+
+const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
+
+/** The word an argument `NAME=value` is; a builtin that declares variables sets it. */
+export function assignmentField(assignment: Assignment, shell: Shell, program: string): string[][] {
+  if (declaring.has(program)) {
+    assign(assignment, shell);
+    return [[assignment.name]];
+  }
+  if (assignment.value.type === 'ArrayValue') return [[assignment.text]];
+  const prefix = `${assignment.name}${assignment.append ? '+' : ''}=`;
+  return expandText(assignment.value, shell).map((text) => [prefix + text]);
+}
+
+/** Sets a variable for what follows; one that is exported counts for the programs that follow. */
+export function assignLasting(assignment: Assignment, shell: Shell): void {
+  assign(assignment, shell);
+  judgeVariable(assignment.name, shell.variables.get(assignment.name) ?? [unknown], shell, shell.exported.has(assignment.name));
+}

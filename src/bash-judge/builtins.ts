@@ -1,0 +1,319 @@
+import { judgeValue, runFile } from './kinds.ts';
+import { runFields } from './run.ts';
+import { type Shell, unionOf } from './shell.ts';
+import { maxPath, resolvePaths } from './touch.ts';
+import { hasPlaceholder, isUnknown, plainToken, runningIndex, unknown, unseenRule } from './values.ts';
+import { judgeVariable } from './variables.ts';
+import { runSource } from './walk.ts';
+
+type Texts = readonly string[];
+type Builtin = (args: Texts, shell: Shell, stdin: Texts) => Texts;
+const nothing: Texts = [];
+
+/** Runs a text as a command. */
+function evaluate(code: string, shell: Shell, stdin: Texts, name: string): Texts {
+  if (hasPlaceholder(code)) {
+    shell.judgement.report(unseenRule(code), name);
+    return [unknown];
+  }
+  return runSource(code, shell, stdin);
+}
+
+const source: Builtin = (args, shell, stdin) => {
+  const [file, ...parameters] = args.filter((arg) => arg !== '--');
+  if (file === undefined) return nothing;
+  runFile(file, { program: 'source', shell, stdin, rest: parameters, downloads: false });
+  return [unknown];
+};
+
+const set: Builtin = (args, shell) => {
+  const start = args.findIndex((arg) => arg === '--' || !/^[-+]/.test(arg));
+  if (args.length === 0) shell.judgement.report('credentials/environment', 'set');
+  const options = start === -1 ? args : args.slice(0, args[start - 1] === '-o' || args[start - 1] === '+o' ? start + 1 : start);
+  const harmless =
+    /^[-+](?:[euxvfEhmbCT]*o?|o)$|^(?:pipefail|errexit|nounset|xtrace|verbose|noglob|errtrace|noclobber|functrace|monitor|notify|braceexpand|hashall)$/;
+  const other = options.find((option) => !harmless.test(option));
+  if (other !== undefined) shell.judgement.report('program/option', 'set', other);
+  if (start !== -1 && options.length <= start) shell.parameters = args[start] === '--' ? args.slice(start + 1) : args.slice(start);
+  return nothing;
+};
+
+const harmlessShopts =
+  /^(?:-[suqp]+|-o|nullglob|failglob|extglob|globstar|nocasematch|lastpipe|inherit_errexit|expand_aliases|checkwinsize|histappend|dirspell|cmdhist|pipefail|errexit|nounset)$/;
+
+const shopt: Builtin = (args, shell) => {
+  // Security: others change which files a word means.
+  const other = args.find((arg) => !harmlessShopts.test(arg));
+  if (other !== undefined) shell.judgement.report('program/option', 'shopt', other);
+  return nothing;
+};
+
+/** Sets a variable to something that is only known when it runs. */
+function setUnknown(name: string, values: Texts, shell: Shell): void {
+  if (!/^\w+$/.test(name)) shell.judgement.report('code/unseen', undefined, name);
+  shell.variables.set(name, values);
+  judgeVariable(name, values, shell, shell.exported.has(name));
+}
+
+/** The options of a builtin, the letters of which take a value. */
+function split(args: Texts, letters: string): { options: readonly (readonly [string, string])[]; rest: Texts } {
+  const options: (readonly [string, string])[] = [];
+  let at = 0;
+  for (; at < args.length; at++) {
+    const arg = args[at] ?? '';
+    if (arg === '--') return { options, rest: args.slice(at + 1) };
+    if (!/^-./.test(arg)) break;
+    for (let letter = 1; letter < arg.length; letter++) {
+      const name = arg[letter] ?? '';
+      if (!letters.includes(name)) options.push([name, '']);
+      else {
+        options.push([name, arg.slice(letter + 1) || (args[++at] ?? '')]);
+        break;
+      }
+    }
+  }
+  return { options, rest: args.slice(at) };
+}
+
+const read: Builtin = (args, shell, stdin) => {
+  const { options, rest } = split(args, 'adinNptu');
+  const arrays = options.filter(([letter]) => letter === 'a').map(([, name]) => name);
+  const lines = stdin.flatMap((text) => text.split('\n').filter((line) => line !== ''));
+  const names = rest.length > 0 || arrays.length > 0 ? rest : ['REPLY'];
+  const known =
+    names.length === 1 &&
+    lines.length > 0 &&
+    lines.length <= 48 &&
+    options.every(([letter]) => letter === 'r' || letter === 'd' || letter === 'p');
+  for (const name of names) setUnknown(name, known ? lines : [unknown], shell);
+  for (const name of arrays) shell.arrays.set(name, [unknown]);
+  return nothing;
+};
+
+const mapfile: Builtin = (args, shell, stdin) => {
+  const { options, rest } = split(args, 'dnOsuCc');
+  if (options.some(([letter]) => letter === 'C')) shell.judgement.report('code/unseen', 'mapfile');
+  for (const name of rest.length > 0 ? rest : ['MAPFILE']) shell.arrays.set(name, stdin.length > 0 ? stdin : [unknown]);
+  return nothing;
+};
+
+const alias: Builtin = (args, shell) => {
+  for (const arg of args) {
+    const [, name, text] = /^([^=]+)=(.*)$/s.exec(arg) ?? [];
+    if (name === undefined || text === undefined) continue;
+    if (hasPlaceholder(arg)) shell.judgement.report('code/unseen', 'alias', name);
+    else shell.aliases.set(name, text);
+  }
+  return nothing;
+};
+
+const trap: Builtin = (args, shell) => {
+  const [code] = args.filter((arg) => arg !== '--');
+  if (code === undefined || code === '-' || code === '' || /^-[lp]+$/.test(code)) return nothing;
+  const way = shell.fork();
+  evaluate(code, way, [unknown], 'trap');
+  // It runs at any time, and perhaps again and again.
+  if (way.workingDirectories.join('\n') !== shell.workingDirectories.join('\n')) way.variables.set('PWD', [unknown]);
+  shell.become([shell.fork(), way]);
+  return nothing;
+};
+
+const unset: Builtin = (args, shell) => {
+  for (const name of args) {
+    if (name.startsWith('-')) continue;
+    if (runningIndex.test(name) || isUnknown(name)) shell.judgement.report('code/unseen', 'unset', name);
+    shell.variables.set(name, ['']);
+    shell.arrays.delete(name);
+    if (shell.functions.has(name)) shell.judgement.report('shell/unresolved-command', undefined, name);
+    if (name === 'HISTFILE') shell.judgement.report('system/erase-traces', 'unset');
+    if (name === 'PATH' || name === 'HOME' || name === 'IFS') judgeVariable(name, [''], shell, true);
+  }
+  return nothing;
+};
+
+const end: Builtin = (_args, shell) => {
+  shell.ended = true;
+  return nothing;
+};
+
+function declare(exports: boolean): Builtin {
+  return (args, shell) => {
+    const names = args.filter((arg) => !/^[-+]/.test(arg));
+    const flags = args.filter((arg) => /^[-+]/.test(arg)).join('');
+    if (names.length === 0 && !/[pfF]/.test(flags)) shell.judgement.report('credentials/environment', exports ? 'export' : 'declare');
+    if (/-\w*p/.test(flags) && names.length === 0) shell.judgement.report('credentials/environment', exports ? 'export' : 'declare');
+    // A reference to another variable, and a function for other shells.
+    if (/n/.test(flags.replace('--', '')) || (exports && /f/.test(flags)))
+      shell.judgement.report('code/injected', exports ? 'export' : 'declare');
+    for (const arg of names) {
+      const [, name = '', value] = /^([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+      if (runningIndex.test(name)) shell.judgement.report('code/unseen', undefined, name);
+      if (value !== undefined) shell.variables.set(name, [value]);
+      const isExported = exports || /x/.test(flags) || shell.exported.has(name);
+      if (isExported) shell.exported.add(name);
+      if (isUnknown(name)) shell.judgement.report('variables/unknown');
+      else if (shell.variables.has(name) || shell.arrays.has(name))
+        judgeVariable(name, shell.variables.get(name) ?? [unknown], shell, isExported);
+    }
+    return nothing;
+  };
+}
+
+const printf: Builtin = (args, shell) => {
+  if (args[0]?.startsWith('-v')) setUnknown(args[0].slice(2) || (args[1] ?? ''), [unknown], shell);
+  return [unknown];
+};
+
+const cd: Builtin = (args, shell) => {
+  const [target = shell.variables.get('HOME')?.[0] ?? unknown] = args.filter((arg) => !/^-[LPe@]+$|^--$/.test(arg));
+  go(target === '-' ? (shell.variables.get('OLDPWD') ?? [unknown]) : placesOf(target, shell), shell);
+  return nothing;
+};
+
+/** Which of the directories on the stack it is about is not followed: it may be any. */
+const pushd: Builtin = (args, shell) => {
+  const [target] = args.filter((arg) => arg !== '-n' && arg !== '--');
+  const stack = shell.variables.get('DIRSTACK') ?? [unknown];
+  const places = target === undefined || /^[+-]\d+$/.test(target) ? stack : placesOf(target, shell);
+  const known = shell.variables.get('DIRSTACK') ?? [];
+  shell.variables.set('DIRSTACK', unionOf([known, args.includes('-n') ? places : shell.workingDirectories]));
+  if (!args.includes('-n')) go(places, shell);
+  return nothing;
+};
+
+const popd: Builtin = (_args, shell) => {
+  const stack = shell.variables.get('DIRSTACK') ?? [unknown];
+  go(stack, shell);
+  // What an earlier command left on it is not known.
+  shell.variables.set('DIRSTACK', unionOf([stack, [unknown]]));
+  return nothing;
+};
+
+function placesOf(target: string, shell: Shell): Texts {
+  return resolvePaths(target, shell).map((path) => (path === undefined || path.length > maxPath ? unknown : path));
+}
+
+function go(places: Texts, shell: Shell): void {
+  shell.judgement.step(places.length);
+  const before = shell.workingDirectories;
+  // Security: from Hermetic's own files it may seem to lead to the session's, and fail. What `cd -` then means is what it meant before.
+  shell.ifFailed = new Map([
+    ['PWD', before],
+    ['OLDPWD', shell.variables.get('OLDPWD') ?? [unknown]],
+  ]);
+  shell.variables.set('OLDPWD', before);
+  shell.variables.set('PWD', unionOf([places]));
+}
+
+/** Runs what follows as a program, not as a function. */
+const command: Builtin = (args, shell, stdin) => {
+  if (/^-[vV]+$/.test(args[0] ?? '')) return [unknown];
+  const words = args[0] === '-p' || args[0] === '--' ? args.slice(1) : args;
+  return words.length === 0 ? nothing : runFields(words, shell, stdin);
+};
+
+const exec: Builtin = (args, shell, stdin) => {
+  const { options, rest } = split(args, 'a');
+  if (options.length > 0) shell.judgement.report('program/option', 'exec', `-${options[0]?.[0]}`);
+  if (rest.length === 0) return nothing;
+  const output = runFields(rest, shell, stdin);
+  shell.ended = true;
+  return output;
+};
+
+const arithmetic: Builtin = (args, shell) => {
+  if (args.some((arg) => runningIndex.test(arg) || arg.includes('['))) shell.judgement.report('code/unseen', 'let');
+  for (const arg of args) {
+    const [, name] = /^\s*(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=/.exec(arg) ?? [];
+    if (name) shell.variables.set(name, [plainToken]);
+  }
+  return nothing;
+};
+
+const kill: Builtin = (args, shell, stdin) => {
+  const [first = ''] = args;
+  if (/^-[lL]$/.test(first)) return [unknown];
+  const afterSignal = /^-[sn]$/.test(first) ? args.slice(2) : /^-\w/.test(first) && args.length > 1 ? args.slice(1) : args;
+  for (const arg of afterSignal) if (arg !== '--') judgeValue('pid', arg, { program: 'kill', shell, stdin, rest: [], downloads: false });
+  return nothing;
+};
+
+const show: Builtin = () => [unknown];
+
+const builtins: Readonly<Record<string, Builtin>> = {
+  ':': () => nothing,
+  cd,
+  pushd,
+  popd,
+  dirs: show,
+  pwd: (_args, shell) => shell.workingDirectories,
+  eval: (args, shell, stdin) => evaluate(args.join(' '), shell, stdin, 'eval'),
+  source,
+  '.': source,
+  set,
+  shopt,
+  shift: (args, shell) => {
+    const count = Number(args[0] ?? 1);
+    if (shell.parameters && !shell.parameters.some(isUnknown))
+      shell.parameters = shell.parameters.slice(Number.isInteger(count) ? count : 1);
+    return nothing;
+  },
+  read,
+  mapfile,
+  readarray: mapfile,
+  getopts: (args, shell) => {
+    setUnknown(args[1] ?? 'OPTARG', [plainToken], shell);
+    setUnknown('OPTARG', [unknown], shell);
+    return nothing;
+  },
+  let: arithmetic,
+  alias,
+  unalias: (args, shell) => {
+    for (const name of args) shell.aliases.delete(name);
+    return nothing;
+  },
+  trap,
+  unset,
+  exit: end,
+  return: end,
+  break: () => nothing,
+  continue: () => nothing,
+  declare: declare(false),
+  typeset: declare(false),
+  export: declare(true),
+  readonly: declare(false),
+  local: (args, shell, stdin) => (args.length === 0 ? nothing : declare(false)(args, shell, stdin)),
+  printf,
+  command,
+  builtin: command,
+  exec,
+  type: show,
+  hash: (args, shell) => {
+    if (args.some((arg) => arg.startsWith('-p'))) shell.judgement.report('code/injected', 'hash');
+    return nothing;
+  },
+  kill,
+  wait: show,
+  jobs: show,
+  umask: show,
+  ulimit: show,
+  times: show,
+  help: show,
+  disown: show,
+  fg: show,
+  bg: show,
+  history: (args, shell) => {
+    if (args.length > 0 && !/^\d+$/.test(args[0] ?? '')) shell.judgement.report('system/erase-traces', 'history');
+    else shell.judgement.report('credentials/read', 'history');
+    return [unknown];
+  },
+};
+
+export function isBuiltin(program: string): boolean {
+  return Object.hasOwn(builtins, program);
+}
+
+/** What a builtin of the shell does; undefined when the program is none of those. */
+export function runBuiltin(program: string, args: Texts, shell: Shell, stdin: Texts): Texts | undefined {
+  return isBuiltin(program) ? builtins[program]?.(args, shell, stdin) : undefined;
+}

@@ -1,0 +1,108 @@
+import type { Action, Circumstances, Finding, Verdict } from '../core/approval.ts';
+import { hasInvisible } from '../lib/visible.ts';
+import { mayTouch } from './host-paths.ts';
+import { maxCharacters } from './parse.ts';
+
+import { loadExports } from './session.ts';
+import { type Found, Judgement, Shell, TooComplex } from './shell.ts';
+import type { Programs } from './tables/program.ts';
+import { rules } from './tables/rules.ts';
+import { touchList, touchRead, touchWrite } from './touch.ts';
+import { unknown } from './values.ts';
+import { runSource } from './walk.ts';
+
+/**
+ * Says what is known of an action: that it is harmless, that nobody may do it, or that a person has to decide. Pure and total. Takes time
+ * bounded by the length of the text and a number of steps.
+ */
+export function judge(action: Action, circumstances: Circumstances, added: Programs = {}): Verdict {
+  // The sandbox is the boundary: ruining it hurts nobody.
+  if (circumstances.disposable && circumstances.hostPaths.length === 0) return { kind: 'allow' };
+  return verdictOn(
+    foundIn(circumstances, added, (judgement) => look(action, judgement)),
+    circumstances,
+  );
+}
+
+function foundIn(circumstances: Circumstances, added: Programs, lookAt: (judgement: Judgement) => void): readonly Found[] {
+  const judgement = new Judgement(circumstances, added);
+  try {
+    lookAt(judgement);
+  } catch (error) {
+    // Security: what cannot be judged to its end is not harmless.
+    const rule = error instanceof TooComplex || error instanceof RangeError ? 'shell/too-complex' : 'shell/unparseable';
+    judgement.found.set(rule, { rule, program: undefined, target: undefined, paths: [] });
+  }
+  if (judgement.namesHermetic && judgement.endsProcesses)
+    judgement.found.set('hermetic/process', { rule: 'hermetic/process', program: 'kill', target: undefined, paths: [] });
+  return [...judgement.found.values()];
+}
+
+function look(action: Action, judgement: Judgement): undefined {
+  const { circumstances } = judgement;
+  if (action.kind === 'command') return lookAtSource(action.command, shellIn(action.cwd, judgement));
+  if (action.kind === 'input') return lookAtInput(action, judgement);
+  const shell = new Shell(judgement, action.cwd);
+  if (action.kind !== 'script') {
+    const path = action.path.replace(/^~(?=\/|$)/, circumstances.home);
+    return action.kind === 'write' ? touchWrite(path, 'write_file', shell) : touchRead(path, `${action.kind}_file`, shell);
+  }
+  if (!circumstances.disposable) judgement.report('script/run', action.language);
+  if (action.code.length > maxCharacters) judgement.report('shell/too-complex');
+  else if (action.language === 'bash') lookAtSource(action.code, shellIn(action.cwd, judgement));
+}
+
+function shellIn(cwd: string, judgement: Judgement): Shell {
+  const shell = new Shell(judgement, cwd);
+  loadExports(shell);
+  // Security: a session that has left its workspace works where a relative path means something else.
+  touchList('.', undefined, shell);
+  return shell;
+}
+
+function lookAtSource(text: string, shell: Shell): undefined {
+  if (hasInvisible(text)) shell.judgement.report('shell/hidden-characters');
+  runSource(text, shell, [unknown]);
+}
+
+/** As what a shell reads, and as code for this process, which was judged when it was started. */
+function lookAtInput({ process, text, cwd, before = '' }: Extract<Action, { kind: 'input' }>, judgement: Judgement): undefined {
+  const place = cwd ?? (judgement.circumstances.home || '/');
+  const given = (source: string, stdin: string): readonly Found[] =>
+    foundIn(judgement.circumstances, judgement.added, (one) => void runSource(source, shellIn(place, one), [stdin]));
+  lookAtSource(text, shellIn(place, judgement));
+  const known = new Set(given(process, '').map(keyOf));
+  // Security: what nobody may do can be put together from pieces that anybody may, such as a directory and then a file in it.
+  const whole = before === '' ? [] : given(before + text, '').filter(({ rule }) => rules[rule].answer === 'deny');
+  for (const found of [...given(process, text).filter((one) => !known.has(keyOf(one))), ...whole]) judgement.found.set(keyOf(found), found);
+}
+
+function keyOf({ rule, program, target }: Found): string {
+  return `${rule}\n${program ?? ''}\n${target ?? ''}`;
+}
+
+function verdictOn(found: readonly Found[], circumstances: Circumstances): Verdict {
+  const counted = circumstances.disposable ? found.filter((one) => countsInside(one, circumstances)) : found;
+  if (counted.length === 0) return { kind: 'allow' };
+  const findings = counted.map(({ rule, program, target }): Finding => {
+    const { title, why, grant } = rules[rule];
+    return { rule, title, why, program, target, byProgram: grant === 'program' };
+  });
+  return { kind: counted.some(({ rule }) => rules[rule].answer === 'deny') ? 'deny' : 'ask', findings };
+}
+
+/** Deletions of the host's files, where they can be written. */
+const deletions: ReadonlySet<string> = new Set([
+  'files/recursive-delete',
+  'files/delete-workspace',
+  'files/mirror-delete',
+  'files/shred',
+  'git/discard',
+]);
+
+/** In a disposable sandbox with files of the host only these count, and what nobody may do. */
+function countsInside({ rule, paths }: Found, { hostPaths }: Circumstances): boolean {
+  if (rules[rule].answer === 'deny') return true;
+  if (!deletions.has(rule)) return false;
+  return paths.some((path) => hostPaths.some((host) => mayTouch(path, host)));
+}

@@ -1,0 +1,190 @@
+import { isHarmlessAwk, isHarmlessJq, isReadingSql, sedEffects } from './languages.ts';
+import { isBesideSession, isOfSession, isOwn } from './paths.ts';
+import { runFields } from './run.ts';
+import type { Shell } from './shell.ts';
+import type { Kind } from './tables/program.ts';
+import type { RuleId } from './tables/rules.ts';
+import { harmlessSettings } from './tables/settings.ts';
+import { resolvePaths, touchDelete, touchDirectory, touchList, touchMention, touchRead, touchWrite } from './touch.ts';
+import { below, hasPlaceholder, isUnknown, unknown, unseenRule } from './values.ts';
+import { judgeVariable } from './variables.ts';
+import { runSource } from './walk.ts';
+
+type Texts = readonly string[];
+
+/** Where a value or operand stands. */
+export interface Place {
+  /** Program and subcommand. */
+  program: string;
+  shell: Shell;
+  stdin: Texts;
+  /** The words after it, for a kind that begins a command. */
+  rest: Texts;
+  downloads: boolean;
+  /** What stands for what xargs reads. */
+  replaced?: string | undefined;
+}
+
+/** Looks at a value or an operand, and at what it makes the program do. */
+export function judgeValue(kind: Kind, text: string, place: Place): Texts {
+  return looks[kind](text, place) ?? [unknown];
+}
+
+type LookAt = (text: string, place: Place) => Texts | undefined;
+
+const looks: Readonly<Record<Kind, LookAt>> = {
+  text: () => undefined,
+  read: (text, { program, shell }) => void (text === '-' || touchRead(text, program, shell)),
+  list: (text, { program, shell }) => void touchList(text, program, shell),
+  write: writeTo,
+  delete: (text, { program, shell }) => void touchDelete(text, program, shell),
+  move: (text, { program, shell }) => {
+    touchRead(text, program, shell);
+    touchDelete(text, program, shell);
+  },
+  target: (text, { program, shell }) => {
+    for (const path of resolvePaths(text, shell)) {
+      if (path === undefined) shell.judgement.report('shell/unresolved-argument', program);
+      else if (isOwn(path, shell) && !isBesideSession(path, shell)) shell.judgement.report('hermetic/files', program, path, path);
+      else if (!isOfSession(path, shell)) shell.judgement.report('files/outside', program, path, path);
+    }
+    return undefined;
+  },
+  directory: (text, { program, shell }) => void touchDirectory(text, program, shell),
+  script: runFile,
+  command: (text, { shell, stdin, rest }) => runFields([text, ...rest], shell, stdin),
+  exec: (text, { shell, stdin, rest }) => runFields([text, ...rest], shell.fork(), stdin),
+  shell: (text, { shell, stdin }) => runSource(text, shell.fork(), stdin),
+  module: (text, { shell, stdin, rest }) => runFields([`python -m ${text}`, ...rest], shell, stdin),
+  code: (text, place) => report('code/inline', place, text),
+  url: fetchFrom,
+  package: (text, place) => {
+    if (/^\.{1,2}(?:\/|$|\[)/.test(text)) touchDirectory(text.replace(/\[.*$/, ''), place.program, place.shell);
+    else if (!packageName.test(text) && !(place.program.startsWith('composer') && /^[\w.-]+\/[\w.-]+(?::[\w.^~*|-]+)?$/.test(text)))
+      report('packages/install', place, text);
+    return undefined;
+  },
+  variable: (text, { shell }) => {
+    const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    judgeVariable(name, [value], shell, true);
+    return undefined;
+  },
+  setting: (text, place) => {
+    const [key = ''] = text.split('=');
+    return harmlessSettings.test(key) && !isUnknown(text) ? undefined : report('persistence/git', place, text);
+  },
+  remote: (text, place) => {
+    // Security: what is pushed goes where the repository says, not to an address of the command.
+    if (place.program === 'git push' && /[:/]/.test(text)) return report('network/send-file', place, text);
+    if (remoteName.test(text)) return undefined;
+    if (/^\.{0,2}\//.test(text) || text === '.') touchDirectory(text, place.program, place.shell);
+    else report('network/remote', place, text);
+    return undefined;
+  },
+  refspec: (text, place) => {
+    if (/^\+|^:./.test(text)) report('git/rewrite-history', place, text);
+    return unsure(text, place);
+  },
+  branch: (text, place) =>
+    /^[.:]|[*?]|\/$/.test(text) && !/^\.\/.*\.\w+$/.test(text) ? report('git/discard', place, text) : unsure(text, place),
+  restored: (text, place) => (/[*?]|^:/.test(text) || !/[^./]\.\w+$/.test(text) ? report('git/discard', place, text) : unsure(text, place)),
+  sed: (text, place) => {
+    const effects = isUnknown(text) ? 'run' : sedEffects(text);
+    if (effects === 'run') return report('code/inline', place, text);
+    for (const file of effects) writeTo(file, place);
+    return undefined;
+  },
+  awk: (text, place) => (isUnknown(text) || !isHarmlessAwk(text) ? report('code/inline', place, text) : undefined),
+  jq: (text, place) => (isUnknown(text) || !isHarmlessJq(text) ? report('code/inline', place, text) : undefined),
+  sql: (text, place) => (isUnknown(text) || !isReadingSql(text) ? report('database/destroy', place, text) : undefined),
+  dd: (text, place) => {
+    const [, key, value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
+    if (key === 'if') touchRead(value, place.program, place.shell);
+    else if (key === 'of') writeTo(value, place);
+    return unsure(text, place);
+  },
+  prunes: (text, { program, shell }) => void touchDelete(`${text}/${below}`, program, shell),
+  sends: (text, place) => {
+    if (isUnknown(text)) report('network/upload', place, text);
+    if (/%output/.test(text)) report('program/option', place, text);
+    if (text.startsWith('@') && text !== '@-') touchRead(text.slice(1), place.program, place.shell);
+    return undefined;
+  },
+  format: (text, place) => (text.startsWith('+') ? undefined : report('system/settings', place, text)),
+  mode: (text, place) => {
+    if (/^0*[2-7]\d{3}$|s/.test(text) || hasPlaceholder(text)) report('permissions/privileged-file', place, text);
+    if (/[2367]$/.test(text) || /(?:^|,)[ugoa]*[oa][ugoa]*[+=][rxX]*w|^[+=][rxX]*w|[oa]+[+=][ugo]/.test(text))
+      report('permissions/world-writable', place, text);
+    return undefined;
+  },
+  pid: (text, place) => {
+    if (/^-(?:1|\uE002)$/.test(text)) report('system/kill-all', place, text);
+    else if (/^[01]$/.test(text)) report('process/kill-by-name', place, text);
+    else if (!/^(?:\d+|%[\w?]+|\uE002)$/.test(text)) report('process/kill-by-name', place, text);
+    return undefined;
+  },
+  flags: (text, place) =>
+    /-f?plugin|-wrapper|-specs|-B|@|-load|-extld|-linkmode|-toolexec|-Xclang|-fuse-ld|-dynamic-linker|[`$]/.test(text)
+      ? report('code/injected', place, text)
+      : unsure(text, place),
+};
+
+const packageName = /^(?:@[A-Za-z\d][\w.-]*\/)?[A-Za-z\d][\w.-]*(?:\[[\w,.-]+\])?(?:(?:@|[=<>~!^]{1,3})[\w.*^~<>=,! |+-]+)?$/;
+const remoteName = /^[A-Za-z][\w.-]*(?:\/[\w.-]+)?$|^https?:\/\/[\w.-]+(?::\d+)?\/[\w./~+-]+$|^(?:ssh:\/\/)?git@[\w.-]+[:/][\w./~-]+$/;
+
+function report(rule: RuleId, { program, shell }: Place, target?: string): undefined {
+  shell.judgement.report(rule, program, target);
+}
+
+/** A part that is not known makes a name no option and no other kind of name, unless it begins it. */
+function unsure(text: string, place: Place): undefined {
+  if (isUnknown(text.slice(0, 1))) report('shell/unresolved-argument', place);
+}
+
+function writeTo(text: string, { program, shell, downloads }: Place): undefined {
+  if (text === '-') return;
+  touchWrite(text, program, shell);
+  if (!downloads && program !== 'tee' && program !== 'dd') return;
+  for (const path of resolvePaths(text, shell)) (downloads ? shell.judgement.downloaded : shell.judgement.written).add(path ?? unknown);
+}
+
+/** Security: what a file of the workspace does is not looked at, so a file that the same command makes is asked about. */
+export function runFile(text: string, place: Place): undefined {
+  const { shell, program, rest } = place;
+  if (/^\w+:\/\/|[^/]@|^[\w-]+\.[\w.-]+\/.*@/.test(text)) return report('network/download-then-run', place, text);
+  const printed = shell.judgement.streams.get(text);
+  if (printed) return report(unseenRule(printed.join('')), place, text);
+  if (/^[-+]/.test(text) || !/^[\w%+=,./~*?[\]\uE000-\uE00F -]+$/.test(text)) return report('code/unseen', place, text);
+  for (const path of resolvePaths(text, shell)) {
+    if (path === undefined) report('shell/unresolved-argument', place);
+    else if (shell.judgement.downloaded.has(path)) report('network/download-then-run', place, path);
+    else if (!isOfSession(path, shell)) shell.judgement.report('code/unseen', program, path, path);
+    else if (shell.judgement.written.has(path)) report('code/unseen', place, path);
+  }
+  if (shell.judgement.written.has(unknown) || shell.judgement.downloaded.has(unknown)) report('code/unseen', place);
+  for (const word of rest) touchMention(word, program, shell);
+  // Security: Hermetic by the path of its file is Hermetic.
+  if (/(?:^|\/)hermetic(?:\.m?js)?$/.test(text)) runFields(['hermetic', ...rest], shell.fork(), [unknown]);
+}
+
+const ownHost = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::[\d\uE000-\uE002]+)?(?:[/?#]|$)/;
+
+function fetchFrom(text: string, place: Place): undefined {
+  if (place.downloads) noteDownload(text, place);
+  const [, scheme = 'http', authority = ''] = /^(?:(\w+):\/\/)?([^/?#]*)/.exec(text) ?? [];
+  if (ownHost.test(text)) return;
+  if (!/^https?$/.test(scheme) || hasPlaceholder(authority) || /[\\{}[\]]/.test(authority)) return report('network/remote', place, text);
+  if (authority.includes('@')) return report('credentials/read', place, text);
+  if (
+    /^(?:169\.254\.|metadata\b|100\.100\.100\.200|fd00:ec2)/.test(authority) ||
+    /^(?:0x[\da-f]+|[\d.]+|\[.*\])$/i.test(authority.replace(/:\d+$/, ''))
+  )
+    return report('network/remote', place, text);
+  if (isUnknown(text)) report('network/upload', place, text);
+}
+
+/** Where a program that names the file itself puts what it fetches. */
+function noteDownload(text: string, { shell }: Place): void {
+  const [, name = ''] = /([^/?#]*)(?:[?#].*)?$/.exec(text) ?? [];
+  for (const path of resolvePaths(name, shell)) shell.judgement.downloaded.add(path ?? unknown);
+}

@@ -1,0 +1,156 @@
+import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash';
+import type { Shell } from './shell.ts';
+import { secretNames } from './tables/variables.ts';
+import { below, fieldBreak, hasPlaceholder, isUnknown, plainToken, runningIndex, transformed, unknown } from './values.ts';
+
+type ExpandText = (word: Word, shell: Shell) => readonly string[];
+
+/** Not more than a number or a name. */
+const plainVariables = new Set(
+  (
+    '? # $ ! RANDOM SECONDS LINENO UID EUID BASHPID USER LOGNAME HOSTNAME OSTYPE MACHTYPE HOSTTYPE BASH_VERSION EPOCHSECONDS ' +
+    'EPOCHREALTIME SHLVL COLUMNS LINES OPTIND BASH_LINENO GROUPS PIPESTATUS'
+  ).split(' '),
+);
+
+/** Every value a variable may have. */
+export function variableValues(name: string, shell: Shell, quoted: boolean): readonly string[] {
+  if (name === '@' || name === '*') return shell.parameters ? [listText(shell.parameters, name === '@' && quoted)] : ['', unknown];
+  if (/^\d+$/.test(name)) {
+    if (name === '0') return shell.variables.get('0') ?? ['bash'];
+    // A command has no parameters unless an earlier one of the session set some.
+    return shell.parameters ? [shell.parameters[Number(name) - 1] ?? afterUnknown(shell.parameters)] : ['', unknown];
+  }
+  const known = shell.variables.get(name);
+  if (known) return known;
+  const [first] = shell.arrays.get(name) ?? [];
+  if (first !== undefined) return [first];
+  if (name === 'IFS') return [' \t\n'];
+  if (name === 'TMPDIR') return ['/tmp'];
+  if (plainVariables.has(name)) return [plainToken];
+  if (secretNames.test(name)) shell.judgement.report('credentials/variable', undefined, `$${name}`);
+  return [unknown];
+}
+
+/** What comes after several parameters that are not known is not known either. */
+function afterUnknown(parameters: readonly string[]): string {
+  return parameters.some(isUnknown) ? unknown : '';
+}
+
+export function expandParameter(part: ParameterExpansionPart, shell: Shell, quoted: boolean, expandText: ExpandText): readonly string[] {
+  if (part.prefix === '#') return [plainToken];
+  if (part.prefix === '!') return indirect(part, shell, quoted, expandText);
+  const { operation } = part;
+  if (operation?.type === 'Default' && operation.operator.endsWith('+')) return ['', ...expandText(operation.operand, shell)];
+  const values = part.index ? elementValues(part, part.index, shell, quoted, expandText) : variableValues(part.parameter, shell, quoted);
+  if (!operation) return values;
+  return [...new Set(values.flatMap((value) => operated(part.parameter, value, operation, shell, expandText)))];
+}
+
+function indirect(part: ParameterExpansionPart, shell: Shell, quoted: boolean, expandText: ExpandText): readonly string[] {
+  // Security: the name in a variable may be an element of an array, whose index runs what stands in it.
+  const names = part.operation || part.index ? [unknown] : variableValues(part.parameter, shell, true);
+  if (part.index) expandText(part.index, shell);
+  return names.flatMap((name) => {
+    if (/^\w+$/.test(name)) return variableValues(name, shell, quoted);
+    if (runningIndex.test(name)) shell.judgement.report('code/unseen', undefined, name);
+    return [unknown];
+  });
+}
+
+function elementValues(
+  part: ParameterExpansionPart,
+  index: Word,
+  shell: Shell,
+  quoted: boolean,
+  expandText: ExpandText,
+): readonly string[] {
+  const elements = shell.arrays.get(part.parameter) ?? shell.variables.get(part.parameter) ?? [unknown];
+  if (index.value === '@' || index.value === '*') return [listText(elements, index.value === '@' && quoted)];
+  const texts = indexTexts(index, shell, expandText);
+  const [only] = texts;
+  const element = texts.length === 1 && /^\d+$/.test(only ?? '') ? elements[Number(only)] : undefined;
+  if (element !== undefined && !elements.some(isUnknown)) return [element];
+  return elements.length > 0 ? elements : [''];
+}
+
+function indexTexts(index: Word, shell: Shell, expandText: ExpandText): readonly string[] {
+  const texts = expandText(index, shell);
+  if (texts.some((text) => runningIndex.test(text))) shell.judgement.report('code/unseen');
+  return texts;
+}
+
+function listText(elements: readonly string[], separate: boolean): string {
+  return elements.join(separate ? fieldBreak : ' ');
+}
+
+function operated(name: string, value: string, operation: ParameterOperation, shell: Shell, expandText: ExpandText): readonly string[] {
+  shell.judgement.step(1 + value.length / 100);
+  switch (operation.type) {
+    case 'Default': {
+      const texts = expandText(operation.operand, shell);
+      if (operation.operator.endsWith('?')) return [value];
+      if (operation.operator.endsWith('=')) shell.variables.set(name, [...texts, value]);
+      if (value === '') return texts;
+      return hasPlaceholder(value) ? [value, ...texts] : [value];
+    }
+    case 'Remove':
+      return expandText(operation.operand, shell).map((pattern) => removed(value, pattern, operation.operator));
+    case 'Replace': {
+      const replacements = expandText(operation.replacement, shell);
+      return expandText(operation.pattern, shell).flatMap((pattern) =>
+        replacements.map((replacement) => replaced(value, pattern, replacement, operation.operator)),
+      );
+    }
+    case 'Slice': {
+      const [offset = ''] = indexTexts(operation.offset, shell, expandText);
+      const length = operation.length ? indexTexts(operation.length, shell, expandText)[0] : undefined;
+      return [sliced(value, offset, length)];
+    }
+    case 'CaseModification': {
+      if (hasPlaceholder(value)) return [transformed(value)];
+      const change = (text: string): string => (operation.operator.startsWith('^') ? text.toUpperCase() : text.toLowerCase());
+      return [operation.operator.length === 2 ? change(value) : change(value.slice(0, 1)) + value.slice(1)];
+    }
+    case 'Transform':
+      // Security: shown as a prompt, a value runs what stands in it.
+      if (operation.operand.value === 'P') shell.judgement.report('code/unseen', undefined, `\${${name}@P}`);
+      return [transformed(value)];
+    default:
+      return [transformed(value)];
+  }
+}
+
+/** Follows patterns that are a text with at most one star before or behind it; what others leave is not known. */
+function removed(value: string, pattern: string, operator: '#' | '##' | '%' | '%%'): string {
+  const [, before, text = '', behind] = /^(\*?)([^*?[\\]+)(\*?)$/.exec(pattern) ?? [];
+  if (before === undefined || (before && behind) || hasPlaceholder(pattern)) return transformed(value + pattern);
+  const fromStart = operator.startsWith('#');
+  const longest = operator.length === 2;
+  if (hasPlaceholder(value)) return value.endsWith(below) && !fromStart && !behind ? value : transformed(value);
+  if (fromStart) {
+    if (behind) return value.startsWith(text) ? (longest ? '' : value.slice(text.length)) : value;
+    const at = before ? (longest ? value.lastIndexOf(text) : value.indexOf(text)) : value.startsWith(text) ? 0 : -1;
+    return at === -1 ? value : value.slice(at + text.length);
+  }
+  if (before) return value.endsWith(text) ? (longest ? '' : value.slice(0, -text.length)) : value;
+  const end = behind ? (longest ? value.indexOf(text) : value.lastIndexOf(text)) : value.endsWith(text) ? value.length - text.length : -1;
+  return end === -1 ? value : value.slice(0, end);
+}
+
+function replaced(value: string, pattern: string, replacement: string, operator: string): string {
+  if (hasPlaceholder(value) || hasPlaceholder(pattern)) return transformed(value + pattern);
+  if (/[*?[\\]/.test(pattern) || pattern === '') return unknown;
+  if (operator === '//') return value.replaceAll(pattern, () => replacement);
+  if (operator === '/#') return value.startsWith(pattern) ? replacement + value.slice(pattern.length) : value;
+  if (operator === '/%') return value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) + replacement : value;
+  return value.replace(pattern, () => replacement);
+}
+
+function sliced(value: string, offset: string, length: string | undefined): string {
+  const from = Number(offset);
+  const size = length === undefined ? value.length : Number(length);
+  if (hasPlaceholder(value) || !Number.isInteger(from) || !Number.isInteger(size)) return transformed(value);
+  const start = from < 0 ? Math.max(0, value.length + from) : from;
+  return value.slice(start, size < 0 ? value.length + size : start + size);
+}

@@ -1,0 +1,57 @@
+import type { HereDoc, Redirection } from 'unbash';
+import type { Shell } from './shell.ts';
+import { resolvePaths, touchRead, touchWrite } from './touch.ts';
+import { unknown } from './values.ts';
+import { expandParts, expandText, expandWord } from './words.ts';
+
+interface Streams {
+  /** What the command reads, as far as it is known; undefined: what it was given. */
+  stdin: readonly string[] | undefined;
+  /** Its output goes to a file. */
+  diverted: boolean;
+}
+
+/** Judges what a command reads from and writes to. */
+export function openRedirections(redirects: readonly Redirection[], shell: Shell, program: string | undefined): Streams {
+  const streams: Streams = { stdin: undefined, diverted: false };
+  for (const redirect of redirects) {
+    if (redirect.type === 'HereDoc') {
+      const texts = documentTexts(redirect, shell);
+      if (!redirect.descriptor || isDescriptor(redirect, 0)) streams.stdin = texts;
+    } else if (!redirect.target) shell.judgement.report('shell/unparseable', program);
+    else if (redirect.type === 'HereString') streams.stdin = expandText(redirect.target, shell);
+    else {
+      const targets = new Set(expandWord(redirect.target, shell).flat());
+      for (const target of targets) open(target, redirect, shell, program, streams);
+    }
+  }
+  return streams;
+}
+
+function open(target: string, redirect: Exclude<Redirection, HereDoc>, shell: Shell, program: string | undefined, streams: Streams): void {
+  const { operator } = redirect;
+  if (/^(?:\d+-?|-)$/.test(target) && operator.endsWith('&')) {
+    // Another descriptor may be anything that was opened before.
+    if (operator === '<&' && !/^(?:0|-)$/.test(target)) streams.stdin = [unknown];
+    return;
+  }
+  if (operator.startsWith('<')) {
+    touchRead(target, program, shell);
+    streams.stdin = shell.judgement.streams.get(target) ?? [unknown];
+  }
+  if (operator.includes('>')) {
+    touchWrite(target, program, shell);
+    for (const path of resolvePaths(target, shell)) shell.judgement.written.add(path ?? unknown);
+    if (!redirect.descriptor || isDescriptor(redirect, 1)) streams.diverted = true;
+  }
+}
+
+function isDescriptor({ descriptor }: Redirection, number: number): boolean {
+  return descriptor?.type === 'FileDescriptor' && descriptor.value === number;
+}
+
+function documentTexts({ operator, delimiter, body }: HereDoc, shell: Shell): readonly string[] {
+  const plain = delimiter?.quoted ? body.text : body.text.replace(/\\([\\$`])|\\\n/g, '$1');
+  const texts = body.parts ? expandParts(body.parts, shell) : [plain];
+  return operator === '<<-' ? texts.map((text) => text.replace(/^\t+/gm, '')) : texts;
+}

@@ -1,0 +1,175 @@
+import type { Function as FunctionNode } from 'unbash';
+import type { Circumstances } from '../core/approval.ts';
+import type { Programs } from './tables/program.ts';
+import type { RuleId } from './tables/rules.ts';
+import { maxChoices, unknown } from './values.ts';
+
+/** A finding before it is known whether it counts. */
+export interface Found {
+  rule: RuleId;
+  /** Program and subcommand, as far as they are known. */
+  program: string | undefined;
+  /** The path, option or name it is about. */
+  target: string | undefined;
+  /** Absolute; undefined stands for a path that is not known. */
+  paths: readonly (string | undefined)[];
+}
+
+/** Thrown inside when there is too much to look at; never leaves the judge. */
+export class TooComplex extends Error {}
+
+const maxSteps = 40_000;
+const maxDepth = 40;
+const maxFindings = 200;
+
+/** What all of one judgement has in common. */
+export class Judgement {
+  readonly circumstances: Circumstances;
+  /** Rows of the owner, which come before those of the tables. */
+  readonly added: Programs;
+  readonly found = new Map<string, Found>();
+  /** Files that the command writes, and those of them that come from the network. */
+  readonly written = new Set<string>();
+  readonly downloaded = new Set<string>();
+  /** What process substitutions print, by the path that stands for them. */
+  readonly streams = new Map<string, readonly string[]>();
+  /** It names Hermetic's processes, and it ends processes: both together are about ending Hermetic. */
+  namesHermetic = false;
+  endsProcesses = false;
+  #steps = 0;
+  #depth = 0;
+
+  constructor(circumstances: Circumstances, added: Programs) {
+    this.circumstances = circumstances;
+    this.added = added;
+  }
+
+  report(rule: RuleId, program?: string, target?: string, path?: string): undefined {
+    const key = `${rule}\n${program ?? ''}\n${target ?? ''}`;
+    const before = this.found.get(key);
+    if (!before && this.found.size >= maxFindings) throw new TooComplex();
+    this.found.set(key, { rule, program, target, paths: [...(before?.paths ?? []), path].slice(-maxFindings) });
+  }
+
+  streamOf(printed: readonly string[]): string {
+    const path = `/dev/fd/${60 + this.streams.size}`;
+    this.streams.set(path, printed);
+    return path;
+  }
+
+  step(cost = 1): void {
+    this.#steps += cost;
+    if (this.#steps > maxSteps) throw new TooComplex();
+  }
+
+  /** Counts how deep programs start programs. */
+  deeper<T>(action: () => T): T {
+    if (this.#depth >= maxDepth) throw new TooComplex();
+    this.#depth++;
+    try {
+      return action();
+    } finally {
+      this.#depth--;
+    }
+  }
+}
+
+type Values = ReadonlyMap<string, readonly string[]>;
+
+/** What the shell would know at one point of the command. A variable has every value it could have. */
+export class Shell {
+  readonly judgement: Judgement;
+  variables: Map<string, readonly string[]>;
+  arrays = new Map<string, readonly string[]>();
+  functions = new Map<string, FunctionNode>();
+  aliases = new Map<string, string>();
+  exported = new Set<string>();
+  /** Of the function that runs; undefined: not known. */
+  parameters: readonly string[] | undefined;
+  callers: readonly string[] = [];
+  /** What variables still are if the last `cd` failed. */
+  ifFailed: Values = new Map();
+  /** In a loop of which it is not known that it has few rounds. */
+  repeats = false;
+  /** Nothing after this point of the branch runs. */
+  ended = false;
+
+  constructor(judgement: Judgement, cwd: string) {
+    this.judgement = judgement;
+    this.variables = new Map([
+      ['PWD', [cwd]],
+      ['HOME', [judgement.circumstances.home]],
+    ]);
+  }
+
+  get circumstances(): Circumstances {
+    return this.judgement.circumstances;
+  }
+
+  get workingDirectories(): readonly string[] {
+    return this.variables.get('PWD') ?? [unknown];
+  }
+
+  fork(): Shell {
+    this.judgement.step(1 + this.variables.size / 20);
+    const copy = new Shell(this.judgement, '');
+    copy.variables = new Map(this.variables);
+    copy.arrays = new Map(this.arrays);
+    copy.functions = new Map(this.functions);
+    copy.aliases = new Map(this.aliases);
+    copy.exported = new Set(this.exported);
+    copy.parameters = this.parameters;
+    copy.callers = this.callers;
+    copy.ifFailed = this.ifFailed;
+    copy.repeats = this.repeats;
+    return copy;
+  }
+
+  /** Goes on where it was not asked whether the last `cd` succeeded. */
+  settle(): void {
+    for (const [name, values] of this.ifFailed) this.variables.set(name, unionOf([this.variables.get(name) ?? [unknown], values]));
+    this.ifFailed = new Map();
+  }
+
+  /** One of these ways was taken. */
+  become(ways: readonly Shell[]): void {
+    const open = ways.filter(({ ended }) => !ended);
+    const shells = open.length > 0 ? open : ways;
+    this.judgement.step(shells.reduce((sum, { variables }) => sum + variables.size / 20, 1));
+    this.variables = merged(shells.map(({ variables }) => variables));
+    this.arrays = merged(shells.map(({ arrays }) => arrays));
+    // Security: where two ways define a function differently, calling it is asked about.
+    this.functions = new Map(shells.flatMap(({ functions }) => [...functions]));
+    for (const [name, one] of this.functions) {
+      if (shells.some(({ functions }) => (functions.get(name) ?? one) !== one)) this.judgement.report('shell/unresolved-command', name);
+    }
+    this.aliases = new Map(shells.flatMap(({ aliases }) => [...aliases]));
+    this.exported = new Set(shells.flatMap(({ exported }) => [...exported]));
+    this.ifFailed = unionByName(shells.map(({ ifFailed }) => ifFailed));
+    this.ended = open.length === 0 && ways.length > 0;
+  }
+}
+
+/** Each once, or that it may be anything when they are too many. */
+export function unionOf(lists: readonly (readonly string[])[]): readonly string[] {
+  return limited([...new Set(lists.flat())]);
+}
+
+export function unionByName(maps: readonly Values[]): Map<string, readonly string[]> {
+  const result = new Map<string, readonly string[]>();
+  for (const map of maps) for (const [name, values] of map) result.set(name, unionOf([result.get(name) ?? [], values]));
+  return result;
+}
+
+function merged(maps: readonly Values[]): Map<string, readonly string[]> {
+  const result = unionByName(maps);
+  // A variable that only some ways set may also have the value it had before, which is not known.
+  for (const [name, values] of result) {
+    if (maps.some((map) => !map.has(name))) result.set(name, unionOf([values, [unknown]]));
+  }
+  return result;
+}
+
+function limited(values: readonly string[]): readonly string[] {
+  return values.length > maxChoices ? [unknown] : values;
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Action, Circumstances, Policy, Verdict } from '../core/approval.ts';
+import type { Programs } from './tables/program.ts';
+import { rules } from './tables/rules.ts';
+
+export interface Request {
+  action: Action;
+  circumstances: Circumstances;
+  programs: Programs;
+}
+
+export interface JudgeOptions {
+  /** Rows that the owner adds; read when something is judged, because the configuration may change. */
+  programs?: (() => Programs) | undefined;
+  deadlineMs?: number | undefined;
+}
+
+/**
+ * Judges in a thread of its own, one action at a time, so that no text holds up anything else. Security: a thread that takes too long, dies or
+ * cannot be started means that a person is asked.
+ */
+export class JudgeThread implements Policy {
+  readonly #programs: () => Programs;
+  readonly #deadlineMs: number;
+  #worker: Worker | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor({ programs = () => ({}), deadlineMs = 3_000 }: JudgeOptions = {}) {
+    this.#programs = programs;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  async judge(action: Action, circumstances: Circumstances): Promise<Verdict> {
+    // The sandbox is the boundary: there is nothing to judge.
+    if (circumstances.disposable && circumstances.hostPaths.length === 0) return { kind: 'allow' };
+    const verdict = this.#last.then(() => this.#judgeNext(action, circumstances));
+    this.#last = verdict;
+    return await verdict;
+  }
+
+  async #judgeNext(action: Action, circumstances: Circumstances): Promise<Verdict> {
+    try {
+      const worker = await this.#thread();
+      return await this.#answerOf(worker, { action, circumstances, programs: this.#programs() });
+    } catch {
+      return undecided();
+    }
+  }
+
+  async #answerOf(worker: Worker, request: Request): Promise<Verdict> {
+    // The program does not end while something is judged.
+    worker.ref();
+    try {
+      worker.postMessage(request);
+      return (await once(worker, 'message', { signal: AbortSignal.timeout(this.#deadlineMs) }))[0] as Verdict;
+    } catch (error) {
+      this.#end(worker);
+      throw error;
+    } finally {
+      worker.unref();
+    }
+  }
+
+  /** The thread, once it has read the tables, which the deadline does not count. */
+  async #thread(): Promise<Worker> {
+    if (this.#worker) return this.#worker;
+    // The same file ending as this one: source or build.
+    const worker = new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
+    // A thread that dies while nothing is judged is started anew by the next action.
+    worker.on('error', () => this.#end(worker)).on('exit', () => this.#end(worker));
+    try {
+      await once(worker, 'message', { signal: AbortSignal.timeout(startMs) });
+    } catch (error) {
+      this.#end(worker);
+      throw error;
+    }
+    this.#worker = worker;
+    return worker;
+  }
+
+  #end(worker: Worker): void {
+    void worker.terminate();
+    if (this.#worker === worker) this.#worker = undefined;
+  }
+}
+
+/** A machine may be so busy that reading the tables takes a while. */
+const startMs = 60_000;
+const reason = 'shell/too-complex';
+
+function undecided(): Verdict {
+  const { title, why } = rules[reason];
+  return { kind: 'ask', findings: [{ rule: reason, title, why, program: undefined }] };
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../src/bash-judge/index.ts';
+import { cwd, dangerousCommands, harmlessCommands, local } from './corpus.ts';
+
+const verdictOn = (command: string) => judge({ kind: 'command', command, cwd }, local);
+const reasons = (command: string): string => {
+  const verdict = verdictOn(command);
+  return verdict.kind === 'allow' ? '' : verdict.findings.map(({ rule, program, target }) => `${rule}(${program} ${target})`).join(' ');
+};
+
+describe('the corpora', () => {
+  const dangerous = dangerousCommands();
+  const harmless = harmlessCommands();
+
+  it('are large, and hold nothing twice', () => {
+    expect(dangerous.length).toBeGreaterThanOrEqual(1_500);
+    expect(harmless.length).toBeGreaterThanOrEqual(1_300);
+    expect(new Set(dangerous.map(({ command }) => command)).size).toBe(dangerous.length);
+    expect(new Set(harmless).size).toBe(harmless.length);
+  });
+
+  it('hold no dangerous command that runs unasked', () => {
+    expect(dangerous.filter(({ command }) => verdictOn(command).kind === 'allow').map(({ command }) => command)).toEqual([]);
+  });
+
+  it('hold no everyday command that is asked about', () => {
+    const asked = harmless.filter((command) => verdictOn(command).kind !== 'allow');
+    expect(asked.map((command) => `${command} → ${reasons(command)}`)).toEqual([]);
+  });
+
+  it('are denied exactly where nobody may allow it', () => {
+    const wrong = dangerous.filter(({ command, verdict }) => verdictOn(command).kind !== verdict);
+    expect(wrong.map(({ command, verdict }) => `${command}: not ${verdict}, ${reasons(command)}`)).toEqual([]);
+  });
+});
