@@ -165,6 +165,8 @@ describe('the outbox', () => {
       const outbox = await started({ patience: { keepTryingMs: 30 } });
       await outbox.deliver(chat('a'), 'k', 'text');
       await allSaid();
+      // It is told a moment after it was written down.
+      await until('it is told', () => dropped.length > 0);
       expect(dropped).toEqual(['k/1: Too Many Requests']);
     });
 
