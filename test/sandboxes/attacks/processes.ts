@@ -116,13 +116,13 @@ export function processAttacks(engine: TestEngine): void {
       sandbox,
       `for attachment in /run/hermetic/*-*/; do :; done; attachment=\${attachment:14:-1}
         for ((i = 40; i > 2; i--)); do [[ ! -p /run/hermetic/$attachment/$i.in ]] || break; done
+        exec 9<>/run/hermetic/$attachment/$i.in; echo "exec sleep $2" >&9; setsid sleep 1000 &
         echo "spawn $attachment $i $1 lines 1 1" >/run/hermetic/control`,
-      { args: [mark] },
+      { args: [mark, sleepMark()] },
     );
-    // Its shell, or the one after it, was asked for later than that one.
-    await command(sandbox, 'true');
-    // A shell that nobody asked for would wait for its first line.
-    const { stdout } = await command(sandbox, `cat /tmp/ran 2>&1; grep -lz -- '^-s$' /proc/[0-9]*/cmdline`);
+    // Their shells were asked for later than that one, which would sleep by now.
+    for (let i = 0; i < 3; i++) await command(sandbox, 'true');
+    const { stdout } = await command(sandbox, `cat /tmp/ran 2>&1; grep -lz '^9' /proc/[0-9]*/cmdline`);
     expect(stdout).toMatch(/^cat: \S+ No such file or directory\n$/);
     await sandbox.destroy();
   });
