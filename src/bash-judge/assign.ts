@@ -1,5 +1,5 @@
 import type { Assignment } from 'unbash';
-import type { Shell } from './shell.ts';
+import { type Shell, unionOf } from './shell.ts';
 import { runningIndex, unknown } from './values.ts';
 import { judgeVariable } from './variables.ts';
 import { expandText, expandWord } from './words.ts';
@@ -9,18 +9,33 @@ export function assign({ name, value, append, index }: Assignment, shell: Shell)
   if (index && expandText(index, shell).some((text) => runningIndex.test(`a[${text}`)))
     shell.judgement.report('code/unseen', undefined, name);
   if (value.type === 'ArrayValue') {
-    const elements = value.elements.flatMap((element) => oneOf(expandWord(element, shell))).map((text) => text.replace(/^\[[^\]]*\]=/, ''));
+    const elements = value.elements.flatMap((element) => oneOf(expandWord(element, shell)));
+    // Which element is where is not followed when the command says it.
+    if (append || elements.some((text) => /^\[.*\]=/s.test(text)) || shell.readonlyNames.has(name)) {
+      mix(
+        name,
+        elements.map((text) => text.replace(/^\[[^\]]*\]=/, '')),
+        shell,
+      );
+      return;
+    }
     shell.variables.delete(name);
-    shell.arrays.set(name, append ? [...(shell.arrays.get(name) ?? [unknown]), ...elements] : elements);
+    shell.arrays.set(name, elements);
     return;
   }
   const texts = expandText(value, shell);
-  if (index) shell.arrays.set(name, [...(shell.arrays.get(name) ?? []), ...texts]);
+  if (index) mix(name, append ? [unknown] : texts, shell);
   else {
+    const before = append ? (shell.variables.get(name) ?? shell.arrays.get(name) ?? [unknown]) : [''];
     shell.arrays.delete(name);
-    const before = append ? (shell.variables.get(name) ?? [unknown]) : [''];
-    shell.variables.set(name, before.length * texts.length > 16 ? [unknown] : before.flatMap((one) => texts.map((text) => one + text)));
+    shell.set(name, before.length * texts.length > 16 ? [unknown] : before.flatMap((one) => texts.map((text) => one + text)));
   }
+}
+
+/** An array of which only the elements are known, not where they stand. */
+function mix(name: string, elements: readonly string[], shell: Shell): void {
+  shell.variables.set(name, unionOf([shell.variables.get(name) ?? shell.arrays.get(name) ?? [], elements]));
+  shell.arrays.delete(name);
 }
 
 /** Which of several it is, is not known. */
@@ -33,6 +48,7 @@ const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly'])
 /** The word an argument `NAME=value` is; a builtin that declares variables sets it. */
 export function assignmentField(assignment: Assignment, shell: Shell, program: string): string[][] {
   if (declaring.has(program)) {
+    if (shell.callers.length > 0 && program !== 'export' && program !== 'readonly') shell.declareLocal(assignment.name);
     assign(assignment, shell);
     return [[assignment.name]];
   }

@@ -1,8 +1,9 @@
 import { judgeValue, runFile } from './kinds.ts';
-import { runFields } from './run.ts';
-import { type Shell, unionOf } from './shell.ts';
+import { computesFetched } from './parameter.ts';
+import { runProgram } from './run.ts';
+import { type Shell, TooComplex, unionOf } from './shell.ts';
 import { maxPath, resolvePaths } from './touch.ts';
-import { hasPlaceholder, isUnknown, plainToken, runningIndex, unknown, unseenRule } from './values.ts';
+import { hasPlaceholder, isUnknown, maxChoices, plainToken, runningIndex, unknown, unseenRule } from './values.ts';
 import { judgeVariable } from './variables.ts';
 import { runSource } from './walk.ts';
 
@@ -51,7 +52,8 @@ const shopt: Builtin = (args, shell) => {
 /** Sets a variable to something that is only known when it runs. */
 function setUnknown(name: string, values: Texts, shell: Shell): void {
   if (!/^\w+$/.test(name)) shell.judgement.report('code/unseen', undefined, name);
-  shell.variables.set(name, values);
+  shell.arrays.delete(name);
+  shell.set(name, values);
   judgeVariable(name, values, shell, shell.exported.has(name));
 }
 
@@ -122,8 +124,8 @@ const unset: Builtin = (args, shell) => {
   for (const name of args) {
     if (name.startsWith('-')) continue;
     if (runningIndex.test(name) || isUnknown(name)) shell.judgement.report('code/unseen', 'unset', name);
-    shell.variables.set(name, ['']);
-    shell.arrays.delete(name);
+    shell.set(name, name.includes('[') ? [unknown] : ['']);
+    if (!name.includes('[')) shell.arrays.delete(name);
     if (shell.functions.has(name)) shell.judgement.report('shell/unresolved-command', undefined, name);
     if (name === 'HISTFILE') shell.judgement.report('system/erase-traces', 'unset');
     if (name === 'PATH' || name === 'HOME' || name === 'IFS') judgeVariable(name, [''], shell, true);
@@ -136,7 +138,15 @@ const end: Builtin = (_args, shell) => {
   return nothing;
 };
 
-function declare(exports: boolean): Builtin {
+/** Goes on somewhere else, with what is known here. */
+function leave(places: Shell[], shell: Shell): Texts {
+  places.push(shell.fork());
+  if (places.length > maxChoices) throw new TooComplex();
+  shell.ended = true;
+  return nothing;
+}
+
+function declare(exports: boolean, isReadonly = false): Builtin {
   return (args, shell) => {
     const names = args.filter((arg) => !/^[-+]/.test(arg));
     const flags = args.filter((arg) => /^[-+]/.test(arg)).join('');
@@ -148,7 +158,11 @@ function declare(exports: boolean): Builtin {
     for (const arg of names) {
       const [, name = '', value] = /^([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
       if (runningIndex.test(name)) shell.judgement.report('code/unseen', undefined, name);
-      if (value !== undefined) shell.variables.set(name, [value]);
+      if (shell.callers.length > 0 && !/g/.test(flags) && !exports) shell.declareLocal(name);
+      if (value !== undefined) shell.set(name, [value]);
+      if (isReadonly || /r/.test(flags)) shell.readonlyNames.add(name);
+      if (/i/.test(flags) && (shell.variables.get(name) ?? []).some((text) => computesFetched(text, shell)))
+        shell.judgement.report('code/unseen', undefined, name);
       const isExported = exports || /x/.test(flags) || shell.exported.has(name);
       if (isExported) shell.exported.add(name);
       if (isUnknown(name)) shell.judgement.report('variables/unknown');
@@ -209,23 +223,23 @@ function go(places: Texts, shell: Shell): void {
 const command: Builtin = (args, shell, stdin) => {
   if (/^-[vV]+$/.test(args[0] ?? '')) return [unknown];
   const words = args[0] === '-p' || args[0] === '--' ? args.slice(1) : args;
-  return words.length === 0 ? nothing : runFields(words, shell, stdin);
+  return words.length === 0 ? nothing : runProgram(words, shell, stdin);
 };
 
 const exec: Builtin = (args, shell, stdin) => {
   const { options, rest } = split(args, 'a');
   if (options.length > 0) shell.judgement.report('program/option', 'exec', `-${options[0]?.[0]}`);
   if (rest.length === 0) return nothing;
-  const output = runFields(rest, shell, stdin);
+  const output = runProgram(rest, shell, stdin);
   shell.ended = true;
   return output;
 };
 
 const arithmetic: Builtin = (args, shell) => {
-  if (args.some((arg) => runningIndex.test(arg) || arg.includes('['))) shell.judgement.report('code/unseen', 'let');
+  if (args.some((arg) => arg.includes('[') || computesFetched(arg, shell))) shell.judgement.report('code/unseen', 'let');
   for (const arg of args) {
     const [, name] = /^\s*(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=/.exec(arg) ?? [];
-    if (name) shell.variables.set(name, [plainToken]);
+    if (name) shell.set(name, [plainToken]);
   }
   return nothing;
 };
@@ -275,13 +289,13 @@ const builtins: Readonly<Record<string, Builtin>> = {
   trap,
   unset,
   exit: end,
-  return: end,
-  break: () => nothing,
-  continue: () => nothing,
+  return: (_args, shell) => leave(shell.frame.returns, shell),
+  break: (_args, shell) => leave(shell.exits, shell),
+  continue: (_args, shell) => leave(shell.exits, shell),
   declare: declare(false),
   typeset: declare(false),
   export: declare(true),
-  readonly: declare(false),
+  readonly: declare(false, true),
   local: (args, shell, stdin) => (args.length === 0 ? nothing : declare(false)(args, shell, stdin)),
   printf,
   command,

@@ -1,7 +1,8 @@
 import { type Function as FunctionNode, forEachChild, type SyntaxNode } from 'unbash';
 import { shellQuote } from '../lib/shell-quote.ts';
 import { parseCommand } from './parse.ts';
-import type { Shell } from './shell.ts';
+import { isKnown } from './run.ts';
+import { type Shell, unionOf } from './shell.ts';
 import { hasPlaceholder, unknown } from './values.ts';
 import { runNode, runSource } from './walk.ts';
 
@@ -46,19 +47,29 @@ export function runDefined(name: string, args: Texts, shell: Shell, stdin: Texts
   shell.callers = [...callers, name];
   // Security: an alias that ends in a blank has the next word looked up too, so what it does is only known when it runs.
   if (/\s$/.test(alias ?? '') || args.some(hasPlaceholder)) shell.judgement.report('code/unseen', undefined, name);
-  const output = runSource([alias, ...args.map(shellQuote)].join(' '), shell, stdin);
+  const output = runSource([alias, ...args.map(shellQuote)].join(' '), shell.fork(), stdin);
   shell.callers = callers;
-  return output;
+  // Security: with a quote in it, the name means the program and not the alias.
+  return isKnown(name, shell) ? undefined : output;
 }
 
 function call(name: string, args: Texts, shell: Shell, run: () => Texts): Texts {
-  const { parameters, callers } = shell;
+  const { parameters, callers, frame } = shell;
   shell.parameters = args;
   shell.callers = [...callers, name];
+  shell.frame = { saved: new Map(), returns: [] };
+  const { saved, returns } = shell.frame;
   const output = run();
+  if (returns.length > 0) shell.become([...(shell.ended ? [] : [shell.fork()]), ...returns]);
   shell.parameters = parameters;
   shell.callers = callers;
+  shell.frame = frame;
   shell.ended = false;
+  // Security: after the function a name means what it meant before, or, where it was not made local on every way, what the function set.
+  for (const [local, before] of saved) {
+    shell.variables.set(local, unionOf([before, shell.variables.get(local) ?? shell.arrays.get(local) ?? []]));
+    shell.arrays.delete(local);
+  }
   return output;
 }
 

@@ -1,6 +1,6 @@
 import { isHarmlessAwk, isHarmlessJq, isReadingSql, sedEffects } from './languages.ts';
 import { isBesideSession, isOfSession, isOwn } from './paths.ts';
-import { runFields } from './run.ts';
+import { runProgram } from './run.ts';
 import type { Shell } from './shell.ts';
 import type { Kind } from './tables/program.ts';
 import type { RuleId } from './tables/rules.ts';
@@ -52,10 +52,10 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   },
   directory: (text, { program, shell }) => void touchDirectory(text, program, shell),
   script: runFile,
-  command: (text, { shell, stdin, rest }) => runFields([text, ...rest], shell, stdin),
-  exec: (text, { shell, stdin, rest }) => runFields([text, ...rest], shell.fork(), stdin),
+  command: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
+  exec: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
   shell: (text, { shell, stdin }) => runSource(text, shell.fork(), stdin),
-  module: (text, { shell, stdin, rest }) => runFields([`python -m ${text}`, ...rest], shell, stdin),
+  module: (text, { shell, stdin, rest }) => runProgram([`python -m ${text}`, ...rest], shell, stdin),
   code: (text, place) => report('code/inline', place, text),
   url: fetchFrom,
   package: (text, place) => {
@@ -164,13 +164,14 @@ export function runFile(text: string, place: Place): undefined {
   if (shell.judgement.written.has(unknown) || shell.judgement.downloaded.has(unknown)) report('code/unseen', place);
   for (const word of rest) touchMention(word, program, shell);
   // Security: Hermetic by the path of its file is Hermetic.
-  if (/(?:^|\/)hermetic(?:\.m?js)?$/.test(text)) runFields(['hermetic', ...rest], shell.fork(), [unknown]);
+  if (/(?:^|\/)hermetic(?:\.m?js)?$/.test(text)) runProgram(['hermetic', ...rest], shell.fork(), [unknown]);
 }
 
 const ownHost = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::[\d\uE000-\uE002]+)?(?:[/?#]|$)/;
 
 function fetchFrom(text: string, place: Place): undefined {
   if (place.downloads) noteDownload(text, place);
+  if (/^[a-z][\w+.-]*:(?!\d|\/\/)/i.test(text)) return report('network/remote', place, text);
   const [, scheme = 'http', authority = ''] = /^(?:(\w+):\/\/)?([^/?#]*)/.exec(text) ?? [];
   if (ownHost.test(text)) return;
   if (!/^https?$/.test(scheme) || hasPlaceholder(authority) || /[\\{}[\]]/.test(authority)) return report('network/remote', place, text);

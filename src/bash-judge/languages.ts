@@ -26,21 +26,15 @@ export function sedEffects(script: string): 'run' | readonly string[] {
     if (command === undefined) break;
     if (command === 's' || command === 'y') {
       const delimiter = script[at] ?? '';
+      // Whether a delimiter in a set ends it is not the same everywhere.
+      if (new RegExp(`\\[[^\\]]*${delimiter.replace(/\W/, '\\$&')}[^\\]]*\\]`).test(script.slice(at))) return 'run';
       at = afterDelimited(script, afterDelimited(script, at + 1, delimiter), delimiter);
       const flags = skip(/[a-zA-Z0-9]*/);
       if (/[em]/.test(flags) && flags.includes('e')) return 'run';
       if (flags.includes('w')) files.push(skip(/[^\n]*/).trim());
     } else if (command === 'w' || command === 'W') files.push(skip(/[^\n]*/).trim());
-    else if (
-      command === 'a' ||
-      command === 'i' ||
-      command === 'c' ||
-      command === '#' ||
-      command === ':' ||
-      command === 'b' ||
-      command === 't'
-    )
-      skip(/(?:\\\n|[^\n])*/);
+    else if (/[:btT]/.test(command)) skip(/[^\n;}]*/);
+    else if (/[aic#]/.test(command)) skip(/(?:\\\n|[^\n])*/);
     else if (!/[dDgGhHlnNpPxqQz=T}]/.test(command)) return 'run';
     else if (/[qQlT]/.test(command)) skip(/\s*\w*/);
   }
@@ -63,8 +57,10 @@ function closingBracket(text: string, start: number, delimiter: string): number 
 }
 
 export function isHarmlessAwk(program: string): boolean {
-  const bare = program.replace(/"(?:\\.|[^"\\])*"/g, (text) => (/^"\/dev\/std(?:err|out)"$/.test(text) ? '1' : '""'));
-  if (/\b(?:system|getline|close|fflush|ENVIRON|PROCINFO)\b|@|(?:^|[^|])\|(?!\|)/.test(bare)) return false;
+  // A quote in a regular expression begins no string, so strings are only left out where there is none.
+  const named = program.replace(/"\/dev\/std(?:err|out)"/g, '1');
+  const bare = named.includes('/') ? named : named.replace(/"(?:\\.|[^"\\])*"/g, '""');
+  if (/\b(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC)\b|@|(?:^|[^|])\|(?!\|)/.test(bare)) return false;
   return !/\bprintf?\b[^;}\n]*>\s*(?!1\b)[\w"$(]/.test(bare);
 }
 

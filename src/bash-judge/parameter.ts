@@ -1,7 +1,7 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash';
 import type { Shell } from './shell.ts';
 import { secretNames } from './tables/variables.ts';
-import { below, fieldBreak, hasPlaceholder, isUnknown, plainToken, runningIndex, transformed, unknown } from './values.ts';
+import { below, fetched, fieldBreak, hasPlaceholder, isUnknown, plainToken, runningIndex, transformed, unknown } from './values.ts';
 
 type ExpandText = (word: Word, shell: Shell) => readonly string[];
 
@@ -69,15 +69,23 @@ function elementValues(
   if (index.value === '@' || index.value === '*') return [listText(elements, index.value === '@' && quoted)];
   const texts = indexTexts(index, shell, expandText);
   const [only] = texts;
-  const element = texts.length === 1 && /^\d+$/.test(only ?? '') ? elements[Number(only)] : undefined;
+  const element = shell.arrays.has(part.parameter) && texts.length === 1 && /^\d+$/.test(only ?? '') ? elements[Number(only)] : undefined;
   if (element !== undefined && !elements.some(isUnknown)) return [element];
   return elements.length > 0 ? elements : [''];
 }
 
 function indexTexts(index: Word, shell: Shell, expandText: ExpandText): readonly string[] {
   const texts = expandText(index, shell);
-  if (texts.some((text) => runningIndex.test(text))) shell.judgement.report('code/unseen');
+  if (texts.some((text) => runningIndex.test(text) || computesFetched(text, shell))) shell.judgement.report('code/unseen');
   return texts;
+}
+
+/** Security: arithmetic takes the value of a name for an expression, and runs what stands in the index of an array in it. */
+export function computesFetched(text: string, shell: Shell): boolean {
+  if (text.includes(fetched)) return true;
+  return (text.match(/[A-Za-z_]\w*/g) ?? []).some((name) =>
+    (shell.variables.get(name) ?? shell.arrays.get(name) ?? []).some((value) => value.includes(fetched) || runningIndex.test(value)),
+  );
 }
 
 function listText(elements: readonly string[], separate: boolean): string {
@@ -90,7 +98,7 @@ function operated(name: string, value: string, operation: ParameterOperation, sh
     case 'Default': {
       const texts = expandText(operation.operand, shell);
       if (operation.operator.endsWith('?')) return [value];
-      if (operation.operator.endsWith('=')) shell.variables.set(name, [...texts, value]);
+      if (operation.operator.endsWith('=')) shell.set(name, [...texts, value]);
       if (value === '') return texts;
       return hasPlaceholder(value) ? [value, ...texts] : [value];
     }

@@ -4,7 +4,8 @@ import { judgeValue, type Place, runFile } from './kinds.ts';
 import { assignOperands, readOption, readRow } from './options.ts';
 import { isOfSession } from './paths.ts';
 import type { Shell } from './shell.ts';
-import { pathPrograms, programs } from './tables/index.ts';
+import { buildFiles } from './tables/build-files.ts';
+import { pathPrograms, programs, runnerPrograms } from './tables/index.ts';
 import type { Program } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 import { resolvePaths, touchDirectory, touchList, touchMention } from './touch.ts';
@@ -28,20 +29,31 @@ export function runFields(fields: Texts, shell: Shell, stdin: Texts): Texts {
       if (args[0] !== undefined && Object.hasOwn(programs, args[0])) runFields(args, shell.fork(), stdin);
       return [unknown];
     }
-    return runProgram(name, args, shell, stdin);
+    return (name.includes('/') ? undefined : runDefined(name, args, shell, stdin)) ?? runProgram(fields, shell, stdin);
   });
 }
 
 const systemDirectory = /^(?:\/usr(?:\/local)?)?\/s?bin\/(?=[^/]+$)/;
 
-function runProgram(name: string, args: Texts, shell: Shell, stdin: Texts): Texts {
+/** Whether it is a builtin or in a table. */
+export function isKnown(name: string, shell: Shell): boolean {
+  return isBuiltin(name) || rowOf(name, shell) !== undefined;
+}
+
+/** Judges a command that is no function: behind `command`, `env` and the like a name means the program. */
+export function runProgram(fields: Texts, shell: Shell, stdin: Texts): Texts {
+  const [name = '', ...args] = fields;
+  if (name === '' || hasPlaceholder(name)) {
+    shell.judgement.report('shell/unresolved-command');
+    return [unknown];
+  }
   noteProcesses(name, args, shell);
   // Security: builtins take a word for the name of a variable, and run what stands in its index.
   if ((isBuiltin(name) || name === '[' || name === 'test') && args.some((arg) => runningIndex.test(arg)))
     shell.judgement.report('code/unseen', name);
   const program = name.replace(systemDirectory, '');
   if (program === name && !name.includes('/')) {
-    const output = runDefined(name, args, shell, stdin) ?? runBuiltin(name, args, shell, stdin);
+    const output = runBuiltin(name, args, shell, stdin);
     if (output) return output;
   }
   const module = /^python -m (.+)$/.exec(program)?.[1];
@@ -102,6 +114,7 @@ const unpacks = /^(?:tar|bsdtar|unzip|7z|7za|gunzip|bunzip2|unxz|cpio|ar|unrar|z
 
 function runRow(label: string, row: Program, args: Texts, shell: Shell, stdin: Texts): Texts {
   const { judgement } = shell;
+  if (label === 'git clone' || label === 'git submodule add') judgement.downloaded.add(unknown);
   if (judgement.downloaded.size > 0 && unpacks.test(label)) judgement.downloaded.add(unknown);
   if (row.asks) {
     judgement.report(row.asks, label);
@@ -111,6 +124,7 @@ function runRow(label: string, row: Program, args: Texts, shell: Shell, stdin: T
     }
   }
   // Security: a program that works where it is started runs what it finds there.
+  if (runnerPrograms.has(label)) noteBrought(label, shell);
   if (!label.includes(' ')) (pathPrograms.has(label) ? touchList : touchDirectory)('.', label, shell);
   const { subcommands } = readRow(row);
   const operands: string[] = [];
@@ -191,9 +205,15 @@ function judgeOperands(row: Program, operands: Texts, given: ReadonlySet<string>
     const rest = operands.slice(at + 1);
     if (kind === 'command' && program === 'xargs') runWithInput([text, ...rest], place);
     else if (kind === 'target' && !given.has('-r') && !given.has('--relative')) judgeValue(kind, fromLink(text, assigned), place);
-    else judgeValue(kind, text, { ...place, rest, stdin });
+    else judgeValue(kind, text, { ...place, rest, stdin, downloads: place.downloads && namesItself(program, given) });
   }
   return assigned;
+}
+
+/** Whether what is fetched is kept under a name from its address. */
+function namesItself(program: string, given: ReadonlySet<string>): boolean {
+  if (program === 'wget') return !given.has('-O') && !given.has('--output-document');
+  return given.has('-O') || given.has('--remote-name') || given.has('--remote-name-all');
 }
 
 /** Options with which `find -delete` removes everything. */
@@ -204,6 +224,13 @@ function fromLink(text: string, assigned: readonly { kind: string; text: string 
   const link = assigned.findLast(({ kind }) => kind === 'write')?.text ?? '.';
   const directory = link.endsWith('/') ? link : link.includes('/') ? link.slice(0, link.lastIndexOf('/') + 1) : './';
   return text.startsWith('/') ? text : directory + text;
+}
+
+/** Security: what a tool finds in the workspace is the workspace's, unless the same command brought it there. */
+function noteBrought(program: string, { judgement }: Shell): void {
+  if (judgement.downloaded.size > 0) judgement.report('network/download-then-run', program);
+  const written = [...judgement.written].find((path) => path === unknown || buildFiles.test(path));
+  if (written !== undefined) judgement.report('code/unseen', program, written);
 }
 
 /** Security: what is copied from outside the workspace is not a file of the workspace when the same command runs it. */

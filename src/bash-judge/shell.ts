@@ -74,6 +74,11 @@ export class Judgement {
   }
 }
 
+interface Frame {
+  saved: Map<string, readonly string[]>;
+  returns: Shell[];
+}
+
 type Values = ReadonlyMap<string, readonly string[]>;
 
 /** What the shell would know at one point of the command. A variable has every value it could have. */
@@ -89,6 +94,12 @@ export class Shell {
   callers: readonly string[] = [];
   /** What variables still are if the last `cd` failed. */
   ifFailed: Values = new Map();
+  /** Names that cannot be set again. */
+  readonlyNames = new Set<string>();
+  /** What the function that runs has declared local, with the values from before, and where it returns. */
+  frame: Frame = { saved: new Map(), returns: [] };
+  /** Where the loop that runs is left. */
+  exits: Shell[] = [];
   /** In a loop of which it is not known that it has few rounds. */
   repeats = false;
   /** Nothing after this point of the branch runs. */
@@ -122,7 +133,20 @@ export class Shell {
     copy.callers = this.callers;
     copy.ifFailed = this.ifFailed;
     copy.repeats = this.repeats;
+    copy.readonlyNames = new Set(this.readonlyNames);
+    copy.frame = this.frame;
+    copy.exits = this.exits;
     return copy;
+  }
+
+  /** Sets a variable. What is read-only may keep the value it has. */
+  set(name: string, values: readonly string[]): void {
+    this.variables.set(name, this.readonlyNames.has(name) ? unionOf([this.variables.get(name) ?? [unknown], values]) : values);
+  }
+
+  /** Declares a variable that ends with the function. */
+  declareLocal(name: string): void {
+    if (!this.frame.saved.has(name)) this.frame.saved.set(name, this.variables.get(name) ?? this.arrays.get(name) ?? [unknown]);
   }
 
   /** Goes on where it was not asked whether the last `cd` succeeded. */
@@ -145,6 +169,7 @@ export class Shell {
     }
     this.aliases = new Map(shells.flatMap(({ aliases }) => [...aliases]));
     this.exported = new Set(shells.flatMap(({ exported }) => [...exported]));
+    this.readonlyNames = new Set(shells.flatMap(({ readonlyNames }) => [...readonlyNames]));
     this.ifFailed = unionByName(shells.map(({ ifFailed }) => ifFailed));
     this.ended = open.length === 0 && ways.length > 0;
   }

@@ -62,7 +62,8 @@ function touch(
   look: Look,
   unresolved: RuleId = 'shell/unresolved-argument',
 ): undefined {
-  if (elsewhere.test(text) || (program === 'rsync' && /^[^/]+:/.test(text))) return shell.judgement.report('network/remote', program, text);
+  if (elsewhere.test(text) || (/^(?:rsync|g?tar|bsdtar|cpio)\b/.test(program ?? '') && /^[^/]+:/.test(text)))
+    return shell.judgement.report('network/remote', program, text);
   for (const path of resolvePaths(text, shell)) {
     if (path === undefined) shell.judgement.report(unresolved, program);
     else look(path, (rule) => shell.judgement.report(rule, program, path, path));

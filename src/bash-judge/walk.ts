@@ -38,7 +38,8 @@ function runStatements(statements: readonly Statement[], shell: Shell, stdin: Te
   for (const { command, background } of statements) {
     shell.settle();
     if (background && shell.repeats) shell.judgement.report('process/many');
-    output = unionOf([output, runNode(command, background ? shell.fork() : shell, stdin)]);
+    // What stands behind `return` or `exit` is judged, and changes nothing.
+    output = unionOf([output, runNode(command, background || shell.ended ? shell.fork() : shell, stdin)]);
   }
   return output;
 }
@@ -79,7 +80,7 @@ export function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, she
       const name = node.name.value;
       judgeVariable(name, values, shell, shell.exported.has(name));
       return runLoop(shell, values.some(hasPlaceholder) || values.length > 32, (way) => {
-        way.variables.set(name, values.length > 0 ? values : ['']);
+        way.set(name, values.length > 0 ? values : ['']);
         return runList(node.body, way, stdin);
       });
     }
@@ -181,9 +182,11 @@ function runLoop(shell: Shell, repeats: boolean, round: (way: Shell) => Texts): 
     const before = shell.variables;
     const way = shell.fork();
     way.repeats ||= repeats;
+    way.exits = [];
+    const { exits } = way;
     output = unionOf([output, round(way)]);
     way.ended = false;
-    shell.become([shell.fork(), way]);
+    shell.become([shell.fork(), way, ...exits]);
     if (count === 1) grew = widen(shell, before);
   }
   return output;

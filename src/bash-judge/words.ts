@@ -1,6 +1,6 @@
 import { type DoubleQuotedChild, forEachChild, parse, type SyntaxNode, type Word, type WordPart } from 'unbash';
 import { expandBraces } from './braces.ts';
-import { expandParameter, variableValues } from './parameter.ts';
+import { computesFetched, expandParameter, variableValues } from './parameter.ts';
 import type { Shell } from './shell.ts';
 import { combinations, fieldBreak, inQuotes, outsideQuotes, plainToken, runningIndex, unknown } from './values.ts';
 import { runScript } from './walk.ts';
@@ -42,6 +42,11 @@ export function visitNested(node: SyntaxNode, shell: Shell): void {
   if (node.type === 'Word') {
     if (expandText(node, shell).some((text) => runningIndex.test(text))) shell.judgement.report('code/unseen');
     return;
+  }
+  if (node.type === 'ArithmeticWord' && computesFetched(node.value, shell)) shell.judgement.report('code/unseen', undefined, node.value);
+  if (node.type === 'TestBinary' && /^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) {
+    const texts = [node.left, node.right].flatMap((side) => expandText(side, shell));
+    if (texts.some((text) => computesFetched(text, shell))) shell.judgement.report('code/unseen', undefined, '[[');
   }
   if (node.type === 'ProcessSubstitution') return void choicesOfPart(node, shell, false);
   forEachChild(node, (child) => visitNested(child, shell));

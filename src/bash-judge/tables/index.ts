@@ -66,3 +66,20 @@ export const pathPrograms: ReadonlySet<string> = new Set(
     .flatMap((table) => Object.keys(table))
     .filter((name) => !/^(?:patch|split|csplit)$/.test(name)),
 );
+
+/** Programs that run or read what they find in the workspace. */
+export const runnerPrograms: ReadonlySet<string> = new Set(
+  [
+    interpreterPrograms,
+    javascriptPrograms,
+    javascriptPackagePrograms,
+    javascriptTools,
+    pythonPrograms,
+    pythonTools,
+    rustGoPrograms,
+    jvmDotnetPrograms,
+    nativePrograms,
+    moreLanguagePrograms,
+    documentPrograms,
+  ].flatMap((table) => Object.keys(table)),
+);
