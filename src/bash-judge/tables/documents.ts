@@ -33,8 +33,8 @@ const typesetting: Programs = {
   }),
   ...each('texdoc kpsewhich', { options: `${help} -l -s -all`, operands: 'text*', words: true }),
   pandoc: {
-    options: `-h --help -v --version -f:text -r:text --from:text --read:text -t:text -w:text --to:text --write:text -o:write
-      --output:write -s --standalone --toc --table-of-contents --toc-depth:text --template:read -c:text --css:text -M:text --metadata:text
+    options: `-h --help -v --version -f:script -r:script --from:script --read:script -t:script -w:script --to:script --write:script
+      -o:write --output:write -s --standalone --toc --table-of-contents --toc-depth:text --template:read -c:text --css:text -M:text --metadata:text
       --metadata-file:read -V:text --variable:text --variable-json:text -N --number-sections --number-offset:text --highlight-style:text
       --syntax-highlighting:text --no-highlight --mathjax:text? --katex:text? --mathml --webtex:text? --gladtex --self-contained
       --embed-resources --resource-path:read --extract-media:write --wrap:text --columns:text --eol:text --dpi:text -C --citeproc
@@ -89,12 +89,17 @@ const typesetting: Programs = {
       --cacheDir:write -c:read --contentDir:read`,
     operands: '',
     subcommands: {
-      'server|serve|build|version|env|list|config|new|mod|convert|gen': {
+      'server|serve|build|version|env|list|config|mod|convert|gen': {
         options: `-h --help -D --buildDrafts -E -F --buildFuture -p:text --port:text --bind:text -b:text --baseURL:text
           --disableFastRender --navigateToChanged --noHTTPCache --renderToMemory --minify -d:write --destination:write -s:directory
           --source:directory -e:text --environment:text -w --watch:text? -t:text --theme:text -k:text --kind:text --format:text -f --force
           --gc --logLevel:text --openBrowser -O`,
         operands: 'text*',
+      },
+      new: {
+        options: '-h --help -k:text --kind:text --format:text -f --force -s:directory --source:directory -t:text --theme:text',
+        operands: 'write',
+        subcommands: { 'site|theme|content': { options: '-h --help -k:text --kind:text --format:text -f --force', operands: 'write' } },
       },
       deploy: { asks: 'packages/publish' },
     },
@@ -156,7 +161,7 @@ const schemas: Programs = {
       --descriptor_set_out:write -o:write --descriptor_set_in:read --include_imports --include_source_info --retain_options
       --experimental_allow_proto3_optional --error_format:text --fatal_warnings --dependency_out:write --deterministic_output
       --encode:text --decode:text --decode_raw`,
-    operands: 'read*',
+    operands: 'script*',
   },
   ...each('flatc thrift capnp', {
     options: `--version --help --cpp --python --go --java --ts --js --rust --csharp -o:write -I:read --gen:text -gen:text -out:write -r
@@ -293,9 +298,9 @@ const checks: Programs = {
     },
   }),
   ...each('cloc tokei scc sloccount', {
-    options: `${help} --vcs:text --exclude-dir:text --include-lang:text --exclude-lang:text --by-file --by-file-by-lang --json --yaml
+    options: `${help} --vcs:package --exclude-dir:text --include-lang:text --exclude-lang:text --by-file --by-file-by-lang --json --yaml
       --csv --md --quiet --not-match-d:text --fullpath --git --hide-rate -e:text --exclude:text -f --files -s:text --sort:text -t:text
-      --type:text -o:text --output:text -i:text --include-ext:text --no-cocomo --no-complexity -w --wide --format:text -c -n
+      --type:text -o:write --output:write -i:text --include-ext:text --no-cocomo --no-complexity -w --wide --format:text -c -n
       --progress-rate:text`,
     operands: 'read*',
   }),

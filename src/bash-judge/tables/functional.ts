@@ -60,15 +60,15 @@ const beam: Programs = {
 const functional: Programs = {
   ghc: {
     options: `--version -V --numeric-version --info --help -? -o:write -odir:write -hidir:write -outputdir:write -dynamic -static
-      -threaded -debug -prof -O -O0 -O1 -O2 -W -Wall -Wextra -Werror -Wcompat -w -v -v0 -v1 --make -M -c -S -i:read? -j:text?
+      -threaded -debug -prof -O -O0 -O1 -O2 -W -Wall -Wextra -Werror -Wcompat -w -v -v0 -v1 --make -M -c -S -i:script? -j:text?
       -package:text -X:text? -fforce-recomp -fno-code -fwarn-incomplete-patterns -rtsopts -with-rtsopts:text? -hide-package:text
       -main-is:text -no-link -l:text? -L:read? -I:read? -D:text? -cpp -Wno:text? -Wunused:text? -Wincomplete:text? -e:code
       --interactive!code/unseen`,
-    operands: 'read*',
+    operands: 'script*',
     words: true,
   },
   ...each('runghc runhaskell', {
-    options: '--help --version -i:read? -X:text?',
+    options: '--help --version -i:script? -X:text?',
     operands: 'script text*',
     operandsWith: { '--help': '', '--version': '' },
     words: true,
@@ -94,13 +94,14 @@ const functional: Programs = {
     options: `--help --version --numeric-version -v --verbose --silent --stack-yaml:script --resolver:text --snapshot:text --no-terminal
       --color:text --system-ghc --no-install-ghc --install-ghc -j:text --jobs:text --allow-different-user --work-dir:write`,
     subcommands: {
-      'build|test|bench|haddock|clean|purge|path|list|ls|unpack|new|init|setup|update|dot|sdist|hpc|query|templates|install|run': {
+      'build|test|bench|haddock|clean|purge|path|list|ls|unpack|init|setup|update|dot|sdist|hpc|query|templates|install|run': {
         options: `--help --fast --pedantic --file-watch --test --no-test --bench --haddock --no-haddock-deps --coverage --dry-run
             --only-dependencies --only-snapshot --flag:text --ghc-options:flags --ta:text --test-arguments:text --trace --profile
             --force-dirty --keep-going --no-run-tests --copy-bins --local-bin-path:write --local-install-root --snapshot-install-root
             --force --bare --full`,
-        operands: 'text*',
+        operands: 'directory*',
       },
+      new: { options: '--help --bare --force --init --omit-packages', operands: 'write package?' },
       exec: { options: '--cwd:directory --no-ghc-package-path', operands: 'command', optionsFirst: true },
       runghc: { operands: 'script text*', optionsFirst: true },
       'upload|eval|ghci|repl|script|upgrade|config': { asks: 'program/subcommand' },

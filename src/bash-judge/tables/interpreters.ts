@@ -25,11 +25,15 @@ const shell: Program = {
   optionsFirst: true,
 };
 
+const manageOptions = '-o:write --output:write --pythonpath:script --template:directory --testrunner:script';
+
 /** Scripts that frameworks put into a workspace, by their dangerous parts. */
 const manage: Program = {
+  options: manageOptions,
   operands: 'text text*',
   anyOption: true,
   subcommands: {
+    'test|startapp|startproject|dumpdata|collectstatic': { options: manageOptions, operands: 'directory*', anyOption: true },
     'flush|reset_db|sqlflush|reset_schema|delete_squashed_migrations|clear_database': { asks: 'database/destroy' },
     'shell|shell_plus|dbshell|runscript': { asks: 'code/inline' },
   },

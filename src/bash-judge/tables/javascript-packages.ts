@@ -26,7 +26,16 @@ const scriptNames =
   migrate|storybook|build-storybook|validate|verify|ci|release:dry|bench|benchmark|spellcheck|i18n|prepare|postinstall|setup|analyze|size|
   generate:types|prisma:generate|api:generate`.replace(/\s+/g, '');
 
-const script: Program = { operands: 'text*', optionsFirst: true, anyOption: true };
+// What stands behind the name goes to a tool: paths there are looked at as those of its own options.
+const script: Program = {
+  options: `-c:script --config:script --root:directory --rootDir:directory --rootdir:directory --outDir:write --out-dir:write --outfile:write
+    --output:write --outputFile:write --rulesdir:script --plugin:script --require:script --import:script`,
+  operands: 'directory*',
+  optionsFirst: true,
+  anyOption: true,
+};
+
+const usualScripts: Programs = { [scriptNames]: script, 'test|start|stop|restart': script };
 
 const npmCommon = `-h --help -s --silent -q --quiet -d --verbose --loglevel:text --json --long -l --parseable -p --workspace:text -w:text
   --workspaces --include-workspace-root --if-present --prefix:directory -C:directory --color:text? --no-color --progress --no-progress
@@ -52,9 +61,13 @@ const npm: Program = {
     'install|i|add|in|ins|inst|isnt|isntall|ci|clean-install|ic|install-ci-test|cit|install-test|it|update|up|upgrade|udpate|dedupe|ddp|prune|rebuild|rb|link|ln':
       { options: npmInstall, operands: 'package*' },
     'uninstall|un|remove|rm|r': { options: `${npmInstall} -g!packages/remove --global!packages/remove`, operands: 'text*' },
-    'run|run-script|rum|urn|test|t|tst|start|stop|restart': {
+    'test|t|tst|start|stop|restart': {
       options: `${npmCommon} --fix --watch:text? --coverage --watchAll:text? --ci --runInBand`,
-      operands: 'text*',
+      operands: 'directory*',
+    },
+    'run|run-script|rum|urn': {
+      options: `${npmCommon} --fix --watch:text? --coverage --watchAll:text? --ci --runInBand`,
+      operands: 'text directory*',
       subcommands: environment,
     },
     'exec|x': {
@@ -103,7 +116,10 @@ const npm: Program = {
     },
     get: { operands: 'text*' },
     cache: { subcommands: { 'ls|verify|clean|clear|npx': { options: '--force -f --silent --json', operands: 'text*' } } },
-    pkg: { subcommands: { 'get|set|delete|fix': { options: npmCommon, operands: 'text*' } } },
+    // A script with a path is asked about.
+    pkg: {
+      subcommands: { 'get|delete|fix': { options: npmCommon, operands: 'text*' }, set: { options: npmCommon, operands: 'package*' } },
+    },
     shrinkwrap: { options: npmCommon },
     'dist-tag|dist-tags': {
       subcommands: { 'ls|list': { options: npmCommon, operands: 'text?' }, 'add|rm|remove': { asks: 'packages/publish' } },
@@ -142,7 +158,8 @@ const pnpm: Program = {
       options: `${pnpmCommon} -D --save-dev -P --save-prod -O -g!packages/remove --global!packages/remove`,
       operands: 'text+',
     },
-    'run|run-script|test|t|tst|start|stop|restart': { options: pnpmCommon, operands: 'text*', optionsFirst: true },
+    'run|run-script': { options: pnpmCommon, operands: 'text directory*', optionsFirst: true, subcommands: usualScripts },
+    'test|t|tst|start|stop|restart': { ...script, options: `${script.options} ${pnpmCommon}` },
     [scriptNames]: script,
     exec: { options: `${pnpmCommon} -c!code/unseen --shell-mode!code/unseen`, subcommands: toRun, operands: 'command', optionsFirst: true },
     dlx: { options: `${pnpmCommon} --package:package`, subcommands: toRun },
@@ -165,6 +182,9 @@ const yarnCommon = `-h --help -s --silent --verbose --json --cwd:directory --non
   --emoji:text --no-default-rc`;
 
 const yarnCommands: Programs = {
+  // `yarn jest` runs the tool of the project, unless a script has that name.
+  ...javascriptPrograms,
+  ...usualScripts,
   'install|add|up|upgrade|upgrade-interactive|dedupe|import|link|unlink|rebuild|check|autoclean|generate-lock-entry|up-interactive': {
     options: `${yarnCommon} -D --dev -P --peer -O --optional -E --exact -T --tilde -C --caret --frozen-lockfile --immutable
       --immutable-cache --check-cache --check-resolutions --inline-builds --mode:text --production:text? --prod --ignore-scripts
@@ -176,8 +196,8 @@ const yarnCommands: Programs = {
   remove: { options: `${yarnCommon} -A --all --mode:text -W --ignore-workspace-root-check`, operands: 'text+' },
   run: {
     options: `${yarnCommon} -T --top-level -B --binaries-only --inspect --inspect-brk`,
-    operands: 'text*',
-    subcommands: environment,
+    operands: 'text directory*',
+    subcommands: { ...javascriptPrograms, ...usualScripts, ...environment },
     optionsFirst: true,
   },
   ...environment,
@@ -210,13 +230,15 @@ const workspaceNames =
 const yarn: Program = {
   options: `${yarnCommon} -v --version`,
   // Any other word is a script of the package.json or a tool of the project.
-  operands: 'text*',
+  operands: 'text directory*',
   optionsFirst: true,
   subcommands: {
     ...yarnCommands,
     // What follows the name of the workspace is a command of yarn, so only usual names are known.
     workspace: {
-      subcommands: { [workspaceNames]: { options: yarnCommon, operands: 'text*', optionsFirst: true, subcommands: yarnCommands } },
+      subcommands: {
+        [workspaceNames]: { options: yarnCommon, operands: 'text directory*', optionsFirst: true, subcommands: yarnCommands },
+      },
     },
     workspaces: {
       subcommands: {
@@ -225,7 +247,7 @@ const yarn: Program = {
             --since:text? --include:text --exclude:text --from:text --no-private -j:text --jobs:text`,
           operands: 'text*',
           subcommands: {
-            run: { operands: 'text*', optionsFirst: true },
+            run: { operands: 'text directory*', optionsFirst: true },
             'exec|npm|node|dlx|publish|config|plugin|set': { asks: 'program/subcommand' },
           },
           optionsFirst: true,
@@ -268,8 +290,8 @@ const bun: Program = {
       options: bunRun,
       operands: 'command',
       subcommands: {
-        [scriptNames]: script,
-        'test|start|stop|index.ts|index.js|main.ts|server.ts|index.tsx|app.ts|cli.ts|script.ts': script,
+        ...usualScripts,
+        'index.ts|index.js|main.ts|server.ts|index.tsx|app.ts|cli.ts|script.ts': script,
       },
       optionsFirst: true,
     },
@@ -277,7 +299,7 @@ const bun: Program = {
       options: `${bunRun} --timeout:text -u --update-snapshots --rerun-each:text --only --todo --coverage --coverage-reporter:text
         --coverage-dir:write --bail:text? -t:text --test-name-pattern:text --reporter:text --reporter-outfile:write --concurrent
         --randomize --seed:text --pass-with-no-tests`,
-      operands: 'text*',
+      operands: 'directory*',
     },
     'install|i|add|a|update|link|unlink|outdated|audit|why|info': { options: bunInstall, operands: 'package*' },
     'remove|rm': { options: bunInstall, operands: 'text+' },
@@ -344,7 +366,7 @@ const deno: Program = {
     },
     task: {
       options: '-h --help -q --quiet -c:script --config:script --cwd:directory -r --recursive -f:text --filter:text',
-      operands: 'text*',
+      operands: 'text directory*',
       optionsFirst: true,
     },
     compile: {

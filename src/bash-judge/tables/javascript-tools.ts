@@ -14,7 +14,7 @@ const eslintOptions = `${help} --fix --fix-dry-run --fix-type:text --ext:text --
   --suppress-all --suppress-rule:text --prune-suppressions --stats --flag:text --concurrency:text`;
 
 const prettierOptions = `${help} -w --write -c --check -l --list-different --config:script --no-config --config-precedence:text
-  --ignore-path:read --plugin:script --plugin-search-dir:script --no-plugin-search --parser:text --stdin-filepath:text --log-level:text
+  --ignore-path:read --plugin:script --plugin-search-dir:script --no-plugin-search --parser:script --stdin-filepath:text --log-level:text
   --loglevel:text -u --ignore-unknown --no-error-on-unmatched-pattern --no-editorconfig --with-node-modules --cache --cache-location:write
   --cache-strategy:text --color --no-color --insert-pragma --require-pragma --check-ignore-pragma --print-width:text --tab-width:text
   --use-tabs --no-semi --semi --single-quote --jsx-single-quote --quote-props:text --trailing-comma:text --no-bracket-spacing
@@ -91,7 +91,7 @@ const bundlerOptions = `${help} -c:script? --config:script? -w --watch --mode:te
   --stats:text? --progress:text? --color --no-color --analyze --json:write? --node-env:text --bail --profile --hot --open --port:text
   --host:text --merge -i:read --input:read --file:write --dir:write -f:text --format:text --name:text -n:text --sourcemap:text? --silent
   --external:text -p:script --plugin:script --environment:text --configPlugin:script --failAfterWarnings --bundleConfigAsCjs --validate
-  --entry:read --target:text --dts --no-dts --clean --no-clean --minify --splitting --no-splitting --treeshake --outDir:write
+  --entry:script --target:text --dts --no-dts --clean --no-clean --minify --splitting --no-splitting --treeshake --outDir:write
   --tsconfig:script --out-dir:write --dist-dir:write --no-source-maps --no-optimize --no-cache --cache-dir:write --public-url:text
   --log-level:text --no-hmr --no-autoinstall --detailed-report:text?`;
 
@@ -116,6 +116,12 @@ const schematics = `${help} -d --dry-run --dryRun --force --skip-install --skip-
   --project:text --module:text --inline-style --inline-template --flat --export --type:text --name:text --dry-run --verbose
   --e2eTestRunner:text --unitTestRunner:text --bundler:text --linter:text --tags:text --path:write -g -s -t --no-spec --spec`;
 
+// `collection:schematic` is code of another package, so only usual ones are known.
+const generator: Program = { options: schematics, operands: 'package write?' };
+const nxGenerators = 'js node react next angular nest vue web'
+  .replace(/\w+/g, '@nx/$&:app|@nx/$&:lib|@nx/$&:library|@nx/$&:component')
+  .replaceAll(' ', '|');
+
 const buildTarget = `${help} --prod --configuration:text -c:text --watch --no-watch --verbose --skip-nx-cache --skipNxCache
   --parallel:text? --output-style:text --outputStyle:text --nxBail --nx-bail --exclude:text --projects:text -p:text -t:text --target:text
   --targets:text --all --base:text --head:text --files:text --uncommitted --untracked --graph:write? --batch --dry-run --fix
@@ -124,15 +130,15 @@ const buildTarget = `${help} --prod --configuration:text -c:text --watch --no-wa
   --test-file:text --testFile:text --include:text --quiet`;
 
 const tests: Programs = {
-  jest: { options: jestOptions, operands: 'text*' },
+  jest: { options: jestOptions, operands: 'directory*' },
   vitest: {
     options: vitestOptions,
-    operands: 'text*',
-    subcommands: { 'run|watch|dev|related|bench|list|typecheck': { options: vitestOptions, operands: 'text*' } },
+    operands: 'directory*',
+    subcommands: { 'run|watch|dev|related|bench|list|typecheck': { options: vitestOptions, operands: 'directory*' } },
   },
   ...each('mocha _mocha', {
     options: `-h --help -V --version -r:script --require:script --spec:script --config:script --package:script -R:script --reporter:script
-      -O:text --reporter-option:text --reporter-options:text -g:text --grep:text -f:text --fgrep:text -i --invert -t:text --timeout:text
+      -O:package --reporter-option:package --reporter-options:package -g:text --grep:text -f:text --fgrep:text -i --invert -t:text --timeout:text
       -s:text --slow:text -b --bail -w --watch --watch-files:text --watch-ignore:text --exit --recursive -p --parallel -j:text --jobs:text
       --retries:text -c --color --colors --no-color -C -u:script --ui:script --file:script --extension:text --ignore:text --exclude:text
       --forbid-only --forbid-pending --check-leaks --full-trace -S --sort --allow-uncaught -A --async-only --delay --diff --no-diff
@@ -165,7 +171,7 @@ const tests: Programs = {
           --trace:text --output:write -u:text? --update-snapshots:text? --list --last-failed --only-changed:text? --shard:text
           --forbid-only --fully-parallel --no-deps --pass-with-no-tests --quiet --tsconfig:script --ignore-snapshots --browser:text
           --fail-on-flaky-tests --video:text`,
-        operands: 'text*',
+        operands: 'directory*',
       },
       install: { options: '-h --help --force --dry-run --list --only-shell --no-shell', operands: 'text*' },
       'show-report|show-trace': { options: '-h --help --port:text', operands: 'read?' },
@@ -182,7 +188,7 @@ const tests: Programs = {
     options: '-h --help -v --version',
     subcommands: {
       'run|open': {
-        options: `-h --help -b:text --browser:text -s:text --spec:text --headless --headed -q --quiet --e2e --component -C:script
+        options: `-h --help -b:script --browser:script -s:directory --spec:directory --headless --headed -q --quiet --e2e --component -C:script
           --config-file:script -p:text --port:text -P:directory --project:directory --no-exit --reporter:script -o:text`,
       },
       'verify|info|version': { options: '-h --help' },
@@ -261,7 +267,7 @@ const builders: Programs = {
   ...each('next nuxt nuxi astro svelte-kit react-router remix gatsby vitepress docusaurus vinxi', framework),
   'react-scripts': {
     options: help,
-    subcommands: { 'start|build': { options: '--stats --profile' }, test: { options: jestOptions, operands: 'text*' } },
+    subcommands: { 'start|build': { options: '--stats --profile' }, test: { options: jestOptions, operands: 'directory*' } },
   },
   'vue-cli-service': framework,
   'svelte-check': {
@@ -276,7 +282,7 @@ const builders: Programs = {
     options: help,
     subcommands: {
       'build|b|test|t|serve|s|dev|lint|e2e|e|run|extract-i18n': { options: buildTarget, operands: 'text*' },
-      'new|n|generate|g': { options: schematics, operands: 'text write?' },
+      'new|n|generate|g': generator,
       'version|v|help|update': { options: '--help', operands: 'text*' },
     },
   }),
@@ -313,7 +319,7 @@ const builders: Programs = {
     subcommands: {
       'run|run-many|affected|build|test|lint|serve|e2e|typecheck|start|dev|show|list|graph|dep-graph|report|reset|format:check|format:write|format|sync|sync:check|affected:build|affected:test|affected:lint|print-affected|daemon|watch':
         { options: buildTarget, operands: 'text*' },
-      'generate|g': { options: schematics, operands: 'text write?' },
+      'generate|g': { ...generator, subcommands: { [nxGenerators]: { ...generator, operands: 'write?' } } },
       'exec|migrate|release|connect|login|logout|add|init|import|record|start-ci-run|repair|new': { asks: 'program/subcommand' },
     },
   },

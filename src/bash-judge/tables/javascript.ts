@@ -20,7 +20,7 @@ const typescript: Program = {
     --traceResolution --diagnostics --extendedDiagnostics --noErrorTruncation --locale:text --ignoreDeprecations:text
     --libReplacement:text --noCheck --noResolve --assumeChangesOnlyAffectDirectDependencies --stopBuildOnErrors --ignoreConfig
     --singleThreaded`,
-  operands: 'read*',
+  operands: 'script*',
 };
 
 const runner: Program = {

@@ -1,3 +1,4 @@
+import { definitions } from './native.ts';
 import { each, type Program, type Programs } from './program.ts';
 
 // `-javaagent`, `-agentlib`, `-agentpath`, `-XX:OnError` and `@file` load or run something else; so only these words are known.
@@ -7,7 +8,7 @@ const java: Program = {
     --add-reads:text --list-modules --describe-module:text --dry-run --validate-modules --source:text --enable-preview
     --enable-native-access:text -ea:text? -enableassertions:text? -da:text? -disableassertions:text? -esa -dsa -server -client -d64
     -verbose:text? -Xmx:text? -Xms:text? -Xss:text? -Xmn:text? -Xint -Xcomp -Xmixed -Xbatch -Xdiag -Xcheck:text? -Xshare:text?
-    -XshowSettings:text? -D:text? --port:text --server.port:text --spring.profiles.active:text`,
+    -XshowSettings:text? -D:package? -Djava.security.egd:text --port:text --server.port:text --spring.profiles.active:text`,
   operands: 'script text*',
   operandsWith: {
     '-jar': 'text*',
@@ -32,7 +33,8 @@ const javac: Program = {
     --add-reads:text --limit-modules:text -source:text --source:text -target:text --target:text --release:text -encoding:text -g:text?
     -nowarn -verbose -deprecation -parameters -Werror -Xlint:text? -Xdoclint:text? -Xmaxerrs:text -Xmaxwarns:text -Xdiags:text?
     -implicit:text? --enable-preview -J-Xmx:text? -XDrawDiagnostics`,
-  operands: 'read*',
+  // No `@file`, which holds options.
+  operands: 'script*',
   words: true,
 };
 
@@ -48,9 +50,12 @@ const mvn: Program = goals(
       --update-snapshots -T:text --threads:text -P:text? --activate-profiles:text -pl:text --projects:text -am --also-make -amd
       --also-make-dependents -rf:text --resume-from:text -r --resume -N --non-recursive -f:script --file:script -fae --fail-at-end -ff
       --fail-fast -fn --fail-never -ntp --no-transfer-progress -nsu --no-snapshot-updates -C --strict-checksums -c --lax-checksums
-      -l:write --log-file:write --color:text -itr -llr -nta -ns -D:text? -Dexec.executable:text?!code/injected
+      -l:write --log-file:write --color:text -itr -llr -nta -ns -D:package? -Dtest:text -Dit.test:text -Dgroups:text -DexcludedGroups:text -Dincludes:text
+      -DexcludeGroupIds:text -DoutputDirectory:write -DoutputFile:write -Doutput:write -Dproject.build.directory:delete
+      -DbuildDirectory:delete -Dmaven.compiler.executable:text?!code/injected -Dexec.mainClass:text -Dmaven.repo.local:write
+      -Dexec.executable:text?!code/injected
       -Dexec.args:text?!code/injected -Dexec.commandlineArgs:text?!code/injected -DargLine:text?!code/injected
-      -Dmaven.ext.class.path:text?!code/injected -Djvm:text?!code/injected -Dmaven.repo.local:write?
+      -Dmaven.ext.class.path:text?!code/injected -Djvm:text?!code/injected 
       -Dmaven.multiModuleProjectDirectory:directory? -DremoteRepositories:text?!packages/install
       -DarchetypeRepository:text?!packages/install -DarchetypeCatalog:text?!packages/install`,
     words: true,
@@ -83,7 +88,7 @@ const gradle: Program = goals(
       --tests:text -p:directory --project-dir:directory -b:script --build-file:script -c:script --settings-file:script --warning-mode:text
       --fail-fast --write-locks --update-locks:text --write-verification-metadata:text --priority:text --watch-fs --no-watch-fs --all
       --configuration:text --dependency:text --type:text --dsl:text --test-framework:text --project-name:text --package:text
-      --java-version:text --gradle-version:text --distribution-type:text --project-cache-dir:write -P:text? -D:text? --args:text
+      --java-version:text --gradle-version:text --distribution-type:text --project-cache-dir:write ${definitions('-P')} ${definitions('-D')} --args:text
       --task:text -Dorg.gradle.jvmargs:text?!code/injected -Dorg.gradle.java.home:text?!code/injected`,
     operands: 'text*',
     words: true,
@@ -126,8 +131,8 @@ const jvm: Programs = {
     options: `-h --help --version -c --create -x --extract -t --list -u --update -f:write --file:write -v --verbose -m:read
       --manifest:read -e:text --main-class:text -M --no-manifest -0 --no-compress -C:directory --release:text --describe-module -d
       --date:text`,
-    operands: 'read*',
-    subcommands: { 'tf|tvf': { operands: 'read text*' }, 'cf|cvf|cfe|cvfe|uf|uvf': { options: '-C:directory', operands: 'write read*' } },
+    operands: 'script*',
+    subcommands: { 'tf|tvf': { operands: 'read text*' }, 'cf|cvf|cfe|cvfe|uf|uvf': { options: '-C:directory', operands: 'write script*' } },
   },
   javap: {
     options: `-help --help -version -v -verbose -l -public -protected -package -p -private -c -s -sysinfo -constants -cp:read
@@ -200,7 +205,7 @@ const jvm: Programs = {
   mill: { options: '-h --help -v --version -w --watch -j:text --jobs:text -i -k --keep-going -s --silent -d', operands: 'text+' },
   ant: {
     options: `-h -help -p -projecthelp -version -diagnostics -q -quiet -v -verbose -d -debug -e -emacs -k -keep-going -f:script
-      -file:script -buildfile:script -D:text?`,
+      -file:script -buildfile:script -D:package?`,
     operands: 'text*',
     words: true,
   },
@@ -247,8 +252,9 @@ const dotnet: Program = {
     test: { options: dotnetTest, operands: 'script*', words: true },
     run: {
       options: `${dotnetBuild} --project:script --launch-profile:text --no-launch-profile -lp:text --file:script`,
-      operands: 'text*',
+      operands: 'directory*',
       words: true,
+      subcommands: { '-': { asks: 'code/unseen' } },
     },
     watch: {
       options: `${dotnetBuild} --project:script --no-hot-reload --non-interactive -q --quiet --list --launch-profile:text`,

@@ -80,7 +80,7 @@ const system: Programs = {
   swiftc: {
     options: `-o:write -O -Onone -Osize -g -c -v -version --version -help -h -emit-library -emit-module -emit-executable -module-name:text
       -I:read -L:read -l:text? -D:text -target:text -sdk:read -parse-as-library -swift-version:text -whole-module-optimization -wmo
-      -typecheck -parse -framework:text`,
+      -typecheck -parse -framework:text -load:text?!code/injected`,
     operands: 'read*',
     words: true,
   },
@@ -115,7 +115,7 @@ const system: Programs = {
     subcommands: {
       'c|cpp|js|compile|check|doc|r': {
         options: `-r --run -d:text? --define:text -o:write --out:write --outdir:write --hints:text? --warnings:text? --opt:text?
-          --mm:text? --gc:text? --threads:text? -f --verbosity:text? --styleCheck:text? -p:read? --path:read?`,
+          --mm:text? --gc:text? --threads:text? -f --verbosity:text? --styleCheck:text? -p:script? --path:script?`,
         operands: 'script text*',
         words: true,
       },
@@ -160,7 +160,7 @@ const system: Programs = {
     optionsFirst: true,
     subcommands: {
       'analyze|format|fix|test|doc|info|create|build': {
-        options: `-h --help --fatal-infos --fatal-warnings --format:text -o:text --output:text --set-exit-if-changed -l:text
+        options: `-h --help --fatal-infos --fatal-warnings --format:text -o:write --output:write --set-exit-if-changed -l:text
           --line-length:text --dry-run -n --apply -r:text --reporter:text -N:text --plain-name:text --name:text -j:text --concurrency:text
           --coverage:write -p:text --platform:text -t:text --tags:text -x:text --exclude-tags:text --template:text --force --no-pub`,
         operands: 'write*',
@@ -247,7 +247,7 @@ const perl: Programs = {
     operands: 'write*',
   }),
   busted: {
-    options: `${help} -v --verbose -o:text --output:text -t:text --tags:text --exclude-tags:text -c --coverage -p:text --pattern:text
+    options: `${help} -v --verbose -o:script --output:script -t:text --tags:text --exclude-tags:text -c --coverage -p:text --pattern:text
       --filter:text -r:text --run:text --lpath:script -m:script --helper:script -k --no-keep-going --shuffle`,
     operands: 'script*',
   },

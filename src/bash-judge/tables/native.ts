@@ -27,7 +27,8 @@ const compiler: Program = {
     -fverbose-asm -masm:text? -fno-semantic-interposition -fno-threadsafe-statics -fblocks -fobjc-arc -fms-extensions -fgnu89-inline
     -ffile-prefix-map:text? -fdebug-prefix-map:text? -fmacro-prefix-map:text? -fno-lifetime-dse -fanalyzer -fcheck:text? -fbacktrace
     -ffree-form -ffixed-form -fdefault-real-8 -ffree-line-length-none -J:write? -cpp`,
-  operands: 'read*',
+  // No `@file`, which holds options, and no standard input: what is compiled is run later.
+  operands: 'script*',
   words: true,
 };
 
@@ -61,6 +62,13 @@ function make(depth = 4): Program {
   };
 }
 
+/** `-DNAME=value` with any name: a value that may be a path is asked about, as `package` does. `-D NAME=value` too. */
+export function definitions(option: string): string {
+  return [option, ...[...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_'].map((letter) => `${option}${letter}`)]
+    .map((name) => (name === option ? `${name}:package` : `${name}:package?`))
+    .join(' ');
+}
+
 const cmakeCompilers = ['gcc', 'g++', 'clang', 'clang++', 'cc', 'c++']
   .flatMap((name) => [`-DCMAKE_C_COMPILER=${name}`, `-DCMAKE_CXX_COMPILER=${name}`])
   .join(' ');
@@ -72,7 +80,10 @@ const cmakeRow: Program = {
     --prefix:write --component:text --strip -L -LA -LH -LAH -N -P:script --toolchain:script --log-level:text --log-context --trace
     --trace-expand --graphviz:write --debug-output --debug-find --debug-trycompile --warn-uninitialized --no-warn-unused-cli --workflow
     --compile-no-warning-as-error --use-stderr --resolve-package-references:text --version -version --help -h --help-command:text
-    --help-module:text --help-variable:text --help-property:text --help-policy:text --help-command-list --system-information -D:text?
+    --help-module:text --help-variable:text --help-property:text --help-policy:text --help-command-list --system-information
+    ${definitions('-D')} -DCMAKE_INSTALL_PREFIX:text -DCMAKE_PREFIX_PATH:directory -DCMAKE_MODULE_PATH:directory
+    -DCMAKE_RUNTIME_OUTPUT_DIRECTORY:write -DCMAKE_LIBRARY_OUTPUT_DIRECTORY:write -DCMAKE_ARCHIVE_OUTPUT_DIRECTORY:write
+    -DCMAKE_OSX_ARCHITECTURES:text -DCMAKE_CUDA_ARCHITECTURES:text -DLLVM_ENABLE_PROJECTS:text -DLLVM_TARGETS_TO_BUILD:text
     -DCMAKE_C_COMPILER:text?!code/injected -DCMAKE_CXX_COMPILER:text?!code/injected ${cmakeCompilers}
     -DCMAKE_MAKE_PROGRAM:text?!code/injected -DCMAKE_C_COMPILER_LAUNCHER:text?!code/injected
     -DCMAKE_CXX_COMPILER_LAUNCHER:text?!code/injected -DCMAKE_C_LINKER_LAUNCHER:text?!code/injected -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -106,7 +117,7 @@ const tests: Programs = {
     words: true,
   },
   valgrind: {
-    options: `-h --help --version -q --quiet -v --verbose --tool:text --leak-check:text --show-leak-kinds:text --show-reachable:text
+    options: `-h --help --version -q --quiet -v --verbose --tool:package --leak-check:text --show-leak-kinds:text --show-reachable:text
       --track-origins:text --track-fds:text --error-exitcode:text --errors-for-leak-kinds:text --log-file:write --xml:text
       --xml-file:write --suppressions:read --gen-suppressions:text --num-callers:text --trace-children:text --callgrind-out-file:write
       --massif-out-file:write --cachegrind-out-file:write --undef-value-errors:text --expensive-definedness-checks:text --dump-instr:text
@@ -195,14 +206,15 @@ const builders: Programs = {
       --justfile:script -d:directory --working-directory:directory --evaluate --variables --dump --dump-format:text --fmt --check
       --unstable --choose!code/unseen --color:text --no-color --highlight --no-highlight --yes --groups --unsorted -u --no-deps --one
       --timestamp --explain --list-heading:text --list-prefix:text --dotenv-path:script -E:script --dotenv-filename:text --no-dotenv`,
-    operands: 'variable* text',
+    // `just DIRECTORY/recipe` runs the recipe of that directory.
+    operands: 'variable* directory',
     subcommands: { [makeTargets]: { options: '-n --dry-run -q --quiet -v --verbose --yes', operands: 'text*' } },
   },
   ...each('task go-task', {
     options: `-h --help --version -l --list -a --list-all -p --parallel -w --watch -f --force -n --dry -s --silent -v --verbose
       -d:directory --dir:directory -t:script --taskfile:script -y --yes -o:text --output:text -c --color -C:text --concurrency:text
       --summary --status -j --json -x --exit-code -i --init --interval:text -I`,
-    operands: 'variable* text',
+    operands: 'variable* directory',
     subcommands: { [makeTargets]: { options: '-f --force -v --verbose -s --silent -w', operands: 'variable* text' } },
   }),
   scons: {

@@ -15,7 +15,7 @@ const pytestOptions = `-h --help -V --version -v -vv -vvv -q -qq --verbose --qui
   --junitxml:write --junit-xml:write --junit-prefix:text --junitprefix:text --show-capture:text --log-level:text --log-format:text
   --log-date-format:text --log-cli-level:text --log-cli-format:text --log-file:write --log-file-level:text --doctest-modules
   --doctest-glob:text --doctest-ignore-import-errors --doctest-continue-on-failure --doctest-report:text --assert:text --snapshot-update
-  --cov:text? --cov-report:text --cov-append --cov-branch --cov-fail-under:text --no-cov --no-cov-on-fail --cov-config:script
+  --cov:text? --cov-report:script --cov-append --cov-branch --cov-fail-under:text --no-cov --no-cov-on-fail --cov-config:script
   --cov-context:text --cov-reset -n:text --numprocesses:text --dist:text --maxprocesses:text --max-worker-restart:text --looponfail -f
   --timeout:text --timeout-method:text --session-timeout:text --reruns:text --reruns-delay:text --only-rerun:text --count:text
   --asyncio-mode:text --benchmark-only --benchmark-skip --benchmark-disable --randomly-seed:text --random-order --html:write
@@ -92,10 +92,10 @@ const checks: Programs = {
   }),
   pylint: {
     options: `${help} --rcfile:script -v --verbose -j:text --jobs:text -E --errors-only --disable:text -d:text --enable:text -e:text
-      --output-format:text -f:text --output:write -r:text --reports:text -s:text --score:text --fail-under:text --fail-on:text --exit-zero
+      --output-format:script -f:script --output:write -r:text --reports:text -s:text --score:text --fail-under:text --fail-on:text --exit-zero
       --ignore:text --ignore-paths:text --ignore-patterns:text --recursive:text --max-line-length:text --good-names:text
       --extension-pkg-allow-list:text --extension-pkg-whitelist:text --msg-template:text --py-version:text --persistent:text --list-msgs
-      --list-msgs-enabled --help-msg:text --list-groups --load-plugins:text --max-args:text --max-locals:text --clear-cache-post-run:text
+      --list-msgs-enabled --help-msg:text --list-groups --load-plugins:script --max-args:text --max-locals:text --clear-cache-post-run:text
       --source-roots:list`,
     operands: 'script*',
   },
@@ -161,22 +161,23 @@ const tests: Programs = {
       -l --listenvs -a --listenvs-all -q -v -vv --quiet --verbose -c:script --conf:script --root:directory --workdir:write --notest -n
       --skip-missing-interpreters:text? -s:text? --sdistonly --skip-pkg-install --develop --showconfig --colored:text --result-json:write
       --stderr-color:text --no-provision:text? --skip-env:text -x!code/injected --override!code/injected`,
-    operands: 'text*',
+    operands: 'directory*',
     subcommands: {
+      'exec|e': { options: '-h --help -e:text -r -q -v -c:script --root:directory', operands: 'command', optionsFirst: true },
       'run|run-parallel|r|p|list|l|config|c|devenv|depends|legacy|quickstart': {
         options: `-h --help -e:text -m:text -f:text -r --recreate -q -v -p:text --notest -n --colored:text -c:script --root:directory
           --workdir:write --skip-pkg-install -s:text --no-desc -k:text -o`,
-        operands: 'text*',
+        operands: 'directory*',
       },
     },
   },
   nox: {
-    options: `-h --help --version -l --list -s:text --session:text --sessions:text -e:text -p:text --python:text --pythons:text -k:text
+    options: `-h --help --version -l --list -s:text --session:text --sessions:text -e:text -p:script --python:script --pythons:script -k:text
       --keywords:text -t:text --tags:text -v --verbose -r --reuse-existing-virtualenvs -R -x --stop-on-first-error --no-venv -N
       --no-reuse-existing-virtualenvs -f:script --noxfile:script --envdir:write --non-interactive --no-install --install-only
       --report:write --color --nocolor --force-color --error-on-missing-interpreters --error-on-external-run -db:text
-      --default-venv-backend:text -P:text --force-python:text -y --no-error-on-external-run`,
-    operands: 'text*',
+      --default-venv-backend:text -P:script --force-python:script -y --no-error-on-external-run`,
+    operands: 'directory*',
   },
   coverage: {
     options: '-h --help --version',
@@ -190,12 +191,12 @@ const tests: Programs = {
       'report|html|xml|json|lcov|combine|erase|annotate|debug|help': {
         options: `${coverageOptions} -m --show-missing --skip-covered --no-skip-covered --skip-empty --fail-under:text --precision:text
           --sort:text --format:text --show-contexts -d:write --directory:write --title:text -o:write --pretty-print -a --append --keep`,
-        operands: 'text*',
+        operands: 'directory*',
       },
     },
   },
   behave: {
-    options: `-h --help --version -t:text --tags:text -n:text --name:text -k --no-skipped --no-capture --stop -f:text --format:text
+    options: `-h --help --version -t:text --tags:text -n:text --name:text -k --no-skipped --no-capture --stop -f:script --format:script
       -o:write --dry-run -d -v -q -w --junit --junit-directory:write`,
     operands: 'script*',
   },
@@ -218,7 +219,7 @@ const builds: Programs = {
     subcommands: {
       'develop|build|new|init|list-python|sdist': {
         options: `${help} -r --release -m:script --manifest-path:script -F:text --features:text -E:text --extras:text -o:write --out:write
-          -i:text --interpreter:text --strip -v -q -b:text --bindings:text --mixed --name:text --uv`,
+          -i:script --interpreter:script --strip -v -q -b:text --bindings:text --mixed --name:text --uv`,
         operands: 'write*',
       },
       'publish|upload': { asks: 'packages/publish' },

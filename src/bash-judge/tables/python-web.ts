@@ -130,7 +130,7 @@ const web: Programs = {
       'startproject|startapp': { options: '-h --help -e:text --extension:text -n:text --name:text', operands: 'text write?' },
       'check|makemigrations|migrate|showmigrations|makemessages|compilemessages|version|help|test|diffsettings': {
         options: '-h --help --settings:text --pythonpath:script -l:text -a --all -v:text --deploy --check --dry-run',
-        operands: 'text*',
+        operands: 'directory*',
       },
       'flush|sqlflush': { asks: 'database/destroy' },
       'shell|dbshell': { asks: 'code/inline' },

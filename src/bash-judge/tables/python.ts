@@ -13,7 +13,7 @@ const pipInstall = `${pipCommon} -r:script --requirement:script -c:script --cons
   --prefer-binary --only-binary:text --no-binary:text --no-warn-script-location --no-warn-conflicts --break-system-packages --dry-run
   --report:write -t:write --target:write --prefix:write --root:write --src:write --python-version:text --platform:text
   --implementation:text --abi:text --require-hashes --ignore-requires-python --no-clean --check-build-dependencies --root-user-action:text
-  -d:write --dest:write -w:write --wheel-dir:write --group:text --use-pep517 --no-index`;
+  -d:write --dest:write -w:write --wheel-dir:write --group:script --use-pep517 --no-index`;
 
 const pipCommands: Programs = {
   'install|download|wheel|lock': { options: pipInstall, operands: 'package*' },
@@ -37,7 +37,7 @@ const pip: Program = { options: pipCommon, subcommands: pipCommands };
 const uvCommon = `-h --help -V --version -q --quiet -v --verbose --no-progress --color:text --no-color --offline --directory:directory
   --project:directory --no-cache -n --cache-dir:write --no-python-downloads --no-config --native-tls --preview --python-preference:text`;
 
-const uvResolve = `${uvCommon} -p:text --python:text --extra:text --all-extras --no-extra:text --group:text --no-group:text --all-groups
+const uvResolve = `${uvCommon} -p:script --python:script --extra:text --all-extras --no-extra:text --group:text --no-group:text --all-groups
   --only-group:text --no-default-groups --dev --no-dev --only-dev --frozen --locked --no-sync --active --inexact --exact --no-editable
   --reinstall --reinstall-package:text --refresh --refresh-package:text -U --upgrade -P:text --upgrade-package:text --resolution:text
   --prerelease:text --exclude-newer:text --no-build --no-binary --no-build-package:text --no-binary-package:text --no-build-isolation
@@ -73,15 +73,15 @@ const uv: Program = {
       options: `${uvResolve} -d:text --depth:text --prune:text --invert --outdated --universal --no-dedupe --show-sizes --format:text
         --no-hashes --no-header --no-annotate -o:write --output-file:write --script:script --bump:text --short --output-format:text
         --sdist --wheel --out-dir:write --clear --diff --no-emit-project --no-emit-workspace --no-dev --all-packages`,
-      operands: 'text*',
+      operands: 'directory*',
     },
     venv: {
-      options: `${uvCommon} -p:text --python:text --seed --system-site-packages --prompt:text --allow-existing --relocatable --no-project`,
+      options: `${uvCommon} -p:script --python:script --seed --system-site-packages --prompt:text --allow-existing --relocatable --no-project`,
       operands: 'write?',
     },
     init: {
       options: `${uvCommon} --name:text --package --no-package --app --lib --script --bare --description:text --no-readme --no-pin-python
-        --no-workspace -p:text --python:text --vcs:text --build-backend:text --author-from:text`,
+        --no-workspace -p:script --python:script --vcs:text --build-backend:text --author-from:text`,
       operands: 'write?',
     },
     pip: {
@@ -96,7 +96,7 @@ const uv: Program = {
         },
         uninstall: { asks: 'packages/remove' },
         'list|show|freeze|check|tree': {
-          options: `${uvCommon} --format:text --outdated --strict --editable --exclude-editable --exclude:text -p:text --python:text
+          options: `${uvCommon} --format:text --outdated --strict --editable --exclude-editable --exclude:text -p:script --python:script
             --system -f --files`,
           operands: 'text*',
         },
@@ -107,7 +107,7 @@ const uv: Program = {
       subcommands: {
         'list|find|dir|pin|install': {
           options: `${uvCommon} --all-versions --only-installed --only-downloads --system --rm`,
-          operands: 'text*',
+          operands: 'script*',
         },
       },
     },
@@ -144,7 +144,7 @@ const poetry: Program = {
     },
     new: { options: `${poetryCommon} --name:text --src --flat --readme:text`, operands: 'write' },
     env: {
-      subcommands: { 'info|list|use|activate': { options: `${poetryCommon} -p --path -e --executable --full-path`, operands: 'text?' } },
+      subcommands: { 'info|list|use|activate': { options: `${poetryCommon} -p --path -e --executable --full-path`, operands: 'script?' } },
     },
     config: { options: `${poetryCommon} --list`, operands: '' },
     cache: { subcommands: { 'list|clear': { options: `${poetryCommon} --all`, operands: 'text?' } } },
@@ -170,9 +170,9 @@ const managers: Programs = {
   pipx: {
     options: `${help} -q --quiet -v --verbose`,
     subcommands: {
-      run: { options: `${help} --spec:package --no-cache --python:text`, subcommands: pythonTools },
+      run: { options: `${help} --spec:package --no-cache --python:script`, subcommands: pythonTools },
       'install|upgrade|inject': {
-        options: `${help} --force -f --include-deps --python:text --suffix:text -q -v --include-injected`,
+        options: `${help} --force -f --include-deps --python:script --suffix:text -q -v --include-injected`,
         operands: 'package+',
       },
       'list|environment|completions': { options: `${help} --short --json --include-injected --value:text -V:text` },
@@ -189,7 +189,7 @@ const managers: Programs = {
       'install|add|remove|update|lock|sync|list|info|show|outdated|build|init|export|venv|fix|search': {
         options: `${help} -v -q -p:directory --project:directory -d --dev --prod --production --no-dev -G:text --group:text -e:package
           --editable:package --no-lock --frozen-lockfile --no-self --no-editable --no-isolation --check --dry-run --clean --tree --graph
-          --json --csv --fields:text --without-hashes -f:text --format:text -o:write --output:write -n --non-interactive --python:text
+          --json --csv --fields:text --without-hashes -f:text --format:text -o:write --output:write -n --non-interactive --python:script
           --lib --no-sdist --no-wheel --save-exact --save-compatible --unconstrained --top --no-sync`,
         operands: 'package*',
       },
@@ -202,8 +202,8 @@ const managers: Programs = {
       run: { operands: 'command', optionsFirst: true },
       'test|fmt|build|version|status|clean': {
         options: `${help} -c --clean -t:text --target:text -p --parallel -a --all --cover --cover-quiet --randomize -r --check -l --linter
-          -f --formatter -py:text --python:text -i:text --include:text -x:text --show --unsafe-fixes --preview --hooks-only`,
-        operands: 'text*',
+          -f --formatter -py:script --python:script -i:text --include:text -x:text --show --unsafe-fixes --preview --hooks-only`,
+        operands: 'directory*',
       },
       env: { subcommands: { 'show|create|find|prune|remove': { options: `${help} --ascii --json -i`, operands: 'text*' } } },
       dep: { subcommands: { 'show|hash': { options: help, operands: 'text*' } } },
@@ -212,12 +212,12 @@ const managers: Programs = {
     },
   },
   pipenv: {
-    options: `${help} --where --venv --py --rm!packages/remove --python:text --site-packages -q -v`,
+    options: `${help} --where --venv --py --rm!packages/remove --python:script --site-packages -q -v`,
     subcommands: {
       run: { operands: 'command', optionsFirst: true },
       'install|update|upgrade|lock|sync|clean|check|graph|verify|requirements|scripts|audit': {
         options: `${help} -d --dev -r:script --requirements:script -e:package --editable:package --deploy --skip-lock --system
-          --ignore-pipfile --python:text --categories:text --outdated --dry-run --bare --json --json-tree --reverse --hash --dev-only -q
+          --ignore-pipfile --python:script --categories:text --outdated --dry-run --bare --json --json-tree --reverse --hash --dev-only -q
           --quiet -v --verbose --pre --keep-outdated`,
         operands: 'package*',
       },
@@ -270,7 +270,7 @@ const managers: Programs = {
     },
   },
   virtualenv: {
-    options: `${help} -p:text --python:text --clear --system-site-packages --copies --always-copy --no-download --download --prompt:text
+    options: `${help} -p:script --python:script --clear --system-site-packages --copies --always-copy --no-download --download --prompt:text
       --seeder:text --pip:text --setuptools:text --wheel:text --no-pip --no-setuptools --no-wheel -q -v --upgrade-embed-wheels`,
     operands: 'write',
     operandsWith: { '--clear': 'delete' },
@@ -336,7 +336,7 @@ const modules: Programs = {
       operands: 'text*',
     },
   ),
-  'python -m pydoc': { options: '-k:text', operands: 'text*' },
+  'python -m pydoc': { options: '-k:text', operands: 'script*' },
   'python -m doctest': { options: '-h --help -v --verbose -o:text -f --fail-fast', operands: 'script*' },
   'python -m sqlite3': { options: '-h --help -v --version', asks: 'code/inline' },
   'python -m django': pythonTools['django-admin'] ?? {},

@@ -94,8 +94,8 @@ const ruby: Programs = {
   rspec: {
     options: `${help} -I:script -r:script --require:script -O:script --options:script --order:text --seed:text --bisect:text?
       --fail-fast:text? --no-fail-fast --failure-exit-code:text --dry-run -f:script --format:script -o:write --out:write
-      --deprecation-out:write -b --backtrace --force-color --no-color -c --color -p:text? --profile:text? -w --warnings -P:text
-      --pattern:text --exclude-pattern:text -e:text --example:text -E:text --example-matches:text -t:text --tag:text --default-path:script
+      --deprecation-out:write -b --backtrace --force-color --no-color -c --color -p:text? --profile:text? -w --warnings
+      -P:directory --pattern:directory --exclude-pattern:text -e:text --example:text -E:text --example-matches:text -t:text --tag:text --default-path:script
       --only-failures -n --next-failure --init`,
     // With the number of a line: `user_spec.rb:42`.
     operands: 'directory*',
@@ -130,11 +130,12 @@ const ruby: Programs = {
           --platform:text --ignore-dependencies -E --default -g:script? --file:script? --without:text -j:text --system!packages/install`,
         operands: 'package*',
       },
-      'list|search|info|query|specification|environment|env|outdated|which|contents|dependency|help|check|stale|sources|rdoc': {
+      'list|search|info|query|specification|environment|env|outdated|which|contents|dependency|help|check|stale|rdoc': {
         options: `${help} -l --local -r --remote -b --both -a --all -d --details -q -i -e --exact --versions --no-versions --pre -R
           --reverse-dependencies --pipe --list`,
         operands: 'text*',
       },
+      sources: { options: `${help} -l --list -u --update -c --clear-all` },
       build: { options: `${help} --strict --force -o:write --output:write -C:directory`, operands: 'script' },
       'fetch|unpack': { options: `${help} --target:write`, operands: 'package*' },
       'uninstall|cleanup': { asks: 'packages/remove' },
@@ -235,7 +236,7 @@ const php: Programs = {
     },
   }),
   ...each('phpcs phpcbf pint php-cs-fixer rector ecs phpmd', {
-    options: `${help} -p -s -n -w -q -i -a -l --standard:script --extensions:text --ignore:text --exclude:text --report:text
+    options: `${help} -p -s -n -w -q -i -a -l --standard:script --extensions:text --ignore:text --exclude:text --report:script
       --report-file:write --severity:text --error-severity:text --warning-severity:text --parallel:text --colors --no-colors --test
       --dirty --preset:text --config:script --bail --repair --dry-run --diff --rules:text --allow-risky:text --using-cache:text
       --cache-file:write --show-progress:text --format:text --no-interaction --ansi --no-ansi -vvv --sniffs:text --tab-width:text

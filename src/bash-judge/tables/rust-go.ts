@@ -102,11 +102,12 @@ const cargo: Program = {
 const rust: Programs = {
   cargo,
   rustc: {
-    options: `-h --help -V --version -v --verbose --explain:text --crate-name:text --crate-type:text --edition:text --emit:text
-      --print:text -g -O -o:write --out-dir:write --target:text --test --cfg:text --check-cfg:text -l:text -W:text --warn:text -A:text
+    options: `+stable +nightly +beta -h --help -V --version -v --verbose --explain:text --crate-name:text --crate-type:text --edition:text
+      --emit:package --print:package -g -O -o:write --out-dir:write --target:text --test --cfg:text --check-cfg:text -l:text -W:text --warn:text -A:text
       --allow:text -D:text --deny:text -F:text --forbid:text --cap-lints:text --color:text --error-format:text --json:text
-      --diagnostic-width:text -L:read --extern:text --remap-path-prefix:text`,
-    operands: 'read*',
+      --diagnostic-width:text -L:package --extern:package --remap-path-prefix:text`,
+    // No `@file`, which holds options, no standard input and no toolchain by its path.
+    operands: 'script*',
   },
   rustfmt: {
     options: `-h --help -V --version --check --edition:text --emit:text --backup -l --files-with-diff --config-path:read --config:text
@@ -114,15 +115,15 @@ const rust: Programs = {
     operands: 'write*',
   },
   rustdoc: {
-    options: `-h --help -V --version -o:write --output:write --out-dir:write --crate-name:text --edition:text --test -L:read --extern:text
-      --document-private-items`,
-    operands: 'read*',
+    options: `-h --help -V --version -o:write --output:write --out-dir:write --crate-name:text --edition:text --test -L:package
+      --extern:package --document-private-items`,
+    operands: 'script*',
   },
   rustup: {
     options: '-h --help -V --version -v --verbose -q --quiet',
     subcommands: {
       'show|check|which|doc|help|completions': {
-        options: '-h --help -v --verbose --toolchain:text --path --std --book',
+        options: '-h --help -v --verbose --toolchain:package --path --std --book',
         operands: 'text*',
       },
       update: { options: '-h --help --no-self-update --force', operands: 'text*' },
@@ -136,8 +137,8 @@ const rust: Programs = {
           'uninstall|link': { asks: 'packages/remove' },
         },
       },
-      override: { subcommands: { 'list|set': { options: '', operands: 'text?' } } },
-      run: { options: '--install', operands: 'text command', optionsFirst: true },
+      override: { subcommands: { 'list|set': { options: '', operands: 'package?' } } },
+      run: { options: '--install', operands: 'package command', optionsFirst: true },
       'default|self|set': { asks: 'system/settings' },
     },
   },
@@ -191,7 +192,7 @@ const rust: Programs = {
 };
 
 const goBuild = `-h -v -x -n -a -p:text -race -msan -asan -cover -covermode:text -coverpkg:text -work -buildmode:text -buildvcs:text
-  -compiler:text -mod:text -modfile:script -tags:text -trimpath -asmflags:text -gcflags:flags -ldflags:flags -installsuffix:text
+  -compiler:text -mod:text -modfile:script -tags:text -trimpath -asmflags:package -gcflags:flags -ldflags:flags -installsuffix:text
   -linkshared -pgo:text -json -o:write -C:directory`;
 
 const goTest = `${goBuild} -run:text -bench:text -benchmem -benchtime:text -count:text -cpu:text -cpuprofile:write -memprofile:write
@@ -272,7 +273,7 @@ const golang: Programs = {
         options: `-h --help -v --verbose -c:script --config:script --no-config --fix -E:text --enable:text -D:text --disable:text
           --enable-all --disable-all --enable-only:text --fast --fast-only --default:text -p:text --presets:text --timeout:text
           --deadline:text -j:text --concurrency:text --build-tags:text --tests:text? --issues-exit-code:text --modules-download-mode:text
-          --out-format:text --output.text.path:write --output.json.path:write --print-issued-lines:text? --print-linter-name:text? --new
+          --out-format:script --output.text.path:write --output.json.path:write --print-issued-lines:text? --print-linter-name:text? --new
           --new-from-rev:text --new-from-merge-base:text --whole-files --max-issues-per-linter:text --max-same-issues:text
           --skip-dirs:text --skip-files:text --exclude:text -e:text --color:text --show-stats --allow-parallel-runners
           --allow-serial-runners --path-prefix:text --diff -d`,
