@@ -4,7 +4,7 @@ const help = '--help --version';
 
 // Left out: what runs programs (`-I`, `--to-command`, `--checkpoint-action`, `-F`, `--rsh-command`), what leads out of the directory
 // (`-P`, `--transform`), and what removes whole directories (`--recursive-unlink`).
-const tarOptions = `${help} -vvzjJaZhpkmwSUWlOR -C:directory --directory:directory -X:read --exclude-from:read -T:read --files-from:read
+const tarOptions = `${help} -vvzjJaZhpkmwSUWlOR -C:write --directory:write -X:read --exclude-from:read -T:read --files-from:read
   -b:text -N:text --exclude:text --exclude-vcs --exclude-vcs-ignores --exclude-backups --exclude-caches --strip-components:text
   --strip:text --one-top-level:write? --owner:text --group:text --mode:mode --mtime:text --sort:text --format:text -H:text --posix
   --numeric-owner --gzip --gunzip --ungzip --bzip2 --xz --zstd --lzma --lzip --lzop --compress --auto-compress --no-auto-compress
@@ -73,18 +73,20 @@ const toOutput = {
 
 export const archivePrograms: Programs = {
   ...each('tar gtar bsdtar', tar),
-  ...each('gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma pigz unpigz pbzip2 lzop compress uncompress lzip plzip', {
+  ...each('gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma pigz unpigz pbzip2 compress uncompress lzip plzip', {
     options: compressing,
     operands: 'write*',
     operandsWith: toOutput,
   }),
+  // Its `-p` names a directory.
+  lzop: { options: compressing.replace('-p:text ', ''), operands: 'write*', operandsWith: toOutput },
   ...each('zcat gzcat bzcat xzcat lzcat zstdcat lz4cat bz2cat', { operands: 'read*', anyOption: true }),
   ...each('zdiff zcmp bzdiff bzcmp xzdiff xzcmp', { options: '-uqrwbBiNy -U:text --brief --color:text?', operands: 'read read?' }),
   ...each('zstd unzstd zstdmt lz4 unlz4 brotli', {
     options: `${help} -123456789 -10 -11 -12 -13 -14 -15 -16 -17 -18 -19 -20 -21 -22 -cdfhklmnqrtvVzCS -o:write --output:write -D:read
       -T:text --threads:text --rm --keep --force --stdout --decompress --uncompress --compress --test --list --quiet --verbose --ultra
       --long:text? --fast:text? --adapt --no-check --check --progress --no-progress --rsyncable --best -q:text? --quality:text -w:text
-      --output-dir-flat:directory --single-thread --patch-from:read`,
+      --output-dir-flat:write --single-thread --patch-from:read`,
     operands: 'write*',
     operandsWith: { '-o': 'read*', '--output': 'read*', ...toOutput },
   }),

@@ -12,7 +12,17 @@ const terraform: Program = {
     fmt: { options: '-check -diff -recursive -list:text? -write:text? -no-color', operands: 'write*', words: true },
     validate: { options: '-json -no-color -test-directory:read? -no-tests', words: true },
     plan: { options: `${varFiles} -out:write? -destroy -refresh-only -replace:text? -generate-config-out:write?`, words: true },
-    'show|graph|version|providers|get|metadata|modules': {
+    show: { options: '-json!credentials/read -no-color', operands: 'read?', words: true },
+    providers: {
+      operands: '',
+      words: true,
+      subcommands: {
+        schema: { options: '-json', words: true },
+        lock: { options: '-platform:text?', operands: 'text*', words: true },
+        mirror: { options: '-platform:text?', operands: 'write', words: true },
+      },
+    },
+    'graph|version|get|metadata|modules': {
       options: '-json -no-color -draw-cycles -plan:read? -type:text? -update',
       operands: 'text*',
       words: true,
@@ -20,7 +30,8 @@ const terraform: Program = {
     output: { options: '-no-color -json!credentials/read -raw!credentials/read', operands: 'text?', words: true },
     state: {
       subcommands: {
-        'list|show|pull': { options: '-id:text? -state:read?', operands: 'text*', words: true },
+        pull: { asks: 'credentials/read' },
+        'list|show': { options: '-id:text? -state:read?', operands: 'text*', words: true },
         'rm|mv|push|replace-provider': changes,
       },
     },
@@ -90,8 +101,10 @@ export const cloudPrograms: Programs = {
     secrets,
   ),
   'ssh-keygen': { options: '-l -E:text -f:read', operands: '', asksWithout: ['-l', 'credentials/write'] },
+  // Alone it takes commands from its standard input.
   openssl: {
     words: true,
+    asksAlone: 'code/unseen',
     subcommands: {
       version: { options: '-a -v', words: true },
       'x509|req|crl|verify|asn1parse|dgst|md5|sha1|sha256': { options: opensslReads, operands: 'read*', words: true },

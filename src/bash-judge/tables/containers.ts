@@ -61,13 +61,38 @@ const engine: Program = {
 const kubeOptions = `-n:text --namespace:text -A --all-namespaces -o:text --output:text -l:text --selector:text --field-selector:text --context:text --cluster:text --show-labels --sort-by:text --no-headers --request-timeout:text -w --watch -v:text
   --show-kind --label-columns:text -L:text --chunk-size:text --ignore-not-found --include-uninitialized -R --recursive --show-managed-fields --template:text --watch-only --help -h`;
 const changes: Program = { asks: 'infrastructure/change' };
+const common =
+  'pods pod po services service svc deployments deployment deploy ingress ingresses ing statefulsets sts daemonsets ds jobs cronjobs endpoints ep pvc hpa nodes configmaps cm'.split(
+    ' ',
+  );
+const pairs = common.flatMap((one) => common.map((other) => `${one},${other}`));
+const resources = [
+  ...common,
+  ...`all ns namespace namespaces node no events event ev configmap replicasets replicaset rs statefulset daemonset job cronjob cj endpoint endpointslices pv persistentvolumes persistentvolume persistentvolumeclaims persistentvolumeclaim
+    horizontalpodautoscalers storageclasses storageclass sc serviceaccounts serviceaccount sa roles role rolebindings rolebinding clusterroles clusterrole clusterrolebindings clusterrolebinding networkpolicies networkpolicy netpol crd crds
+    customresourcedefinitions apiservices pdb poddisruptionbudgets limitranges resourcequotas quota leases priorityclasses ingressclasses gateways httproutes certificates issuers clusterissuers cs componentstatuses`.split(
+    /\s+/,
+  ),
+  ...[
+    'pods,svc,deploy',
+    'pods,services,deployments',
+    'deploy,svc,ing',
+    'deploy,po,svc',
+    'po,svc,deploy',
+    'deploy,svc,pods',
+    'pods,deploy,svc',
+  ],
+];
 const kubectl: Program = {
   options: '-n:text --namespace:text --context:text --cluster:text -v:text --request-timeout:text',
   subcommands: {
+    // Secrets have many spellings, also in lists, so what else there is to get is named.
     get: {
       options: kubeOptions,
-      operands: 'text*',
-      subcommands: { 'secret|secrets': { asks: 'credentials/read' } },
+      subcommands: {
+        [[...resources, ...pairs].join('|')]: { options: kubeOptions, operands: 'text*' },
+        'secret|secrets': { asks: 'credentials/read' },
+      },
     },
     describe: {
       options: `${kubeOptions} --show-events -f:read -k:read`,
@@ -115,7 +140,8 @@ const helm: Program = {
     },
     get: {
       subcommands: {
-        'values|manifest|notes|metadata|hooks|all': {
+        'manifest|hooks|all': { asks: 'credentials/read' },
+        'values|notes|metadata': {
           options: '-n:text --namespace:text -o:text -a --all --revision:text',
           operands: 'text*',
         },

@@ -27,6 +27,9 @@ const fetchOptions = `-a -f -k -p -P -n -t -j:text -q -v -4 -6 -u --all --append
   --multiple --auto-maintenance --no-auto-maintenance --auto-gc --no-auto-gc --write-fetch-head --no-write-fetch-head --prune --prune-tags --no-tags --refetch --tags --recurse-submodules:text?
   --no-recurse-submodules --jobs:text --set-upstream --quiet --verbose --progress --show-forced-updates --no-show-forced-updates --ipv4 --ipv6 --filter:text --negotiation-tip:text`;
 
+// `--output` writes a file, so a word that is not known, which may be an option, is asked about.
+const commits: Program = { options: `${diffOptions} ${logOptions} -m --ext-diff --textconv`, operands: 'read*' };
+
 const looking = (options: string, operands = 'text*'): Program => ({ options, operands, anyOption: true });
 
 const branching: Programs = {
@@ -90,8 +93,8 @@ const branching: Programs = {
         operands: 'list*',
       },
       save: { options: '-p -k -u -a -q --patch --keep-index --include-untracked --all --quiet', operands: 'text*' },
-      list: looking(`${diffOptions} ${logOptions}`),
-      show: looking(`${diffOptions} --include-untracked --only-untracked`),
+      list: commits,
+      show: { options: `${diffOptions} --include-untracked --only-untracked`, operands: 'text*' },
       'apply|pop': { options: '-q --index --quiet', operands: 'text?' },
       branch: { operands: 'text text?' },
       create: { operands: 'text*' },
@@ -131,7 +134,7 @@ const working: Programs = {
   },
   apply: {
     options:
-      '-p:text -C:text -N -R -v -q -z -3 --stat --numstat --summary --check --index --cached --intent-to-add --3way --reverse --reject --exclude:text --include:text --ignore-space-change --ignore-whitespace --whitespace:text --inaccurate-eof --verbose --quiet --recount --directory:text --allow-empty',
+      '-p:text -C:text -N -R -v -q -z -3 --stat --numstat --summary --check --index --cached --intent-to-add --3way --reverse --reject --exclude:text --include:text --ignore-space-change --ignore-whitespace --whitespace:text --inaccurate-eof --verbose --quiet --recount --directory:write --allow-empty',
     operands: 'read*',
   },
   am: {
@@ -178,21 +181,30 @@ const working: Programs = {
 };
 
 const showing: Programs = {
-  log: looking(`${diffOptions} ${logOptions}`),
-  'whatchanged|reflog-show': looking(`${diffOptions} ${logOptions}`),
-  show: looking(`${diffOptions} ${logOptions}`),
+  'log|whatchanged|show': commits,
+  'rev-list': {
+    options: `${diffOptions} ${logOptions} --disk-usage:text? --objects-edge --no-object-names --use-bitmap-index --header --missing:text --filter:text --quiet --no-commit-header`,
+    operands: 'text*',
+    prints: { '--count': 'name' },
+  },
+  'interpret-trailers': {
+    options:
+      '--trim-empty --trailer:text --where:text --no-where --if-exists:text --if-missing:text --only-trailers --only-input --unfold --parse --no-divider --in-place',
+    operands: 'read*',
+    operandsWith: { '--in-place': 'write*' },
+  },
+  diagnose: { options: '-o:write --output-directory:write --mode:text' },
   diff: { options: `${diffOptions} -1 -2 -3 -0 --base --ours --theirs`, operands: 'read*', prints: { '--name-only': 'paths' } },
   'diff-tree|diff-index|diff-files|range-diff': {
     options: `${diffOptions} ${logOptions} -r --root --no-commit-id -m --creation-factor:text --no-dual-color`,
     operands: 'text*',
   },
-  blame: {
+  'blame|annotate': {
     options:
       '-b -c -C:text? -e -f -h -l -L:text -M:text? -n -p -s -S:read -t -w --date:text --root --show-stats --score-debug --show-name --show-number --show-email --porcelain --line-porcelain --incremental --progress --no-progress --ignore-rev:text --ignore-revs-file:read --since:text --reverse:text --first-parent --color-lines --color-by-age --abbrev:text --minimal',
-    operands: 'text*',
+    operands: 'read*',
   },
-  annotate: looking(''),
-  shortlog: looking(`${logOptions} -n -s -e -w:text? --numbered --summary --email --group:text -c`),
+  shortlog: { options: `${diffOptions} ${logOptions} -n -s -e -w:text? --numbered --summary --email --group:text -c`, operands: 'text*' },
   describe: looking(
     '--all --tags --contains --abbrev:text --candidates:text --exact-match --debug --long --match:text --exclude:text --always --first-parent --dirty:text? --broken:text?',
   ),
@@ -209,10 +221,15 @@ const showing: Programs = {
   },
   'cat-file': looking(
     '-t -e -p -s --textconv --batch:text? --batch-check:text? --batch-all-objects --buffer --unordered --follow-symlinks --path:text',
+    'read*',
   ),
   'rev-parse': { ...looking(''), prints: 'name' },
-  'rev-list|name-rev|merge-base|for-each-ref|show-ref|show-branch|cherry|count-objects|var|whatchanged|check-ignore|check-attr|check-mailmap|verify-commit|verify-tag|fsck|diagnose|version|help|column|stripspace|merge-tree|interpret-trailers|patch-id|get-tar-commit-id|symbolic-ref|request-pull':
+  'name-rev|merge-base|for-each-ref|show-ref|show-branch|cherry|count-objects|var|check-ignore|check-attr|check-mailmap|verify-commit|verify-tag|fsck|version|help|column|stripspace|merge-tree|patch-id|get-tar-commit-id|request-pull':
     looking(''),
+  'symbolic-ref': {
+    options: '-q -d!git/rewrite-history --quiet --short --delete!git/rewrite-history --recurse --no-recurse -m:text',
+    operands: 'text text?',
+  },
   'hash-object': { options: '-t:text -w --stdin --path:text --no-filters --literally', operands: 'read*' },
   grep: {
     options: `-a -i -I -v -h -H -E -G -F -P -n -c -l -L -o -z -r -p -q -w -W -e:text -f:read -A:text -B:text -C:text -m:text -# --text --ignore-case --no-textconv --word-regexp --invert-match --full-name --extended-regexp --basic-regexp --fixed-strings
@@ -225,7 +242,7 @@ const showing: Programs = {
   reflog: {
     options: `${diffOptions} ${logOptions}`,
     operands: 'text*',
-    subcommands: { 'show|exists|list': looking(''), 'expire|delete': { asks: 'git/rewrite-history' } },
+    subcommands: { show: commits, 'exists|list': looking(''), 'expire|delete': { asks: 'git/rewrite-history' } },
   },
   notes: {
     operands: '',

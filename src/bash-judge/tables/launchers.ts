@@ -93,7 +93,7 @@ const plain: Programs = {
     options: `${help} -hVNi -w:text --warmup:text -m:text --min-runs:text -M:text --max-runs:text -r:text --runs:text -p:shell
       --prepare:shell -s:shell --setup:shell -c:shell --cleanup:shell -n:text --command-name:text --style:text -u:text --time-unit:text
       --export-json:write --export-markdown:write --export-csv:write --export-asciidoc:write --show-output --ignore-failure:text?
-      --output:text --input:read`,
+      --output:write --input:read`,
     operands: 'shell*',
   }),
 };

@@ -6,8 +6,8 @@ const help = '--help --version';
 const fetching: Programs = {
   // Left out are `-K`, `-n`, `-x`, `--connect-to`, `--resolve` and `-J`.
   curl: {
-    options: `--help -h --version -V -sSfLIiOkvgN#4601RZaq -XGET -XHEAD -XOPTIONS -o:write --output:write --output-dir:directory
-      --create-dirs -H:sends --header:sends -w:sends --write-out:sends -A:sends --user-agent:sends -e:sends --referer:sends -b:read --cookie:read -c:write
+    options: `--help -h --version -V -sSfLIiOkvgN#4601RZaq -XGET:text? -XHEAD:text? -XOPTIONS:text? -o:write --output:write --output-dir:write
+      --create-dirs -H:url --header:url -w:sends --write-out:sends -A:sends --user-agent:sends -e:sends --referer:sends -b:read --cookie:read -c:write
       --cookie-jar:write -u:sends --user:sends -m:text --max-time:text --connect-timeout:text --retry:text --retry-delay:text
       --retry-max-time:text --retry-all-errors --retry-connrefused -C:text --continue-at:text -r:sends --range:sends -z:text
       --time-cond:text -y:text -Y:text --speed-limit:text --speed-time:text --limit-rate:text --max-redirs:text --max-filesize:text
@@ -26,12 +26,12 @@ const fetching: Programs = {
     downloads: true,
   },
   wget: {
-    options: `--help -h --version -V -qvncNSrkKpELHx46dmbF -O:write --output-document:write -P:directory --directory-prefix:directory
+    options: `--help -h --version -V -qvncNSrkKpELHx46dmbF -O:write --output-document:write -P:write --directory-prefix:write
       -o:write --output-file:write -a:write --append-output:write -t:text --tries:text -T:text --timeout:text --connect-timeout:text
       --read-timeout:text -w:text --wait:text --waitretry:text --random-wait -l:text --level:text -A:url --accept:text -R:text
       --reject:text --accept-regex:text --reject-regex:text -D:text --domains:text --exclude-domains:text -I:text
       --include-directories:text -X:text --exclude-directories:text -U:url --user-agent:url --header:url --referer:url
-      --limit-rate:text -Q:text --quota:text --cut-dirs:text --max-redirect:text --restrict-file-names:text --load-cookies:read
+      --limit-rate:text -Q:text --quota:text --cut-dirs:text --max-redirect:text --restrict-file-names:text
       --save-cookies:write --ca-certificate:read --user:url --password:url --progress:text --retry-on-http-error:text --quiet --verbose
       --no-verbose --show-progress --continue --no-clobber --timestamping --server-response --spider --recursive --no-parent
       --no-directories --no-host-directories --convert-links --page-requisites --adjust-extension --html-extension --mirror --span-hosts
@@ -63,17 +63,17 @@ const fetching: Programs = {
     },
   }),
   aria2c: {
-    options: `${help} -hvcqZ -o:write --out:write -d:directory --dir:directory -x:text --max-connection-per-server:text -s:text
+    options: `${help} -hvcqZ -o:write --out:write -d:write --dir:write -x:text --max-connection-per-server:text -s:text
       --split:text -j:text --max-concurrent-downloads:text -k:text --min-split-size:text --continue:text? --quiet:text? --header:url
       -U:url --user-agent:url -t:text --timeout:text -m:text --max-tries:text --check-certificate:text --allow-overwrite:text
       --auto-file-renaming:text --summary-interval:text --console-log-level:text --file-allocation:text --checksum:text`,
     operands: 'url*',
     downloads: true,
   },
+  // They also show files of this machine, which an address does not tell from a page.
   ...each('lynx w3m links elinks', {
-    options: '-dump -listonly -nolist -nonumbers -source -width:text -cols:text -T:text -dump-width:text -version -help --version --help',
-    operands: 'url',
-    asksWithout: ['-dump -source -version -help --version --help', 'network/remote'],
+    options: '-version -help --version --help',
+    asksWithout: ['-version -help --version --help', 'network/remote'],
     words: true,
   }),
   ...each('yt-dlp youtube-dl', { options: `${help} -h -U`, operands: 'url*', asksWithout: ['--help --version -h', 'network/remote'] }),

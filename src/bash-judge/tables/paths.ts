@@ -79,7 +79,28 @@ export const startup: readonly (readonly [RegExp, RuleId])[] = [
     /^\/etc\/(?:profile|profile\.d|bash\.bashrc|bashrc|zsh|zshrc|zshenv|environment|rc\.local|init\.d|init|rc\d?\.d|ld\.so\.preload|ld\.so\.conf|pam\.d|xdg\/autostart|update-motd\.d)/,
     'persistence/startup',
   ],
-  [/\/\.git\/(?:hooks(?:\/|$)|config$)|\/\.gitconfig$|\/\.config\/git\/|^\/etc\/gitconfig$|\/\.husky\/_/, 'persistence/git'],
+  [
+    /\/\.(?:curlrc|wgetrc|terraformrc|tofurc|ansible\.cfg|psqlrc|sqliterc|duckdbrc|lldbinit|pdbrc|pryrc|mavenrc|antrc|lessfilter|lesskey|mailcap|gemrc|bunfig\.toml|ripgreprc|jq|hgrc|direnvrc|asdfrc|octaverc|perldb|pydistutils\.cfg|bash_completion|nanorc|muttrc)$/,
+    'persistence/startup',
+  ],
+  [
+    /\/\.(?:cargo\/config(?:\.toml)?|gradle\/init\.(?:d\/.*|gradle(?:\.kts)?)|pip\/pip\.conf|mcp\.json|cursor\/(?:mcp|hooks)\.json|claude\/settings(?:\.local)?\.json|claude\/hooks(?:\/.*)?|gemini\/settings\.json|codex\/(?:config\.toml|hooks\.json)|vscode\/tasks\.json|hg\/hgrc|julia\/config\/startup\.jl)$/,
+    'persistence/startup',
+  ],
+  [
+    /\/\.(?:sbt|jq|husky|docker\/cli-plugins|ipython|jupyter|local\/bin|local\/share\/(?:applications|bash-completion|dbus-1))(?:\/|$)|\/sessions\/[^/]+\/home\/bin(?:\/|$)|\/node_modules\/\.bin(?:\/|$)/,
+    'persistence/startup',
+  ],
+  [
+    /\/\.config\/(?:pip|uv|wget|curl|direnv|bat|ripgrep|mise|Code|VSCodium|Cursor|i3|sway|hypr|kitty|alacritty|wezterm|tmux|zellij|helix|emacs|zsh|nushell|powershell|mpv|ranger|lf|opencode)(?:\/|$)|\/\.config\/curlrc$/,
+    'persistence/startup',
+  ],
+  [/\/(?:site|dist)-packages\/[^/]*\.pth$|\/(?:site|user)customize\.py$/, 'persistence/startup'],
+  // What git keeps says which programs it runs: hooks, settings, attributes. A pattern may be its name.
+  [
+    /\/\.git(?:$|\/(?!info\/exclude$|(?:COMMIT_EDIT|MERGE_|SQUASH_)MSG$))|\/\.(?:g|gi|git)?[*?[][^/]*(?:\/|$)|\/\.gitconfig$|\/\.config\/git\/|^\/etc\/gitconfig$/,
+    'persistence/git',
+  ],
 ];
 
 export const keyName = /(?:^|\/)(?:id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._-](?!pub\b)[\w-]+)?|identity)$/;
@@ -87,9 +108,13 @@ export const keyName = /(?:^|\/)(?:id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[
 export const credentialFiles = new RegExp(
   [
     '/\\.ssh(?:/(?!(?:known_hosts|config|.*\\.pub)$).*)?$',
+    '/\\.(?:databrickscfg|sentryclirc|authinfo(?:\\.gpg)?|fetchmailrc|mbsyncrc|offlineimaprc|smbcredentials|vault_pass(?:\\.txt)?|Xauthority|claude\\.json|pip/pip\\.conf)$',
+    '/\\.(?:claude/\\.credentials\\.json|codex/auth\\.json|gemini/oauth_creds\\.json|fly/config\\.yml|railway/config\\.json|netlify/config\\.json|pulumi/credentials\\.json|kaggle/kaggle\\.json|dbt/profiles\\.yml|hex/hex\\.config|nuget/NuGet/NuGet\\.Config|(?:ivy2|sbt)/\\.credentials)$',
+    '/\\.(?:snowflake|snowsql|huggingface|cloudflared|wrangler|vercel|ngrok2|davfs2|purple|lastpass)(?:/|$)|/\\.cache/huggingface/(?:token|stored_tokens)$|/\\.local/share/(?:opencode|com\\.vercel\\.cli)/auth\\.json$|/\\.local/share/fish/fish_history$',
+    '^/(?:root|(?:home|Users)/[^/]+)/\\.bundle/config$|^/run/user/\\d+/(?:containers/auth\\.json|keyring|gnupg)|^/etc/(?:NetworkManager/system-connections|wpa_supplicant|wireguard|openvpn|ppp/(?:chap|pap)-secrets|ipsec\\.secrets|mysql/debian\\.cnf)(?:/|$)',
     '/\\.(?:netrc|pgpass|pypirc|git-credentials|my\\.cnf|mylogin\\.cnf|s3cfg|boto|vault-token|dockercfg|htpasswd|cargo/credentials(?:\\.toml)?|rclone\\.conf|msmtprc|npmrc|yarnrc\\.yml)$',
     '/\\.(?:aws|azure|gnupg|gcloud|password-store|oci|terraform\\.d|bitcoin|electrum|mozilla|thunderbird|local/share/keyrings)(?:/|$)',
-    '/\\.config/(?:gcloud|gh|hub|op|doctl|rclone|google-chrome|chromium|BraveSoftware|sops|age|containers/auth\\.json|heroku|configstore|hcloud)(?:/|$)',
+    '/\\.config/(?:gcloud|gh|hub|op|doctl|rclone|google-chrome|chromium|BraveSoftware|sops|age|containers/auth\\.json|heroku|configstore|hcloud|github-copilot|composer/auth\\.json|pip/pip\\.conf|NuGet/NuGet\\.Config|snowflake|kaggle|Slack|discord|Signal|Bitwarden|microsoft-edge|vivaldi|opera|netlify|ngrok|stripe|helm/registry|filezilla|keybase|\\.wrangler)(?:/|$)',
     '/\\.(?:kube/config|docker/config\\.json|config/git/credentials|gem/credentials|m2/settings\\.xml|gradle/gradle\\.properties|composer/auth\\.json|subversion/auth)',
     '/Library/(?:Keychains|Application Support/(?:Google/Chrome|Firefox|com\\.apple\\.TCC))',
     '^/etc/(?:shadow|gshadow|sudoers|security/opasswd|krb5\\.keytab|ssl/private|ssh/ssh_host_[a-z0-9]*_key|master\\.passwd)(?:[-~.].*)?(?:/|$)',
@@ -100,7 +125,7 @@ export const credentialFiles = new RegExp(
 
 /** Often a secret, often not: only what shows or copies them counts. */
 export const doubtful =
-  /(?:^|\/)(?:\.env(?:\.(?!example|sample|template|dist|test|ci|defaults?|schema)[\w.-]+)?|[\w.-]*(?:private|secret|priv)[\w-]*\.(?:pem|key)|[\w.-]*key\.pem|[\w.-]+\.(?:key|p12|pfx|jks|keystore|kdbx|ppk|ovpn)|(?:credentials|secrets?|service[-_]account[\w-]*)(?:\.(?:json|ya?ml|txt|toml|ini))?|\.?passwords?(?:\.\w+)?)$/;
+  /(?:^|[/:])(?:\.env(?:\.(?!example|sample|template|dist|test|ci|defaults?|schema)[\w.-]+)?|[\w.-]*(?:private|secret|priv)[\w-]*\.(?:pem|key)|[\w.-]*key\.pem|[\w.-]+\.(?:key|p12|pfx|jks|keystore|kdbx|ppk|ovpn)|(?:credentials|secrets?|service[-_]account[\w-]*)(?:\.(?:json|ya?ml|txt|toml|ini))?|\.?passwords?(?:\.\w+)?)$/;
 
 /** Concrete places to hold a pattern against. */
 export const examples = [
@@ -115,6 +140,16 @@ export const examples = [
   '.gnupg/x',
   '.npmrc',
   '.config/gh/hosts.yml',
+  '.config/pip/pip.conf',
+  '.claude/.credentials.json',
+  '.claude.json',
+  '.codex/auth.json',
+  '.cargo/credentials.toml',
+  '.cache/huggingface/token',
+  '.kaggle/kaggle.json',
+  '.pypirc',
+  '.pgpass',
+  '.vault-token',
 ];
 
 export const systemExamples = [

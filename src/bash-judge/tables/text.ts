@@ -156,7 +156,10 @@ const showing: Programs = {
       --line-mode`,
     operands: 'read*',
   },
-  ...each('figlet toilet cowsay lolcat', { options: '-f:text -w:text -ctkpsSW --gay --metal', operands: 'text*' }),
+  ...each('figlet toilet', { options: '-f:text -w:text -ctkpsSW --gay --metal', operands: 'text*' }),
+  // A picture of `-f` is code in Perl.
+  cowsay: { options: '-bdgpstwynlh -e:text -T:text -W:text', operands: 'text*' },
+  lolcat: { options: '-aitfhv -p:text -F:text -S:text -d:text -s:text', operands: 'read*' },
 };
 
 const grepOptions = `${help} -EFGPwxivcLlqsobHhnTuZzarRIUyV -e:text --regexp:text --regex:text --rege:text --reg:text -f:read --file:read
@@ -232,7 +235,7 @@ const searching: Programs = {
 const languages: Programs = {
   // With `-e` and `-i` together all are written; the files of `-e` alone are then looked at as if they were, too.
   ...each('sed gsed', {
-    options: `${help} -nErsuz -e:sed --expression:sed -f:script --file:script -i:text? --in-place:text? -l:text --line-length:text --quiet
+    options: `${help} -nErsuz -e:sed --expression:sed -f:script --file:script -i:write? --in-place:write? -l:text --line-length:text --quiet
       --silent --regexp-extended --posix --debug --sandbox --separate --unbuffered --null-data --follow-symlinks`,
     operands: 'sed read*',
     operandsWith: {
@@ -253,7 +256,7 @@ const languages: Programs = {
   }),
   // `--arg name value` has two values: the name belongs to the option, the value stands before the filter.
   ...each('jq gojq jaq', {
-    options: `${help} -h -V -renNcsSajCMR0 -f:read --from-file:read --indent:text --tab --arg:text --argjson:text --seq --stream
+    options: `${help} -h -V -renNcsSajCMR0 -f:script --from-file:script --indent:text --tab --arg:text --argjson:text --seq --stream
       --stream-errors --raw-output --raw-output0 --join-output --raw-input --null-input --compact-output --slurp --sort-keys
       --ascii-output --color-output --monochrome-output --exit-status --unbuffered --binary -b --args --jsonargs --build-configuration`,
     operands: 'jq read*',
@@ -270,10 +273,11 @@ const languages: Programs = {
       '-h': '',
     },
   }),
+  // `-s` of the one in Go names files that it writes.
   yq: {
-    options: `${help} -h -V -rNnPCMejcsSy -i --inplace --in-place -o:text --output-format:text -p:text --input-format:text -I:text
+    options: `${help} -h -V -rNnPCMejcSy -i --inplace --in-place -o:text --output-format:text -p:text --input-format:text -I:text
       --indent:text --arg:text --argjson:text --null-input --prettyPrint --colors --no-colors --no-doc --exit-status --unwrapScalar:text?
-      --raw-output --yaml-output --yaml-roundtrip --compact-output --sort-keys -t -x --xml-output --toml-output --tojson --from-file:read`,
+      --raw-output --yaml-output --yaml-roundtrip --compact-output --sort-keys -t -x --xml-output --toml-output --tojson --from-file:script`,
     operands: 'jq read*',
     operandsWith: {
       '-i': 'jq write+',
@@ -289,7 +293,7 @@ const languages: Programs = {
     },
     subcommands: {
       'eval|e|eval-all|ea': {
-        options: `-rNnPCMejsi -o:text --output-format:text -p:text --input-format:text -I:text --indent:text --null-input --prettyPrint
+        options: `-rNnPCMeji -o:text --output-format:text -p:text --input-format:text -I:text --indent:text --null-input --prettyPrint
           --colors --no-colors --no-doc --exit-status --inplace`,
         operands: 'jq read*',
         operandsWith: { '-i': 'jq write+', '--inplace': 'jq write+' },
@@ -342,8 +346,8 @@ const changing: Programs = {
   sponge: { options: '-a', operands: 'write?' },
   // `-e` hands an old kind of patch to ed, which runs commands.
   patch: {
-    options: `${help} -bcflnNRstTuvZE -p:text --strip:text -d:directory --directory:directory -i:read --input:read -o:write --output:write
-      -r:write --reject-file:write -F:text --fuzz:text -V:text --version-control:text -z:text --suffix:text -B:text --prefix:text -Y:text
+    options: `${help} -bcflnNRstTuvZE -p:text --strip:text -d:write --directory:write -i:read --input:read -o:write --output:write
+      -r:write --reject-file:write -F:text --fuzz:text -V:text --version-control:text -z:write --suffix:write -B:write --prefix:write -Y:write
       --dry-run --backup --forward --reverse --force --batch --silent --quiet --verbose --unified --context --normal --merge:text?
       --binary --ignore-whitespace --remove-empty-files --no-backup-if-mismatch --reject-format:text --posix --read-only:text`,
     operands: 'write? read?',
@@ -363,7 +367,13 @@ const changing: Programs = {
 };
 
 const reading: Programs = {
-  ...each('man apropos whatis info tldr cheat', {
+  man: {
+    options: '-afkwKl --all --apropos --whatis -s:text -S:text --sections:text --path --where --location -L:text',
+    operands: 'read*',
+    operandsWith: { '-l': 'read*', '-k': 'text*', '--apropos': 'text*' },
+  },
+  info: { options: '-afkwO -n:text --node:text --all --where --location --subnodes --apropos', operands: 'read*' },
+  ...each('apropos whatis tldr cheat', {
     options: `-afkwKl --all --apropos --whatis -s:text -S:text --sections:text --path --where --location -L:text -p:text --platform:text
       --list --update`,
     operands: 'text*',
