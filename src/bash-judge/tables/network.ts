@@ -7,7 +7,7 @@ const fetching: Programs = {
   // Left out are `-K`, `-n`, `-x`, `--connect-to`, `--resolve` and `-J`.
   curl: {
     options: `--help -h --version -V -sSfLIiOkvgN#4601RZaq -XGET:text? -XHEAD:text? -XOPTIONS:text? -o:write --output:write --output-dir:write
-      --create-dirs -H:url --header:url -w:sends --write-out:sends -A:sends --user-agent:sends -e:sends --referer:sends -b:read --cookie:read -c:write
+      --create-dirs -H:sends --header:sends -w:sends --write-out:sends -A:sends --user-agent:sends -e:sends --referer:sends -b:read --cookie:read -c:write
       --cookie-jar:write -u:sends --user:sends -m:text --max-time:text --connect-timeout:text --retry:text --retry-delay:text
       --retry-max-time:text --retry-all-errors --retry-connrefused -C:text --continue-at:text -r:sends --range:sends -z:text
       --time-cond:text -y:text -Y:text --speed-limit:text --speed-time:text --limit-rate:text --max-redirs:text --max-filesize:text
@@ -30,7 +30,7 @@ const fetching: Programs = {
       -o:write --output-file:write -a:write --append-output:write -t:text --tries:text -T:text --timeout:text --connect-timeout:text
       --read-timeout:text -w:text --wait:text --waitretry:text --random-wait -l:text --level:text -A:url --accept:text -R:text
       --reject:text --accept-regex:text --reject-regex:text -D:text --domains:text --exclude-domains:text -I:text
-      --include-directories:text -X:text --exclude-directories:text -U:url --user-agent:url --header:url --referer:url
+      --include-directories:text -X:text --exclude-directories:text -U:url --user-agent:url --header:sends --referer:url
       --limit-rate:text -Q:text --quota:text --cut-dirs:text --max-redirect:text --restrict-file-names:text
       --save-cookies:write --ca-certificate:read --user:url --password:url --progress:text --retry-on-http-error:text --quiet --verbose
       --no-verbose --show-progress --continue --no-clobber --timestamping --server-response --spider --recursive --no-parent
@@ -64,7 +64,7 @@ const fetching: Programs = {
   }),
   aria2c: {
     options: `${help} -hvcqZ -o:write --out:write -d:write --dir:write -x:text --max-connection-per-server:text -s:text
-      --split:text -j:text --max-concurrent-downloads:text -k:text --min-split-size:text --continue:text? --quiet:text? --header:url
+      --split:text -j:text --max-concurrent-downloads:text -k:text --min-split-size:text --continue:text? --quiet:text? --header:sends
       -U:url --user-agent:url -t:text --timeout:text -m:text --max-tries:text --check-certificate:text --allow-overwrite:text
       --auto-file-renaming:text --summary-interval:text --console-log-level:text --file-allocation:text --checksum:text`,
     operands: 'url*',
