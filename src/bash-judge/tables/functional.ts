@@ -36,7 +36,7 @@ const beam: Programs = {
     options: help,
     subcommands: {
       'compile|eunit|ct|dialyzer|xref|get-deps|deps|tree|clean|release|version|help|upgrade|unlock|fmt|lint|cover|edoc|escriptize|tar': {
-        options: '-v --verbose --module:text --suite:text --case:text --dir:text --cover -c --all --check -w --write',
+        options: '-v --verbose --module:text --suite:text --case:text --dir:directory --cover -c --all --check -w --write',
         operands: 'text*',
       },
       new: { operands: 'text text' },
@@ -50,7 +50,7 @@ const beam: Programs = {
       'build|check|test|run|format|deps|add|remove|update|clean|new|docs|fix': {
         options: `-h --help --target:text -t:text --runtime:text --check --stdin -m:text --module:text --dev --name:text --template:text
           --skip-git`,
-        operands: 'text*',
+        operands: 'directory*',
       },
       'publish|hex|shell|export': { asks: 'packages/publish' },
     },
@@ -91,7 +91,7 @@ const functional: Programs = {
     },
   },
   stack: {
-    options: `--help --version --numeric-version -v --verbose --silent --stack-yaml:script --resolver:text --snapshot:text --no-terminal
+    options: `--help --version --numeric-version -v --verbose --silent --stack-yaml:script --resolver:package --snapshot:package --no-terminal
       --color:text --system-ghc --no-install-ghc --install-ghc -j:text --jobs:text --allow-different-user --work-dir:write`,
     subcommands: {
       'build|test|bench|haddock|clean|purge|path|list|ls|unpack|init|setup|update|dot|sdist|hpc|query|templates|install|run': {
@@ -134,7 +134,7 @@ const functional: Programs = {
       'build|test|runtest|clean|fmt|format-dune-file|describe|external-lib-deps|promote|install|init|subst|coq|show|promotion': {
         options: `-w --watch -j:text --root:directory --profile:text --release -p:text --display:text --auto-promote --force -f --verbose
           --only-packages:text --no-buffer --ignore-promoted-rules --prefix:write --always-show-command-line --help`,
-        operands: 'text*',
+        operands: 'directory*',
       },
       'exec|exe': {
         options: '-w --watch --root:directory --profile:text --no-build --display:text',

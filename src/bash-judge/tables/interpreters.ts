@@ -82,7 +82,7 @@ const node: Program = {
     --permission --experimental-permission --allow-fs-read:text --allow-fs-write:text --allow-child-process --allow-worker --allow-addons
     --openssl-legacy-provider --tls-min-v1.0 --tls-min-v1.1 --tls-min-v1.2 --tls-min-v1.3 --tls-max-v1.2 --tls-max-v1.3 --use-system-ca
     --use-bundled-ca --use-openssl-ca --dns-result-order:text --no-network-family-autoselection --network-family-autoselection --prof
-    --cpu-prof --cpu-prof-dir:write --cpu-prof-name:text --cpu-prof-interval:text --heap-prof --heap-prof-dir:write --heap-prof-name:text
+    --cpu-prof --cpu-prof-dir:write --cpu-prof-name:write --cpu-prof-interval:text --heap-prof --heap-prof-dir:write --heap-prof-name:write
     --diagnostic-dir:write --report-on-fatalerror --report-uncaught-exception --report-dir:write --report-directory:write
     --heapsnapshot-signal:text --experimental-strip-types --no-experimental-strip-types --strip-types --no-strip-types
     --experimental-transform-types --experimental-vm-modules --experimental-json-modules --experimental-wasm-modules
@@ -242,7 +242,7 @@ export const interpreterPrograms: Programs = {
   julia: {
     options: `-e:code -E:code --eval:code --print:code -L:script --load:script --project:script? -t:text --threads:text -v --version -h
       --help -q --quiet --banner:text --color:text --startup-file:text --history-file:text --depwarn:text --check-bounds:text
-      --inline:text --compile:text --warn-overwrite:text --code-coverage:text? --track-allocation:text? --math-mode:text`,
+      --inline:text --compile:text --warn-overwrite:text --code-coverage:write? --track-allocation:text? --math-mode:text`,
     operands: 'script text*',
     operandsWith: {
       '-e': 'text*',

@@ -224,10 +224,10 @@ const checks: Programs = {
   ...each(
     'knip depcheck madge ts-prune ts-unused-exports unimported publint attw dependency-cruiser depcruise cspell jscpd type-coverage npm-check',
     {
-      options: `${help} -c:script --config:script --json --production --strict --include:text --exclude:text --reporter:text --no-progress
+      options: `${help} -c:script --config:script --json --production --strict --include:text --exclude:text --reporter:script --no-progress
         --debug --dependencies --exports --files --cache --workspace:text --circular --orphans --extensions:text --ts-config:script
         --tsConfig:script --summary --ignores:text --no-summary --quiet --words-only --unique --gitignore --pack --detail --at-least:text
-        -T:text --output-type:text --skip-unused --no-exit-code`,
+        -T:script --output-type:script --skip-unused --no-exit-code`,
       operands: 'read*',
     },
   ),

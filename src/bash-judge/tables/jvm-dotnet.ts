@@ -29,7 +29,7 @@ const java: Program = {
 
 const javac: Program = {
   options: `-version --version -help --help -d:write -s:write -h:write -cp:directory -classpath:directory --class-path:directory -sourcepath:read
-    --source-path:read -p:read --module-path:read --module-source-path:read -m:text --module:text --add-modules:text --add-exports:text
+    --source-path:read -p:script --module-path:script --module-source-path:read -m:text --module:text --add-modules:text --add-exports:text
     --add-reads:text --limit-modules:text -source:text --source:text -target:text --target:text --release:text -encoding:text -g:text?
     -nowarn -verbose -deprecation -parameters -Werror -Xlint:text? -Xdoclint:text? -Xmaxerrs:text -Xmaxwarns:text -Xdiags:text?
     -implicit:text? --enable-preview -J-Xmx:text? -XDrawDiagnostics`,
@@ -105,7 +105,7 @@ const kotlinc: Program = {
   options: `-version -help -h -d:write -cp:directory -classpath:directory -include-runtime -jvm-target:text -language-version:text
     -api-version:text -nowarn -Werror -verbose -no-stdlib -no-reflect -no-jdk -module-name:text -progressive -opt-in:text -java-parameters
     -e:code -expression:code`,
-  operands: 'script read*',
+  operands: 'script script*',
   operandsWith: { '-version': '', '-help': '', '-h': '', '-e': 'text*', '-expression': 'text*' },
   words: true,
 };
@@ -144,7 +144,7 @@ const jvm: Programs = {
     options: `-help --help -version -d:write -sourcepath:read -cp:read -classpath:read -public -protected -package -private -quiet
       -verbose -encoding:text -charset:text -docencoding:text -author -use -version -windowtitle:text -doctitle:text -subpackages:text
       -exclude:text -Xdoclint:text? -linksource -notimestamp -source:text --release:text`,
-    operands: 'read*',
+    operands: 'script*',
     words: true,
   },
   ...each('jps jstat jdeps jinfo jmod jlink', {
@@ -176,9 +176,9 @@ const jvm: Programs = {
       --excludes:text -in:text --includes:text --build-upon-default-config --all-rules --parallel -ac --auto-correct`,
   },
   scalac: {
-    options: `-version -help -d:write -cp:read -classpath:read -deprecation -feature -unchecked -explain -Werror -Xfatal-warnings
+    options: `-version -help -d:write -cp:directory -classpath:directory -deprecation -feature -unchecked -explain -Werror -Xfatal-warnings
       -encoding:text -source:text -release:text -Wunused:text?`,
-    operands: 'read*',
+    operands: 'script*',
     words: true,
   },
   ...each('scala scala-cli', {
@@ -260,7 +260,7 @@ const dotnet: Program = {
       options: `${dotnetBuild} --project:script --no-hot-reload --non-interactive -q --quiet --list --launch-profile:text`,
       operands: '',
       words: true,
-      subcommands: { 'run|test|build': { options: dotnetTest, operands: 'text*', words: true } },
+      subcommands: { 'run|test|build': { options: dotnetTest, operands: 'directory*', words: true } },
     },
     format: {
       options: `-h --help --verify-no-changes --no-restore --include:text --exclude:text --severity:text --diagnostics:text

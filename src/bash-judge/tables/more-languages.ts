@@ -9,7 +9,7 @@ const system: Programs = {
     options: '-h --help',
     subcommands: {
       build: {
-        options: `-h --help -l --list-steps -D:text? -O:text --release:text? --summary:text -j:text? --prefix:write -p:write --verbose
+        options: `-h --help -l --list-steps -D:package? -O:text --release:text? --summary:text -j:text? --prefix:write -p:write --verbose
           --fetch --watch --color:text -fincremental --build-file:script --cache-dir:write --global-cache-dir:write
           -freference-trace:text? --prominent-compile-errors`,
         operands: 'text*',
@@ -30,7 +30,7 @@ const system: Programs = {
       'cc|c++': {
         options: `-o:write -c -S -E -g -O:text? -W:text? -Wl,:text?!code/injected -std:text? -I:read? -L:read? -l:text? -D:text?
           -target:text -shared -static -fPIC`,
-        operands: 'read*',
+        operands: 'script*',
         words: true,
       },
       'version|zen|targets|env|help|std|libc': { operands: 'text*' },
@@ -64,7 +64,7 @@ const system: Programs = {
           --enable-code-coverage --show-codecov-path --show-bin-path --static-swift-stdlib --skip-build --skip-update -j:text --jobs:text
           --xunit-output:write --sanitize:text --arch:text --type:text --name:text -i --in-place -r --recursive -p --strict -s
           --configuration-file:read --disable-sandbox!code/injected --disable-automatic-resolution`,
-        operands: 'text*',
+        operands: 'directory*',
         words: true,
         subcommands: {
           'lint|format': {
@@ -81,7 +81,7 @@ const system: Programs = {
     options: `-o:write -O -Onone -Osize -g -c -v -version --version -help -h -emit-library -emit-module -emit-executable -module-name:text
       -I:read -L:read -l:text? -D:text -target:text -sdk:read -parse-as-library -swift-version:text -whole-module-optimization -wmo
       -typecheck -parse -framework:text -load:text?!code/injected`,
-    operands: 'read*',
+    operands: 'script*',
     words: true,
   },
   ...each('swiftlint swiftformat', {
@@ -100,7 +100,8 @@ const system: Programs = {
       -configuration:text -sdk:text -destination:text -target:text -derivedDataPath:write -json -quiet -resultBundlePath:write
       -only-testing:text -skip-testing:text -parallel-testing-enabled:text -enableCodeCoverage:text -testPlan:text -skipMacroValidation
       -resolvePackageDependencies -alltargets -arch:text`,
-    operands: 'text*',
+    // Actions, and settings such as `CODE_SIGNING_ALLOWED=NO`.
+    operands: 'package*',
     words: true,
   },
   ...each('xcrun', {
@@ -136,7 +137,8 @@ const system: Programs = {
     options: help,
     subcommands: {
       spec: { options: '--error-trace --no-color -v --verbose -e:text --fail-fast', operands: 'directory*' },
-      'build|docs|env|version|init|tool|run': {
+      init: { options: '-f --force -s --skip-existing', operands: 'text write write?' },
+      'build|docs|env|version|tool|run': {
         options: `-o:write --release --error-trace --no-debug -D:text -p --progress --threads:text -s --stats --no-color -v --verbose
           -e:text --fail-fast --static`,
         operands: 'script text*',

@@ -37,7 +37,7 @@ const linker: Program = {
     -Ttext:text -Tdata:text -rpath:text -soname:text -h:text --gc-sections --as-needed --no-as-needed --start-group --end-group
     --whole-archive --no-whole-archive --strip-all --no-undefined --build-id:text? --oformat:text --entry:text --export-dynamic -E
     -nostdlib --eh-frame-hdr --hash-style:text -arch:text -lSystem -macos_version_min:text -platform_version:text -syslibroot:read`,
-  operands: 'read*',
+  operands: 'script*',
   words: true,
 };
 
@@ -144,7 +144,7 @@ const builders: Programs = {
     operands: 'write directory?',
     subcommands: {
       setup: {
-        options: `-h --help -D:text --buildtype:text --prefix:text --libdir:text --bindir:text --reconfigure --wipe --clearcache
+        options: `-h --help -D:package --buildtype:text --prefix:text --libdir:text --bindir:text --reconfigure --wipe --clearcache
           --cross-file:script --native-file:script --backend:text --default-library:text -Dbuildtype:text --debug --optimization:text
           --warnlevel:text --werror --strip --unity:text --fatal-meson-warnings --vsenv --wrap-mode:text`,
         operands: 'write* directory?',
@@ -157,7 +157,7 @@ const builders: Programs = {
         operands: 'text*',
       },
       'install|configure|introspect|dist|format|fmt|init|rewrite': {
-        options: `-h --help -C:directory --no-rebuild --only-changed --quiet --destdir:write -n --dry-run --tags:text --strip -D:text -a
+        options: `-h --help -C:directory --no-rebuild --only-changed --quiet --destdir:write -n --dry-run --tags:text --strip -D:package -a
           --all --targets --tests --buildoptions --dependencies --projectinfo --installed --benchmarks -i --inplace -q --check-only -r
           --recursive --no-tests --formats:text -l:text --language:text --name:text`,
         operands: 'write*',
@@ -236,9 +236,9 @@ const builders: Programs = {
     options: '-h --help -v --version',
     subcommands: {
       'install|create|build|graph|inspect|list|search|profile|source|export|export-pkg|new|cache|version|test|lock': {
-        options: `-h --help -b:text --build:text -s:text -o:text -pr:script --profile:script -c:text -of:write --output-folder:write
+        options: `-h --help -b:text --build:text -s:text -o:text -pr:script --profile:script -c:package -of:write --output-folder:write
           -g:text --generator:text -if:write --format:text -u --update --name:text --version:text -d:text -f`,
-        operands: 'text*',
+        operands: 'directory*',
       },
       'upload|remote|remove|config': { asks: 'packages/publish' },
     },
@@ -359,10 +359,10 @@ const tools: Programs = {
       -p --preserve-paths -r:text --root:directory --html:write? --html-details:write? --xml:write? --json:write? --txt:write?
       --csv:write? --exclude:text -e:text --filter:text --print-summary -s --sort-percentage --fail-under-line:text
       --object-directory:read -c --capture -d:directory --directory:directory --output-file:write --remove:read --extract:read -a:read
-      --add-tracefile:read --list:read -l --summary:read --rc:text --ignore-errors:text --no-external -q --quiet --output-directory:write
+      --add-tracefile:read --list:read -l --summary:read --rc:package --ignore-errors:text --no-external -q --quiet --output-directory:write
       --legend --title:text --branch-coverage --function-coverage --demangle-cpp -t:text -k --keep --instr-profile:read
       -instr-profile:read -sparse --sparse -use-color --exclude-directories:text --exclude-throw-branches`,
-    operands: 'text*',
+    operands: 'directory*',
     subcommands: {
       'report|show|export|merge': {
         options: '-instr-profile:read -sparse -o:write -use-color -ignore-filename-regex:text -format:text -output-dir:write',
@@ -372,7 +372,7 @@ const tools: Programs = {
     },
   }),
   ...each('bison yacc flex lex', {
-    options: `-h --help -V --version -d -v -t -l -y -o:write -b:text -p:text --output:write --output-file:write --defines:write?
+    options: `-h --help -V --version -d -v -t -l -y -o:write -b:write -p:text --output:write --output-file:write --defines:write?
       --header:write? --header-file:write? --outfile:write --debug --verbose --report:text -W:text? -Wall:text? --language:text -L:text -i
       -I -s -f -F -P:text -8 -7 -B -w --warn`,
     operands: 'read',

@@ -52,7 +52,7 @@ const checks: Programs = {
       format: { options: `${ruffFiles} --check --range:text --output-format:text`, operands: 'write*' },
       'rule|config|linter|clean|version|analyze|server|help': {
         options: `${help} --all --output-format:text --preview`,
-        operands: 'text*',
+        operands: 'directory*',
       },
     },
   },
@@ -114,7 +114,7 @@ const checks: Programs = {
       --txt-report:write --any-exprs-report:write --linecount-report:write --cobertura-xml-report:write --junit-xml:write
       --junit-format:text --output:text -O:text --scripts-are-modules --find-occurrences:text --soft-error-limit:text
       --report-deprecated-as-note --no-fast-module-lookup`,
-    operands: 'read*',
+    operands: 'script*',
     subcommands: { 'run|check|status|start|stop|restart|recheck': { options: '-h --help -v', operands: 'read*' } },
   }),
   ...each('pyright basedpyright pyre ty', {

@@ -43,8 +43,8 @@ const documents: Programs = {
     options: '-h --help --version --paths --json --config-dir --data-dir --runtime-dir',
     subcommands: {
       nbconvert: {
-        options: `-h --help --to:text --execute --inplace --stdout --stdin --output:write --output-dir:write --no-input --no-prompt
-          --clear-output --allow-errors --debug --template:text --embed-images --coalesce-streams --show-input
+        options: `-h --help --to:script --execute --inplace --stdout --stdin --output:write --output-dir:write --no-input --no-prompt
+          --clear-output --allow-errors --debug --template:script --embed-images --coalesce-streams --show-input
           --ExecutePreprocessor.timeout:text --ExecutePreprocessor.kernel_name:text -y`,
         operands: 'script*',
       },
@@ -162,7 +162,8 @@ const web: Programs = {
   scrapy: {
     options: '-h --help',
     subcommands: {
-      'crawl|list|check|version|startproject|genspider': {
+      startproject: { options: '-h --help', operands: 'text write?' },
+      'crawl|list|check|version|genspider': {
         options: '-h --help -o:write -O:write -a:text -L:text --loglevel:text --nolog -t:text -v',
         operands: 'text*',
       },

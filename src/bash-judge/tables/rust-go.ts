@@ -70,7 +70,7 @@ const cargoSubcommands: Programs = {
         --clean-per-run --out:text --output-dir:write --lcov --html --output-path:write --open --summary-only --text
         --fail-under-lines:text --ignore-filename-regex:text --crates -n:text --skip-clean --engine:text --exclude-files:text
         --timeout:text --deny:text --ignore:text -w --grouped --review --accept --test-runner:text --nocapture --file:text -f:text`,
-      operands: 'text*',
+      operands: 'directory*',
     },
   watch: {
     options: `-q --quiet -c --clear -w:list --watch:list -i:text --ignore:text -d:text --delay:text --why --no-restart -s:shell
