@@ -5,33 +5,51 @@ export interface Area {
   tried: string;
   /** Files with tests, as patterns. */
   tests?: readonly string[];
-  /** Files with a probe in every line. Where a file may be in one of two places, the first that is there counts. */
-  corpora?: readonly (readonly string[])[];
+  /** Files with a probe in every line. */
+  corpora?: readonly string[];
   /** What gave way when it was attacked, and holds since. */
   mended: string;
 }
-
-const judged = (name: string): readonly string[] => [`test/bash-judge/${name}`];
 
 export const areas: readonly Area[] = [
   {
     area: 'Commands on the host',
     tried: 'harmful commands in every disguise, and ways around the judge, on a backend that does not isolate',
-    corpora: [judged('dangerous.txt'), judged('ways-out.txt')],
+    tests: ['test/bash-judge/{actions,host-paths,properties,thread}.test.ts'],
+    corpora: ['test/bash-judge/dangerous.txt', 'test/bash-judge/ways-out.txt'],
     mended: 'a list of bad commands let unknown programs, launchers and options pass; one word could freeze the gateway',
+  },
+  {
+    area: "A session's own processes",
+    tried:
+      'commands of a session on the host that change Hermetic itself: from its process tree in every disguise, by the page, MCP and the chat of the terminal',
+    tests: ['test/session-process.test.ts', 'test/session-peers.test.ts', 'test/cli/{session-guard,session-peers}.test.ts'],
+    mended: 'an agent on `local` could answer its own question through the command line',
+  },
+  {
+    area: 'Owners of files',
+    tried: 'a home, settings and secrets that belong to another user, or that others could replace',
+    tests: ['test/config/owners.test.ts', 'test/set-up.test.ts'],
+    mended: 'they were read; the binary of Node was run without a look at its hash',
+  },
+  {
+    area: 'What cannot be handled',
+    tried: 'updates and stored messages that fail or end the gateway each time',
+    tests: ['test/gateway/set-aside.test.ts', 'test/channels/telegram/set-aside.test.ts'],
+    mended: 'they were tried for ever and held up what came after them',
   },
   {
     area: 'Code in a sandbox',
     tried: 'killing, forking, filling and forging what the host reads: pipes, records, state, files, limits, system calls',
     tests: [
-      'test/sandboxes/attacks/{control,pipes,processes,reading,states,streams,trees}.ts',
+      'test/sandboxes/attacks/{control,disk,pipes,processes,reading,states,streams,trees}.ts',
       'test/sandboxes/bubblewrap/{isolation,seccomp}.test.ts',
       'test/sandboxes/docker/hardening.test.ts',
       'test/sandboxes/shell/hostile-state.test.ts',
       'test/sandboxes/mount-sources.test.ts',
     ],
     mended:
-      'a process with another mark outlived its kill; a filled control pipe refused every command; socketpair passed for other families',
+      'a process with another mark outlived its kill; deleted and empty files evaded the disk limit; a filled control pipe refused every command; socketpair passed for other families',
   },
   {
     area: 'The proof of containment',

@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type Area, areas } from './attack-areas.ts';
 import { countLines, countTests } from './count-probes.ts';
@@ -36,7 +36,7 @@ function testFiles({ tests = [] }: Area): string[] {
 }
 
 function corporaOf({ corpora = [] }: Area): string[] {
-  return corpora.flatMap((places) => places.map((path) => join(root, path)).find((path) => existsSync(path)) ?? []);
+  return corpora.map((path) => join(root, path));
 }
 
 function tableText(): string {
