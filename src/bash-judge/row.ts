@@ -1,0 +1,174 @@
+import { runInput, runText, runUntil, runWithInput } from './inner-commands.ts';
+import { judgeValue, type Place } from './kinds.ts';
+import { assignOperands, readOption, readRow } from './options.ts';
+import { isOfSession } from './paths.ts';
+import { lookForDenied } from './run.ts';
+import type { Shell } from './shell.ts';
+import { buildFiles } from './tables/build-files.ts';
+import { pathPrograms, runnerPrograms } from './tables/index.ts';
+import type { Program } from './tables/program.ts';
+import { resolvePaths, touchDirectory, touchList, touchMention } from './touch.ts';
+import { below, fetched, hasPlaceholder, isUnknown, plainToken, temporary, unknown } from './values.ts';
+
+type Texts = readonly string[];
+
+/** They make files out of others, under names that are not known. */
+const unpacks = /^(?:tar|bsdtar|unzip|7z|7za|gunzip|bunzip2|unxz|cpio|ar|unrar|zstd|gzip|xz|git)$/;
+
+/** Judges the words of a program by its row. What it prints, as far as that is known. */
+export function runRow(label: string, row: Program, args: Texts, shell: Shell, stdin: Texts): Texts {
+  const { judgement } = shell;
+  if (label === 'git clone' || label === 'git submodule add') judgement.downloaded.add(unknown);
+  if (judgement.downloaded.size > 0 && unpacks.test(label)) judgement.downloaded.add(unknown);
+  if (row.asks) {
+    judgement.report(row.asks, label);
+    if (row.operands === undefined && row.subcommands === undefined) {
+      lookForDenied(label, args, shell);
+      return [unknown];
+    }
+  }
+  // Security: a program that works where it is started runs what it finds there.
+  if (runnerPrograms.has(label)) noteBrought(label, shell);
+  if (!label.includes(' ')) (pathPrograms.has(label) ? touchList : touchDirectory)('.', label, shell);
+  const { subcommands } = readRow(row);
+  const operands: string[] = [];
+  const given = new Set<string>();
+  const place = (rest: Texts): Place => ({ program: label, shell, stdin, rest, downloads: row.downloads === true });
+  let ended = false;
+  let replaced: string | undefined;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? '';
+    judgement.step(0.2);
+    if (!ended && arg === '--') {
+      const { asks } = readRow(row).options.get('--') ?? {};
+      if (asks) judgement.report(asks, label, args[at + 1]);
+      ended = true;
+      continue;
+    }
+    if (!ended && /^[-+]./.test(arg) && (arg.startsWith('-') || readRow(row).options.has(arg))) {
+      const read = readOption(arg, args[at + 1], row);
+      const rest = args.slice(at + 1 + read.taken);
+      for (const { name, option, value } of read.given) {
+        given.add(name);
+        if (!option) {
+          if (!row.anyOption) judgement.report('program/option', label, name);
+          touchMention(arg, label, shell);
+          continue;
+        }
+        if (option.asks) judgement.report(option.asks, label, name);
+        if (option.kind === undefined || value === undefined) continue;
+        if (name === '-I') replaced = value;
+        if (option.kind === 'exec') {
+          at += runUntil(value, rest, operands, place([]));
+        } else if (option.kind === 'command' || option.kind === 'module') return judgeValue(option.kind, value, place(rest));
+        else if (option.kind === 'shell') runText(value, rest, place([]));
+        else judgeValue(option.kind, value, place([]));
+        if (option.kind === 'text') touchMention(value.slice(value.indexOf('=') + 1), label, shell);
+      }
+      at += read.taken;
+      continue;
+    }
+    if (at === 0 && row.firstNamed && !subcommands.has(arg)) judgement.report('program/option', label, arg);
+    const subrow = operands.length === 0 && !hasPlaceholder(arg) ? subcommands.get(arg) : undefined;
+    if (subrow) return runRow(`${label} ${arg}`, subrow, args.slice(at + 1), shell, stdin);
+    if (!ended && mayBeOption(arg, row)) judgement.report('shell/unresolved-argument', label);
+    operands.push(arg);
+    if (row.optionsFirst) ended = true;
+  }
+  if (row.asksWithout && !row.asksWithout[0].split(' ').some((name) => given.has(name))) judgement.report(row.asksWithout[1], label);
+  if (row.asksAlone && operands.length === 0) judgement.report(row.asksAlone, label);
+  return printedBy(row, given, judgeOperands(row, operands, given, { ...place([]), replaced }), stdin);
+}
+
+/** Security: a word that is not known may be an option, and so may a file of the workspace that a pattern matches. */
+function mayBeOption(arg: string, row: Program): boolean {
+  if (row.anyOption) return false;
+  return isUnknown(arg[0] ?? '') || (row.noPatterns === true && /^[*?[]/.test(arg));
+}
+
+function judgeOperands(row: Program, operands: Texts, given: ReadonlySet<string>, place: Place): ReturnType<typeof assignOperands> & {} {
+  const { program, shell, stdin } = place;
+  const special = Object.entries(row.operandsWith ?? {}).find(([name]) => given.has(name))?.[1];
+  const pattern = special ?? row.operands ?? '';
+  if (row.subcommands && row.operands === undefined && operands.length > 0) {
+    shell.judgement.report('program/subcommand', `${program} ${hasPlaceholder(operands[0] ?? '') ? '' : operands[0]}`.trim());
+    for (const operand of operands) touchMention(operand, program, shell);
+    return [];
+  }
+  const assigned = assignOperands(pattern, pattern.startsWith('prunes') && operands.length === 0 ? ['.'] : operands);
+  if (!assigned) {
+    shell.judgement.report('program/option', program, operands.at(-1));
+    for (const operand of operands) touchMention(operand, program, shell);
+    return [];
+  }
+  // What a program reads as code from its standard input is code that is not seen, unless it is written here for a shell.
+  if (/(?:^| )(?:script|sql)(?: |$)/.test(pattern) && !assigned.some(({ kind }) => kind === 'script' || kind === 'sql')) runInput(place);
+  noteCopies(assigned, shell);
+  for (const { kind: named, text, at } of assigned) {
+    const kind = named === 'prunes' && [...given].every((name) => everyFile.test(name)) ? 'delete' : named;
+    const rest = operands.slice(at + 1);
+    if (kind === 'command' && program === 'xargs') runWithInput([text, ...rest], place);
+    else if (kind === 'target' && !given.has('-r') && !given.has('--relative')) judgeValue(kind, fromLink(text, assigned), place);
+    else judgeValue(kind, text, { ...place, rest, stdin, downloads: place.downloads && namesItself(program, given) });
+  }
+  return assigned;
+}
+
+/** Whether what is fetched is kept under a name from its address. */
+function namesItself(program: string, given: ReadonlySet<string>): boolean {
+  if (program === 'wget') return !given.has('-O') && !given.has('--output-document');
+  return given.has('-O') || given.has('--remote-name') || given.has('--remote-name-all');
+}
+
+/** Options with which `find -delete` removes everything. */
+const everyFile = /^-(?:delete|depth|d|maxdepth|mindepth|print|print0|mount|xdev|type|ls|[HLP])$/;
+
+/** Where a symbolic link leads is seen from the link. */
+function fromLink(text: string, assigned: readonly { kind: string; text: string }[]): string {
+  const link = assigned.findLast(({ kind }) => kind === 'write')?.text ?? '.';
+  const directory = link.endsWith('/') ? link : link.includes('/') ? link.slice(0, link.lastIndexOf('/') + 1) : './';
+  return text.startsWith('/') ? text : directory + text;
+}
+
+/** Security: what a tool finds in the workspace is the workspace's, unless the same command brought it there. */
+function noteBrought(program: string, { judgement }: Shell): void {
+  if (judgement.downloaded.size > 0) judgement.report('network/download-then-run', program);
+  const written = [...judgement.written].find((path) => path === unknown || buildFiles.test(path));
+  if (written !== undefined) judgement.report('code/unseen', program, written);
+}
+
+/** Security: what is copied from outside the workspace is not a file of the workspace when the same command runs it. */
+function noteCopies(assigned: readonly { kind: string; text: string }[], shell: Shell): void {
+  const sources = assigned.filter(({ kind }) => kind === 'read' || kind === 'move').map(({ text }) => text);
+  if (!sources.some((text) => resolvePaths(text, shell).some((path) => path === undefined || !isOfSession(path, shell)))) return;
+  for (const { kind, text } of assigned) {
+    if (kind !== 'write') continue;
+    for (const path of resolvePaths(text, shell)) {
+      shell.judgement.written.add(path ?? unknown);
+      for (const source of sources) shell.judgement.written.add(`${path}/${source.slice(source.lastIndexOf('/') + 1)}`);
+    }
+  }
+}
+
+function printedBy(
+  { prints, downloads }: Program,
+  given: ReadonlySet<string>,
+  assigned: readonly { kind: string; text: string }[],
+  stdin: Texts,
+): Texts {
+  const what = typeof prints === 'object' ? Object.entries(prints).find(([name]) => given.has(name))?.[1] : prints;
+  const places = assigned.filter(({ kind }) => kind === 'read' || kind === 'list' || kind === 'prunes').map(({ text }) => text);
+  if (what === 'input') return places.length === 0 && stdin.length > 0 ? stdin : [unknown];
+  if (what === 'name')
+    return [
+      [...given, ...assigned.map(({ text }) => text)].some((word) => /\/|\.\.|^--(?:show-toplevel|git-dir|git-common-dir)$/.test(word))
+        ? unknown
+        : plainToken,
+    ];
+  // A new file or directory of the system's own choice is the session's.
+  if (what === 'temporary') return [given.has('-p') || given.has('--tmpdir') || assigned.length > 0 ? unknown : temporary];
+  const roots = places.filter((place) => !/^[(!)]$/.test(place));
+  if (what === 'names') return [...roots, `./${below}`];
+  if (what !== 'paths') return [downloads ? fetched : unknown];
+  return roots.length === 0 ? [`./${below}`] : roots.flatMap((root) => [root, `${root}/${below}`]);
+}
