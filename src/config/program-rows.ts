@@ -48,9 +48,9 @@ export function programRows() {
     .record(z.string().regex(/^[\w.+-]+$/), row)
     .superRefine((rows, context) => {
       for (const name of Object.keys(rows)) {
-        const { asks } = Object.hasOwn(programs, name) ? (programs[name] ?? {}) : {};
-        if (asks !== undefined && rules[asks].answer === 'deny')
-          context.addIssue({ code: 'custom', path: [name], message: `nobody may run ${name}` });
+        const row: Program = Object.hasOwn(programs, name) ? (programs[name] ?? {}) : {};
+        const isDenied = [row.asks, row.asksWithout?.[1]].some((rule) => rule !== undefined && rules[rule].answer === 'deny');
+        if (isDenied) context.addIssue({ code: 'custom', path: [name], message: `nobody may run ${name}` });
       }
     })
     .register(notes, { expects: 'a map from names of programs to rows' });
