@@ -11,7 +11,11 @@ const copies = `${help} -aprRfinuvxbdTLHP -t:write --target-directory:write -S:t
 /** What only looks at names, kinds, sizes and dates, and where only reading options exist. */
 const looking: Programs = {
   ls: {
-    options: '-I:text --ignore:text --hide:text -w:text --width:text -T:text --tabsize:text --block-size:text -D:text --time-style:text',
+    // A format of dates prints any text.
+    options: `-I:text --ignore:text --hide:text -w:text --width:text -T:text --tabsize:text --block-size:text -D:text!program/option
+      --time-style=iso --time-style=long-iso --time-style=full-iso --time-style=locale --time-:text!program/option
+      --time-s:text!program/option --time-st:text!program/option --time-sty:text!program/option --time-styl:text!program/option
+      --time-style:text!program/option`,
     operands: 'list*',
     anyOption: true,
     prints: 'names',

@@ -6,7 +6,7 @@ const diffOptions = `-p -u -s -R -a -b -w -W -z -B:text? -M:text? -C:text? -D -G
   --color-words:text? --no-renames --check --full-index --binary --abbrev:text? --no-abbrev --break-rewrites:text? --find-renames:text? --find-copies:text? --find-copies-harder
   --irreversible-delete --diff-filter:text --pickaxe-all --pickaxe-regex --skip-to:text --rotate-to:text --relative:text? --text --ignore-cr-at-eol --ignore-space-at-eol
   --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines:text -I:text --inter-hunk-context:text --function-context --exit-code --quiet -q --no-ext-diff
-  --no-textconv --ignore-submodules:text? --src-prefix:text --dst-prefix:text --no-prefix --default-prefix --line-prefix:text --ita-invisible-in-index --unified:text --merge-base
+  --no-textconv --ignore-submodules:text? --src-prefix:text --dst-prefix:text --no-prefix --default-prefix --ita-invisible-in-index --unified:text --merge-base
   --cached --staged --no-index --cc -c --combined-all-paths -t --remerge-diff --diff-merges:text --no-diff-merges --output:write --exclude:text`;
 const logOptions = `-n:text -i -E -F -P -g -L:text --max-count:text --skip:text --since:text --after:text --until:text --before:text --since-as-filter:text --author:text --committer:text
   --grep:text --grep-reflog:text --all-match --invert-grep --regexp-ignore-case --basic-regexp --extended-regexp --fixed-strings --perl-regexp --merges --no-merges --min-parents:text --max-parents:text
@@ -38,7 +38,8 @@ const branching: Programs = {
       --column:text? --no-column --sort:text --points-at:text --format:text --contains:text? --no-contains:text? --merged:text? --no-merged:text? --abbrev:text? --no-abbrev --track:text? --no-track --set-upstream-to:text
       --unset-upstream --show-current --delete --move --copy --edit-description --ignore-case --create-reflog --recurse-submodules --force!git/rewrite-history`,
     operands: 'text*',
-    prints: 'name',
+    // With `--format` it prints any text, but not of the current branch.
+    prints: { '--show-current': 'name' },
   },
   checkout: {
     options: `-q -b:text -B:text!git/rewrite-history -t:text? -l -d -p -m -f!git/discard --quiet --progress --no-progress --detach --track:text? --no-track --orphan:text --guess --no-guess --ours --theirs --merge --conflict:text --patch
@@ -205,12 +206,16 @@ const showing: Programs = {
     operands: 'read*',
   },
   shortlog: { options: `${diffOptions} ${logOptions} -n -s -e -w:text? --numbered --summary --email --group:text -c`, operands: 'text*' },
-  describe: looking(
-    '--all --tags --contains --abbrev:text --candidates:text --exact-match --debug --long --match:text --exclude:text --always --first-parent --dirty:text? --broken:text?',
-  ),
+  // The text of `--dirty` is printed behind the name, so it is left out.
+  describe: {
+    options:
+      '--all --tags --contains --abbrev:text --candidates:text --exact-match --debug --long --match:text --exclude:text --always --first-parent --dirty --broken',
+    operands: 'text*',
+    prints: 'name',
+  },
   'ls-files': {
     options:
-      '-c -d -o -i -s -u -k -z -t -v -f -m -x:text -X:read --cached --deleted --modified --others --ignored --stage --unmerged --killed --directory --no-empty-directory --eol --deduplicate --exclude:text --exclude-from:read --exclude-per-directory:text --exclude-standard --error-unmatch --full-name --recurse-submodules --abbrev:text? --debug --format:text --sparse',
+      '-c -d -o -i -s -u -k -z -t -v -f -m -x:text -X:read --cached --deleted --modified --others --ignored --stage --unmerged --killed --directory --no-empty-directory --eol --deduplicate --exclude:text --exclude-from:read --exclude-per-directory:text --exclude-standard --error-unmatch --full-name --recurse-submodules --abbrev:text? --debug --sparse',
     operands: 'list*',
     prints: 'paths',
   },
@@ -223,8 +228,15 @@ const showing: Programs = {
     '-t -e -p -s --textconv --batch:text? --batch-check:text? --batch-all-objects --buffer --unordered --follow-symlinks --path:text',
     'read*',
   ),
-  'rev-parse': { ...looking(''), prints: 'name' },
-  'name-rev|merge-base|for-each-ref|show-ref|show-branch|cherry|count-objects|var|check-ignore|check-attr|check-mailmap|verify-commit|verify-tag|fsck|version|help|column|stripspace|merge-tree|patch-id|get-tar-commit-id|request-pull':
+  // Left out is what prints other places than the one of the repository, such as `--show-cdup`.
+  'rev-parse': {
+    options:
+      '-q --verify --quiet --short:text? --abbrev-ref:text? --symbolic --symbolic-full-name --all --branches:text? --tags:text? --remotes:text? --glob:text --exclude:text --not --revs-only --no-revs --flags --no-flags --disambiguate:text --show-toplevel --git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-prefix --show-object-format:text? --since:text --after:text --until:text --before:text --end-of-options',
+    operands: 'text*',
+    prints: 'name',
+  },
+  'merge-base': { ...looking(''), prints: 'name' },
+  'name-rev|for-each-ref|show-ref|show-branch|cherry|count-objects|var|check-ignore|check-attr|check-mailmap|verify-commit|verify-tag|fsck|version|help|column|stripspace|merge-tree|patch-id|get-tar-commit-id|request-pull':
     looking(''),
   'symbolic-ref': {
     options: '-q -d!git/rewrite-history --quiet --short --delete!git/rewrite-history --recurse --no-recurse -m:text',

@@ -4,7 +4,8 @@ const help = '--help --version';
 
 /** Options that only change what is shown. */
 const showing: Programs = {
-  ...each('cat tac gcat rev', { options: '-s:text? --separator:text', operands: 'read*', anyOption: true, prints: 'input' }),
+  ...each('cat gcat', { operands: 'read*', anyOption: true, prints: 'input' }),
+  ...each('tac rev', { options: '-s:text --separator:text', operands: 'read*', anyOption: true }),
   ...each('head tail ghead gtail', {
     options: `-n:text --lines:text -c:text --bytes:text -s:text --sleep-interval:text --pid:text --max-unchanged-stats:text -b:text`,
     operands: 'read*',
@@ -164,7 +165,7 @@ const showing: Programs = {
 
 const grepOptions = `${help} -EFGPwxivcLlqsobHhnTuZzarRIUyV -e:text --regexp:text --regex:text --rege:text --reg:text -f:read --file:read
   -m:text --max-count:text -A:text --after-context:text -B:text --before-context:text -C:text --context:text -d:text --directories:text
-  -D:text --devices:text --include:text --exclude:text --exclude-dir:text --exclude-from:read --include-dir:text --label:text
+  -D:text --devices:text --include:text --exclude:text --exclude-dir:text --exclude-from:read --include-dir:text --la:text!program/option --lab:text!program/option --labe:text!program/option --label:text!program/option
   --color:text? --colour:text? --binary-files:text --group-separator:text -#`;
 const withPattern = {
   '-e': 'read*',
@@ -191,7 +192,7 @@ const searching: Programs = {
       --max-count:text -d:text --max-depth:text --maxdepth:text -j:text --threads:text -M:text --max-columns:text -r:text --replace:text
       -E:text --encoding:text --color:text --colors:text --sort:text --sortr:text --engine:text --max-filesize:text --path-separator:text
       --context-separator:text --field-match-separator:text --field-context-separator:text --type-add:text --type-clear:text
-      --ignore-file:read --dfa-size-limit:text --regex-size-limit:text --generate:text --hyperlink-format:text --stop-on-nonmatch --hidden
+      --ignore-file:read --dfa-size-limit:text --regex-size-limit:text --generate:text --stop-on-nonmatch --hidden
       --no-hidden --no-ignore --no-ignore-vcs --no-ignore-parent --no-ignore-dot --no-ignore-global --no-ignore-exclude --no-ignore-files
       --no-ignore-messages --ignore --ignore-case --case-sensitive --smart-case --fixed-strings --no-fixed-strings --word-regexp
       --line-regexp --invert-match --count --count-matches --files --files-with-matches --files-without-match --line-number
@@ -202,7 +203,17 @@ const searching: Programs = {
       --glob-case-insensitive --include-zero --auto-hybrid-regex --no-unicode --unicode --no-require-git --require-git --pcre2-version`,
     operands: 'text read*',
     operandsWith: { ...{ '-e': 'read*', '--regexp': 'read*', '-f': 'read*', '--file': 'read*' }, '--files': 'read*', '--type-list': '' },
-    prints: { '-l': 'paths', '--files-with-matches': 'paths', '--files-without-match': 'paths', '--files': 'paths' },
+    prints: {
+      '--json': 'input',
+      '--vimgrep': 'input',
+      '-c': 'input',
+      '--count': 'input',
+      '--count-matches': 'input',
+      '-l': 'paths',
+      '--files-with-matches': 'paths',
+      '--files-without-match': 'paths',
+      '--files': 'paths',
+    },
   },
   rga: {
     options: `${help} -inlcwvFS -e:text -A:text -B:text -C:text -g:text -t:text -m:text`,
