@@ -156,7 +156,7 @@ const working: Programs = {
       run: { operands: 'command', optionsFirst: true },
     },
   },
-  init: { options: '-q -b:text --quiet --bare --object-format:text --initial-branch:text --shared:text?', operands: 'directory?' },
+  init: { options: '-q -b:text --quiet --bare --object-format:text --initial-branch:text --shared:text?', operands: 'write?' },
   'sparse-checkout': {
     subcommands: {
       'list|reapply|check-rules|disable|init': { options: '--cone --no-cone' },
@@ -236,8 +236,10 @@ const showing: Programs = {
     prints: 'name',
   },
   'merge-base': { ...looking(''), prints: 'name' },
-  'name-rev|for-each-ref|show-ref|show-branch|cherry|count-objects|var|check-ignore|check-attr|check-mailmap|verify-commit|verify-tag|fsck|version|help|column|stripspace|merge-tree|patch-id|get-tar-commit-id|request-pull':
+  'name-rev|for-each-ref|show-ref|show-branch|cherry|count-objects|var|check-ignore|check-attr|check-mailmap|verify-commit|verify-tag|fsck|version|column|stripspace|merge-tree|patch-id|get-tar-commit-id':
     looking(''),
+  help: { options: '-a -g -c -m --all --guides --config --man --verbose --no-external-commands --no-aliases', operands: 'text*' },
+  'request-pull': { options: '-p', operands: 'text remote text?' },
   'symbolic-ref': {
     options: '-q -d!git/rewrite-history --quiet --short --delete!git/rewrite-history --recurse --no-recurse -m:text',
     operands: 'text text?',

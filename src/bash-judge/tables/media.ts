@@ -101,14 +101,15 @@ const making: Programs = {
   ...each('dot neato fdp sfdp twopi circo', {
     options: '-vVOqxyn?h -T:text -o:write -K:text -G:text -N:text -E:text -s:text --version --help',
     operands: 'read*',
+    operandsWith: { '-O': 'write*' },
   }),
   ...each('optipng jpegoptim pngcrush advpng gifsicle oxipng', {
     options: `${help} -qvopstfkn -b -m:text --max:text --strip-all --strip-none --all-progressive --size:text -d:write --dest:write
-      -o:text? --preserve --force --opt:text --strip:text -O:text?`,
+      -o:write? --preserve --force --opt:text --strip:text -O:text?`,
     operands: 'write+',
   }),
   pngquant: {
-    options: `${help} --force -f --skip-if-larger --ext:text --quality:text --speed:text -s:text -o:write --output:write --strip --verbose`,
+    options: `${help} --force -f --skip-if-larger --ext:write --quality:text --speed:text -s:text -o:write --output:write --strip --verbose`,
     operands: 'write*',
   },
   ...each('cwebp dwebp gif2webp avifenc avifdec', {
