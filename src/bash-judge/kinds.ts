@@ -124,7 +124,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
     return undefined;
   },
   flags: (text, place) =>
-    /-f?plugin|-wrapper|-specs|-B|@|-load|-extld|-linkmode|-toolexec|-Xclang|-fuse-ld|-dynamic-linker|[`$]/.test(text)
+    /-f?plugin|-wrapper|-specs|-B|@|-load|-extld|-linkmode|-toolexec|profile|\/|-Xclang|-fuse-ld|-dynamic-linker|[`$]/.test(text)
       ? report('code/injected', place, text)
       : unsure(text, place),
 };

@@ -64,10 +64,16 @@ function touch(
 ): undefined {
   if (elsewhere.test(text) || (/^(?:rsync|g?tar|bsdtar|cpio)\b/.test(program ?? '') && /^[^/]+:/.test(text)))
     return shell.judgement.report('network/remote', program, text);
-  for (const path of resolvePaths(text, shell)) {
+  for (const path of pathsIn(text).flatMap((one) => resolvePaths(one, shell))) {
     if (path === undefined) shell.judgement.report(unresolved, program);
     else look(path, (rule) => shell.judgement.report(rule, program, path, path));
   }
+}
+
+/** Security: some programs read the file behind an `@`, and some take a list with colons. */
+function pathsIn(text: string): readonly string[] {
+  if (/^@[./~]/.test(text)) return [text, text.slice(1)];
+  return /:(?:\/|\.\.)/.test(text) ? [text, ...text.split(':').filter((part) => part !== '')] : [text];
 }
 
 /** Looks at what it means that a program makes or changes the file at a path. */
