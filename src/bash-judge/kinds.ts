@@ -107,7 +107,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   sends: (text, place) => {
     if (isUnknown(text)) report('network/upload', place, text);
     if (/%output/.test(text)) report('program/option', place, text);
-    if (text.startsWith('@') && text !== '@-') touchRead(text.slice(1), place.program, place.shell);
+    if (text.startsWith('@') && text !== '@-') report('network/send-file', place, text);
     return undefined;
   },
   format: (text, place) => (text.startsWith('+') ? undefined : report('system/settings', place, text)),

@@ -65,7 +65,7 @@ export function isHarmlessAwk(program: string): boolean {
 }
 
 export function isHarmlessJq(filter: string): boolean {
-  return !/\b(?:env|strenv|load|load_str|include|import|input_filename|get_search_list|modulemeta)\b|\$ENV|\$__prog/.test(
+  return !/\b(?:env|strenv|envsubst|eval|load|load_str|include|import|input_filename|get_search_list|modulemeta)\b|\$ENV|\$__prog/.test(
     filter.replace(/"(?:\\.|[^"\\])*"/g, (text) => (text.includes('\\(') ? text : '""')),
   );
 }

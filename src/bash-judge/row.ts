@@ -77,7 +77,7 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
   }
   if (row.asksWithout && !row.asksWithout[0].split(' ').some((name) => given.has(name))) judgement.report(row.asksWithout[1], label);
   if (row.asksAlone && operands.length === 0) judgement.report(row.asksAlone, label);
-  return printedBy(row, given, judgeOperands(row, operands, given, { ...place([]), replaced }), stdin);
+  return printedBy(label, row, given, judgeOperands(row, operands, given, { ...place([]), replaced }), stdin);
 }
 
 /** Security: a word that is not known may be an option, and so may a file of the workspace that a pattern matches. */
@@ -151,6 +151,7 @@ function noteCopies(assigned: readonly { kind: string; text: string }[], shell: 
 }
 
 function printedBy(
+  program: string,
   { prints, downloads }: Program,
   given: ReadonlySet<string>,
   assigned: readonly { kind: string; text: string }[],
@@ -158,7 +159,13 @@ function printedBy(
 ): Texts {
   const what = typeof prints === 'object' ? Object.entries(prints).find(([name]) => given.has(name))?.[1] : prints;
   const places = assigned.filter(({ kind }) => kind === 'read' || kind === 'list' || kind === 'prunes').map(({ text }) => text);
-  if (what === 'input') return places.length === 0 && stdin.length > 0 ? stdin : [unknown];
+  if (what === 'input') {
+    // Lines in another order are another text.
+    const isPassed = places.length === 0 && stdin.length > 0 && (program === 'cat' || !stdin.some((text) => /\s/.test(text)));
+    return isPassed ? stdin : [unknown];
+  }
+  // With more about each file in the lines, they are no names.
+  if (given.has('-ls') || (what === 'names' && ![...given].every((name) => /^-[1AadtrScF]$/.test(name)))) return [unknown];
   if (what === 'name')
     return [
       [...given, ...assigned.map(({ text }) => text)].some((word) => /\/|\.\.|^--(?:show-toplevel|git-dir|git-common-dir)$/.test(word))

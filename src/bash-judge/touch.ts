@@ -152,6 +152,8 @@ export function touchDirectory(text: string, program: string | undefined, shell:
   touch(text, program, shell, (path, report) => {
     if (isOwn(path, shell)) return report(isBesideSession(path, shell) ? 'files/outside' : 'hermetic/files');
     if (!isOfSession(path, shell)) report('files/outside');
+    const startup = startupRule(`${path}/x`);
+    if (startup) report(startup);
   });
 }
 

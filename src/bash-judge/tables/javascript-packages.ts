@@ -110,16 +110,14 @@ const npm: Program = {
     },
     'config|c': {
       subcommands: {
-        'get|list|ls': { options: `${npmCommon} -g --global`, operands: 'text*' },
+        'list|ls': { options: `${npmCommon} -g --global` },
+        // A name with a scope or an address may be that of a token.
+        get: { options: `${npmCommon} -g --global`, operands: 'package*' },
         'set|delete|edit|fix|rm': { asks: 'code/injected' },
       },
     },
-    get: { operands: 'text*' },
     cache: { subcommands: { 'ls|verify|clean|clear|npx': { options: '--force -f --silent --json', operands: 'text*' } } },
-    // A script with a path is asked about.
-    pkg: {
-      subcommands: { 'get|delete|fix': { options: npmCommon, operands: 'text*' }, set: { options: npmCommon, operands: 'package*' } },
-    },
+    pkg: { subcommands: { 'get|fix': { options: npmCommon, operands: 'text*' }, 'set|delete': { asks: 'code/inline' } } },
     shrinkwrap: { options: npmCommon },
     'dist-tag|dist-tags': {
       subcommands: { 'ls|list': { options: npmCommon, operands: 'text?' }, 'add|rm|remove': { asks: 'packages/publish' } },
