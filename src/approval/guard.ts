@@ -105,7 +105,9 @@ export function guardOf(options: GuardOptions): Guard {
     if (kind === 'allow') return await allow(call, 'nothing found', 'later');
     // Security: a yes is for findings; where there are none to say what it is about, there is nothing to agree to.
     if (findings.length === 0) throw new Error('a judgement without a reason.');
-    if (isAdminsOwn(call)) return await allow(call, 'typed by an admin');
+    // Security: in what cannot be judged may stand what is denied to all.
+    const isReadable = !findings.some(({ rule }) => unreadable.has(rule));
+    if (isReadable && isAdminsOwn(call)) return await allow(call, 'typed by an admin');
     return await remember(call);
   }
 
@@ -130,7 +132,7 @@ export function guardOf(options: GuardOptions): Guard {
     return await review({ ...call, findings: left });
   }
 
-  /** Security: it is the admin's who said it, and of nobody else who talks in the session, however their words got there. */
+  /** Security: the yolo of an admin holds for turns in which only admins with yolo have spoken. */
   async function hasYolo({ origin: { person, others = [], role }, desk }: Call): Promise<boolean> {
     if (role !== 'admin' || person === undefined) return false;
     const unasked = new Set((await desk.modes.yolo(options.session.parts)).map(({ by }) => by));

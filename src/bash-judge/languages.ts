@@ -30,13 +30,13 @@ export function sedEffects(script: string): 'run' | readonly string[] {
       if (new RegExp(`\\[[^\\]]*${delimiter.replace(/\W/, '\\$&')}[^\\]]*\\]`).test(script.slice(at))) return 'run';
       at = afterDelimited(script, afterDelimited(script, at + 1, delimiter), delimiter);
       const flags = skip(/[a-zA-Z0-9]*/);
-      if (/[em]/.test(flags) && flags.includes('e')) return 'run';
+      if (flags.includes('e')) return 'run';
       if (flags.includes('w')) files.push(skip(/[^\n]*/).trim());
     } else if (command === 'w' || command === 'W') files.push(skip(/[^\n]*/).trim());
     else if (/[:btT]/.test(command)) skip(/[^\n;}]*/);
     else if (/[aic#]/.test(command)) skip(/(?:\\\n|[^\n])*/);
-    else if (!/[dDgGhHlnNpPxqQz=T}]/.test(command)) return 'run';
-    else if (/[qQlT]/.test(command)) skip(/\s*\w*/);
+    else if (!/[dDgGhHlnNpPxqQz=}]/.test(command)) return 'run';
+    else if (/[qQl]/.test(command)) skip(/\s*\w*/);
   }
   return files;
 }

@@ -56,6 +56,9 @@ export function runProgram(fields: Texts, shell: Shell, stdin: Texts): Texts {
   }
   const module = /^python -m (.+)$/.exec(program)?.[1];
   const row = rowOf(program, shell) ?? (module === undefined ? undefined : rowOf(module, shell));
+  const ofTables = Object.hasOwn(programs, program) ? programs[program] : undefined;
+  // Security: a row of the owner does not take away what is denied.
+  if (row && ofTables && row !== ofTables) keepDenied(shell, () => void runRow(program, ofTables, args, shell.fork(), stdin));
   if (row) return runRow(module !== undefined && !rowOf(program, shell) ? module : program, row, args, shell, stdin);
   if (!program.includes('/')) reportUnknown(program, args, shell);
   else {
@@ -86,13 +89,19 @@ function reportUnknown(program: string, args: Texts, shell: Shell): void {
 
 /** Security: what nobody may do is denied also behind a program of which only this is known: that it is asked about. */
 export function lookForDenied(label: string, args: Texts, shell: Shell): void {
-  const { found } = shell.judgement;
   for (const arg of args) touchMention(arg, label, shell);
+  keepDenied(shell, () => {
+    for (const [index, arg] of args.entries()) {
+      if (rowOf(arg.slice(arg.lastIndexOf('/') + 1), shell)) runFields(args.slice(index), shell.fork(), [unknown]);
+      else if (/\s/.test(arg) && !isUnknown(arg)) runSource(arg, shell.fork(), [unknown]);
+    }
+  });
+}
+
+/** Looks for what nobody may do, and for nothing else. */
+function keepDenied({ judgement: { found } }: Shell, look: () => void): void {
   const before = new Set(found.keys());
-  for (const [index, arg] of args.entries()) {
-    if (rowOf(arg.slice(arg.lastIndexOf('/') + 1), shell)) runFields(args.slice(index), shell.fork(), [unknown]);
-    else if (/\s/.test(arg) && !isUnknown(arg)) runSource(arg, shell.fork(), [unknown]);
-  }
+  look();
   for (const [key, { rule }] of found) if (!before.has(key) && rules[rule].answer !== 'deny') found.delete(key);
 }
 

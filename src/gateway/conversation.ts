@@ -6,6 +6,7 @@ import type { Channel, IncomingPress, Place } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
+import { isStoreFault } from '../core/set-aside.ts';
 import type { Role } from './access.ts';
 import { BackgroundReports } from './background-reports.ts';
 import { commandIn } from './commands.ts';
@@ -228,7 +229,7 @@ export class Conversation {
     const seqs = heard.map(({ entry }) => entry.seq);
     const taken = new Set(await inbox.begin(seqs, id, leastRole(heard)));
     if (this.#stopping) {
-      await inbox.excuse(seqs);
+      await inbox.excuse(seqs).catch((error) => this.complain(error));
       return await inbox.release(id);
     }
     const ours = heard.filter(({ entry }) => taken.has(entry.seq));
@@ -286,7 +287,9 @@ export class Conversation {
         await outbox.deliver(this.place, endKey(turn.id), text);
         return await inbox.done(seqs);
       } catch (failure) {
-        if (attempt === 1) this.complain(failure);
+        if (attempt === 1 || !isStoreFault(failure)) this.complain(failure);
+        // Only a store that takes nothing gets better by waiting.
+        if (!isStoreFault(failure)) return;
         await delay(apologyRetryMs);
         // What was not answered is still in the store as running, for the next start.
         if (this.#stopping) return;
@@ -367,7 +370,7 @@ export class Conversation {
     const isOver = !(await isAsking()) && (await settlesWithin(turn.over, patienceMs));
     if (isOver) return;
     turn.isParked = true;
-    await this.shared.inbox.excuse([...turn.heard, ...turn.steered].map(({ entry }) => entry.seq));
+    await this.shared.inbox.excuse([...turn.heard, ...turn.steered].map(({ entry }) => entry.seq)).catch((error) => this.complain(error));
     // A question stays open for whoever asks it next; ending the turn would take it back.
     if (await isAsking()) return;
     turn.controller.abort();

@@ -125,12 +125,14 @@ export class Gateway {
   /** Nobody waits for what is taken up: it goes on beside everything else. */
   async #takeUp(): Promise<void> {
     const { inbox } = this.#options;
-    await this.#setAsideUnreadable();
+    await this.#setAsideUnreadable().catch((error: unknown) => this.#log(messageOf(error)));
     const turns = Map.groupBy(await inbox.list('running'), ({ turn }) => turn?.split('/')[0] ?? '');
     for (const [turn, entries] of turns) {
       const conversation = entries[0] && this.#conversationOf(entries[0].incoming);
       // One that cannot be read keeps no other from being heard.
-      await (conversation && this.#takeUpTurn(conversation, turn, entries))?.catch((error) => this.#failed(conversation, entries, error));
+      await (conversation && this.#takeUpTurn(conversation, turn, entries))
+        ?.catch((error) => this.#failed(conversation, entries, error))
+        .catch((error: unknown) => this.#log(messageOf(error)));
     }
     const sessions = [...Map.groupBy(await inbox.list('waiting'), ({ session }) => JSON.stringify(session)).values()];
     const suspects = sessions.filter((entries) => triesOf(entries) >= suspectTries);

@@ -64,7 +64,7 @@ export class Retries {
     const { setAside, outbox, complain } = this.#parts;
     await setAside({ source: 'inbox', id: String(seq), session, reason, content: JSON.stringify(incoming), tries });
     if (incoming.kind === 'press') return;
-    const text = `I could not handle this message, and do not try it again. Whoever runs me finds it with \`hermetic doctor\` as inbox ${seq}.`;
+    const text = `I could not handle this message and will not try it again. The operator finds it with \`hermetic doctor\` (inbox ${seq}).`;
     await outbox.deliver(incoming.place, `aside/${seq}`, text, { replyTo: incoming.id }).catch(complain);
   }
 }

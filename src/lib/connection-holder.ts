@@ -99,7 +99,9 @@ async function holderOf({ inode, uid }: Connection): Promise<Holder> {
     for (const [index, answer] of holders.entries()) if (answer === undefined) hidden.push(left[index] ?? 0);
   }
   const owners = await Promise.all(hidden.map((pid) => stat(`/proc/${pid}`).catch(() => undefined)));
-  return { kind: 'hidden', pids: hidden.filter((_, index) => owners[index]?.uid === uid) };
+  const candidates = hidden.filter((_, index) => owners[index]?.uid === uid);
+  // Security: a connection that no process holds may be on its way from one to another.
+  return candidates.length === 0 ? { kind: 'gone' } : { kind: 'hidden', pids: candidates };
 }
 
 /** undefined when this user may not see what the process has open. */

@@ -69,14 +69,21 @@ async function isInMemory(path: string): Promise<boolean> {
   return memoryTypes.has(type >>> 0);
 }
 
-/** What a program prints, by lines; what it complains about, such as files that vanish meanwhile, does not matter. */
+/** What a program prints, by lines; what it complains about, such as files that vanish meanwhile, does not matter. Throws when it takes too long. */
 async function* linesOf(program: string, args: readonly string[]): AsyncGenerator<string> {
   const child = started(spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] }));
-  const late = setTimeout(() => child.kill('SIGKILL'), lookPatienceMs);
+  let isLate = false;
+  const end = (): void => {
+    isLate = true;
+    child.kill('SIGKILL');
+  };
+  const late = setTimeout(end, lookPatienceMs);
   const closed = once(child, 'close');
   try {
     yield* createInterface(child.stdout);
     await closed;
+    // Security: half a count would be taken for the whole.
+    if (isLate) throw new Error(`${program} took longer than ${lookPatienceMs / 1000} s`);
   } finally {
     clearTimeout(late);
     child.kill('SIGKILL');

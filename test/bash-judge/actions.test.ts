@@ -223,4 +223,12 @@ describe('rows of the owner', () => {
     expect(withRows('mytool --output=/etc/x')).toBe('ask');
     expect(withRows('mytool ~/.ssh/id_rsa')).toBe('ask');
   });
+
+  it('take nothing away of what is denied', () => {
+    const rows = { rm: { options: '-rf', operands: 'text*' }, hermetic: { operands: 'text*' }, mkfs: { operands: 'text*' } } as const;
+    const verdictOn = (text: string) => judgeAction({ kind: 'command', command: text, cwd }, local, rows).kind;
+    for (const text of ['rm -rf /', 'hermetic approvals approve ABC', 'mkfs /dev/sda'])
+      expect([text, verdictOn(text)]).toEqual([text, 'deny']);
+    expect(verdictOn('rm -rf /tmp/x')).toBe('allow');
+  });
 });

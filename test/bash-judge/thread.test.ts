@@ -9,7 +9,7 @@ const tooComplex = { kind: 'ask', findings: [{ rule: 'shell/too-complex' }] };
 describe('judging in a thread', () => {
   it('gives the verdicts of the judge, with the rows of the owner', async () => {
     let programs = {};
-    const judge = new JudgeThread({ programs: () => programs });
+    const judge = new JudgeThread({ programs: () => programs, deadlineMs: 60_000 });
     expect(await judge.judge(command('ls -la'), local)).toEqual({ kind: 'allow' });
     expect(await judge.judge(command('rm -rf /'), local)).toMatchObject({ kind: 'deny' });
     expect(await judge.judge(command('mytool'), local)).toMatchObject({ kind: 'ask' });
@@ -20,24 +20,24 @@ describe('judging in a thread', () => {
   it('asks when no answer comes in time, and judges the next action all the same', async () => {
     const impatient = new JudgeThread({ deadlineMs: 0 });
     expect(await impatient.judge(command('ls'), local)).toMatchObject(tooComplex);
-    const judge = new JudgeThread();
+    const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });
 
   it('asks when the thread dies of what it is told, and judges the next action in another one', async () => {
-    const judge = new JudgeThread();
+    const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge({ kind: 'command', command: () => 'ls', cwd } as unknown as Action, local)).toMatchObject(tooComplex);
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });
 
   it('judges many at once, each by itself', async () => {
-    const judge = new JudgeThread();
+    const judge = new JudgeThread({ deadlineMs: 60_000 });
     const verdicts = await Promise.all(['ls', 'rm -rf /', 'pwd', 'mytool'].map((text) => judge.judge(command(text), local)));
     expect(verdicts.map(({ kind }) => kind)).toEqual(['allow', 'deny', 'allow', 'ask']);
   });
 
   it('leaves this thread free while a tangled command is judged', async () => {
-    const judge = new JudgeThread();
+    const judge = new JudgeThread({ deadlineMs: 60_000 });
     let turns = 0;
     const count = setInterval(() => turns++, 1);
     const tangled = `x=${'a'.repeat(400)}; echo \${x##*a*a*a*a*a*b}; ${'cd a; cd -; pushd b; '.repeat(3_000)}`;

@@ -127,7 +127,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.sees('Ctrl-D leaves');
     terminal.type('remove it\r');
     await terminal.sees('1 Once (y)');
-    expect(terminal.text()).toContain('Deletes many files');
+    expect(terminal.text()).toContain('Leaves the workspace');
     terminal.type('perhaps\r');
     await terminal.sees('none of the answers');
     expect(existsSync(victim)).toBe(true);

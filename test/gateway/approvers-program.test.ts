@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { protocolVersion, terminalSocket } from '../../src/channels/terminal/protocol.ts';
@@ -10,7 +10,11 @@ import { Program } from './program.ts';
 
 describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
   let program: Program;
-  afterEach(() => program.close());
+  const opened: number[] = [];
+  afterEach(async () => {
+    for (const descriptor of opened.splice(0)) closeSync(descriptor);
+    await program.close();
+  });
   const start = async () => {
     program = await Program.start({ backend: 'local', config: { approvals: { approvers: ['admins'] } } });
   };
@@ -47,7 +51,11 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
 
   const atTerminal = async (isLive: boolean) => {
     const shown: string[] = [];
-    const handle = (_name: string, value: unknown): void => void shown.push(JSON.stringify(value));
+    const handle = (name: string, value: unknown): unknown => {
+      if (name !== 'identify') return void shown.push(JSON.stringify(value));
+      opened.push(openSync(String(value), 'r'));
+      return process.pid;
+    };
     const terminal = new Wire(await connectToOwner(terminalSocket(program.directory)), { handle, onEnd: () => undefined });
     expect(await terminal.call('hello', { version: protocolVersion, chat: 'default', name: 'Ada', isLive })).toEqual({ ok: true });
     return { terminal, shown };

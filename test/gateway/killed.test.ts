@@ -81,7 +81,7 @@ describeContained('a gateway that is killed', () => {
   });
 
   it('with a message in hand for the turn that ran answers it after the interruption', async () => {
-    await start({ backend: 'local', config: { gateway: { busy_mode: 'steer' } } });
+    await start({ backend: 'local', config: { approvals: { mode: 'off' }, gateway: { busy_mode: 'steer' } } });
     program.model.script = inTurn(calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 65432` }]));
     say('work');
     await until('it runs', () => lines('marker') === 1);
@@ -96,7 +96,7 @@ describeContained('a gateway that is killed', () => {
   });
 
   it('while a tool runs says so, and does not run it again', async () => {
-    await start({ backend: 'local' });
+    await start({ backend: 'local', config: { approvals: { mode: 'off' } } });
     program.model.script = inTurn(
       calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 98765` }]),
       says('I did it all again.'),

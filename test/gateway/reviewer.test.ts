@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { calls, type ModelRequest, type Reply, refuses, says } from '../fakes/model-server.ts';
 import { codeIn, Rig } from './rig.ts';
@@ -12,7 +11,7 @@ describe('in a chat with approvals.mode smart', async () => {
   let marker = '';
   beforeEach(() => {
     chat = `room-${++count}`;
-    marker = join(rig.home, `marker-${count}`);
+    marker = `marker-${count}`;
   });
   const isReview = ({ tools }: ModelRequest): boolean => tools.length === 0;
   const low = ({ last }: ModelRequest): Reply => says(`{"review":"${/review is (\w+)\.$/.exec(last.text)?.[1]}","verdict":"low-risk"}`);
@@ -28,19 +27,21 @@ describe('in a chat with approvals.mode smart', async () => {
     await Promise.race([rig.shows('Cleaned.', chat), codeIn(rig, chat)]);
     return rig.model.requests.slice(before).filter(isReview);
   }
-  const harmless = () => `rm -rf ${join(rig.home, 'nothing')}; echo ran > ${marker}`;
+  /** A program that is in no table, and a file in the session's workspace. */
+  const harmless = () => `frobnicate clean; echo ran > ${marker}`;
+  const hasRun = (): boolean => readdirSync(rig.home, { recursive: true, encoding: 'utf8' }).some((path) => path.endsWith(`/${marker}`));
   const refuse = async () => {
-    expect(existsSync(marker)).toBe(false);
+    expect(hasRun()).toBe(false);
     await rig.press('Deny', { chat });
     await rig.shows('Cleaned.', chat);
     await rig.quiet();
-    expect(existsSync(marker)).toBe(false);
+    expect(hasRun()).toBe(false);
   };
 
   it('what the model calls low risk runs without a question, and the log says who allowed it', async () => {
     const reviews = await wanted(harmless(), low);
     await rig.shows('Cleaned.', chat);
-    expect(existsSync(marker)).toBe(true);
+    expect(hasRun()).toBe(true);
     expect(reviews).toHaveLength(1);
     expect(reviews[0]?.last.text).toContain(marker);
     expect(rig.all(chat)).not.toContain('May this run');
@@ -70,7 +71,7 @@ describe('in a chat with approvals.mode smart', async () => {
   it('nobody is asked about what nobody may allow', async () => {
     expect(await wanted(`hermetic config set approvals.mode off; echo ran > ${marker}`, low)).toEqual([]);
     await rig.shows('Cleaned.', chat);
-    expect(existsSync(marker)).toBe(false);
+    expect(hasRun()).toBe(false);
     expect(rig.all(chat)).not.toContain('May this run');
   });
 });

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ada, bob } from '../fakes/bot-api-world.ts';
 import type { ModelRequest, Reply } from '../fakes/model-server.ts';
@@ -45,8 +44,8 @@ describe('/usage', { timeout: 90_000 }, () => {
     ['that was typed first of all', '/run'],
   ])('counts what the review of a command took: one %s', async (_whose, text) => {
     await start({ approvals: { mode: 'smart' }, model: { prices: { input: 1, output: 1 } } });
-    const marker = join(program.home, 'marker');
-    const command = `rm -rf ${program.home}/nothing; echo ran > ${marker}`;
+    const command = 'frobnicate clean; echo ran > marker';
+    const hasRun = (): boolean => readdirSync(program.home, { recursive: true, encoding: 'utf8' }).some((path) => path.endsWith('/marker'));
     program.model.script = ({ tools, last }: ModelRequest): Reply => {
       const number = /review is (\w+)\.$/.exec(last.text)?.[1];
       if (tools.length === 0) return used(`{"review":"${number}","verdict":"low-risk"}`, { input: 7000, output: 30 });
@@ -57,7 +56,7 @@ describe('/usage', { timeout: 90_000 }, () => {
     const from = text === '/run' ? bob : ada;
     const says = (what: string) => program.api.world.says({ text: what, from });
     says(text === '/run' ? `/run ${command}` : text);
-    await until('it ran', () => existsSync(marker));
+    await until('it ran', hasRun);
     if (text !== '/run') await program.shows('Cleaned.');
     says('/usage');
     const [input, output] = text === '/run' ? [7000, 30] : [7300, 33];

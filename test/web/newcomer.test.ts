@@ -69,7 +69,7 @@ describeInChromium('a newcomer', (rig) => {
           { call: 'terminal', input: { command: 'mkdir -p build/cache && du -sh build && ls -A' } },
         ],
       },
-      calls(['terminal', { command: 'rm -rf build && date >> cleaned.log' }]),
+      calls(['terminal', { command: 'rm -rf build ~/.cache/old-builds && date >> cleaned.log' }]),
       says('The directory `build` is gone, and **nothing else** was touched. The next build takes a little longer.'),
     );
     await say(page, 'My disk is full. Can you remove the build directory?');
