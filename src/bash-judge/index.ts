@@ -1,5 +1,4 @@
 export { judge } from './judge.ts';
-export { programs } from './tables/index.ts';
 export { kinds, type Program } from './tables/program.ts';
 export { rules } from './tables/rules.ts';
 export { approvalRulesReference } from './tables/rules-page.ts';
