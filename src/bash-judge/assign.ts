@@ -5,11 +5,11 @@ import { judgeVariable } from './variables.ts';
 import { expandText, expandWord } from './words.ts';
 
 /** Sets what a word such as `NAME=value` or `NAME=(a b)` sets. */
-export function assign({ name, value, append, index }: Assignment, shell: Shell): void {
-  if (index && expandText(index, shell).some((text) => runningIndex.test(`a[${text}`)))
+export function assign({ name, value, append, index }: Assignment, shell: Shell, scope = shell): void {
+  if (index && expandText(index, scope).some((text) => runningIndex.test(`a[${text}`)))
     shell.judgement.report('code/unseen', undefined, name);
   if (value.type === 'ArrayValue') {
-    const elements = value.elements.flatMap((element) => oneOf(expandWord(element, shell)));
+    const elements = value.elements.flatMap((element) => oneOf(expandWord(element, scope)));
     // Which element is where is not followed when the command says it.
     if (append || elements.some((text) => /^\[.*\]=/s.test(text)) || shell.readonlyNames.has(name)) {
       mix(
@@ -23,11 +23,11 @@ export function assign({ name, value, append, index }: Assignment, shell: Shell)
     shell.arrays.set(name, elements);
     return;
   }
-  const texts = expandText(value, shell);
+  // A tilde also means a home behind a colon.
+  const texts = value.text.includes(':~') ? [unknown] : expandText(value, scope);
   if (index) mix(name, append ? [unknown] : texts, shell);
   else {
     const before = append ? (shell.variables.get(name) ?? shell.arrays.get(name) ?? [unknown]) : [''];
-    shell.arrays.delete(name);
     shell.set(name, before.length * texts.length > 16 ? [unknown] : before.flatMap((one) => texts.map((text) => one + text)));
   }
 }
@@ -43,13 +43,17 @@ function oneOf(choices: string[][]): string[] {
   return choices.length === 1 ? (choices[0] ?? []) : [unknown];
 }
 
-const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
+/** Builtins that declare variables. */
+export const declaring = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
 
 /** The word an argument `NAME=value` is; a builtin that declares variables sets it. */
-export function assignmentField(assignment: Assignment, shell: Shell, program: string): string[][] {
+export function assignmentField(assignment: Assignment, shell: Shell, program: string, scope: Shell): string[][] {
   if (declaring.has(program)) {
     if (shell.callers.length > 0 && program !== 'export' && program !== 'readonly') shell.declareLocal(assignment.name);
-    assign(assignment, shell);
+    assign(assignment, shell, scope);
+    // A builtin that declares takes such a text for a list.
+    if (shell.variables.get(assignment.name)?.some((text) => text.startsWith('(')))
+      shell.judgement.report('code/unseen', program, assignment.name);
     return [[assignment.name]];
   }
   if (assignment.value.type === 'ArrayValue') return [[assignment.text]];

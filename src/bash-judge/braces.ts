@@ -1,4 +1,4 @@
-import { plainToken } from './values.ts';
+import { plainToken, unknown } from './values.ts';
 
 const maxTexts = 64;
 
@@ -79,6 +79,6 @@ function expandRange(item: string): string[] | undefined {
   const [low, high] = numbers ? [Number(first), Number(last)] : [first.charCodeAt(0), last.charCodeAt(0)];
   const from = Math.min(low, high);
   const to = Math.max(low, high);
-  if (to - from >= maxTexts) return [plainToken];
+  if (to - from >= maxTexts) return [from < 0 ? unknown : plainToken];
   return Array.from({ length: to - from + 1 }, (_, index) => (numbers ? String(from + index) : String.fromCharCode(from + index)));
 }

@@ -27,26 +27,32 @@ const source: Builtin = (args, shell, stdin) => {
   return [unknown];
 };
 
+const harmlessOptions = /^[-+][euxvfEhmbCT]*o?$/;
+const harmlessNames =
+  /^(?:pipefail|errexit|nounset|xtrace|verbose|noglob|errtrace|noclobber|functrace|monitor|notify|braceexpand|hashall)$/;
+
 const set: Builtin = (args, shell) => {
-  const start = args.findIndex((arg) => arg === '--' || !/^[-+]/.test(arg));
   if (args.length === 0) shell.judgement.report('credentials/environment', 'set');
-  const options = start === -1 ? args : args.slice(0, args[start - 1] === '-o' || args[start - 1] === '+o' ? start + 1 : start);
-  const harmless =
-    /^[-+](?:[euxvfEhmbCT]*o?|o)$|^(?:pipefail|errexit|nounset|xtrace|verbose|noglob|errtrace|noclobber|functrace|monitor|notify|braceexpand|hashall)$/;
-  const other = options.find((option) => !harmless.test(option));
-  if (other !== undefined) shell.judgement.report('program/option', 'set', other);
-  if (start !== -1 && options.length <= start) shell.parameters = args[start] === '--' ? args.slice(start + 1) : args.slice(start);
-  return nothing;
+  for (const [at, arg] of args.entries()) {
+    if (/^[-+]\w*o$/.test(args[at - 1] ?? '') && harmlessNames.test(arg)) continue;
+    if (arg === '--' || !/^[-+]./.test(arg)) {
+      shell.parameters = arg === '--' ? args.slice(at + 1) : args.slice(at);
+      break;
+    }
+    if (!harmlessOptions.test(arg)) shell.judgement.report('program/option', 'set', arg);
+  }
+  return [unknown];
 };
 
 const harmlessShopts =
-  /^(?:-[suqp]+|-o|nullglob|failglob|extglob|globstar|nocasematch|lastpipe|inherit_errexit|expand_aliases|checkwinsize|histappend|dirspell|cmdhist|pipefail|errexit|nounset)$/;
+  /^(?:-[suqp]+|-o|nullglob|failglob|extglob|globstar|inherit_errexit|expand_aliases|checkwinsize|histappend|dirspell|cmdhist|pipefail|errexit|nounset)$/;
 
 const shopt: Builtin = (args, shell) => {
   // Security: others change which files a word means.
   const other = args.find((arg) => !harmlessShopts.test(arg));
   if (other !== undefined) shell.judgement.report('program/option', 'shopt', other);
-  return nothing;
+  if (args.includes('nullglob')) shell.judgement.dropsPatterns = true;
+  return [unknown];
 };
 
 /** Sets a variable to something that is only known when it runs. */
@@ -82,31 +88,39 @@ const read: Builtin = (args, shell, stdin) => {
   const arrays = options.filter(([letter]) => letter === 'a').map(([, name]) => name);
   const lines = stdin.flatMap((text) => text.split('\n').filter((line) => line !== ''));
   const names = rest.length > 0 || arrays.length > 0 ? rest : ['REPLY'];
-  const known =
-    names.length === 1 &&
-    lines.length > 0 &&
-    lines.length <= 48 &&
-    options.every(([letter]) => letter === 'r' || letter === 'd' || letter === 'p');
-  for (const name of names) setUnknown(name, known ? lines : [unknown], shell);
-  for (const name of arrays) shell.arrays.set(name, [unknown]);
+  const isRaw = options.some(([letter]) => letter === 'r');
+  const isPlain = options.every(([letter, value]) => /[rps]/.test(letter) || (letter === 'd' && value === ''));
+  const areWhole = lines.length > 0 && lines.length <= 48 && lines.every((line) => line === line.trim() && (isRaw || !line.includes('\\')));
+  for (const name of names) setUnknown(name, names.length === 1 && isPlain && areWhole ? lines : [unknown], shell);
+  for (const name of arrays) setArray(name, [unknown], shell);
   return nothing;
 };
+
+function setArray(name: string, elements: Texts, shell: Shell): void {
+  setUnknown(name, [unknown], shell);
+  shell.variables.delete(name);
+  shell.arrays.set(name, elements);
+}
 
 const mapfile: Builtin = (args, shell, stdin) => {
   const { options, rest } = split(args, 'dnOsuCc');
   if (options.some(([letter]) => letter === 'C')) shell.judgement.report('code/unseen', 'mapfile');
-  for (const name of rest.length > 0 ? rest : ['MAPFILE']) shell.arrays.set(name, stdin.length > 0 ? stdin : [unknown]);
+  const isPlain = options.every(([letter]) => letter === 't') && stdin.length === 1;
+  for (const name of rest.length > 0 ? rest : ['MAPFILE']) setArray(name, isPlain ? (stdin[0] ?? '').split('\n') : [unknown], shell);
   return nothing;
 };
+
+/** Security: what these mean is read before aliases are looked at here, and after that in bash. */
+const reserved = /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|in|\{|\}|!|\[\[|\]\])$/;
 
 const alias: Builtin = (args, shell) => {
   for (const arg of args) {
     const [, name, text] = /^([^=]+)=(.*)$/s.exec(arg) ?? [];
     if (name === undefined || text === undefined) continue;
-    if (hasPlaceholder(arg)) shell.judgement.report('code/unseen', 'alias', name);
+    if (hasPlaceholder(arg) || reserved.test(name) || isBuiltin(name)) shell.judgement.report('code/unseen', 'alias', name);
     else shell.aliases.set(name, text);
   }
-  return nothing;
+  return [unknown];
 };
 
 const trap: Builtin = (args, shell) => {
@@ -114,6 +128,8 @@ const trap: Builtin = (args, shell) => {
   if (code === undefined || code === '-' || code === '' || /^-[lp]+$/.test(code)) return nothing;
   const way = shell.fork();
   evaluate(code, way, [unknown], 'trap');
+  // Security: it is judged again with what is known at the end.
+  shell.judgement.traps.push(code);
   // It runs at any time, and perhaps again and again.
   if (way.workingDirectories.join('\n') !== shell.workingDirectories.join('\n')) way.variables.set('PWD', [unknown]);
   shell.become([shell.fork(), way]);
@@ -133,13 +149,19 @@ const unset: Builtin = (args, shell) => {
   return nothing;
 };
 
-const end: Builtin = (_args, shell) => {
-  shell.ended = true;
+/** Whether it does what it says: with other words it fails, and the next command runs. */
+function isNumber(args: Texts): boolean {
+  return args.length === 0 || (args.length === 1 && /^[\d\uE002]+$/.test(args[0] ?? ''));
+}
+
+const end: Builtin = (args, shell) => {
+  if (isNumber(args)) shell.ended = true;
   return nothing;
 };
 
 /** Goes on somewhere else, with what is known here. */
-function leave(places: Shell[], shell: Shell): Texts {
+function leave(places: Shell[] | undefined, args: Texts, shell: Shell): Texts {
+  if (!places || !isNumber(args)) return nothing;
   places.push(shell.fork());
   if (places.length > maxChoices) throw new TooComplex();
   shell.ended = true;
@@ -153,11 +175,11 @@ function declare(exports: boolean, isReadonly = false): Builtin {
     if (names.length === 0 && !/[pfF]/.test(flags)) shell.judgement.report('credentials/environment', exports ? 'export' : 'declare');
     if (/-\w*p/.test(flags) && names.length === 0) shell.judgement.report('credentials/environment', exports ? 'export' : 'declare');
     // A reference to another variable, and a function for other shells.
-    if (/n/.test(flags.replace('--', '')) || (exports && /f/.test(flags)))
+    if (/[nluc]/.test(flags.replace('--', '')) || (/f/.test(flags) && (exports || isReadonly || /r/.test(flags))))
       shell.judgement.report('code/injected', exports ? 'export' : 'declare');
     for (const arg of names) {
       const [, name = '', value] = /^([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
-      if (runningIndex.test(name)) shell.judgement.report('code/unseen', undefined, name);
+      if (!/^\w+$/.test(name) || value?.startsWith('(')) shell.judgement.report('code/unseen', undefined, name);
       if (shell.callers.length > 0 && !/g/.test(flags) && !exports) shell.declareLocal(name);
       if (value !== undefined) shell.set(name, [value]);
       if (isReadonly || /r/.test(flags)) shell.readonlyNames.add(name);
@@ -169,7 +191,7 @@ function declare(exports: boolean, isReadonly = false): Builtin {
       else if (shell.variables.has(name) || shell.arrays.has(name))
         judgeVariable(name, shell.variables.get(name) ?? [unknown], shell, isExported);
     }
-    return nothing;
+    return names.length === 0 || /p/.test(flags) ? [unknown] : nothing;
   };
 }
 
@@ -267,16 +289,17 @@ const builtins: Readonly<Record<string, Builtin>> = {
   set,
   shopt,
   shift: (args, shell) => {
-    const count = Number(args[0] ?? 1);
-    if (shell.parameters && !shell.parameters.some(isUnknown))
-      shell.parameters = shell.parameters.slice(Number.isInteger(count) ? count : 1);
+    const count = args.length === 0 ? 1 : /^\d+$/.test(args[0] ?? '') ? Number(args[0]) : Number.NaN;
+    const { parameters } = shell;
+    // With another number it fails, and shifts nothing.
+    shell.parameters = parameters && count <= parameters.length && !parameters.some(isUnknown) ? parameters.slice(count) : undefined;
     return nothing;
   },
   read,
   mapfile,
   readarray: mapfile,
   getopts: (args, shell) => {
-    setUnknown(args[1] ?? 'OPTARG', [plainToken], shell);
+    setUnknown(args[1] ?? 'OPTARG', [unknown], shell);
     setUnknown('OPTARG', [unknown], shell);
     return nothing;
   },
@@ -289,9 +312,9 @@ const builtins: Readonly<Record<string, Builtin>> = {
   trap,
   unset,
   exit: end,
-  return: (_args, shell) => leave(shell.frame.returns, shell),
-  break: (_args, shell) => leave(shell.exits, shell),
-  continue: (_args, shell) => leave(shell.exits, shell),
+  return: (args, shell) => leave(shell.callers.length > 0 ? shell.frame.returns : undefined, args, shell),
+  break: (args, shell) => leave(shell.exits, args, shell),
+  continue: (args, shell) => leave(shell.exits, args, shell),
   declare: declare(false),
   typeset: declare(false),
   export: declare(true),
@@ -303,7 +326,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   exec,
   type: show,
   hash: (args, shell) => {
-    if (args.some((arg) => arg.startsWith('-p'))) shell.judgement.report('code/injected', 'hash');
+    if (args.some((arg) => /^-\w*p/.test(arg))) shell.judgement.report('code/injected', 'hash');
     return nothing;
   },
   kill,

@@ -13,6 +13,8 @@ export function defineFunction(node: FunctionNode, shell: Shell): void {
   const name = node.name.value;
   shell.functions.set(name, node);
   shell.aliases.delete(name);
+  // Security: these are called without their name standing there as a plain word.
+  if (name.includes('/') || name === 'command_not_found_handle') shell.judgement.report('code/unseen', undefined, name);
   if (startsItself(node, name)) shell.judgement.report('system/fork-bomb', undefined, name);
 }
 
@@ -76,7 +78,7 @@ function call(name: string, args: Texts, shell: Shell, run: () => Texts): Texts 
 /** Functions and aliases of the session, as bash printed them. */
 function loadDefinition(name: string, shell: Shell): void {
   const { definitions } = shell.circumstances;
-  if (shell.functions.has(name) || shell.aliases.has(name) || !Object.hasOwn(definitions, name)) return;
+  if (shell.isChild || shell.functions.has(name) || shell.aliases.has(name) || !Object.hasOwn(definitions, name)) return;
   const source = definitions[name] ?? '';
   const parsed = parseCommand(source);
   const first = 'script' in parsed ? parsed.script.commands[0]?.command : undefined;

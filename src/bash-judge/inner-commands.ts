@@ -10,28 +10,30 @@ const shells = /^(?:ba|da|k|z|a)?sh$/;
 /** What a program runs that it reads from its standard input. */
 export function runInput({ program, shell, stdin }: Place): void {
   for (const text of stdin.length === 0 ? [unknown] : stdin) {
-    if (shells.test(program) && !hasPlaceholder(text)) runSource(text, shell.fork(), [unknown]);
+    if (shells.test(program) && !hasPlaceholder(text)) runSource(text, shell.child(), [unknown]);
     else shell.judgement.report(unseenRule(text), program);
   }
 }
 
 /** `sh -c text name words…` */
 export function runText(text: string, rest: Texts, { shell, stdin }: Place): void {
-  const inner = shell.fork();
-  const words = rest.filter((_, index) => index > 0 || rest[0] !== '--');
-  inner.parameters = words.slice(1);
-  inner.variables.set('0', [words[0] ?? 'bash']);
+  const inner = shell.child();
+  inner.parameters = rest.slice(1);
+  inner.variables.set('0', [rest[0] ?? 'bash']);
   runSource(text, inner, stdin);
 }
 
 /** A command up to `;` or `+`, with `{}` for what is found below the operands. How many words it took. */
 export function runUntil(first: string, rest: Texts, roots: Texts, place: Place): number {
-  const end = rest.findIndex((word) => word === ';' || word === '+');
+  const end = rest.findIndex((word, at) => word === ';' || (word === '+' && rest[at - 1] === '{}'));
   const words = [first, ...(end === -1 ? rest : rest.slice(0, end))];
   for (const root of roots.length === 0 ? ['.'] : roots) {
     if (root === '(' || root === '!' || root === ')') continue;
-    const command = words.map((word) => word.replaceAll('{}', `${root}/${below}`));
-    judgeValue('exec', command[0] ?? '', { ...place, rest: command.slice(1) });
+    for (const found of [root, `${root}/${below}`]) {
+      // The root itself matters where something stands behind it, such as `..`.
+      const command = words.map((word) => (word === '{}' ? `${root}/${below}` : word.replaceAll('{}', found)));
+      judgeValue('exec', command[0] ?? '', { ...place, rest: command.slice(1) });
+    }
   }
   return end === -1 ? rest.length : end + 1;
 }

@@ -63,6 +63,7 @@ function shellIn(cwd: string, judgement: Judgement): Shell {
 function lookAtSource(text: string, shell: Shell): undefined {
   if (hasInvisible(text)) shell.judgement.report('shell/hidden-characters');
   runSource(text, shell, [unknown]);
+  for (const code of shell.judgement.traps.slice(0)) runSource(code, shell.fork(), [unknown]);
 }
 
 /** As what a shell reads, and as code for this process, which was judged when it was started. */

@@ -48,13 +48,14 @@ const looks: Readonly<Record<Kind, LookAt>> = {
       else if (isOwn(path, shell) && !isBesideSession(path, shell)) shell.judgement.report('hermetic/files', program, path, path);
       else if (!isOfSession(path, shell)) shell.judgement.report('files/outside', program, path, path);
     }
+    shell.judgement.makesLink = true;
     return undefined;
   },
   directory: (text, { program, shell }) => void touchDirectory(text, program, shell),
   script: runFile,
   command: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
   exec: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
-  shell: (text, { shell, stdin }) => runSource(text, shell.fork(), stdin),
+  shell: (text, { shell, stdin }) => runSource(text, shell.child(), stdin),
   module: (text, { shell, stdin, rest }) => runProgram([`python -m ${text}`, ...rest], shell, stdin),
   code: (text, place) => report('code/inline', place, text),
   url: fetchFrom,
@@ -99,6 +100,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   sql: (text, place) => (isUnknown(text) || !isReadingSql(text) ? report('database/destroy', place, text) : undefined),
   dd: (text, place) => {
     const [, key, value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
+    if (value.startsWith('~')) return report('files/outside', place, text);
     if (key === 'if') touchRead(value, place.program, place.shell);
     else if (key === 'of') writeTo(value, place);
     return unsure(text, place);
@@ -120,7 +122,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   pid: (text, place) => {
     if (/^-(?:1|\uE002)$/.test(text)) report('system/kill-all', place, text);
     else if (/^[01]$/.test(text)) report('process/kill-by-name', place, text);
-    else if (!/^(?:\d+|%[\w?]+|\uE002)$/.test(text)) report('process/kill-by-name', place, text);
+    else if (!/^(?:\d+|%[\w?]+|\uE006)$/.test(text)) report('process/kill-by-name', place, text);
     return undefined;
   },
   flags: (text, place) =>

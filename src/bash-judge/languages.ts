@@ -61,10 +61,12 @@ export function isHarmlessAwk(program: string): boolean {
   const named = program.replace(/"\/dev\/std(?:err|out)"/g, '1');
   const bare = named.includes('/') ? named : named.replace(/"(?:\\.|[^"\\])*"/g, '""');
   if (/\b(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC)\b|@|(?:^|[^|])\|(?!\|)/.test(bare)) return false;
-  return !/\bprintf?\b[^;}\n]*>\s*(?!1\b)[\w"$(]/.test(bare);
+  const printing = bare.slice(Math.max(0, bare.search(/\bprintf?\b/)));
+  return !bare.includes('print') || !/>(?!=)(?!\s*1\s*(?:[;}\n]|$))/.test(printing);
 }
 
 export function isHarmlessJq(filter: string): boolean {
+  if (filter.includes('#')) return false;
   return !/\b(?:env|strenv|envsubst|eval|load|load_str|include|import|input_filename|get_search_list|modulemeta)\b|\$ENV|\$__prog/.test(
     filter.replace(/"(?:\\.|[^"\\])*"/g, (text) => (text.includes('\\(') ? text : '""')),
   );
@@ -76,6 +78,8 @@ const writing =
   /\b(?:insert|update|delete|drop|alter|create|replace|truncate|grant|revoke|attach|detach|vacuum|copy|into\s+(?:outfile|dumpfile)|load_file|load_extension|readfile|writefile|edit|fts3_tokenizer|pg_read_file|pg_read_binary_file|pg_ls_dir|pg_sleep|lo_\w+|dblink\w*|xp_\w+|sp_\w+|call|do|execute|set|pg_terminate_backend|pg_reload_conf|query_to_xml\w*)\b|\\[!goiwce]|[`|]|^\.(?:shell|system|output|once|import|read|load|open|save|backup|restore|dump|excel|log)/im;
 
 export function isReadingSql(text: string): boolean {
+  // What is a comment and what is a string is not told apart.
+  if (/--|\/\*/.test(text)) return false;
   const bare = text.replace(/'(?:''|[^'])*'/g, "''").replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ');
   const statements = bare
     .split(/[;\n](?=\s*(?:$|\S))/)

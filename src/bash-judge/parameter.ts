@@ -1,25 +1,29 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash';
 import type { Shell } from './shell.ts';
 import { secretNames } from './tables/variables.ts';
-import { below, fetched, fieldBreak, hasPlaceholder, isUnknown, plainToken, runningIndex, transformed, unknown } from './values.ts';
+import { below, fieldBreak, hasPlaceholder, isUnknown, ownProcess, plainToken, runningIndex, transformed, unknown } from './values.ts';
+import { judgeVariable } from './variables.ts';
 
 type ExpandText = (word: Word, shell: Shell) => readonly string[];
 
 /** Not more than a number or a name. */
 const plainVariables = new Set(
   (
-    '? # $ ! RANDOM SECONDS LINENO UID EUID BASHPID USER LOGNAME HOSTNAME OSTYPE MACHTYPE HOSTTYPE BASH_VERSION EPOCHSECONDS ' +
+    '? # RANDOM SECONDS LINENO UID EUID BASHPID USER LOGNAME HOSTNAME OSTYPE MACHTYPE HOSTTYPE BASH_VERSION EPOCHSECONDS ' +
     'EPOCHREALTIME SHLVL COLUMNS LINES OPTIND BASH_LINENO GROUPS PIPESTATUS'
   ).split(' '),
 );
 
 /** Every value a variable may have. */
 export function variableValues(name: string, shell: Shell, quoted: boolean): readonly string[] {
-  if (name === '@' || name === '*') return shell.parameters ? [listText(shell.parameters, name === '@' && quoted)] : ['', unknown];
+  if (name === '@' || name === '*') return shell.parameters ? [listText(shell.parameters, name, quoted, shell)] : ['', unknown];
+  if (name === '!' || name === '$') return [ownProcess];
+  if (name === '_') return [unknown];
   if (/^\d+$/.test(name)) {
     if (name === '0') return shell.variables.get('0') ?? ['bash'];
     // A command has no parameters unless an earlier one of the session set some.
-    return shell.parameters ? [shell.parameters[Number(name) - 1] ?? afterUnknown(shell.parameters)] : ['', unknown];
+    if (!shell.parameters || shell.parameters.slice(0, Number(name)).some((one) => one.includes(unknown))) return ['', unknown];
+    return [shell.parameters[Number(name) - 1] ?? ''];
   }
   const known = shell.variables.get(name);
   if (known) return known;
@@ -32,11 +36,6 @@ export function variableValues(name: string, shell: Shell, quoted: boolean): rea
   return [unknown];
 }
 
-/** What comes after several parameters that are not known is not known either. */
-function afterUnknown(parameters: readonly string[]): string {
-  return parameters.some(isUnknown) ? unknown : '';
-}
-
 export function expandParameter(part: ParameterExpansionPart, shell: Shell, quoted: boolean, expandText: ExpandText): readonly string[] {
   if (part.prefix === '#') return [plainToken];
   if (part.prefix === '!') return indirect(part, shell, quoted, expandText);
@@ -44,6 +43,8 @@ export function expandParameter(part: ParameterExpansionPart, shell: Shell, quot
   if (operation?.type === 'Default' && operation.operator.endsWith('+')) return ['', ...expandText(operation.operand, shell)];
   const values = part.index ? elementValues(part, part.index, shell, quoted, expandText) : variableValues(part.parameter, shell, quoted);
   if (!operation) return values;
+  const isList = /^[@*]$/.test(part.parameter) || /^[@*]$/.test(part.index?.value ?? '');
+  if (isList && operation.type !== 'Default') return [unknown];
   return [...new Set(values.flatMap((value) => operated(part.parameter, value, operation, shell, expandText)))];
 }
 
@@ -66,7 +67,7 @@ function elementValues(
   expandText: ExpandText,
 ): readonly string[] {
   const elements = shell.arrays.get(part.parameter) ?? shell.variables.get(part.parameter) ?? [unknown];
-  if (index.value === '@' || index.value === '*') return [listText(elements, index.value === '@' && quoted)];
+  if (index.value === '@' || index.value === '*') return [listText(elements, index.value, quoted, shell)];
   const texts = indexTexts(index, shell, expandText);
   const [only] = texts;
   const element = shell.arrays.has(part.parameter) && texts.length === 1 && /^\d+$/.test(only ?? '') ? elements[Number(only)] : undefined;
@@ -82,14 +83,16 @@ function indexTexts(index: Word, shell: Shell, expandText: ExpandText): readonly
 
 /** Security: arithmetic takes the value of a name for an expression, and runs what stands in the index of an array in it. */
 export function computesFetched(text: string, shell: Shell): boolean {
-  if (text.includes(fetched)) return true;
+  if (isUnknown(text)) return true;
   return (text.match(/[A-Za-z_]\w*/g) ?? []).some((name) =>
-    (shell.variables.get(name) ?? shell.arrays.get(name) ?? []).some((value) => value.includes(fetched) || runningIndex.test(value)),
+    (shell.variables.get(name) ?? shell.arrays.get(name) ?? []).some((value) => isUnknown(value) || runningIndex.test(value)),
   );
 }
 
-function listText(elements: readonly string[], separate: boolean): string {
-  return elements.join(separate ? fieldBreak : ' ');
+/** `"$*"` puts the first separator between them; where that is not the usual one, what comes out is not followed. */
+function listText(elements: readonly string[], name: string, quoted: boolean, shell: Shell): string {
+  if (name === '@' || !quoted) return elements.join(fieldBreak);
+  return shell.variables.has('IFS') ? unknown : elements.join(' ');
 }
 
 function operated(name: string, value: string, operation: ParameterOperation, shell: Shell, expandText: ExpandText): readonly string[] {
@@ -98,8 +101,11 @@ function operated(name: string, value: string, operation: ParameterOperation, sh
     case 'Default': {
       const texts = expandText(operation.operand, shell);
       if (operation.operator.endsWith('?')) return [value];
-      if (operation.operator.endsWith('=')) shell.set(name, [...texts, value]);
-      if (value === '') return texts;
+      if (operation.operator.endsWith('=')) {
+        shell.set(name, [...texts, value]);
+        judgeVariable(name, texts, shell, shell.exported.has(name));
+      }
+      if (value === '') return operation.operator.startsWith(':') ? texts : ['', ...texts];
       return hasPlaceholder(value) ? [value, ...texts] : [value];
     }
     case 'Remove':
@@ -111,9 +117,9 @@ function operated(name: string, value: string, operation: ParameterOperation, sh
       );
     }
     case 'Slice': {
-      const [offset = ''] = indexTexts(operation.offset, shell, expandText);
-      const length = operation.length ? indexTexts(operation.length, shell, expandText)[0] : undefined;
-      return [sliced(value, offset, length)];
+      const offsets = indexTexts(operation.offset, shell, expandText);
+      const lengths = operation.length ? indexTexts(operation.length, shell, expandText) : [undefined];
+      return offsets.flatMap((offset) => lengths.map((length) => sliced(value, offset, length)));
     }
     case 'CaseModification': {
       if (hasPlaceholder(value)) return [transformed(value)];
@@ -131,7 +137,7 @@ function operated(name: string, value: string, operation: ParameterOperation, sh
 
 /** Follows patterns that are a text with at most one star before or behind it; what others leave is not known. */
 function removed(value: string, pattern: string, operator: '#' | '##' | '%' | '%%'): string {
-  const [, before, text = '', behind] = /^(\*?)([^*?[\\]+)(\*?)$/.exec(pattern) ?? [];
+  const [, before, text = '', behind] = /^(\*?)([^*?[\\(]+)(\*?)$/.exec(pattern) ?? [];
   if (before === undefined || (before && behind) || hasPlaceholder(pattern)) return transformed(value + pattern);
   const fromStart = operator.startsWith('#');
   const longest = operator.length === 2;
@@ -148,7 +154,7 @@ function removed(value: string, pattern: string, operator: '#' | '##' | '%' | '%
 
 function replaced(value: string, pattern: string, replacement: string, operator: string): string {
   if (hasPlaceholder(value) || hasPlaceholder(pattern)) return transformed(value + pattern);
-  if (/[*?[\\]/.test(pattern) || pattern === '') return unknown;
+  if (/[*?[\\(]/.test(pattern) || pattern === '' || replacement.includes('&')) return unknown;
   if (operator === '//') return value.replaceAll(pattern, () => replacement);
   if (operator === '/#') return value.startsWith(pattern) ? replacement + value.slice(pattern.length) : value;
   if (operator === '/%') return value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) + replacement : value;
@@ -156,9 +162,10 @@ function replaced(value: string, pattern: string, replacement: string, operator:
 }
 
 function sliced(value: string, offset: string, length: string | undefined): string {
+  const plain = /^ ?-?(?:0|[1-9]\d*)$/;
   const from = Number(offset);
   const size = length === undefined ? value.length : Number(length);
-  if (hasPlaceholder(value) || !Number.isInteger(from) || !Number.isInteger(size)) return transformed(value);
+  if (hasPlaceholder(value) || !plain.test(offset) || !plain.test(length ?? '0') || -from > value.length) return unknown;
   const start = from < 0 ? Math.max(0, value.length + from) : from;
   return value.slice(start, size < 0 ? value.length + size : start + size);
 }

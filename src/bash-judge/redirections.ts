@@ -9,18 +9,28 @@ interface Streams {
   stdin: readonly string[] | undefined;
   /** Its output goes to a file. */
   diverted: boolean;
+  /** Something else goes where its output goes. */
+  mixed: boolean;
+}
+
+/** What is left for the pipe. */
+export function printedInto({ diverted, mixed }: Streams, output: readonly string[]): readonly string[] {
+  if (mixed) return [unknown];
+  return diverted ? [] : output;
 }
 
 /** Judges what a command reads from and writes to. */
 export function openRedirections(redirects: readonly Redirection[], shell: Shell, program: string | undefined): Streams {
-  const streams: Streams = { stdin: undefined, diverted: false };
+  const streams: Streams = { stdin: undefined, diverted: false, mixed: false };
   for (const redirect of redirects) {
     if (redirect.type === 'HereDoc') {
       const texts = documentTexts(redirect, shell);
       if (!redirect.descriptor || isDescriptor(redirect, 0)) streams.stdin = texts;
     } else if (!redirect.target) shell.judgement.report('shell/unparseable', program);
-    else if (redirect.type === 'HereString') streams.stdin = expandText(redirect.target, shell);
-    else {
+    else if (redirect.type === 'HereString') {
+      const texts = expandText(redirect.target, shell);
+      if (!redirect.descriptor || isDescriptor(redirect, 0)) streams.stdin = texts;
+    } else {
       const targets = new Set(expandWord(redirect.target, shell).flat());
       for (const target of targets) open(target, redirect, shell, program, streams);
     }
@@ -32,7 +42,8 @@ function open(target: string, redirect: Exclude<Redirection, HereDoc>, shell: Sh
   const { operator } = redirect;
   if (/^(?:\d+-?|-)$/.test(target) && operator.endsWith('&')) {
     // Another descriptor may be anything that was opened before.
-    if (operator === '<&' && !/^(?:0|-)$/.test(target)) streams.stdin = [unknown];
+    if ((operator === '<&' && !redirect.descriptor) || isDescriptor(redirect, 0)) streams.stdin = [unknown];
+    if (operator === '>&') streams.mixed = true;
     return;
   }
   if (operator.startsWith('<')) {
@@ -42,7 +53,8 @@ function open(target: string, redirect: Exclude<Redirection, HereDoc>, shell: Sh
   if (operator.includes('>')) {
     touchWrite(target, program, shell);
     for (const path of resolvePaths(target, shell)) shell.judgement.written.add(path ?? unknown);
-    if (!redirect.descriptor || isDescriptor(redirect, 1)) streams.diverted = true;
+    if (/^\/(?:dev\/(?:std|fd|tty)|proc\/)/.test(target)) streams.mixed = true;
+    else if (!redirect.descriptor || isDescriptor(redirect, 1)) streams.diverted = true;
   }
 }
 

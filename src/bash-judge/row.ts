@@ -57,6 +57,7 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
         }
         if (option.asks) judgement.report(option.asks, label, name);
         if (option.kind === undefined || value === undefined) continue;
+        if (value.includes(unknown) && !row.anyOption) judgement.report('shell/unresolved-argument', label);
         if (name === '-I') replaced = value;
         if (option.kind === 'exec') {
           at += runUntil(value, rest, operands, place([]));
@@ -82,6 +83,8 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
 
 /** Security: a word that is not known may be an option, and so may a file of the workspace that a pattern matches. */
 function mayBeOption(arg: string, row: Program): boolean {
+  // Outside quotes it may be several words.
+  if (arg.includes(unknown)) return !(row.anyOption && !/read|list|write|delete|move|script|command/.test(row.operands ?? ''));
   if (row.anyOption) return false;
   return isUnknown(arg[0] ?? '') || (row.noPatterns === true && /^[*?[]/.test(arg));
 }
@@ -109,6 +112,8 @@ function judgeOperands(row: Program, operands: Texts, given: ReadonlySet<string>
     const rest = operands.slice(at + 1);
     if (kind === 'command' && program === 'xargs') runWithInput([text, ...rest], place);
     else if (kind === 'target' && !given.has('-r') && !given.has('--relative')) judgeValue(kind, fromLink(text, assigned), place);
+    else if (shell.judgement.dropsPatterns && kind === 'write' && /[*?[]/.test(text))
+      shell.judgement.report('shell/unresolved-argument', program);
     else judgeValue(kind, text, { ...place, rest, stdin, downloads: place.downloads && namesItself(program, given) });
   }
   return assigned;
@@ -166,6 +171,7 @@ function printedBy(
   }
   // With more about each file in the lines, they are no names.
   if (given.has('-ls') || (what === 'names' && ![...given].every((name) => /^-[1AadtrScF]$/.test(name)))) return [unknown];
+  if (what === 'name' && places.length > 0) return [unknown];
   if (what === 'name')
     return [
       [...given, ...assigned.map(({ text }) => text)].some((word) => /\/|\.\.|^--(?:show-toplevel|git-dir|git-common-dir)$/.test(word))

@@ -2,7 +2,7 @@ import type { Function as FunctionNode } from 'unbash';
 import type { Circumstances } from '../core/approval.ts';
 import type { Programs } from './tables/program.ts';
 import type { RuleId } from './tables/rules.ts';
-import { maxChoices, unknown } from './values.ts';
+import { maxChoices, stream, unknown } from './values.ts';
 
 /** A finding before it is known whether it counts. */
 export interface Found {
@@ -31,6 +31,12 @@ export class Judgement {
   /** Files that the command writes, and those of them that come from the network. */
   readonly written = new Set<string>();
   readonly downloaded = new Set<string>();
+  /** It makes a symbolic link, so that `..` may lead elsewhere. */
+  makesLink = false;
+  /** A pattern that matches nothing is no word. */
+  dropsPatterns = false;
+  /** What traps run. */
+  readonly traps: string[] = [];
   /** What process substitutions print, by the path that stands for them. */
   readonly streams = new Map<string, readonly string[]>();
   /** It names Hermetic's processes, and it ends processes: both together are about ending Hermetic. */
@@ -52,7 +58,7 @@ export class Judgement {
   }
 
   streamOf(printed: readonly string[]): string {
-    const path = `/dev/fd/${60 + this.streams.size}`;
+    const path = `/dev/fd/${stream}${this.streams.size}`;
     this.streams.set(path, printed);
     return path;
   }
@@ -98,8 +104,12 @@ export class Shell {
   readonlyNames = new Set<string>();
   /** What the function that runs has declared local, with the values from before, and where it returns. */
   frame: Frame = { saved: new Map(), returns: [] };
-  /** Where the loop that runs is left. */
-  exits: Shell[] = [];
+  /** Where the loop that runs is left; undefined: there is none. */
+  exits: Shell[] | undefined;
+  /** Another descriptor was made its standard input. */
+  hasOtherInput = false;
+  /** A child has no functions of the session. */
+  isChild = false;
   /** In a loop of which it is not known that it has few rounds. */
   repeats = false;
   /** Nothing after this point of the branch runs. */
@@ -136,12 +146,35 @@ export class Shell {
     copy.readonlyNames = new Set(this.readonlyNames);
     copy.frame = this.frame;
     copy.exits = this.exits;
+    copy.hasOtherInput = this.hasOtherInput;
+    copy.isChild = this.isChild;
     return copy;
   }
 
-  /** Sets a variable. What is read-only may keep the value it has. */
+  /** A shell that this one starts: it has what is exported, and nothing else of it. */
+  child(): Shell {
+    const child = this.fork();
+    for (const name of child.variables.keys())
+      if (!this.exported.has(name) && name !== 'PWD' && name !== 'HOME') child.variables.set(name, ['', unknown]);
+    for (const name of child.arrays.keys()) child.variables.set(name, ['', unknown]);
+    child.variables.delete('IFS');
+    child.arrays = new Map();
+    child.functions = new Map();
+    child.aliases = new Map();
+    child.parameters = [];
+    child.callers = [];
+    child.exits = undefined;
+    child.isChild = true;
+    return child;
+  }
+
+  /** Sets a variable. What is read-only may keep the value it has, and an array its other elements. */
   set(name: string, values: readonly string[]): void {
-    this.variables.set(name, this.readonlyNames.has(name) ? unionOf([this.variables.get(name) ?? [unknown], values]) : values);
+    const elements = this.arrays.get(name);
+    if (elements) {
+      this.arrays.delete(name);
+      this.variables.set(name, unionOf([elements, values]));
+    } else this.variables.set(name, this.readonlyNames.has(name) ? unionOf([this.variables.get(name) ?? [unknown], values]) : values);
   }
 
   /** Declares a variable that ends with the function. */
@@ -165,11 +198,16 @@ export class Shell {
     // Security: where two ways define a function differently, calling it is asked about.
     this.functions = new Map(shells.flatMap(({ functions }) => [...functions]));
     for (const [name, one] of this.functions) {
-      if (shells.some(({ functions }) => (functions.get(name) ?? one) !== one)) this.judgement.report('shell/unresolved-command', name);
+      if (shells.some(({ functions }) => functions.get(name) !== one)) this.judgement.report('shell/unresolved-command', undefined, name);
     }
     this.aliases = new Map(shells.flatMap(({ aliases }) => [...aliases]));
     this.exported = new Set(shells.flatMap(({ exported }) => [...exported]));
     this.readonlyNames = new Set(shells.flatMap(({ readonlyNames }) => [...readonlyNames]));
+    this.hasOtherInput = shells.some(({ hasOtherInput }) => hasOtherInput);
+    const [first] = shells;
+    this.parameters = shells.every(({ parameters }) => parameters?.join('\n') === first?.parameters?.join('\n'))
+      ? first?.parameters
+      : undefined;
     this.ifFailed = unionByName(shells.map(({ ifFailed }) => ifFailed));
     this.ended = open.length === 0 && ways.length > 0;
   }

@@ -26,15 +26,22 @@ export function resolvePaths(text: string, shell: Shell): readonly (string | und
   // Long texts take the patterns below too long.
   if (text === '' || text.length > maxPath || isUnknown(text)) return [undefined];
   shell.judgement.step();
+  if (text.startsWith(temporary))
+    return [text.includes('..') ? undefined : normalised(`${shell.circumstances.sessionPaths?.[0] ?? ''}/${text}`)];
   const directories = shell.workingDirectories;
-  if (text.startsWith(temporary)) return [normalised(`${shell.circumstances.sessionPaths?.[0] ?? ''}/${text}`)];
+  // Security: where `..` leads from a link, and from places of the system that are links, is not known.
+  const leadsUp = /[^/.][^/]*\/+\.\.(?:\/|$)/.test(text) && (text.startsWith('/') || shell.judgement.makesLink);
+  const unsure = leadsUp ? [undefined] : [];
   if (text.startsWith('/')) {
     const elsewhere = /\/proc\/.*cwd/.test(text) ? directories.map((directory) => normalised(text, directory)) : [];
-    return [...climbs(text, shell), ...elsewhere];
+    return [...climbs(text, shell), ...elsewhere, ...unsure];
   }
-  return directories.flatMap((directory): readonly (string | undefined)[] =>
-    directory.startsWith('/') && !isUnknown(directory) ? climbs(`${directory}/${text}`, shell) : [undefined],
+  const paths = directories.flatMap((directory): readonly (string | undefined)[] =>
+    directory.startsWith('/') && !isUnknown(directory) && !(directory.includes(temporary) && text.includes('..'))
+      ? climbs(`${directory}/${text}`, shell)
+      : [undefined],
   );
+  return [...paths, ...unsure];
 }
 
 /** The path itself, and what it is when patterns in it that match `..` do lead up. */
@@ -101,6 +108,7 @@ function lookAtWrite(path: string, report: (rule: RuleId) => undefined, shell: S
 export function touchRead(text: string, program: string | undefined, shell: Shell): undefined {
   touch(text, program, shell, (path, report) => {
     if (/^\/dev\/(?:tcp|udp)\//.test(path)) report('network/remote-shell');
+    if (/^\/proc\/(?:.*\/(?:environ|mem|root|fd|maps)|(?!self\/).*\/cwd)(?:\/|$)/.test(path)) report('credentials/read');
     const tree = parentOf(path);
     if (tree !== undefined) {
       if (holdsOwn(tree, shell)) report('hermetic/read');

@@ -14,6 +14,10 @@ export const below = '\uE003';
 export const fetched = '\uE004';
 /** The path of a new temporary file or directory. */
 export const temporary = '\uE005';
+/** The number of a process that the command started. */
+export const ownProcess = '\uE006';
+/** Part of the name of what a process substitution prints. */
+export const stream = '\uE007';
 /** Between the elements of a list inside quotes. */
 export const fieldBreak = '\uE00F';
 
@@ -44,7 +48,7 @@ export function outsideQuotes(text: string): string {
 
 /** What comes out when something unknown is done to a text. */
 export function transformed(text: string): string {
-  return isUnknown(text) || !text.includes(plainToken) ? unknown : plainToken;
+  return text.includes(plainToken) && /^[\w\uE002]+$/.test(text) ? plainToken : unknown;
 }
 
 export const maxChoices = 64;
@@ -62,4 +66,4 @@ export function combinations<T>(lists: readonly (readonly T[])[]): T[][] | undef
 }
 
 /** Where arithmetic and conditions take a text for the name of an array, they run what stands in its index. */
-export const runningIndex = /\w\[[^[]*(?:\$\(|`)/;
+export const runningIndex = /\w\[[\s\S]*(?:\$\(|\$\{|`)/;

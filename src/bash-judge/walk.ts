@@ -1,9 +1,9 @@
 import type { AndOr, Case, Command, CommandNode, CompoundList, If, ParsedScript, Pipeline, Statement, Word } from 'unbash';
 import { forEachChild } from 'unbash';
-import { assign, assignLasting, assignmentField } from './assign.ts';
+import { assign, assignLasting, assignmentField, declaring } from './assign.ts';
 import { defineFunction } from './functions.ts';
 import { parseCommand } from './parse.ts';
-import { openRedirections } from './redirections.ts';
+import { openRedirections, printedInto } from './redirections.ts';
 import { runFields } from './run.ts';
 import { type Shell, unionByName, unionOf } from './shell.ts';
 import { below, combinations, hasPlaceholder, isUnknown, plainToken, unknown, unseenRule } from './values.ts';
@@ -39,7 +39,8 @@ function runStatements(statements: readonly Statement[], shell: Shell, stdin: Te
     shell.settle();
     if (background && shell.repeats) shell.judgement.report('process/many');
     // What stands behind `return` or `exit` is judged, and changes nothing.
-    output = unionOf([output, runNode(command, background || shell.ended ? shell.fork() : shell, stdin)]);
+    const way = background || shell.ended ? shell.fork() : shell;
+    output = unionOf([output, runNode(command, way, shell.hasOtherInput ? [unknown] : stdin)]);
   }
   return output;
 }
@@ -66,7 +67,7 @@ export function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, she
     case 'Redirected': {
       const streams = openRedirections(node.redirects, shell, undefined);
       const output = runNode(node.command, shell, streams.stdin ?? stdin);
-      return streams.diverted ? nothing : output;
+      return printedInto(streams, output);
     }
     case 'If':
       return runIf(node, shell, stdin);
@@ -78,6 +79,7 @@ export function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, she
     case 'Select': {
       const values = node.wordlist ? loopValues(node.wordlist, shell) : (shell.parameters ?? [unknown]);
       const name = node.name.value;
+      if (node.type === 'Select') shell.set('REPLY', [unknown]);
       judgeVariable(name, values, shell, shell.exported.has(name));
       return runLoop(shell, values.some(hasPlaceholder) || values.length > 32, (way) => {
         way.set(name, values.length > 0 ? values : ['']);
@@ -109,7 +111,12 @@ function withoutSecrets(shell: Shell, action: () => void): void {
 
 function runPipeline(node: Pipeline, shell: Shell, stdin: Texts): Texts {
   const [only] = node.commands;
-  if (node.commands.length === 1 && only) return runNode(only, shell, stdin);
+  if (node.commands.length === 1 && only) {
+    const output = runNode(only, shell, stdin);
+    // Where it is asked whether it failed, a `cd` may have.
+    if (node.prefixes.some(({ type }) => type === 'Negation')) shell.settle();
+    return output;
+  }
   return node.commands.reduce((input, command) => runNode(command, shell.fork(), input), stdin);
 }
 
@@ -155,6 +162,7 @@ function runIf(node: If, shell: Shell, stdin: Texts): Texts {
   if (node.else) branch(node.else);
   else ways.push(shell.fork());
   shell.become(ways);
+  shell.settle();
   return output;
 }
 
@@ -169,6 +177,7 @@ function runCase(node: Case, shell: Shell, stdin: Texts): Texts {
     ways.push(way);
   }
   shell.become(ways);
+  shell.settle();
   return output;
 }
 
@@ -182,13 +191,14 @@ function runLoop(shell: Shell, repeats: boolean, round: (way: Shell) => Texts): 
     const before = shell.variables;
     const way = shell.fork();
     way.repeats ||= repeats;
-    way.exits = [];
-    const { exits } = way;
+    const exits: Shell[] = [];
+    way.exits = exits;
     output = unionOf([output, round(way)]);
     way.ended = false;
     shell.become([shell.fork(), way, ...exits]);
     if (count === 1) grew = widen(shell, before);
   }
+  shell.settle();
   return output;
 }
 
@@ -199,7 +209,7 @@ function widen(shell: Shell, before: ReadonlyMap<string, Texts>): boolean {
   return grown.length > 0;
 }
 
-const plainName = /^[\w.][\w.:-]*$/;
+const plainName = /^\w[\w.:-]*$/;
 
 function loopValues(words: readonly Word[], shell: Shell): Texts {
   const values = [...new Set(words.flatMap((word) => expandWord(word, shell).flat()))];
@@ -215,8 +225,10 @@ function runCommand(node: Command, shell: Shell, stdin: Texts): Texts {
   const words = [...(node.name ? [node.name] : []), ...node.args];
   const program = node.name?.value ?? '';
   let choices: string[][][] = [];
+  // All words are expanded before a variable is set.
+  const scope = words.filter(({ type }) => type === 'Assignment').length > 1 ? shell.fork() : shell;
   const expandAll = (): void => {
-    choices = words.map((word) => (word.type === 'Word' ? expandWord(word, shell) : assignmentField(word, shell, program)));
+    choices = words.map((word) => (word.type === 'Word' ? expandWord(word, shell) : assignmentField(word, shell, program, scope)));
   };
   if (looking.has(program)) withoutSecrets(shell, expandAll);
   else expandAll();
@@ -225,19 +237,26 @@ function runCommand(node: Command, shell: Shell, stdin: Texts): Texts {
     // `$(<file)` is what is in the file.
     return openRedirections(node.redirects, shell, undefined).stdin ?? nothing;
   }
+  const streams = openRedirections(node.redirects, shell, program);
+  if (program === 'exec' && words.length === 1 && streams.stdin) shell.hasOtherInput = true;
   const before = new Map(assignments.map(({ name }) => [name, shell.variables.get(name)]));
+  const exported = new Set(shell.exported);
   for (const assignment of assignments) {
+    shell.exported.add(assignment.name);
     assign(assignment, shell);
     const isOfBuiltin = program === 'read' || program === 'mapfile' || program === 'readarray';
     judgeVariable(assignment.name, shell.variables.get(assignment.name) ?? [unknown], shell, !isOfBuiltin);
   }
-  const streams = openRedirections(node.redirects, shell, program);
+  // Without a word that is a command, and before a builtin that declares, the variables stay set.
+  const mayStay = declaring.has(program) || choices.every((options) => options.some(({ length }) => length === 0));
   const output = runChoices(choices, shell, streams.stdin ?? stdin);
+  for (const name of before.keys()) if (!exported.has(name) && !declaring.has(program)) shell.exported.delete(name);
   for (const [name, value] of before) {
-    if (value) shell.variables.set(name, value);
+    if (mayStay) shell.variables.set(name, unionOf([value ?? [unknown], shell.variables.get(name) ?? [unknown]]));
+    else if (value) shell.variables.set(name, value);
     else shell.variables.delete(name);
   }
-  return streams.diverted ? nothing : output;
+  return printedInto(streams, output);
 }
 
 function runChoices(choices: readonly string[][][], shell: Shell, stdin: Texts): Texts {

@@ -53,12 +53,22 @@ export function visitNested(node: SyntaxNode, shell: Shell): void {
 }
 
 function expandBraced(word: Word, shell: Shell): string[][] {
-  const texts = expandBraces(word.text);
-  if (!texts) return [[unknown]];
+  const texts = /\$\(|`/.test(word.text) ? undefined : expandBraces(word.text);
+  if (!texts) {
+    // Security: what stands in it runs all the same.
+    for (const part of word.parts ?? []) visitNested(part, shell);
+    return [[unknown]];
+  }
   const lists: string[][][] = [];
-  for (const text of texts) {
-    const command = parse(`_ ${text}`).commands[0]?.command;
-    if (command?.type !== 'Command') return [[unknown]];
+  // An empty one is no word.
+  for (const text of texts.filter((one) => one !== '')) {
+    const script = parse(`_ ${text}`);
+    const command = script.commands[0]?.command;
+    const isWord = command?.type === 'Command' && command.args.length === 1 && command.redirects.length === 0 && !script.errors?.length;
+    if (!isWord || script.commands.length !== 1 || text.startsWith('#')) {
+      shell.judgement.report('shell/unparseable');
+      return [[unknown]];
+    }
     for (const part of command.args) lists.push(part.type === 'Word' ? fieldChoices(part, shell) : [[part.text]]);
   }
   const combined = combinations(lists);

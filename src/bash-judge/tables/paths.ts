@@ -48,7 +48,7 @@ export const systemRoots = [
 export const rawDisk =
   /^\/dev\/(?:[shvx]v?d[a-z*?[]|sd|hd|vd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|md\d|loop\d|mem$|kmem$|port$|nbd|zd\d|mtd|dasd|pmem|bcache|ada\d|da\d)/;
 
-export const plainDevices = /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
+export const plainDevices = /^\/dev\/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\uE007?\d+)$/;
 
 export const system =
   /^\/(?:etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|sys|proc|dev|var|opt|srv|root|run|nix|System|Library|Applications)(?:\/|$)/;

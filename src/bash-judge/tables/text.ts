@@ -25,7 +25,7 @@ const showing: Programs = {
       --force-colorization --unbuffered --squeeze-blank --no-pager --chop-long-lines`,
     operands: 'read*',
   }),
-  wc: { options: '--files0-from:read --total:text', operands: 'read*', anyOption: true },
+  wc: { options: '--files0-from:read --total:text', operands: 'read*', anyOption: true, prints: 'name' },
   nl: {
     options: `-b:text -d:text -f:text -h:text -i:text -l:text -n:text -s:text -v:text -w:text --body-numbering:text
       --starting-line-number:text --number-width:text --number-separator:text --number-format:text`,
