@@ -11,7 +11,9 @@ export function assign({ name, value, append, index }: Assignment, shell: Shell,
   if (value.type === 'ArrayValue') {
     const elements = value.elements.flatMap((element) => oneOf(expandWord(element, scope)));
     // Which element is where is not followed when the command says it.
-    if (append || elements.some((text) => /^\[.*\]=/s.test(text)) || shell.readonlyNames.has(name)) {
+    const known = append && !shell.readonlyNames.has(name) ? shell.arrays.get(name) : undefined;
+    const isPlaced = elements.some((text) => /^\[.*\]=/s.test(text)) || shell.readonlyNames.has(name);
+    if (isPlaced || (append && !known)) {
       mix(
         name,
         elements.map((text) => text.replace(/^\[[^\]]*\]=/, '')),
@@ -20,7 +22,7 @@ export function assign({ name, value, append, index }: Assignment, shell: Shell,
       return;
     }
     shell.variables.delete(name);
-    shell.arrays.set(name, elements);
+    shell.arrays.set(name, [...(known ?? []), ...elements]);
     return;
   }
   // A tilde also means a home behind a colon.
@@ -34,7 +36,7 @@ export function assign({ name, value, append, index }: Assignment, shell: Shell,
 
 /** An array of which only the elements are known, not where they stand. */
 function mix(name: string, elements: readonly string[], shell: Shell): void {
-  shell.variables.set(name, unionOf([shell.variables.get(name) ?? shell.arrays.get(name) ?? [], elements]));
+  shell.variables.set(name, unionOf([[unknown], shell.variables.get(name) ?? shell.arrays.get(name) ?? [], elements]));
   shell.arrays.delete(name);
 }
 

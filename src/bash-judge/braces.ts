@@ -71,12 +71,13 @@ function skipQuoted(text: string, at: number): number {
 }
 
 function expandRange(item: string): string[] | undefined {
-  const match = /^(-?\d{1,9}|[A-Za-z])\.\.(-?\d{1,9}|[A-Za-z])(?:\.\.-?\d{1,9})?$/.exec(item);
-  const [first, last] = [match?.[1], match?.[2]];
+  const match = /^(-?\d{1,9}|[A-Za-z])\.\.(-?\d{1,9}|[A-Za-z])(\.\.-?\d{1,9})?$/.exec(item);
+  const [first, last, step] = [match?.[1], match?.[2], match?.[3]];
   if (first === undefined || last === undefined) return undefined;
   const numbers = /\d/.test(first) && /\d/.test(last);
   if (!numbers && (/\d/.test(first) || /\d/.test(last))) return undefined;
   const [low, high] = numbers ? [Number(first), Number(last)] : [first.charCodeAt(0), last.charCodeAt(0)];
+  if (step !== undefined || low > high || /^-?0\d/.test(first + last)) return [unknown];
   const from = Math.min(low, high);
   const to = Math.max(low, high);
   if (to - from >= maxTexts) return [from < 0 ? unknown : plainToken];

@@ -35,8 +35,8 @@ const set: Builtin = (args, shell) => {
   if (args.length === 0) shell.judgement.report('credentials/environment', 'set');
   for (const [at, arg] of args.entries()) {
     if (/^[-+]\w*o$/.test(args[at - 1] ?? '') && harmlessNames.test(arg)) continue;
-    if (arg === '--' || !/^[-+]./.test(arg)) {
-      shell.parameters = arg === '--' ? args.slice(at + 1) : args.slice(at);
+    if (arg === '--' || arg === '-' || !/^[-+]./.test(arg)) {
+      shell.parameters = /^--?$/.test(arg) ? args.slice(at + 1) : args.slice(at);
       break;
     }
     if (!harmlessOptions.test(arg)) shell.judgement.report('program/option', 'set', arg);
@@ -91,7 +91,12 @@ const read: Builtin = (args, shell, stdin) => {
   const isRaw = options.some(([letter]) => letter === 'r');
   const isPlain = options.every(([letter, value]) => /[rps]/.test(letter) || (letter === 'd' && value === ''));
   const areWhole = lines.length > 0 && lines.length <= 48 && lines.every((line) => line === line.trim() && (isRaw || !line.includes('\\')));
-  for (const name of names) setUnknown(name, names.length === 1 && isPlain && areWhole ? lines : [unknown], shell);
+  for (const name of names)
+    setUnknown(
+      name,
+      names.length === 1 && isPlain && areWhole && !shell.variables.get('IFS')?.some((text) => text !== '') ? ['', ...lines] : [unknown],
+      shell,
+    );
   for (const name of arrays) setArray(name, [unknown], shell);
   return nothing;
 };
@@ -140,8 +145,9 @@ const unset: Builtin = (args, shell) => {
   for (const name of args) {
     if (name.startsWith('-')) continue;
     if (runningIndex.test(name) || isUnknown(name)) shell.judgement.report('code/unseen', 'unset', name);
-    shell.set(name, name.includes('[') ? [unknown] : ['']);
-    if (!name.includes('[')) shell.arrays.delete(name);
+    const [base = ''] = name.split('[');
+    shell.arrays.delete(base);
+    shell.set(base, name.includes('[') ? [unknown] : ['']);
     if (shell.functions.has(name)) shell.judgement.report('shell/unresolved-command', undefined, name);
     if (name === 'HISTFILE') shell.judgement.report('system/erase-traces', 'unset');
     if (name === 'PATH' || name === 'HOME' || name === 'IFS') judgeVariable(name, [''], shell, true);
@@ -161,10 +167,11 @@ const end: Builtin = (args, shell) => {
 
 /** Goes on somewhere else, with what is known here. */
 function leave(places: Shell[] | undefined, args: Texts, shell: Shell): Texts {
-  if (!places || !isNumber(args)) return nothing;
+  if (!places) return nothing;
   places.push(shell.fork());
   if (places.length > maxChoices) throw new TooComplex();
-  shell.ended = true;
+  // With another word it may fail and go on.
+  if (isNumber(args)) shell.ended = true;
   return nothing;
 }
 
@@ -185,6 +192,7 @@ function declare(exports: boolean, isReadonly = false): Builtin {
       if (isReadonly || /r/.test(flags)) shell.readonlyNames.add(name);
       if (/i/.test(flags) && (shell.variables.get(name) ?? []).some((text) => computesFetched(text, shell)))
         shell.judgement.report('code/unseen', undefined, name);
+      if (/\+\w*x/.test(flags)) shell.judgement.report('code/unseen', undefined, name);
       const isExported = exports || /x/.test(flags) || shell.exported.has(name);
       if (isExported) shell.exported.add(name);
       if (isUnknown(name)) shell.judgement.report('variables/unknown');
@@ -257,12 +265,18 @@ const exec: Builtin = (args, shell, stdin) => {
   return output;
 };
 
+/** Sets the names that arithmetic sets. */
+function assignArithmetic(text: string, shell: Shell): void {
+  for (const [, before, name, after] of text.matchAll(
+    /(\+\+|--)?([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))?/g,
+  )) {
+    if (name !== undefined && (before || after)) setUnknown(name, [plainToken], shell);
+  }
+}
+
 const arithmetic: Builtin = (args, shell) => {
   if (args.some((arg) => arg.includes('[') || computesFetched(arg, shell))) shell.judgement.report('code/unseen', 'let');
-  for (const arg of args) {
-    const [, name] = /^\s*(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=/.exec(arg) ?? [];
-    if (name) shell.set(name, [plainToken]);
-  }
+  for (const arg of args) assignArithmetic(arg, shell);
   return nothing;
 };
 

@@ -1,5 +1,6 @@
 import { type Function as FunctionNode, forEachChild, type SyntaxNode } from 'unbash';
 import { shellQuote } from '../lib/shell-quote.ts';
+import { declaring } from './assign.ts';
 import { parseCommand } from './parse.ts';
 import { isKnown } from './run.ts';
 import { type Shell, unionOf } from './shell.ts';
@@ -13,6 +14,8 @@ export function defineFunction(node: FunctionNode, shell: Shell): void {
   const name = node.name.value;
   shell.functions.set(name, node);
   shell.aliases.delete(name);
+  // Security: this is read where it stands, before it is called.
+  if (declaring.has(name) || name === 'cd' || name === 'set') shell.judgement.report('code/unseen', undefined, name);
   // Security: these are called without their name standing there as a plain word.
   if (name.includes('/') || name === 'command_not_found_handle') shell.judgement.report('code/unseen', undefined, name);
   if (startsItself(node, name)) shell.judgement.report('system/fork-bomb', undefined, name);
@@ -56,7 +59,8 @@ export function runDefined(name: string, args: Texts, shell: Shell, stdin: Texts
 }
 
 function call(name: string, args: Texts, shell: Shell, run: () => Texts): Texts {
-  const { parameters, callers, frame } = shell;
+  const { parameters, callers, frame, exits } = shell;
+  shell.exits = undefined;
   shell.parameters = args;
   shell.callers = [...callers, name];
   shell.frame = { saved: new Map(), returns: [] };
@@ -66,6 +70,7 @@ function call(name: string, args: Texts, shell: Shell, run: () => Texts): Texts 
   shell.parameters = parameters;
   shell.callers = callers;
   shell.frame = frame;
+  shell.exits = exits;
   shell.ended = false;
   // Security: after the function a name means what it meant before, or, where it was not made local on every way, what the function set.
   for (const [local, before] of saved) {

@@ -39,9 +39,12 @@ export function runUntil(first: string, rest: Texts, roots: Texts, place: Place)
 }
 
 /** xargs: what it reads stands behind the words, or in the place that `-I` names. */
-export function runWithInput(words: Texts, { shell, stdin, replaced }: Place): void {
+export function runWithInput(words: Texts, { shell, stdin: input, replaced, splits }: Place): void {
+  const stdin = input.filter((text) => text !== '');
   const found =
-    stdin.length > 0 && stdin.every((text) => text.endsWith(below) || text === plainToken || /^[\w./*?-]+$/.test(text)) ? stdin : [unknown];
+    !splits && stdin.length > 0 && stdin.every((text) => text.endsWith(below) || text === plainToken || /^[\w./*?-]+$/.test(text))
+      ? stdin
+      : [unknown];
   for (const text of found) {
     const command = replaced === undefined ? [...words, text] : words.map((word) => word.replaceAll(replaced, text));
     runProgram(command, shell.fork(), [unknown]);

@@ -23,6 +23,8 @@ export interface Place {
   downloads: boolean;
   /** What stands for what xargs reads. */
   replaced?: string | undefined;
+  /** xargs splits it at another sign. */
+  splits?: boolean | undefined;
 }
 
 /** Looks at a value or an operand, and at what it makes the program do. */
@@ -68,6 +70,8 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   variable: (text, { shell }) => {
     const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     judgeVariable(name, [value], shell, true);
+    shell.variables.set(name, [value]);
+    shell.exported.add(name);
     return undefined;
   },
   setting: (text, place) => {

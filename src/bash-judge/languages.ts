@@ -33,7 +33,7 @@ export function sedEffects(script: string): 'run' | readonly string[] {
       if (flags.includes('e')) return 'run';
       if (flags.includes('w')) files.push(skip(/[^\n]*/).trim());
     } else if (command === 'w' || command === 'W') files.push(skip(/[^\n]*/).trim());
-    else if (/[:btT]/.test(command)) skip(/[^\n;}]*/);
+    else if (/[:btT]/.test(command)) skip(/[ \t]*[^\s;}]*/);
     else if (/[aic#]/.test(command)) skip(/(?:\\\n|[^\n])*/);
     else if (!/[dDgGhHlnNpPxqQz=}]/.test(command)) return 'run';
     else if (/[qQl]/.test(command)) skip(/\s*\w*/);
@@ -59,7 +59,7 @@ function closingBracket(text: string, start: number, delimiter: string): number 
 export function isHarmlessAwk(program: string): boolean {
   // A quote in a regular expression begins no string, so strings are only left out where there is none.
   const named = program.replace(/"\/dev\/std(?:err|out)"/g, '1');
-  const bare = named.includes('/') ? named : named.replace(/"(?:\\.|[^"\\])*"/g, '""');
+  const bare = /[/#]/.test(named) ? named : named.replace(/"(?:\\.|[^"\\])*"/g, '""');
   if (/\b(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC)\b|@|(?:^|[^|])\|(?!\|)/.test(bare)) return false;
   const printing = bare.slice(Math.max(0, bare.search(/\bprintf?\b/)));
   return !bare.includes('print') || !/>(?!=)(?!\s*1\s*(?:[;}\n]|$))/.test(printing);

@@ -89,6 +89,9 @@ function readLetters(arg: string, next: string | undefined, options: ReadonlyMap
     const option = options.get(name);
     const rest = arg.slice(at + 1);
     if (option?.kind === undefined) given.push({ name, option, value: undefined });
+    // Some programs leave out the `=` behind a letter, and some do not.
+    else if (rest.startsWith('=') && option.kind !== 'text')
+      return { given: [...given, { name, option: undefined, value: undefined }], taken: 0 };
     else if (rest !== '' || option.attachedOnly)
       return { given: [...given, { name, option, value: rest === '' ? undefined : rest }], taken: 0 };
     else return { given: [...given, { name, option, value: next }], taken: next === undefined ? 0 : 1 };

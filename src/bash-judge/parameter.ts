@@ -8,11 +8,10 @@ type ExpandText = (word: Word, shell: Shell) => readonly string[];
 
 /** Not more than a number or a name. */
 const plainVariables = new Set(
-  (
-    '? # RANDOM SECONDS LINENO UID EUID BASHPID USER LOGNAME HOSTNAME OSTYPE MACHTYPE HOSTTYPE BASH_VERSION EPOCHSECONDS ' +
-    'EPOCHREALTIME SHLVL COLUMNS LINES OPTIND BASH_LINENO GROUPS PIPESTATUS'
-  ).split(' '),
+  ('? # RANDOM SECONDS LINENO UID EUID BASHPID OSTYPE MACHTYPE HOSTTYPE BASH_VERSION EPOCHSECONDS ' + 'EPOCHREALTIME').split(' '),
 );
+
+const maybeEmpty = new Set('USER LOGNAME HOSTNAME SHLVL COLUMNS LINES OPTIND BASH_LINENO GROUPS PIPESTATUS'.split(' '));
 
 /** Every value a variable may have. */
 export function variableValues(name: string, shell: Shell, quoted: boolean): readonly string[] {
@@ -22,7 +21,7 @@ export function variableValues(name: string, shell: Shell, quoted: boolean): rea
   if (/^\d+$/.test(name)) {
     if (name === '0') return shell.variables.get('0') ?? ['bash'];
     // A command has no parameters unless an earlier one of the session set some.
-    if (!shell.parameters || shell.parameters.slice(0, Number(name)).some((one) => one.includes(unknown))) return ['', unknown];
+    if (!shell.parameters || shell.parameters.slice(0, Number(name)).some(isUnknown)) return ['', unknown];
     return [shell.parameters[Number(name) - 1] ?? ''];
   }
   const known = shell.variables.get(name);
@@ -32,6 +31,7 @@ export function variableValues(name: string, shell: Shell, quoted: boolean): rea
   if (name === 'IFS') return [' \t\n'];
   if (name === 'TMPDIR') return ['/tmp'];
   if (plainVariables.has(name)) return [plainToken];
+  if (maybeEmpty.has(name)) return ['', plainToken];
   if (secretNames.test(name)) shell.judgement.report('credentials/variable', undefined, `$${name}`);
   return [unknown];
 }
@@ -70,7 +70,8 @@ function elementValues(
   if (index.value === '@' || index.value === '*') return [listText(elements, index.value, quoted, shell)];
   const texts = indexTexts(index, shell, expandText);
   const [only] = texts;
-  const element = shell.arrays.has(part.parameter) && texts.length === 1 && /^\d+$/.test(only ?? '') ? elements[Number(only)] : undefined;
+  const element =
+    shell.arrays.has(part.parameter) && texts.length === 1 && /^(?:0|[1-9]\d*)$/.test(only ?? '') ? elements[Number(only)] : undefined;
   if (element !== undefined && !elements.some(isUnknown)) return [element];
   return elements.length > 0 ? elements : [''];
 }
@@ -138,10 +139,10 @@ function operated(name: string, value: string, operation: ParameterOperation, sh
 /** Follows patterns that are a text with at most one star before or behind it; what others leave is not known. */
 function removed(value: string, pattern: string, operator: '#' | '##' | '%' | '%%'): string {
   const [, before, text = '', behind] = /^(\*?)([^*?[\\(]+)(\*?)$/.exec(pattern) ?? [];
-  if (before === undefined || (before && behind) || hasPlaceholder(pattern)) return transformed(value + pattern);
+  if (before === undefined || (before && behind) || hasPlaceholder(pattern)) return unknown;
   const fromStart = operator.startsWith('#');
   const longest = operator.length === 2;
-  if (hasPlaceholder(value)) return value.endsWith(below) && !fromStart && !behind ? value : transformed(value);
+  if (hasPlaceholder(value)) return value.endsWith(below) && !fromStart && !behind ? value : unknown;
   if (fromStart) {
     if (behind) return value.startsWith(text) ? (longest ? '' : value.slice(text.length)) : value;
     const at = before ? (longest ? value.lastIndexOf(text) : value.indexOf(text)) : value.startsWith(text) ? 0 : -1;
@@ -153,7 +154,7 @@ function removed(value: string, pattern: string, operator: '#' | '##' | '%' | '%
 }
 
 function replaced(value: string, pattern: string, replacement: string, operator: string): string {
-  if (hasPlaceholder(value) || hasPlaceholder(pattern)) return transformed(value + pattern);
+  if (hasPlaceholder(value) || hasPlaceholder(pattern)) return unknown;
   if (/[*?[\\(]/.test(pattern) || pattern === '' || replacement.includes('&')) return unknown;
   if (operator === '//') return value.replaceAll(pattern, () => replacement);
   if (operator === '/#') return value.startsWith(pattern) ? replacement + value.slice(pattern.length) : value;

@@ -40,6 +40,8 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
     const arg = args[at] ?? '';
     judgement.step(0.2);
     if (!ended && arg === '--') {
+      // Security: behind it find still reads its expression, and unzip its options.
+      if (row.words || label === 'unzip') judgement.report('program/option', label, '--');
       const { asks } = readRow(row).options.get('--') ?? {};
       if (asks) judgement.report(asks, label, args[at + 1]);
       ended = true;
@@ -78,7 +80,13 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
   }
   if (row.asksWithout && !row.asksWithout[0].split(' ').some((name) => given.has(name))) judgement.report(row.asksWithout[1], label);
   if (row.asksAlone && operands.length === 0) judgement.report(row.asksAlone, label);
-  return printedBy(label, row, given, judgeOperands(row, operands, given, { ...place([]), replaced }), stdin);
+  return printedBy(
+    label,
+    row,
+    given,
+    judgeOperands(row, operands, given, { ...place([]), replaced, splits: given.has('-d') || given.has('--delimiter') }),
+    stdin,
+  );
 }
 
 /** Security: a word that is not known may be an option, and so may a file of the workspace that a pattern matches. */
@@ -166,20 +174,27 @@ function printedBy(
   const places = assigned.filter(({ kind }) => kind === 'read' || kind === 'list' || kind === 'prunes').map(({ text }) => text);
   if (what === 'input') {
     // Lines in another order are another text.
-    const isPassed = places.length === 0 && stdin.length > 0 && (program === 'cat' || !stdin.some((text) => /\s/.test(text)));
+    const isPassed =
+      places.length === 0 &&
+      (program === 'cat' ? given.size === 0 : [...given].every((name) => /^-[urnVz0]$/.test(name))) &&
+      stdin.length > 0 &&
+      (program === 'cat' || !stdin.some((text) => /\s/.test(text)));
     return isPassed ? stdin : [unknown];
   }
   // With more about each file in the lines, they are no names.
   if (given.has('-ls') || (what === 'names' && ![...given].every((name) => /^-[1AadtrScF]$/.test(name)))) return [unknown];
-  if (what === 'name' && places.length > 0) return [unknown];
+  if (what === 'name' && (places.length > 0 || assigned.some(({ kind, text }) => kind === 'format' && !/^\+[\w%:-]*%[\w%:-]+$/.test(text))))
+    return [unknown];
   if (what === 'name')
     return [
       [...given, ...assigned.map(({ text }) => text)].some((word) => /\/|\.\.|^--(?:show-toplevel|git-dir|git-common-dir)$/.test(word))
         ? unknown
         : plainToken,
+      '',
     ];
   // A new file or directory of the system's own choice is the session's.
-  if (what === 'temporary') return [given.has('-p') || given.has('--tmpdir') || assigned.length > 0 ? unknown : temporary];
+  if (what === 'temporary')
+    return [[...given].every((name) => /^(?:-[dqu]|--directory|--quiet)$/.test(name)) && assigned.length === 0 ? temporary : unknown];
   const roots = places.filter((place) => !/^[(!)]$/.test(place));
   if (what === 'names') return [...roots, `./${below}`];
   if (what !== 'paths') return [downloads ? fetched : unknown];

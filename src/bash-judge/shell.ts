@@ -194,7 +194,14 @@ export class Shell {
     const shells = open.length > 0 ? open : ways;
     this.judgement.step(shells.reduce((sum, { variables }) => sum + variables.size / 20, 1));
     this.variables = merged(shells.map(({ variables }) => variables));
-    this.arrays = merged(shells.map(({ arrays }) => arrays));
+    // Where ways differ in an array, which element stands where is not known.
+    const arrays = shells.map((one) => one.arrays);
+    this.arrays = new Map();
+    for (const name of new Set(arrays.flatMap((map) => [...map.keys()]))) {
+      const elements = arrays[0]?.get(name);
+      if (elements && arrays.every((map) => isSame(map.get(name), elements))) this.arrays.set(name, elements);
+      else this.variables.set(name, unionOf([this.variables.get(name) ?? [], ...arrays.map((map) => map.get(name) ?? []), [unknown]]));
+    }
     // Security: where two ways define a function differently, calling it is asked about.
     this.functions = new Map(shells.flatMap(({ functions }) => [...functions]));
     for (const [name, one] of this.functions) {
@@ -205,12 +212,14 @@ export class Shell {
     this.readonlyNames = new Set(shells.flatMap(({ readonlyNames }) => [...readonlyNames]));
     this.hasOtherInput = shells.some(({ hasOtherInput }) => hasOtherInput);
     const [first] = shells;
-    this.parameters = shells.every(({ parameters }) => parameters?.join('\n') === first?.parameters?.join('\n'))
-      ? first?.parameters
-      : undefined;
+    this.parameters = shells.every(({ parameters }) => isSame(parameters, first?.parameters)) ? first?.parameters : undefined;
     this.ifFailed = unionByName(shells.map(({ ifFailed }) => ifFailed));
     this.ended = open.length === 0 && ways.length > 0;
   }
+}
+
+function isSame(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
+  return one === other || (one?.length === other?.length && one?.every((text, at) => text === other?.[at]) === true);
 }
 
 /** Each once, or that it may be anything when they are too many. */

@@ -69,6 +69,8 @@ function touch(
   look: Look,
   unresolved: RuleId = 'shell/unresolved-argument',
 ): undefined {
+  // Nothing has an empty name.
+  if (text === '') return;
   if (elsewhere.test(text) || (/^(?:rsync|g?tar|bsdtar|cpio)\b/.test(program ?? '') && /^[^/]+:/.test(text)))
     return shell.judgement.report('network/remote', program, text);
   for (const path of pathsIn(text).flatMap((one) => resolvePaths(one, shell))) {

@@ -40,9 +40,15 @@ function runStatements(statements: readonly Statement[], shell: Shell, stdin: Te
     if (background && shell.repeats) shell.judgement.report('process/many');
     // What stands behind `return` or `exit` is judged, and changes nothing.
     const way = background || shell.ended ? shell.fork() : shell;
-    output = unionOf([output, runNode(command, way, shell.hasOtherInput ? [unknown] : stdin)]);
+    output = joined(output, runNode(command, way, shell.hasOtherInput ? [unknown] : stdin));
   }
   return output;
+}
+
+/** One after the other: of two texts nothing is known but that they are there. */
+function joined(first: Texts, second: Texts): Texts {
+  if (first.length === 0 || second.length === 0) return first.length === 0 ? second : first;
+  return [...first, ...second].every((text) => text.endsWith(below)) ? unionOf([first, second]) : [unknown];
 }
 
 function runList(list: CompoundList, shell: Shell, stdin: Texts): Texts {
@@ -74,7 +80,7 @@ export function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, she
     case 'Case':
       return runCase(node, shell, stdin);
     case 'While':
-      return runLoop(shell, true, (way) => unionOf([runList(node.clause, way, stdin), runList(node.body, way, stdin)]));
+      return runLoop(shell, true, (way) => joined(runList(node.clause, way, stdin), runList(node.body, way, stdin)));
     case 'For':
     case 'Select': {
       const values = node.wordlist ? loopValues(node.wordlist, shell) : (shell.parameters ?? [unknown]);
@@ -131,12 +137,12 @@ function runAndOr(node: AndOr, shell: Shell, stdin: Texts): Texts {
     if (node.operators[index] === '&&') {
       ways.push(shell.fork());
       shell.ifFailed = new Map();
-      output = unionOf([output, runNode(command, shell, stdin)]);
+      output = joined(output, runNode(command, shell, stdin));
     } else {
       const way = shell.fork();
       way.ifFailed = ifFailed;
       way.settle();
-      output = unionOf([output, runNode(command, way, stdin)]);
+      output = joined(output, runNode(command, way, stdin));
       shell.become([shell.fork(), way]);
     }
   }
@@ -170,6 +176,7 @@ function runCase(node: Case, shell: Shell, stdin: Texts): Texts {
   withoutSecrets(shell, () => expandText(node.word, shell));
   const ways = [shell.fork()];
   let output = nothing;
+  if (node.items.some(({ terminator }) => terminator === ';&' || terminator === ';;&')) shell.judgement.report('shell/too-complex');
   for (const item of node.items) {
     for (const pattern of item.pattern) expandText(pattern, shell);
     const way = shell.fork();
@@ -193,7 +200,7 @@ function runLoop(shell: Shell, repeats: boolean, round: (way: Shell) => Texts): 
     way.repeats ||= repeats;
     const exits: Shell[] = [];
     way.exits = exits;
-    output = unionOf([output, round(way)]);
+    output = joined(output, round(way));
     way.ended = false;
     shell.become([shell.fork(), way, ...exits]);
     if (count === 1) grew = widen(shell, before);
@@ -206,7 +213,9 @@ function runLoop(shell: Shell, repeats: boolean, round: (way: Shell) => Texts): 
 function widen(shell: Shell, before: ReadonlyMap<string, Texts>): boolean {
   const grown = [...shell.variables].filter(([name, values]) => values.some((value) => !before.get(name)?.includes(value)));
   for (const [name, values] of grown) shell.variables.set(name, [...values, unknown]);
-  return grown.length > 0;
+  // Which element an array has in a later round is not followed.
+  for (const [name, elements] of shell.arrays) shell.arrays.set(name, [...elements, unknown]);
+  return grown.length > 0 || shell.arrays.size > 0;
 }
 
 const plainName = /^\w[\w.:-]*$/;

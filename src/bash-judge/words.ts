@@ -3,6 +3,7 @@ import { expandBraces } from './braces.ts';
 import { computesFetched, expandParameter, variableValues } from './parameter.ts';
 import type { Shell } from './shell.ts';
 import { combinations, fieldBreak, inQuotes, outsideQuotes, plainToken, runningIndex, unknown } from './values.ts';
+import { judgeVariable } from './variables.ts';
 import { runScript } from './walk.ts';
 
 interface Piece {
@@ -42,6 +43,17 @@ export function visitNested(node: SyntaxNode, shell: Shell): void {
   if (node.type === 'Word') {
     if (expandText(node, shell).some((text) => runningIndex.test(text))) shell.judgement.report('code/unseen');
     return;
+  }
+  const assigned =
+    node.type === 'ArithmeticBinary' && /^(?:[-+*/%&|^]|<<|>>)?=$/.test(node.operator)
+      ? node.left
+      : node.type === 'ArithmeticUnary' && /^(?:\+\+|--)$/.test(node.operator)
+        ? node.operand
+        : undefined;
+  if (assigned?.type === 'ArithmeticWord') {
+    const [name = ''] = assigned.value.split('[');
+    shell.set(name, [plainToken]);
+    judgeVariable(name, [plainToken], shell, shell.exported.has(name));
   }
   if (node.type === 'ArithmeticWord' && computesFetched(node.value, shell)) shell.judgement.report('code/unseen', undefined, node.value);
   if (node.type === 'TestBinary' && /^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) {
