@@ -269,11 +269,9 @@ const languages: Programs = {
   ...each('jq gojq jaq', {
     options: `${help} -h -V -renNcsSajCMR0 -f:script --from-file:script --indent:text --tab --arg:text --argjson:text --seq --stream
       --stream-errors --raw-output --raw-output0 --join-output --raw-input --null-input --compact-output --slurp --sort-keys
-      --ascii-output --color-output --monochrome-output --exit-status --unbuffered --binary -b --args --jsonargs --build-configuration`,
+      --ascii-output --color-output --monochrome-output --exit-status --unbuffered --binary -b --build-configuration`,
     operands: 'jq read*',
     operandsWith: {
-      '--args': 'jq text*',
-      '--jsonargs': 'jq text*',
       '--arg': 'text jq read*',
       '--argjson': 'text jq read*',
       '-f': 'read*',
