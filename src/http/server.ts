@@ -9,6 +9,7 @@ import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
+import { minSecretCharacters } from '../lib/same-secret.ts';
 import { Gatekeeper } from './auth.ts';
 import { Followers } from './events.ts';
 import {
@@ -28,7 +29,6 @@ import { Pages } from './pages.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
 import { bodyOf, ownRoutes, tooLarge } from './routes.ts';
 import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
-import { leastTokenLength } from './token.ts';
 
 export interface WebServerOptions extends SiteOptions {
   /** 0 is a free one. */
@@ -130,8 +130,8 @@ function loggedRefusal({ refusalOf, log }: WebServerOptions): GuardParts['refusa
 
 /** Security: an empty variable must not let everybody in, nor a word that can be guessed somebody. */
 function refuseWeakToken(token: string): void {
-  if (token.length >= leastTokenLength) return;
-  throw new HermeticError('config/bad-value', `The token of the web page has fewer than ${leastTokenLength} characters.`, {
+  if (token.length >= minSecretCharacters) return;
+  throw new HermeticError('config/bad-value', `The token of the web page has fewer than ${minSecretCharacters} characters.`, {
     hint: 'Remove the variable that web.token_env names, and a token is made; or set it to what openssl rand -hex 32 prints.',
   });
 }

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import { HermeticError } from '../core/errors.ts';
 import { createFile } from '../lib/create-file.ts';
-
-export const leastTokenLength = 32;
+import { minSecretCharacters } from '../lib/same-secret.ts';
 
 /** The token in a file for its owner alone; made when there is none. Of several processes that make it at once, all get the same. */
 export function tokenIn(path: string): string {
@@ -14,7 +13,7 @@ export function tokenIn(path: string): string {
     throw new HermeticError('config/unreadable', `${path} is not a file that only you can read.`, { hint: `Run: chmod 600 ${path}` });
   }
   const token = readFileSync(path, 'utf8').trim();
-  if (token.length < leastTokenLength)
+  if (token.length < minSecretCharacters)
     throw new HermeticError('config/unreadable', `${path} holds no token.`, { hint: 'Remove it; a new one is made.' });
   return token;
 }

@@ -6,7 +6,7 @@ import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import { HermeticError } from '../core/errors.ts';
 import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
-import { isSameSecret } from '../lib/same-secret.ts';
+import { isSameSecret, minSecretCharacters } from '../lib/same-secret.ts';
 
 export interface HttpOptions {
   /** 0 is a free one. */
@@ -24,7 +24,6 @@ export interface ServedHttp {
   close(): Promise<void>;
 }
 
-const minTokenLength = 32;
 /** As many at once. */
 const maxGuessesPerMinute = 10;
 const host = '127.0.0.1';
@@ -63,8 +62,8 @@ export async function serveHttp({ port, token, makeServer, refusalOf }: HttpOpti
 
 /** Security: a word that can be guessed lets everybody on this machine run commands in the session. */
 function refuseWeakToken(token: string): void {
-  if (token.length >= minTokenLength) return;
-  throw new HermeticError('config/bad-value', `HERMETIC_MCP_TOKEN has fewer than ${minTokenLength} characters.`, {
+  if (token.length >= minSecretCharacters) return;
+  throw new HermeticError('config/bad-value', `HERMETIC_MCP_TOKEN has fewer than ${minSecretCharacters} characters.`, {
     hint: 'Unset it, and a token is made and printed; or set it to what openssl rand -hex 32 prints.',
   });
 }

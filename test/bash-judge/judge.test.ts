@@ -88,6 +88,16 @@ describe('hermetic approvals judge', () => {
     }
   });
 
+  it('knows the programs of the owner, and names a mistake in their rows', async () => {
+    const withRows = (rows: unknown) => ({ environment: { HERMETIC_APPROVALS_PROGRAMS: JSON.stringify(rows) } });
+    expect((await judge(['mytool -v'])).stdout).toMatch(/^ask: .*\n {2}Runs a program that is in no table/);
+    expect((await judge(['mytool -v'], withRows({ mytool: { options: '-v' } }))).stdout).toMatch(/^allow/);
+    expect((await judge(['rm -rf /'], withRows({ rm: { options: '-rf', operands: 'text*' } }))).stdout).toMatch(/^deny/);
+    const wrong = await judge(['mytool -v'], withRows({ mytool: { options: '-v:what' } }));
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).toMatch(/approvals\.programs[\s\S]*there is no kind "what"/);
+  });
+
   it('runs nothing', async () => {
     await judge([`touch ${join(hermetic.home, 'marker')}; $(touch ${join(hermetic.home, 'marker')})`]);
     expect(existsSync(join(hermetic.home, 'marker'))).toBe(false);

@@ -15,12 +15,12 @@ const logOptions = `-n:text -i -E -F -P -g -L:text --max-count:text --skip:text 
   --pretty:text? --format:text --abbrev-commit --no-abbrev-commit --oneline --encoding:text --expand-tabs:text? --no-expand-tabs --notes:text? --no-notes --show-signature --relative-date --date:text
   --parents --children --source --decorate:text? --no-decorate --decorate-refs:text --decorate-refs-exclude:text --clear-decorations --follow --no-walk:text? --do-walk --mailmap --use-mailmap --no-mailmap
   --count --timestamp --bisect --log-size --show-pulls --no-patch --unpacked --objects`;
-const commitOptions = `-a -p -s -n -v -q -e -i -o -u:text? -S:text? -C:text -c:text -F:read -m:text -t:read --all --patch --reuse-message:text --reedit-message:text --fixup:text --squash:text --reset-author --short
-  --branch --porcelain --long --null -z --file:read --author:text --date:text --message:text --template:read --signoff --no-signoff --trailer:text --no-verify --allow-empty --allow-empty-message
+const commitOptions = `-a -p -s -n!git/skip-checks -v -q -e -i -o -u:text? -S:text? -C:text -c:text -F:read -m:text -t:read --all --patch --reuse-message:text --reedit-message:text --fixup:text --squash:text --reset-author --short
+  --branch --porcelain --long --null -z --file:read --author:text --date:text --message:text --template:read --signoff --no-signoff --trailer:text --no-verify!git/skip-checks --allow-empty --allow-empty-message
   --cleanup:text --edit --no-edit --no-post-rewrite --include --only --pathspec-from-file:read --untracked-files:text? --verbose --quiet --dry-run --status --no-status --gpg-sign:text?
   --no-gpg-sign --amend`;
 const mergeOptions = `-n -q -v -s:text -X:text -S:text? -m:text -F:read -e --commit --no-commit --edit --no-edit --cleanup:text --ff --no-ff --ff-only --gpg-sign:text? --no-gpg-sign --log:text? --no-log --signoff --no-signoff --stat
-  --no-stat --squash --no-squash --verify --no-verify --strategy:text --strategy-option:text --verify-signatures --no-verify-signatures --summary --no-summary --quiet --verbose --progress
+  --no-stat --squash --no-squash --verify --no-verify!git/skip-checks --strategy:text --strategy-option:text --verify-signatures --no-verify-signatures --summary --no-summary --quiet --verbose --progress
   --no-progress --autostash --no-autostash --allow-unrelated-histories --message:text --file:read --rerere-autoupdate --no-rerere-autoupdate --overwrite-ignore --no-overwrite-ignore --into-name:text
   --abort --quit --continue`;
 const fetchOptions = `-a -f -k -p -P -n -t -j:text -q -v -4 -6 -u --all --append --atomic --depth:text --deepen:text --shallow-since:text --shallow-exclude:text --unshallow --update-shallow --dry-run --porcelain --force --keep
@@ -293,7 +293,7 @@ const sharing: Programs = {
   pull: { options: `${fetchOptions} ${mergeOptions} -r:text? --rebase:text? --no-rebase`, operands: 'remote? text*' },
   push: {
     options: `-n -u -q -v -4 -6 -o:text --all --branches --tags --follow-tags --no-follow-tags --dry-run --porcelain --set-upstream --quiet --verbose --progress --no-progress --atomic --no-atomic --signed:text? --thin --no-thin --push-option:text
-      --recurse-submodules:text --no-recurse-submodules --verify --no-verify -f!git/rewrite-history --force!git/rewrite-history --force-with-lease:text?!git/rewrite-history --force-if-includes --mirror!git/rewrite-history -d!git/rewrite-history
+      --recurse-submodules:text --no-recurse-submodules --verify --no-verify!git/skip-checks -f!git/rewrite-history --force!git/rewrite-history --force-with-lease:text?!git/rewrite-history --force-if-includes --mirror!git/rewrite-history -d!git/rewrite-history
       --delete!git/rewrite-history --prune!git/rewrite-history`,
     operands: 'remote? refspec*',
   },

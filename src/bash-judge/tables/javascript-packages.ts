@@ -262,7 +262,7 @@ const bunRun = `-h --help --watch --hot --no-clear-screen --smol -r:script --pre
   --conditions:text --prefer-offline --no-deprecation --expose-gc`;
 
 const bunInstall = `-h --help -y --yarn -p --production -d --dev --save-dev -D --optional --peer -E --exact --no-save --save --dry-run
-  --frozen-lockfile -f --force --no-cache --silent --verbose --no-progress --no-summary --no-verify --ignore-scripts --trust
+  --frozen-lockfile -f --force --no-cache --silent --verbose --no-progress --no-summary --ignore-scripts
   --backend:text --concurrent-scripts:text --omit:text --save-text-lockfile --lockfile-only --filter:text -F:text --cwd:directory --latest
   -a --analyze --linker:text --only-missing -r --recursive -i --interactive`;
 
