@@ -199,7 +199,7 @@ describe('a migration', () => {
       const before = readFileSync(path);
       const filler = join(dirname(path), 'filler');
       const attempt = () => openStore(path).then(async (store) => { await store.close(); return 'opened'; }, ({ code, message }) => [code, message.replace(path, 'DB')]);
-      for (let kb = 64; kb >= 1; kb = Math.floor(kb / 2)) try { for (;;) writeFileSync(filler, Buffer.alloc(kb * 1024), { flag: 'a' }); } catch {}
+      for (let kb = 64; kb >= 1; kb = Math.floor(kb / 2)) try { for (;;) writeFileSync(filler, Buffer.alloc(kb * 1024), { flag: 'a' }); } catch (error) { if (error.code !== 'ENOSPC') throw error; }
       say(await attempt());
       say([readFileSync(path).equals(before), readdirSync(dirname(path)).filter((name) => !/^state\\.db(-wal|-shm)?$/.test(name))]);
       rmSync(filler);
