@@ -122,6 +122,7 @@ describe('a transcript', () => {
         });
         expect(sent.filter(({ role }) => role === 'user').length).toBe(history.filter(({ role }) => role === 'user').length);
       }),
+      { seed: 10 },
     );
   });
 });

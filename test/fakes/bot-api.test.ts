@@ -1,5 +1,6 @@
 import { Api } from 'grammy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../until.ts';
 import { ada, FakeBotApi } from './bot-api.ts';
 import { visibleText } from './bot-api-html.ts';
 
@@ -30,7 +31,7 @@ describe('the fake Bot API', () => {
   it('lets one wait for updates, and ends the wait of whoever was there before', async () => {
     const first = api.getUpdates({ timeout: 30 });
     const conflict = expect(first).rejects.toMatchObject(refused(409, /terminated by other getUpdates/));
-    await expect.poll(() => fake.callsOf('getUpdates').length).toBe(1);
+    await until('it waits', () => fake.callsOf('getUpdates').length === 1);
     const second = api.getUpdates({ timeout: 30 });
     await conflict;
     fake.world.says({ text: 'now' });

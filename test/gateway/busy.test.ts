@@ -57,7 +57,7 @@ describeContained('while a turn runs', async () => {
 
   it('interrupt: a running command of the agent dies inside its sandbox', async () => {
     await say('count for ever');
-    await held.answer(calls(['terminal', { command: 'echo going; date > beat; while sleep 0.05; do date +%N > beat; done' }]));
+    await held.answer(calls(['terminal', { command: 'date > beat; echo going; while sleep 0.05; do date +%N > beat; done' }]));
     await goes();
     await say('stop that');
     await held.answer(says('Stopped counting.'));
@@ -183,10 +183,10 @@ describeContained('while a turn runs', async () => {
 
   it('/stop ends it and what it runs', async () => {
     await say('count for ever');
-    await held.answer(calls(['terminal', { command: 'echo going; date > beat; while sleep 0.05; do date +%N > beat; done' }]));
+    await held.answer(calls(['terminal', { command: 'date > beat; echo going; while sleep 0.05; do date +%N > beat; done' }]));
     await goes();
     await say('/stop');
-    await rig.shows('Stopped.', chat, 5_000);
+    await shows('Stopped.');
     await rig.quiet();
     expect(held.asked).toBe(1);
     await say('/run cat beat > one; sleep 0.3; cmp beat one && echo still');
@@ -197,7 +197,7 @@ describeContained('while a turn runs', async () => {
     await say('/run sleep 600');
     await until('it runs', () => rig.gateway.busy > 0);
     await say('/stop');
-    await rig.shows('Stopped.', chat, 5_000);
+    await shows('Stopped.');
     await rig.quiet();
   });
 

@@ -34,7 +34,7 @@ describe('a live message', () => {
     await store.close();
   });
 
-  const live = (key: string, at = place) => new LiveMessage(outbox, at, key, { lookEveryMs: 5, firstAfterMs: 20 });
+  const live = (key: string, at = place, firstAfterMs = 20) => new LiveMessage(outbox, at, key, { lookEveryMs: 5, firstAfterMs });
   const allSaid = () => until('everything is said', async () => (await store.outbox.places()).length === 0);
   const shows = (text: string) => until(`it shows ${text}`, () => platform.texts('a').includes(text));
 
@@ -68,7 +68,7 @@ describe('a live message', () => {
   });
 
   it('that is finished soon is sent once, as it is', async () => {
-    const text = new LiveMessage(outbox, place, 'k');
+    const text = live('k', place, 600_000);
     text.push('Hello');
     await until('the draft waits', () => store.outbox.find('k/draft/1'));
     await text.finish('Hello there.');
@@ -225,7 +225,7 @@ describe('a live message', () => {
     text.push('so far');
     await shows('so far');
     await text.finish('');
-    const unseen = live('l', chat('b'));
+    const unseen = live('l', chat('b'), 600_000);
     unseen.push('never');
     await until('the draft waits', () => store.outbox.find('l/draft/1'));
     await unseen.finish('');

@@ -21,12 +21,21 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
 
   it('is told of on Telegram once, with the reason, however often it is asked again, and the answer follows', async () => {
     const overloaded = refuses(503, 'overloaded', { 'retry-after': '3' });
-    const program = await Program.start({ script: inTurn(overloaded, overloaded, overloaded, says('Here I am.')) });
+    const { promise: isTold, resolve: told } = Promise.withResolvers<void>();
+    const script = inTurn(overloaded, overloaded, overloaded, says('Here I am.'));
+    const program = await Program.start({
+      script: async (request) => {
+        // The answer, which does not come before people were told.
+        if (request.index === 3) await isTold;
+        return await script(request);
+      },
+    });
     close = () => program.close();
     program.api.world.says({ text: 'hello' });
     await program.shows(/asking again\.[\s\S]*503[\s\S]*overloaded/);
     // Before the answer, and not beside it.
     expect(program.texts()).toHaveLength(1);
+    told();
     await program.shows('Here I am.');
     expect(program.model.requests).toHaveLength(4);
     expect(program.texts()).toEqual([expect.stringContaining('asking again'), 'Here I am.']);

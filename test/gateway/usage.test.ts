@@ -24,8 +24,7 @@ describe('/usage', { timeout: 90_000 }, () => {
     say('/model another');
     await program.shows('another answers in this session');
     say('hello again');
-    await until('it was asked', () => program.model.requests.length === 2);
-    await program.told();
+    await until('it is answered', () => program.texts().filter((text) => text === 'Fine.').length === 2);
     say('/usage');
     await program.shows('200000 tokens in (100000 of them cached), 20000 out, about $0.3150.');
   });
