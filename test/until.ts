@@ -16,3 +16,12 @@ export async function until<T>(what: string, condition: () => T | Promise<T>, pa
     await delay(everyMs);
   }
 }
+
+/** Of something that is ended when its time is over: tried with more time as long as it was too little for what the test needs to happen before. */
+export async function withEnoughTime<T>(attempt: (seconds: number) => Promise<T>, wasEnough: (result: T) => boolean): Promise<T> {
+  for (const seconds of [1, 5]) {
+    const result = await attempt(seconds);
+    if (wasEnough(result)) return result;
+  }
+  return await attempt(30);
+}

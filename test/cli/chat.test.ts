@@ -21,6 +21,7 @@ afterEach(async () => {
 });
 
 const home = () => hermetic.environment.HERMETIC_HOME ?? '';
+const status = async () => (await askInstance(join(home(), 'gateway.sock'))) as { channels?: unknown; turnsRunning?: number } | undefined;
 
 /** A model that does what the script says. */
 async function withModel(script: Parameters<typeof startModelServer>[0]): Promise<ModelServer> {
@@ -102,7 +103,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.sees('✓ terminal');
     terminal.type('\u0004');
     expect(await terminal.exit).toBe(0);
-    expect(await askInstance(join(home(), 'gateway.sock'))).toBeUndefined();
+    expect(await status()).toBeUndefined();
   });
 
   it('shows a text while it grows, and no word of it twice in the end', async () => {
@@ -146,6 +147,8 @@ describe('hermetic chat at a terminal', () => {
     terminal.type('\u0003');
     await terminal.sees('interrupted');
     expect(() => process.kill(running, 0)).toThrow('ESRCH');
+    // Until then the next one stops the same turn.
+    await until('its turn is over', async () => (await status())?.turnsRunning === 0);
     terminal.type('\u0003');
     expect(await terminal.exit).toBe(0);
   });
@@ -187,7 +190,7 @@ it('says after a crash what was running, and does not run it again', async () =>
   const child = hermetic.start(['chat']);
   const marks = join(hermetic.home, 'marks');
   child.stdin?.write(`/run echo ran >> ${marks}; exec sleep 1000\n`);
-  await until('it runs', () => existsSync(marks));
+  await until('it runs', () => existsSync(marks) && readFileSync(marks, 'utf8') !== '');
   child.kill('SIGKILL');
   await once(child, 'close');
   const next = await hermetic.run(['chat'], { input: '/whoami\n' });
@@ -197,7 +200,7 @@ it('says after a crash what was running, and does not run it again', async () =>
 
 it('is refused while another one runs for this home, and told apart from a gateway', async () => {
   const first = hermetic.start(['chat']);
-  await until('it runs', async () => ((await askInstance(join(home(), 'gateway.sock'))) as { channels?: unknown } | undefined)?.channels);
+  await until('it runs', async () => (await status())?.channels);
   const second = await hermetic.run(['chat'], { input: '/whoami\n' });
   expect(second).toMatchObject({ code: 1, stdout: '' });
   expect(second.stderr).toMatch(/hermetic chat is open for this home already/);

@@ -131,6 +131,7 @@ it('stops what runs at Ctrl-C, and leaves it alone at Ctrl-D', async () => {
   const terminal = await joined();
   terminal.type(`/run echo $$ > ${one}; exec sleep 1000\r`);
   const stopped = await pidIn(one);
+  await terminal.sees('terminal  echo $$');
   terminal.type('\u0003');
   await terminal.sees('interrupted');
   expect(() => process.kill(stopped, 0)).toThrow('ESRCH');
@@ -153,8 +154,11 @@ it('shows the next time what was said while no terminal was there, once', async 
   const terminal = await joined();
   terminal.type('tell me\r');
   await terminal.sees('Begun');
+  const [program = ''] = readFileSync(`/proc/${terminal.pid}/task/${terminal.pid}/children`, 'utf8').split(' ');
   process.kill(terminal.pid ?? 0, 'SIGKILL');
   await terminal.exit;
+  // It ends a little after its terminal, and would take the answer for shown until then.
+  await until('it has ended', () => !existsSync(`/proc/${program}`));
   more.resolve();
   await until('the answer waits', async () => (await hermetic.run(['status'])).stdout.includes('0 turns running'));
   const next = await joined();
@@ -210,7 +214,7 @@ it('says that the gateway is gone when it is killed in the middle, and loses not
   let stderr = '';
   child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));
   child.stdin?.write(`/run echo ran >> ${marks}; exec sleep 1000\n`);
-  await until('it runs', () => existsSync(marks));
+  await until('it runs', () => existsSync(marks) && readFileSync(marks, 'utf8') !== '');
   first.kill('SIGKILL');
   expect((await once(child, 'close'))[0]).toBe(1);
   expect(stderr).toContain('The gateway is gone.');

@@ -96,7 +96,7 @@ describe('replaceFile', () => {
     const source = join(import.meta.dirname, '../../src/lib/replace-file.ts');
     const script = `
       const { replaceFile } = await import(${JSON.stringify(source)});
-      for (let i = 0; i < 20; i++) replaceFile(${JSON.stringify(file)}, { mode: 0o600 }, (text = '') => text + process.argv[1]);`;
+      for (let i = 0; i < 20; i++) replaceFile(${JSON.stringify(file)}, { mode: 0o600, patienceMs: 60_000 }, (text = '') => text + process.argv[1]);`;
     const writers = ['a', 'b', 'c', 'd'];
     await Promise.all(writers.map((letter) => promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, letter])));
     const text = readFileSync(file, 'utf8');

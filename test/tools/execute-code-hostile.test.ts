@@ -198,9 +198,12 @@ os._exit(0)`;
 
   it('kills itself in the middle of a call', async () => {
     const script = `
-import os, signal, threading
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
-command("sleep 100")`;
+import os, signal, threading, time
+def kill():
+    while not os.path.exists("called"): time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=kill).start()
+command("touch called; sleep 100")`;
     const result = await code.run('python', script);
     expect(result).toMatchObject({ status: 'error', exit_code: 137, tool_calls: 1 });
     expect(result.duration_ms).toBeLessThan(50_000);

@@ -198,7 +198,7 @@ function processTests(engine: TestEngine): void {
     expect(found.find(({ facts }) => facts.id === over)?.state).toEqual({ kind: 'exited', code: 4 });
     const process = await other.get(id);
     expect(process.facts.command).toBe(`echo said; sleep ${mark}`);
-    expect((await other.read(process, 0, 100)).data.toString()).toBe('said\n');
+    await until('it is read', async () => (await other.read(process, 0, 100)).data.toString() === 'said\n');
     // What somebody inside makes of its record can only name processes of this sandbox by a mark.
     await collect(await bench.sandbox.exec({ command: `echo '*' >'${process.facts.directory}/mark'.bad` }));
     await other.kill(process, 'TERM', 1000);

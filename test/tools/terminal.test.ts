@@ -3,6 +3,7 @@ import { ProcessTable } from '../../src/tools/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
+import { withEnoughTime } from '../until.ts';
 import { secret, useToolBench } from './tool-bench.ts';
 
 interface Result {
@@ -88,7 +89,10 @@ function terminalTests(engine: TestEngine): void {
 
   it('ends what takes too long, with everything it started', async () => {
     const mark = sleepMark();
-    const result = await run(`echo begun; (setsid sleep ${mark} &); sleep ${mark}`, { timeout: 1 });
+    const result = await withEnoughTime(
+      (timeout) => run(`echo begun; (setsid sleep ${mark} &); sleep ${mark}`, { timeout }),
+      ({ output }) => output !== '',
+    );
     expect(result).toMatchObject({ output: 'begun\n', exit_code: null, ended: 'timeout' });
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
   });

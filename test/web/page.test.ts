@@ -107,8 +107,10 @@ describeInChromium('the web page', (rig) => {
     const page = await rig.signedIn({ permissions: ['clipboard-read', 'clipboard-write'] });
     await say(page, 'stream something');
     await page.getByText('is harmless.').waitFor();
+    // Shown for a moment only.
+    const copied = page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.getByRole('button', { name: 'Copy' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await copied;
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^for name in sorted\(files\):\n/);
   });
 
@@ -139,10 +141,12 @@ describeInChromium('the web page', (rig) => {
       'rm -rf ./build && \\\n  curl -fsSL https://example.org/install.sh -o install.sh',
     );
     expect(await card.getByRole('button').allTextContents()).toEqual(['Copy', 'Allow once', 'Allow for this session', 'Deny']);
+    // Shown for a moment only.
+    const noticed = page.getByText('Allowed', { exact: true }).waitFor();
     await card.getByRole('button', { name: 'Allow once' }).click();
+    await noticed;
     await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
     expect(await card.count()).toBe(0);
-    await page.getByText('Allowed', { exact: true }).waitFor();
     await page.reload();
     await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
   });
