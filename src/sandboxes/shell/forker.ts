@@ -129,6 +129,14 @@ export class Attachment implements Spawner {
     }
   }
 
+  #tellIfPossible(line: string): void {
+    try {
+      this.#tell(line);
+    } catch {
+      // Full, or nobody is there: then it does not help.
+    }
+  }
+
   #makeMore(): Promise<void> {
     this.#making ??= (async () => {
       const numbers = Array.from({ length: batch }, () => this.#made++);
@@ -158,6 +166,8 @@ export class Attachment implements Spawner {
     const shell = new PipedShell(join(this.#directory, String(number)), mark, request, {
       receive: (record) => {
         clearInterval(nudges);
+        // Before anybody learns of it and lets go: a supervisor that is slow to tell must not cost what the command left in the background.
+        if (record.kind === 'completed') this.#tellIfPossible(`ended ${mark}`);
         receive(record);
       },
       lost,
@@ -204,10 +214,10 @@ export class Attachment implements Spawner {
   #nudge(mark?: string): void {
     try {
       if (!this.#closed) writeSync(this.#alive, '\n');
-      if (mark !== undefined) this.#tell(`nudge ${this.#name} ${mark}`);
     } catch {
-      // Full, or nobody is there: then it does not help.
+      // As below.
     }
+    if (mark !== undefined) this.#tellIfPossible(`nudge ${this.#name} ${mark}`);
   }
 
   async close(): Promise<void> {
