@@ -162,8 +162,16 @@ async function removeContainers(docker: DockerEngine, installation: string): Pro
 }
 
 function childrenOf(pid: number): number[] {
-  const tasks = readdirSync(`/proc/${pid}/task`);
-  return tasks.flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number));
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) => childrenOfTask(`/proc/${pid}/task/${task}`));
+}
+
+/** None for a thread that has ended. */
+function childrenOfTask(task: string): number[] {
+  try {
+    return readFileSync(`${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 /** Processes anywhere on this machine, in whatever sandbox, that have this word on their command line. */

@@ -79,7 +79,7 @@ export function exitsContract(engine: TestEngine): void {
     it('is lost for its commands, which are never repeated', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
-      const handle = await sandbox.exec({ command: 'echo run >>runs; echo started; sleep 20' });
+      const handle = await sandbox.exec({ command: 'echo run >>runs; echo started; sleep 300' });
       const output = follow(handle);
       await output.until(/started\n/);
       await engine.endFromOutside(sandbox);
@@ -111,7 +111,7 @@ export function exitsContract(engine: TestEngine): void {
 
     it('comes also to commands that run when it is closed', async () => {
       const sandbox = await engine.open(engine.spec());
-      const handle = await sandbox.exec({ command: 'echo started; sleep 20' });
+      const handle = await sandbox.exec({ command: 'echo started; sleep 300' });
       const output = follow(handle);
       await output.until(/started\n/);
       await sandbox.close();

@@ -175,7 +175,7 @@ export function killContract(engine: TestEngine): void {
 
     it('ends it, and the sandbox stays usable', async () => {
       await narrow.output('export BEFORE=kept; sleep 1000 &');
-      const bomb = await narrow.start('f() { f | f & }; f; sleep 1000');
+      const bomb = await narrow.start('f() { f | f & }; f; exec sleep 1000');
       // However full it is, a command beside it ends in some way.
       const beside = await (await narrow.start('echo beside')).exit;
       expect(['exited', 'lost', 'signaled']).toContain(beside.kind);

@@ -4,7 +4,7 @@ import type { OpenSandbox } from '../../../src/core/sandbox.ts';
 import { SandboxPool } from '../../../src/sandboxes/pool/pool.ts';
 import { collect } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
-import { briefly, limits, useArena, worksOrIsLost } from './arena.ts';
+import { briefly, command, limits, useArena, worksOrIsLost } from './arena.ts';
 import { passTime } from './pass-time.ts';
 
 /** `$control` is the pipe to the forker, `$attachment` the name of whoever runs this. */
@@ -22,8 +22,9 @@ const attacks: Record<string, string> = {
   'more than it can take': `timeout 2 bash -c 'yes "kill nobody 12345678 TERM 1" >$0' $control &`,
 };
 
+const keep = 'echo kept >kept';
 const prelude = `
-echo kept >kept; control=/run/hermetic/control
+control=/run/hermetic/control
 for attachment in /run/hermetic/*-*/; do attachment=\${attachment:14:-1}; done`;
 
 /** Other shells on the pipes of the shells to come: whatever they are asked, they answer. */
@@ -49,6 +50,7 @@ export function controlAttacks(engine: TestEngine): void {
   const attackAndReopen = async (attack: string, aftermath: (sandbox: OpenSandbox) => Promise<unknown>): Promise<void> => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
+    await command(sandbox, keep);
     await arena.withstand(async () => {
       const handle = await sandbox.exec({ command: `${prelude}; ${attack}` });
       await Promise.race([handle.exit, delay(2000)]);
@@ -72,7 +74,7 @@ export function controlAttacks(engine: TestEngine): void {
     const open = async () => ({ sandbox: await engine.open(spec), compare, stopAgain: async () => true });
     const pool = new SandboxPool<string>({ most: 1, idleMs: 600_000, backgroundMs: 0, nameOf: (session) => session, open });
     const sandbox = pool.sandboxOf('attacked');
-    await (await sandbox.exec({ command: `${prelude}; ${stuff}` })).exit;
+    await (await sandbox.exec({ command: `${keep}; ${prelude}; ${stuff}` })).exit;
     const outcomes: string[] = [];
     // The shell that waits takes one command yet.
     while (outcomes.length < 4) {

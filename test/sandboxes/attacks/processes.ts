@@ -112,10 +112,11 @@ export function processAttacks(engine: TestEngine): void {
     ['a mark that is code', 'a[$(touch$IFS/tmp/ran)]'],
   ])('the forker starts no shell with %s', async (_, mark) => {
     const sandbox = await arena.open();
+    // On pipes that are made soon and that none of the commands below will have.
     await command(
       sandbox,
       `for attachment in /run/hermetic/*-*/; do :; done; attachment=\${attachment:14:-1}
-        for ((i = 40; i > 2; i--)); do [[ ! -p /run/hermetic/$attachment/$i.in ]] || break; done
+        i=20; until [[ -p /run/hermetic/$attachment/$i.ack ]]; do sleep 0.02; done
         exec 9<>/run/hermetic/$attachment/$i.in; echo "exec sleep $2" >&9; setsid sleep 1000 &
         echo "spawn $attachment $i $1 lines 1 1" >/run/hermetic/control`,
       { args: [mark, sleepMark()] },

@@ -10,8 +10,8 @@ try:
     print("unlimited")
 except MemoryError: print("refused")
 '`;
-/** At most 120 sleepers of two seconds each; ends by itself. */
-const bomb = 'for i in {1..120}; do sleep 2 & done 2> /dev/null; ls -d /proc/[0-9]* | wc -l; true';
+/** At most 120 sleepers; ends by itself. */
+const bomb = (seconds: number): string => `for i in {1..120}; do sleep ${seconds} & done 2> /dev/null; ls -d /proc/[0-9]* | wc -l; true`;
 
 const here = await enforcementHere();
 
@@ -41,7 +41,7 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
     });
 
     it('bounds the number of processes', async () => {
-      const { stdout, enforcement } = await run(person, `bash -c ${quoted(bomb)}; sleep 3; echo alive`, {
+      const { stdout, enforcement } = await run(person, `bash -c ${quoted(bomb(2))}; sleep 3; echo alive`, {
         limits: { ...noLimits, pids: 40 },
       });
       expect(enforcement.pids.enforced).toBe(true);
@@ -51,7 +51,7 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
     });
 
     it('lets everything run when there is no limit', async () => {
-      const { stdout } = await run(person, bomb);
+      const { stdout } = await run(person, bomb(300));
       expect(Number(stdout)).toBeGreaterThan(100);
     });
 
@@ -70,7 +70,7 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
     });
 
     it('are removed at the end', async () => {
-      const running = await start('root', 'sleep 20', { limits: { cpus: 1, memoryMb: 64, pids: 20, diskMb: 0 } });
+      const running = await start('root', 'sleep 300', { limits: { cpus: 1, memoryMb: 64, pids: 20, diskMb: 0 } });
       expect(groupsOf(running.name).filter(existsSync).length).toBeGreaterThan(0);
       running.kill();
       await running.ended;
@@ -78,7 +78,7 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
     });
 
     it('left behind by a killed product are removed by the next start, and those of the living stay', async () => {
-      const living = await start('root', 'sleep 20', { limits: { ...noLimits, pids: 20 } });
+      const living = await start('root', 'sleep 300', { limits: { ...noLimits, pids: 20 } });
       const made = groupsOf(living.name).filter(existsSync);
       const empty = made.map((group) => `${group}-empty`);
       for (const group of empty) mkdirSync(group);

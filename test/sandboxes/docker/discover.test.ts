@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 
 const environment = (more: Record<string, string> = {}) => ({ HOME: join(root, 'home'), PATH: join(root, 'bin'), ...more });
-const find = (more: Record<string, string> = {}, dockerHost?: string) =>
-  findEngine({ environment: environment(more), dockerHost, root, platform: 'linux', pingTimeoutMs: 300 });
+const find = (more: Record<string, string> = {}, dockerHost?: string, pingTimeoutMs = 60_000) =>
+  findEngine({ environment: environment(more), dockerHost, root, platform: 'linux', pingTimeoutMs });
 
 async function linkTo(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
@@ -89,7 +89,10 @@ describe('an engine that is nowhere', () => {
     await mkdir(join(root, 'var/run'), { recursive: true });
     const server = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => server.listen(join(root, 'var/run/docker.sock'), resolve));
-    await expect(find()).rejects.toMatchObject({ code: 'backend/not-running', message: expect.stringMatching(/within 0.3 s/) });
+    await expect(find({}, undefined, 300)).rejects.toMatchObject({
+      code: 'backend/not-running',
+      message: expect.stringMatching(/within 0.3 s/),
+    });
     await new Promise((resolve) => server.close(resolve));
   });
 });

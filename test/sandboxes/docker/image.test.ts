@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ensureImage, findImage, refuseUnlessPullable } from '../../../src/sandboxes/docker/image.ts';
 import { parseImageReference } from '../../../src/sandboxes/docker/image-reference.ts';
 import { fakeEngine } from './fake-engine.ts';
@@ -150,14 +150,19 @@ describe('a pull', () => {
       ...missing,
       'POST /images/create?fromImage=x&tag=latest': async (_request, response) => {
         response.writeHead(200);
-        for (let count = 0; count < 8; count++) {
-          response.write('{"status":"Waiting","id":"a"}\r\n');
-          await new Promise((resolve) => setTimeout(resolve, 60));
+        for (let count = 1; count <= 8; count++) {
+          response.write(`{"status":"Downloading","id":"a","progressDetail":{"current":${count}000000,"total":9000000}}\r\n`);
+          while (!lines.at(-1)?.includes(`: ${count} of 9 MB`)) await new Promise((resolve) => setImmediate(resolve));
+          vi.advanceTimersByTime(200);
         }
         response.end('{"error":"enough"}\r\n');
       },
     });
-    const pull = ensureImage(fake.engine, 'x', { progress: () => undefined, stallMs: 300 });
+    const lines: string[] = [];
+    // A clock that passes only when the bytes have arrived.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const pull = ensureImage(fake.engine, 'x', { progress: (text) => lines.push(text), progressEveryMs: 0, stallMs: 300 });
     await expect(pull).rejects.toMatchObject({ message: expect.stringMatching(/enough/) });
   });
 
@@ -251,7 +256,7 @@ describe.skipIf(real.skip)(`images of a real engine ${real.skip}`, () => {
     // Port 1 of this machine: nobody listens there, so nothing leaves it.
     const pull = ensureImage(real.engine, '127.0.0.1:1/hermetic/none:1', {
       progress: () => undefined,
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(120_000),
     });
     await expect(pull).rejects.toMatchObject({ code: 'sandbox/no-image', hint: expect.stringMatching(/registry/) });
   });

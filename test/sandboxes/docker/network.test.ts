@@ -64,9 +64,10 @@ function networkTests(engine: TestEngine): void {
     await until('it listens', async () => (await output(first, 'ls')).includes('ready'));
     const address = (await output(first, 'hostname -I')).trim();
     expect(address).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
-    const connect = `timeout 5 bash -c 'exec 3<>/dev/tcp/${address}/8000 && head -n 1 <&3' 2>/dev/null || echo refused`;
-    expect(await output(first, connect)).toBe('reached\n');
-    expect(await output(second, connect)).toBe('refused\n');
+    const connect = (seconds: number): string =>
+      `timeout ${seconds} bash -c 'exec 3<>/dev/tcp/${address}/8000 && head -n 1 <&3' 2>/dev/null || echo refused`;
+    expect(await output(first, connect(60))).toBe('reached\n');
+    expect(await output(second, connect(5))).toBe('refused\n');
   });
 
   it('is nothing but its own loopback when it is to have none', async () => {
