@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +32,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       return client;
     };
     const sandboxes = async (): Promise<{ session: string }[]> => JSON.parse((await hermetic.run(['sandbox', 'list', '--json'])).stdout);
-    afterEach(async () => await Promise.all(clients.splice(0).map((client) => client.close())));
+    afterEach(async () => await Promise.all(clients.splice(0).map(leave)));
     afterAll(async () => {
       for (const session of ['work', 'mcp']) await hermetic.run(['sandbox', 'destroy', session]);
       await rm(hermetic.home, { recursive: true, force: true });
@@ -131,7 +133,7 @@ for (const kind of ['bubblewrap', 'docker']) {
         structuredContent: { exit_code: 1 },
       });
       expect(await sandboxes()).toHaveLength(before.length + 2);
-      await Promise.all([one.close(), two.close()]);
+      await Promise.all([one, two].map(leave));
       await until('nothing is left', async () => (await sandboxes()).length === before.length);
     });
 
@@ -150,12 +152,12 @@ for (const kind of ['bubblewrap', 'docker']) {
     it('comes back to a session that has a name', async () => {
       const first = await connect(['--session', 'work']);
       await first.callTool({ name: 'terminal', arguments: { command: 'echo kept >file; cd /usr' } });
-      await first.close();
+      await leave(first);
       const second = await connect(['--session', 'work']);
       expect(
         textOf(await second.callTool({ name: 'terminal', arguments: { command: 'pwd; cat ~-/file /workspace/file 2>/dev/null' } })),
       ).toContain('/usr\nkept\n');
-      await second.close();
+      await leave(second);
       expect((await hermetic.run(['run', '--session', 'work', '--', 'pwd'])).stdout).toBe('/usr\n');
     });
 
@@ -198,7 +200,7 @@ for (const kind of ['bubblewrap', 'docker']) {
 await describeBackend('local', () => {
   const hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
   const clients: Client[] = [];
-  afterEach(async () => await Promise.all(clients.splice(0).map((client) => client.close())));
+  afterEach(async () => await Promise.all(clients.splice(0).map(leave)));
   afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
 
   it('leaves nothing of a session that ends with its connection in the home it shares with others', async () => {
@@ -212,7 +214,7 @@ await describeBackend('local', () => {
     await client.callTool({ name: 'terminal', arguments: { command: 'sleep 1000', background: true } });
     const added = (await kept()).filter((name) => !before.has(name));
     expect(added.length).toBeGreaterThan(0);
-    await client.close();
+    await leave(client);
     await until('it is gone', async () => (await kept()).every((name) => !added.includes(name)));
   });
 
@@ -288,6 +290,17 @@ await describeBackend('local', () => {
     });
   }
 });
+
+/** Closes the client when its server has ended by itself. The client alone would kill it after four seconds, and what it has to remove would stay. */
+async function leave(client: Client): Promise<void> {
+  const server = (client.transport as unknown as { _process?: ChildProcess } | undefined)?._process;
+  if (server && server.exitCode === null && server.signalCode === null) {
+    const ended = once(server, 'close');
+    server.stdin?.end();
+    await ended;
+  }
+  await client.close();
+}
 
 function textOf({ content }: CallToolResult): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');

@@ -87,7 +87,7 @@ await describeBackend('bubblewrap', (engine) => {
     await text(of('clock'), 'true');
     await until('one without a process is closed', () => !of('clock').isOpen);
     expect(of('a').isOpen).toBe(true);
-    expect(processesWith(mark)).toHaveLength(1);
+    await until('it runs', () => processesWith(mark).length === 1);
     for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL');
     await until('it is closed', () => !of('a').isOpen);
     expect(opened).toEqual(['a', 'clock']);
@@ -116,7 +116,7 @@ await describeBackend('bubblewrap', (engine) => {
     await text(of('first'), `setsid sleep ${mark} &`);
     const waiting = text(of('second'), 'echo in');
     await until('it waits', () => told.some((line) => line.includes('in line')));
-    expect(processesWith(mark)).toHaveLength(1);
+    await until('it runs', () => processesWith(mark).length === 1);
     for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL');
     expect(await waiting).toBe('in\n');
 
