@@ -87,6 +87,7 @@ describe('splitText', () => {
           expect(piece.isWellFormed()).toBe(true);
         }
       }),
+      { seed: 10 },
     );
   });
 
@@ -110,6 +111,7 @@ describe('splitText', () => {
           expect(isBalanced(piece), piece).toBe(true);
         }
       }),
+      { seed: 10 },
     );
   });
 
