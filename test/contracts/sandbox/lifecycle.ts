@@ -237,10 +237,12 @@ export function lifecycleContract(engine: TestEngine): void {
       for (let round = 0; round < 120; round += 1) await bench.run(round % 3 ? 'echo some output' : 'sleep 0 & exit 3');
       // On the host itself others come and go as well: only the descriptors of this process are ours.
       const ours = engine.backend.traits.isolation === 'none' ? 1 : before.length;
-      await until('it is as calm as before', async () => {
+      const isCalm = async (): Promise<boolean> => {
         const now = await count();
         return before.slice(0, ours).every((number, index) => (now[index] ?? 0) <= number + 3);
-      });
+      };
+      // With a pause before each look: right after a command its shell and the next one are both there.
+      await until('it is as calm as before', isCalm, { everyMs: 200 });
     });
   });
 
