@@ -161,7 +161,7 @@ async function removeContainers(docker: DockerEngine, installation: string): Pro
   for (const { id } of await docker.list({ 'hermetic.installation': installation })) await docker.remove(id);
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) => childrenOfTask(`/proc/${pid}/task/${task}`));
 }
 

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Hermetic } from '../cli/hermetic.ts';
-import { describeBackend } from '../engines.ts';
+import { childrenOf, describeBackend } from '../engines.ts';
 import { startRelay } from '../relay.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
@@ -32,12 +32,9 @@ async function page(program: Program, path: string): Promise<string> {
 }
 
 /** What the children that a process has seen end took of memory: any child that ends makes it grow. And the children it has. */
-function childrenSeen(pid: number): { faults: number; alive: string[] } {
+function childrenSeen(pid: number): { faults: number; alive: number[] } {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  const alive = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
-  );
-  return { faults: Number(fields[8]), alive };
+  return { faults: Number(fields[8]), alive: childrenOf(pid) };
 }
 
 describeContained('the status of the backend on bubblewrap', async () => {
