@@ -38,7 +38,7 @@ export const errorCodes = {
   'secret/not-found': 'There is no secret of this name in .env.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',
   'channel/unanswered':
-    'A chat platform did not answer, so it is unknown whether it took a message. It is sent once more, marked as a possible repeat, and not again.',
+    'A chat platform did not answer, so it is unknown whether it took a message. It is sent again, marked as a possible repeat, up to three times.',
   'channel/refused': 'A chat platform will never take this message, for example because the bot was removed from the chat.',
   'channel/unusable': 'A chat platform cannot be used as it is configured, for example because its token is wrong.',
   'model/unusable': 'The model cannot be used as it is configured: no provider, no key, or a key the provider refuses.',

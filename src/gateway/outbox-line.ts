@@ -39,8 +39,8 @@ type Outcome =
   | { kind: 'failed'; failure: string; retryAfterMs: number | undefined; inDoubt: boolean }
   | { kind: 'dropped'; failure: string; inDoubt?: boolean };
 
-/** Whoever is told twice, because nobody knows about the first time, is not told a third time. */
-const mostDoubts = 1;
+/** A message that may have arrived is repeated so often: a copy too many is better than none, and copies without end are not. */
+const maxRepeats = 3;
 const mostEdits = 4;
 const mostWaitMs = 60 * 60 * 1000;
 
@@ -176,7 +176,7 @@ export class OutboxLine {
   /** `mayBeThere`: some of the text may be in the chat under another key. */
   async #send(channel: Channel, entry: OutboxEntry, message: Outgoing, mayBeThere = false): Promise<Outcome> {
     const { sendsOncePerKey } = channel.traits;
-    if (entry.doubts > mostDoubts && !sendsOncePerKey) return { kind: 'dropped', failure: 'It is unknown whether it arrived.' };
+    if (entry.doubts > maxRepeats && !sendsOncePerKey) return { kind: 'dropped', failure: 'It is unknown whether it arrived.' };
     const isRepeat = mayBeThere || (entry.doubts > 0 && !sendsOncePerKey);
     const text = isRepeat ? markedAsRepeat(message, channel.traits) : message.text;
     return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, text, key: entry.key }, signal));

@@ -44,8 +44,8 @@ const defaultPatience = {
  * sent is not sent again.
  *
  * A message that was being sent when the process died, or about which a channel failed with neither `channel/busy` nor `channel/refused`, may
- * or may not be there. A channel with `sendsOncePerKey` is given it again and shows it once. Elsewhere it is sent once more, marked as a possible
- * repeat; when that ends in doubt too it is dropped. A message that takes the place of a known one is never in doubt, because changing it
+ * or may not be there. A channel with `sendsOncePerKey` is given it again and shows it once. Elsewhere it is sent again, marked as a possible
+ * repeat, up to three times; when the last one ends in doubt too it is dropped. A message that takes the place of a known one is never in doubt, because changing it
  * again does no harm.
  *
  * One process sends from a ledger; others may add, which is noticed after `lookEveryMs`.
