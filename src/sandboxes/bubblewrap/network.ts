@@ -49,12 +49,13 @@ export function refuseNetworkObstacle(): void {
 /**
  * Becomes slirp4netns when the process inside can be joined. Until then it holds the end of the pipe that bubblewrap reports to, whatever
  * becomes of the product: bubblewrap would die of a broken one and leave its process inside behind. That process can be joined when its user
- * namespace has its maps, the last thing before its mounts; and when the product has died before that, nobody else would end it.
+ * namespace has its maps, the last thing before its mounts; and when the product has died before that, nobody else would end it. Where
+ * bubblewrap died before it had named that process, it waits for its maps in the process group of bubblewrap for ever, and is ended with that.
  */
 const script = `
 set -eu
-user=$1 copy=$2 process=
-shift 2
+user=$1 copy=$2 group=$3 process=
+shift 3
 become() {
   [ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
   exec "$@"
@@ -67,7 +68,7 @@ fi
 while [ -z "$process" ] && IFS= read -r line; do
   [[ $line != *'"child-pid"'* ]] || process=\${line//[!0-9]/}
 done
-[ -n "$process" ]
+[ -n "$process" ] || become ${bash.join(' ')} 'kill -KILL -- "-$1" 2>/dev/null' kill "$group"
 until read -r map < "/proc/$process/gid_map"; do
   read -r -t 0.002 -u ${tieDescriptor} || [ $? -gt 128 ] || become ${bash.join(' ')} 'kill -KILL "$1"' kill "$process"
 done
@@ -75,14 +76,14 @@ become "$@" "$process" tap0
 `;
 
 /**
- * Starts what will be the network of one sandbox, and takes over the stream on which bubblewrap reports. It ends when this program does, even
+ * Starts what will be the network of one sandbox, and takes over the stream on which the bubblewrap of this process group reports. It ends when this program does, even
  * if that is killed: what it is tied to is then closed. Security: as root it becomes the user of the sandbox, because it parses whatever
  * programs inside choose to send.
  */
-export function startNetwork(user: number | undefined, info: Readable): NetworkProcess {
+export function startNetwork(user: number | undefined, info: Readable, group: number): NetworkProcess {
   const needsCopy = user !== undefined && (statSync(device).mode & 0o006) !== 0o006;
   const ownMounts = needsCopy ? ['unshare', '--mount', '--propagation', 'slave', '--'] : [];
-  const words = [`${user ?? ''}`, needsCopy ? 'copy' : '', findProgram('slirp4netns') ?? 'slirp4netns', ...options];
+  const words = [`${user ?? ''}`, needsCopy ? 'copy' : '', String(group), findProgram('slirp4netns') ?? 'slirp4netns', ...options];
   const [file = '', ...rest] = [...ownMounts, ...bash, script, 'network', ...words];
   const child = started(
     spawn(file, rest, {

@@ -110,7 +110,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     await groups?.remove();
   };
   try {
-    network = options.network ? startNetwork(user, info) : undefined;
+    network = options.network && child.pid !== undefined ? startNetwork(user, info, child.pid) : undefined;
     const hierarchies = await findHierarchies(attempt.versions);
     // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
     const group = `${options.name}-${child.pid}`;

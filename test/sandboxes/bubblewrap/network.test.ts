@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
-import { networkObstacle } from '../../../src/sandboxes/bubblewrap/network.ts';
+import { networkObstacle, startNetwork } from '../../../src/sandboxes/bubblewrap/network.ts';
 import { processesWith } from '../../engines.ts';
 import { isRequired } from '../../required.ts';
 import { makeTestHost, type TestHost } from './network-host.ts';
@@ -160,6 +162,16 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         expect(await eventually(() => host().newcomers().length === 0)).toBe(true);
       });
     });
+  });
+
+  it('ends the process inside when bubblewrap is killed before it has named it', async () => {
+    const mark = `300.${process.pid}`;
+    const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const;
+    const bubblewrap = spawn('bash', ['-c', `sleep ${mark} 3>&- & kill -KILL $$`], { detached: true, stdio: [...stdio] });
+    const network = startNetwork(undefined, bubblewrap.stdio[3] as Readable, bubblewrap.pid ?? 0);
+    await network.enter({ entrances: [], add: async () => undefined });
+    await expect(network.connect()).rejects.toMatchObject({ code: 'sandbox/open-failed' });
+    expect(await eventually(() => processesWith(mark).length === 0)).toBe(true);
   });
 });
 
