@@ -17,11 +17,14 @@ export async function until<T>(what: string, condition: () => T | Promise<T>, pa
   }
 }
 
-/** Of something that is ended when its time is over: tried with more time as long as it was too little for what the test needs to happen before. */
-export async function withEnoughTime<T>(attempt: (seconds: number) => Promise<T>, wasEnough: (result: T) => boolean): Promise<T> {
+/**
+ * For a command with a time limit that must get somewhere before it is ended. A slow machine gets more time. `gotThere` looks at a trace that the
+ * command leaves there, never at the result under test.
+ */
+export async function withEnoughTime<T>(attempt: (seconds: number) => Promise<T>, gotThere: () => Promise<boolean>): Promise<T> {
   for (const seconds of [1, 5]) {
     const result = await attempt(seconds);
-    if (wasEnough(result)) return result;
+    if (await gotThere()) return result;
   }
   return await attempt(30);
 }

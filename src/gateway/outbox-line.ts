@@ -39,7 +39,7 @@ type Outcome =
   | { kind: 'failed'; failure: string; retryAfterMs: number | undefined; inDoubt: boolean }
   | { kind: 'dropped'; failure: string; inDoubt?: boolean };
 
-/** A message that may have arrived is repeated so often: a copy too many is better than none, and copies without end are not. */
+/** How often a message that may have arrived is repeated. A copy too many is better than no answer; copies without end are not. */
 const maxRepeats = 3;
 const mostEdits = 4;
 const mostWaitMs = 60 * 60 * 1000;

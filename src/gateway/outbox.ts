@@ -45,8 +45,8 @@ const defaultPatience = {
  *
  * A message that was being sent when the process died, or about which a channel failed with neither `channel/busy` nor `channel/refused`, may
  * or may not be there. A channel with `sendsOncePerKey` is given it again and shows it once. Elsewhere it is sent again, marked as a possible
- * repeat, up to three times; when the last one ends in doubt too it is dropped. A message that takes the place of a known one is never in doubt, because changing it
- * again does no harm.
+ * repeat, up to three times; when the last one ends in doubt too it is dropped. A message that takes the place of a known one is never in
+ * doubt, because changing it again does no harm.
  *
  * One process sends from a ledger; others may add, which is noticed after `lookEveryMs`.
  */

@@ -63,8 +63,8 @@ await describeBackend('bubblewrap', () => {
 
   it('the timeout ends it with 124 and keeps what was printed', async () => {
     const outcome = await withEnoughTime(
-      (seconds) => hermetic.run(['run', '--timeout', String(seconds), '--', 'echo part; sleep 60']),
-      ({ stdout }) => stdout !== '',
+      (seconds) => hermetic.run(['run', '--session', 'timed', '--timeout', String(seconds), '--', 'echo part; : >begun; sleep 60']),
+      async () => (await hermetic.run(['run', '--session', 'timed', '--', 'rm begun'])).code === 0,
     );
     expect(outcome).toMatchObject({ code: 124, stdout: 'part\n' });
   });

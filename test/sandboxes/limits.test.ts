@@ -88,14 +88,15 @@ for (const kind of ['bubblewrap', 'docker']) {
 
     it('processes without number are held at the limit and told, and the sandbox stays usable', async () => {
       const fill = (timeoutMs: number) =>
-        text('fork() { for n in 1 2 3 4; do sleep 15 & done; }; for n in {1..60}; do fork 2>/dev/null; done; wait', timeoutMs);
+        text('fork() { for n in 1 2 3 4; do sleep 15 & done; }; for n in {1..60}; do fork 2>>crowded; done; wait', timeoutMs);
       let filled = await fill(6_000);
-      // That was too little time to start so many.
-      if (filled.end === 'timeout' && filled.troubles.length === 0) filled = await fill(20_000);
+      // On a slow machine it may be ended before there was no room; bash says when there is none.
+      const isCrowded = filled.end !== 'timeout' || (await text('grep -q retry crowded && echo yes')).output === 'yes\n';
+      if (!isCrowded) filled = await fill(20_000);
       const { end, troubles } = filled;
       expect(['exited', 'timeout', 'signaled', 'lost']).toContain(end);
       expect(troubles).toEqual(['out-of-processes']);
-      await text("kill -9 $(grep -lz sleep /proc/[0-9]*/comm 2>/dev/null | tr '\\0' '\\n' | cut -d/ -f3) 2>/dev/null; true");
+      await text("kill -9 $(grep -lz sleep /proc/[0-9]*/comm 2>/dev/null | tr '\\0' '\\n' | cut -d/ -f3) 2>/dev/null; rm crowded");
       await stillUsable();
     });
 

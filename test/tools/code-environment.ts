@@ -91,8 +91,8 @@ export function environmentTests(engine: TestEngine): void {
 
     it('leaves no directory when it is killed', async () => {
       const { status, output } = await withEnoughTime(
-        (timeout) => code.run('bash', 'pwd; sleep 100', { ...strict, timeout }),
-        (result) => result.output !== '',
+        (timeout) => code.run('bash', `pwd; : >${code.bench.workdir}/begun; sleep 100`, { ...strict, timeout }),
+        () => code.bench.succeeds(`rm ${code.bench.workdir}/begun`),
       );
       expect(status).toBe('timeout');
       expect(output).toContain('hermetic-code-');

@@ -49,8 +49,8 @@ export function refuseNetworkObstacle(): void {
 /**
  * Becomes slirp4netns when the process inside can be joined. Until then it holds the end of the pipe that bubblewrap reports to, whatever
  * becomes of the product: bubblewrap would die of a broken one and leave its process inside behind. That process can be joined when its user
- * namespace has its maps, the last thing before its mounts; and when the product has died before that, nobody else would end it. Where
- * bubblewrap died before it had named that process, it waits for its maps in the process group of bubblewrap for ever, and is ended with that.
+ * namespace has its maps, the last thing before its mounts; when the product has died before that, this script ends it. If bubblewrap dies
+ * before it has named that process, the process would wait for its maps for ever: the script kills the process group of bubblewrap instead.
  */
 const script = `
 set -eu
@@ -76,8 +76,8 @@ become "$@" "$process" tap0
 `;
 
 /**
- * Starts what will be the network of one sandbox, and takes over the stream on which the bubblewrap of this process group reports. It ends when this program does, even
- * if that is killed: what it is tied to is then closed. Security: as root it becomes the user of the sandbox, because it parses whatever
+ * Starts what will be the network of one sandbox, and takes over the stream on which bubblewrap reports. `group` is bubblewrap's process group.
+ * It ends when this program does, even if that is killed: what it is tied to is then closed. Security: as root it becomes the user of the sandbox, because it parses whatever
  * programs inside choose to send.
  */
 export function startNetwork(user: number | undefined, info: Readable, group: number): NetworkProcess {
@@ -113,7 +113,7 @@ export function startNetwork(user: number | undefined, info: Readable, group: nu
   return {
     enter: async ({ entrances, add }) => {
       tie.write([...entrances, ''].map((word) => `${word}\0`).join(''));
-      if (child.pid !== undefined) await add(child.pid);
+      await add(child.pid);
     },
     connect: async () => {
       const isReady = await Promise.race([once(ready, 'data').then(() => true), ended.then(() => false)]);

@@ -110,7 +110,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     await groups?.remove();
   };
   try {
-    network = options.network && child.pid !== undefined ? startNetwork(user, info, child.pid) : undefined;
+    network = options.network ? startNetwork(user, info, child.pid) : undefined;
     const hierarchies = await findHierarchies(attempt.versions);
     // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
     const group = `${options.name}-${child.pid}`;
@@ -121,7 +121,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     stageStream.end(terminated(stage?.words ?? []));
     // Both wait for what is written to them, so they are under the limits before they do anything.
     await network?.enter(groups);
-    if (child.pid) await groups.add(child.pid);
+    await groups.add(child.pid);
     args.end(terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
     filter.end(seccompFilter());
     const handedOver = handOverFiles(etcStreams, network);

@@ -129,11 +129,12 @@ export class Attachment implements Spawner {
     }
   }
 
+  /** For what only helps: a full pipe or a dead forker is no error here. */
   #tellIfPossible(line: string): void {
     try {
       this.#tell(line);
     } catch {
-      // Full, or nobody is there: then it does not help.
+      // The caller goes on without it.
     }
   }
 
@@ -166,7 +167,7 @@ export class Attachment implements Spawner {
     const shell = new PipedShell(join(this.#directory, String(number)), mark, request, {
       receive: (record) => {
         clearInterval(nudges);
-        // Before anybody learns of it and lets go: a supervisor that is slow to tell must not cost what the command left in the background.
+        // Before the result is known and the sandbox may be closed: otherwise a slow supervisor costs what the command left in the background.
         if (record.kind === 'completed') this.#tellIfPossible(`ended ${mark}`);
         receive(record);
       },
@@ -215,7 +216,7 @@ export class Attachment implements Spawner {
     try {
       if (!this.#closed) writeSync(this.#alive, '\n');
     } catch {
-      // As below.
+      // A full pipe or a dead forker: the nudge does not help then.
     }
     if (mark !== undefined) this.#tellIfPossible(`nudge ${this.#name} ${mark}`);
   }

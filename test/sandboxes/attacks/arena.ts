@@ -10,7 +10,7 @@ export const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
 
 /** The processor may be somebody else's for a while; what the host itself does in between must be short. */
 const mostWorkMs = 800;
-const mostStallMs = 30_000;
+const mostStallMs = 5_000;
 const mostGrowthMb = 400;
 const patienceMs = 3_000;
 /** A shell that has not answered by then never will, however busy the machine is. */
