@@ -4,8 +4,8 @@
  *   HERMETIC_BENCH_IMAGE  an image with bash and coreutils that the engine has (default: terminal.docker_image)
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backendDrivers } from '../src/sandboxes/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
+import { backendDrivers } from '../src/backends/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { ProcessTable } from '../src/tools/process-table.ts';
 import { context, directory, quiet, specFor } from './ground.ts';
 

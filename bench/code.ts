@@ -6,9 +6,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { docker } from '../src/backends/docker/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { unredacted } from '../src/lib/redact.ts';
-import { docker } from '../src/sandboxes/docker/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { executeCode } from '../src/tools/execute-code.ts';
 import { readFile } from '../src/tools/read-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';

@@ -6,10 +6,10 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backendDrivers } from '../src/backends/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { unredacted } from '../src/lib/redact.ts';
-import { backendDrivers } from '../src/sandboxes/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { editFile } from '../src/tools/edit-file.ts';
 import { readFile } from '../src/tools/read-file.ts';
 import { searchFiles } from '../src/tools/search-files.ts';

@@ -7,10 +7,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backendDrivers } from '../src/backends/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { redactor } from '../src/lib/redact.ts';
-import { backendDrivers } from '../src/sandboxes/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { ProcessTable } from '../src/tools/process-table.ts';
 import { terminal } from '../src/tools/terminal.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';

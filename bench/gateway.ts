@@ -11,7 +11,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { median, quantile, row } from './figures.ts';
 import { type Exchange, GatewayUnderLoad, longConversation, shortConversation } from './gateway-under-load.ts';
 import { directory, image, program, timed } from './ground.ts';

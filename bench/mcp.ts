@@ -12,9 +12,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { backendDrivers } from '../src/backends/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
-import { backendDrivers } from '../src/sandboxes/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { median, quantile, row } from './figures.ts';
 import { context, directory, image, lived, quiet, specFor, timed } from './ground.ts';
 

@@ -5,10 +5,10 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findEngine } from '../src/backends/docker/discover.ts';
+import { backendDrivers } from '../src/backends/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
-import { findEngine } from '../src/sandboxes/docker/discover.ts';
-import { backendDrivers } from '../src/sandboxes/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { median, quantile, row } from './figures.ts';
 import { context, directory, image, lived, program, quiet, specFor, timed } from './ground.ts';
 import { firstOpenings } from './spares.ts';

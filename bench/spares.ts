@@ -1,8 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { createApp } from '../src/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 
 const rounds = 12;
 

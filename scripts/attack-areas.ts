@@ -23,7 +23,7 @@ export const areas: readonly Area[] = [
     area: "A session's own processes",
     tried:
       'commands of a session on the host that change Hermetic itself: from its process tree in every disguise, by the page, MCP and the chat of the terminal',
-    tests: ['test/session-process.test.ts', 'test/session-peers.test.ts', 'test/cli/{session-guard,session-peers}.test.ts'],
+    tests: ['test/app/session-process.test.ts', 'test/app/session-peers.test.ts', 'test/cli/{session-guard,session-peers}.test.ts'],
     mended: 'an agent on `local` could answer its own question through the command line',
   },
   {
@@ -42,11 +42,11 @@ export const areas: readonly Area[] = [
     area: 'Code in a sandbox',
     tried: 'killing, forking, filling and forging what the host reads: pipes, records, state, files, limits, system calls',
     tests: [
-      'test/sandboxes/attacks/{control,disk,pipes,processes,reading,states,streams,trees}.ts',
-      'test/sandboxes/bubblewrap/{isolation,seccomp}.test.ts',
-      'test/sandboxes/docker/hardening.test.ts',
-      'test/sandboxes/shell/hostile-state.test.ts',
-      'test/sandboxes/mount-sources.test.ts',
+      'test/backends/attacks/{control,disk,pipes,processes,reading,states,streams,trees}.ts',
+      'test/backends/bubblewrap/{isolation,seccomp}.test.ts',
+      'test/backends/docker/hardening.test.ts',
+      'test/shell/hostile-state.test.ts',
+      'test/sandboxes/mounts.test.ts',
     ],
     mended:
       'a process with another mark outlived its kill; deleted and empty files evaded the disk limit; a filled control pipe refused every command; socketpair passed for other families',
@@ -54,17 +54,13 @@ export const areas: readonly Area[] = [
   {
     area: 'The proof of containment',
     tried: 'sandboxes that lie about what they contain',
-    tests: ['test/sandboxes/proof.test.ts', 'test/sandboxes/proof/*.test.ts'],
+    tests: ['test/proof/proof.test.ts', 'test/proof/*.test.ts'],
     mended: 'nothing in the proof itself',
   },
   {
     area: 'Shells reached by streams',
     tried: 'forged, damaged and endless frames, single bytes, output after death',
-    tests: [
-      'test/attacks/streams.test.ts',
-      'test/sandboxes/attacks/frames.ts',
-      'test/sandboxes/shell/{frame-splitter,stream-records}.test.ts',
-    ],
+    tests: ['test/attacks/streams.test.ts', 'test/backends/attacks/frames.ts', 'test/shell/{frame-splitter,stream-records}.test.ts'],
     mended: 'a frame that arrived byte by byte was searched again for every byte; each byte of early output was kept as an object',
   },
   {

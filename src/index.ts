@@ -1,14 +1,15 @@
 /** The sandbox layer as a library: put the parts together from a configuration, open a session's sandbox, run commands in it. */
-import { App, quiet } from './app.ts';
+import { App, quiet } from './app/app.ts';
+import type { SessionSandboxes } from './app/session-sandboxes.ts';
+import { ToolSession } from './app/tool-session.ts';
 import { loadConfig } from './config/load.ts';
 import type { BackgroundEvent } from './core/background.ts';
 import type { OpenListener } from './core/sandbox.ts';
-import { namedSession } from './sandbox-request.ts';
-import type { SessionSandboxes } from './session-sandboxes.ts';
-import { ToolSession } from './tool-session.ts';
+import { namedSession } from './sandboxes/request.ts';
 import type { DeliverFile } from './tools/send-file.ts';
 
-export type { App, OpenedSandbox } from './app.ts';
+export type { App, OpenedSandbox } from './app/app.ts';
+export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './app/session-sandboxes.ts';
 export type { Action, Answer, Approver, CallOrigin, Finding, Question } from './core/approval.ts';
 export type { BackgroundEvent } from './core/background.ts';
 export { type ErrorCode, errorCodes, HermeticError } from './core/errors.ts';
@@ -37,10 +38,9 @@ export { troubleSentences } from './core/sandbox.ts';
 export type { SessionKey } from './core/session.ts';
 export type { SandboxEntry } from './core/store.ts';
 export type { Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';
-export { cliSession, messagingSession, type SandboxRequest } from './sandbox-request.ts';
+export { cliSession, messagingSession, type SandboxRequest } from './sandboxes/request.ts';
 export type { Leftover } from './sandboxes/sweep.ts';
-export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './session-sandboxes.ts';
-export { exitCodeOf, type RunEnd, type RunOptions, run } from './tools/run.ts';
+export { exitCodeOf, type RunEnd, type RunOptions, run } from './shell/run.ts';
 export type { DeliverFile, SentFile } from './tools/send-file.ts';
 export type { CallOptions } from './tools/toolbox.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { bubblewrap } from '../src/backends/bubblewrap/index.ts';
+import type { BackendContext } from '../src/backends/context.ts';
+import { docker } from '../src/backends/docker/index.ts';
+import { local } from '../src/backends/local.ts';
 import type { Driver } from '../src/core/driver.ts';
 import type { Backend } from '../src/core/sandbox.ts';
-import { bubblewrap } from '../src/sandboxes/bubblewrap/index.ts';
-import type { BackendContext } from '../src/sandboxes/context.ts';
-import { docker } from '../src/sandboxes/docker/index.ts';
-import { local } from '../src/sandboxes/local.ts';
 
 const drivers: Record<string, Driver<BackendContext, Backend>> = { local, bubblewrap, docker };
 

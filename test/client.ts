@@ -2,8 +2,9 @@
  * A program that uses a sandbox, for tests of what happens when such a program dies, and of how much memory it needs. Its task comes as
  * JSON on the command line; it prints one line of JSON when that is done and then waits to be killed.
  */
+
+import type { BackendContext } from '../src/backends/context.ts';
 import type { OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
-import type { BackendContext } from '../src/sandboxes/context.ts';
 import { backendOf } from './backends.ts';
 
 export interface Task {

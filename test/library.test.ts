@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { type BackgroundEvent, type CallOrigin, createToolbox } from '../src/index.ts';
-import { removeTree } from '../src/sandboxes/sandbox-directory.ts';
 import { describeBackend } from './engines.ts';
 import { until } from './until.ts';
 

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimedRows, countedRows } from '../scripts/attacks.ts';
 
@@ -22,37 +22,56 @@ const root = dirname(import.meta.dirname);
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const files = (pattern: string) => globSync(pattern, { cwd: root, exclude: ['node_modules/**'] }).sort();
 
+/** Imports go down only: a folder may import those of the lines above its own. */
+const layers = [
+  ['core', 'lib'],
+  ['audit', 'bash-judge', 'models', 'shell', 'stores'],
+  ['backends', 'channels'],
+  ['config'],
+  ['approval', 'proof'],
+  ['sandboxes'],
+  ['tools'],
+  ['agent'],
+  ['gateway', 'http', 'mcp'],
+  ['app'],
+  ['cli'],
+];
+
 describe('the dependency rule', () => {
   const forbidden: Record<string, string> = {
-    'src/core/from-lib.ts': "import { planted } from '../lib/planted.ts';",
-    'src/lib/from-core.ts': "import { planted } from '../core/planted.ts';",
     'guest/from-source.ts': "import { planted } from '../src/core/planted.ts';",
-    'src/tools/from-sandboxes.ts': "import { planted } from '../sandboxes/local.ts';",
     'src/agent/only-a-type.ts': "import type { planted } from '../gateway/planted.ts';",
-    'src/gateway/on-demand.ts': "const { planted } = await import('../channels/index.ts');",
-    'src/http/passed-on.ts': "export { planted } from '../stores/index.ts';",
-    'src/approval/roundabout.ts': "import { planted } from '../core/../tools/run.ts';",
+    'src/gateway/on-demand.ts': "const { planted } = await import('../app/app.ts');",
+    'src/stores/passed-on.ts': "export { planted } from '../config/schema.ts';",
+    'src/approval/roundabout.ts': "import { planted } from '../core/../tools/index.ts';",
     'src/models/whole-package.ts': "import { planted } from 'hermetic';",
-    'src/stores/from-app.ts': "import { planted } from '../app.ts';",
     'src/channels/telegram/from-gateway.ts': "import { planted } from '../../gateway/inbox.ts';",
-    'src/sandboxes/from-tools.ts': "import { planted } from '../tools/run.ts';",
-    'src/sandboxes/docker/from-config.ts': "import { planted } from '../../config/schema.ts';",
-    'src/sandboxes/docker/from-another-kind.ts': "import { planted } from '../bubblewrap/probe.ts';",
-    'src/sandboxes/shell/from-a-kind.ts': "import { planted } from '../docker/engine.ts';",
-    'src/config/from-app.ts': "import { planted } from '../app.ts';",
+    'src/channels/telegram/from-another-channel.ts': "import { planted } from '../web/index.ts';",
+    'src/backends/docker/from-config.ts': "import { planted } from '../../config/schema.ts';",
+    'src/backends/docker/from-another-backend.ts': "import { planted } from '../bubblewrap/probe.ts';",
+    'src/shell/pipes/from-a-backend.ts': "import { planted } from '../../backends/docker/engine.ts';",
     'src/config/sections/from-cli.ts': "import { planted } from '../../cli/main.ts';",
-    'src/app.ts': "import { planted } from './cli/main.ts';",
+    'src/app/status/from-cli.ts': "import { planted } from '../../cli/main.ts';",
   };
   const permitted: Record<string, string> = {
     'src/core/itself.ts': "import { planted } from './errors.ts';",
-    'src/tools/below.ts': "import { planted } from '../core/errors.ts';\nimport { other } from '../lib/shell-quote.ts';",
     'src/channels/telegram/beside.ts': "import { planted } from '../../core/errors.ts';\nimport { other } from '../index.ts';",
-    'src/sandboxes/docker/shared.ts': "import { planted } from '../context.ts';\nimport { other } from '../shell/forker.ts';",
-    'src/sandboxes/index.ts': "import { planted } from './docker/engine.ts';",
-    'src/config/lists.ts': "import { planted } from '../sandboxes/index.ts';",
-    'src/cli/commands/joins.ts': "import { planted } from '../../app.ts';",
-    'src/index.ts': "import { planted } from './app.ts';",
+    'src/backends/docker/shared.ts': "import { planted } from '../context.ts';\nimport { other } from '../../shell/pipes/forker.ts';",
+    'src/backends/index.ts': "import { planted } from './docker/engine.ts';",
+    'src/shell/pipes/beside.ts': "import { planted } from '../session.ts';\nimport { other } from '../streams/tether.ts';",
+    'src/cli/commands/joins.ts': "import { planted } from '../../app/app.ts';",
+    'src/index.ts': "import { planted } from './app/app.ts';",
   };
+  for (const [height, folders] of layers.entries()) {
+    for (const folder of folders) {
+      for (const [otherHeight, others] of layers.entries()) {
+        for (const other of others.filter((name) => name !== folder)) {
+          const list = otherHeight < height ? permitted : forbidden;
+          list[`src/${folder}/from-${other}.ts`] = `import { planted } from '../${other}/planted.ts';`;
+        }
+      }
+    }
+  }
   let refused: Set<string>;
 
   beforeAll(() => {
@@ -75,6 +94,20 @@ describe('the dependency rule', () => {
 
   it.each(Object.entries(permitted))('permits in %s: %s', (path) => {
     expect(refused).not.toContain(path);
+  });
+
+  it('covers every folder of src', () => {
+    const folders = new Set(files('src/*/**/*.ts').map((path) => path.split('/')[1]));
+    expect([...folders].sort()).toEqual(layers.flat().sort());
+    expect(files('src/*.ts')).toEqual(['src/index.ts']);
+  });
+
+  it('keeps the public interface above everything but the command line', () => {
+    const importers = files('src/*/**/*.ts').filter((path) => {
+      const index = relative(dirname(path), 'src/index.ts');
+      return read(path).includes(`'${index}'`) && join(dirname(path), index) === 'src/index.ts';
+    });
+    expect(importers.filter((path) => !path.startsWith('src/cli/'))).toEqual([]);
   });
 
   function refusedImports(tree: string): Set<string> {

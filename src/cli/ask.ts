@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
-import type { App, OpenedSandbox } from '../app.ts';
+import type { App, OpenedSandbox } from '../app/app.ts';
 import { terminalApprover } from '../approval/terminal-approver.ts';
 import type { Action, Approver } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
-import { cliSession } from '../sandbox-request.ts';
+import { cliSession } from '../sandboxes/request.ts';
 import type { CliIo } from './io.ts';
 import { personHere } from './person.ts';
 

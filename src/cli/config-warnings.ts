@@ -1,10 +1,10 @@
-import { type App, quiet } from '../app.ts';
+import { type App, quiet } from '../app/app.ts';
+import { platformChannels } from '../app/channels.ts';
 import type { Audience } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
 import { refuseInTheClear } from '../http/site.ts';
-import { platformChannels } from '../platforms.ts';
-import { checkedVolumes } from '../sandbox-specs.ts';
-import { refuseUnhonoured } from '../sandboxes/honour.ts';
+import { checkedVolumes } from '../sandboxes/specs.ts';
+import { refuseUnhonoured } from '../sandboxes/supported.ts';
 
 /** What a configuration says that `start` or `run` will refuse, as far as that can be known without asking an engine or a platform. */
 export async function configWarnings(app: App): Promise<HermeticError[]> {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import type { GatewayStatus } from '../app/status/gateway-status.ts';
+import type { PostureFacts } from '../app/status/sandbox-status.ts';
+import type { SessionStatus } from '../app/status/session-status.ts';
+import type { Talkers } from '../app/status/who-may-talk.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { GatewayStatus } from '../gateway-status.ts';
 import { askInstance } from '../lib/instance.ts';
-import type { PostureFacts } from '../posture.ts';
-import type { SessionStatus } from '../session-status.ts';
-import type { Talkers } from '../who-may-talk.ts';
 
 /** What a gateway says of itself to whoever asks from another process. */
 export interface RunningGateway {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { originOf, refusedOrigin, sessionVariable } from '../app/session-process.ts';
 import { findHome } from '../config/home.ts';
 import { instanceLock } from '../lib/instance.ts';
 import { lockHolder } from '../lib/process-facts.ts';
-import { originOf, refusedOrigin, sessionVariable } from '../session-process.ts';
 import type { CliIo } from './io.ts';
 import { askGateway, gatewaySocket } from './running-gateway.ts';
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { App, OpenedSandbox } from '../app.ts';
+import type { App, OpenedSandbox } from '../app/app.ts';
 import type { OpenListener } from '../core/sandbox.ts';
 import { createApp } from '../index.ts';
-import { cliSession } from '../sandbox-request.ts';
+import { cliSession } from '../sandboxes/request.ts';
 import type { CliIo } from './io.ts';
 
 export interface SessionOptions {

@@ -1,4 +1,4 @@
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import type { CliIo } from './io.ts';
 import { appOf } from './session-options.ts';
 

@@ -1,7 +1,7 @@
+import { automaticKinds } from '../backends/index.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend } from '../core/sandbox.ts';
 import { nearest } from '../lib/nearest.ts';
-import { automaticKinds } from './index.ts';
 
 /** The backends a name stands for: one, or for `auto` those to try in turn. `names` are all that may be configured. */
 export function candidatesFor(name: string, backends: ReadonlyMap<string, Backend>, names: readonly string[]): Backend[] {

@@ -1,5 +1,5 @@
 import type { OpenSandbox } from '../core/sandbox.ts';
-import { SandboxAround } from './sandbox-around.ts';
+import { SandboxAround } from './sandbox-wrapper.ts';
 
 /** Tells when somebody has let go of the sandbox or removed it. */
 export function noteEnd(sandbox: OpenSandbox, note: (outcome: 'closed' | 'stopped' | 'destroyed') => void): OpenSandbox {

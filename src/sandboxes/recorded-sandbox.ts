@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
+import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { SandboxKey, SandboxLedger } from '../core/store.ts';
-import { SandboxAround } from './sandbox-around.ts';
-import { pathsIn } from './sandbox-directory.ts';
-import { attachmentName } from './shell/attachments.ts';
+import { attachmentName } from '../shell/pipes/attachments.ts';
+import { SandboxAround } from './sandbox-wrapper.ts';
 
 export interface RecordedOptions {
   backend: Backend;

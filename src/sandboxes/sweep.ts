@@ -1,6 +1,6 @@
 import type { Backend, Remains } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
-import { isAlive } from './shell/attachments.ts';
+import { isAlive } from '../shell/pipes/attachments.ts';
 
 /** Something that takes space and that nobody will miss. */
 export interface Leftover {

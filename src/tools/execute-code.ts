@@ -4,13 +4,13 @@ import { HermeticError } from '../core/errors.ts';
 import { type Sandbox, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
-import { askSandbox } from './ask-sandbox.ts';
+import { askSandbox } from '../shell/ask-sandbox.ts';
+import { exitCodeOf, type RunEnd, run } from '../shell/run.ts';
 import { CodeBridge } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
 import { type CodeMode, noInterpreter, startRequest } from './code-interpreters.ts';
 import { defineTool } from './define-tool.ts';
 import { OutputCapture } from './output-capture.ts';
-import { exitCodeOf, type RunEnd, run } from './run.ts';
 
 export interface ExecuteCodeOptions {
   timeoutSeconds: number;

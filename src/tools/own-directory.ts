@@ -1,5 +1,5 @@
 import type { Sandbox } from '../core/sandbox.ts';
-import { askSandbox } from './ask-sandbox.ts';
+import { askSandbox } from '../shell/ask-sandbox.ts';
 
 /**
  * Bash source that sets `own` to the directory in which tools keep what belongs to this session: logs of processes and output that was

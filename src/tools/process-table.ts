@@ -4,10 +4,10 @@ import { HermeticError } from '../core/errors.ts';
 import type { ExecRequest, OutputChunk, Sandbox, TerminalSize } from '../core/sandbox.ts';
 import { guestBash } from '../lib/guest-files.ts';
 import { nearest } from '../lib/nearest.ts';
-import { askSandbox, askToSucceed } from './ask-sandbox.ts';
+import { askSandbox, askToSucceed } from '../shell/ask-sandbox.ts';
+import { run } from '../shell/run.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
 import { findOwnDirectory } from './own-directory.ts';
-import { run } from './run.ts';
 
 export interface StartRequest {
   command: string;

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../core/sandbox.ts';
 import { plainName } from '../lib/plain-name.ts';
-import { askToSucceed } from './ask-sandbox.ts';
+import { askToSucceed } from '../shell/ask-sandbox.ts';
 
 /**
  * In the home of the session. What is there already under its name is not put there again; another file of that name leaves it a number. Nothing

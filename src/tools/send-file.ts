@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool } from '../core/tool.ts';
 import { plainName } from '../lib/plain-name.ts';
-import { askSandbox } from './ask-sandbox.ts';
+import { askSandbox } from '../shell/ask-sandbox.ts';
 import { defineTool } from './define-tool.ts';
 import { pathSchema } from './file-path.ts';
 

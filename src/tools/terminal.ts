@@ -5,12 +5,12 @@ import { HermeticError } from '../core/errors.ts';
 import { type ExecRequest, type Trouble, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
+import { type RunEnd, run } from '../shell/run.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
 import { pathSchema } from './file-path.ts';
 import { OutputCapture } from './output-capture.ts';
 import type { ProcessTable } from './process-table.ts';
-import { type RunEnd, run } from './run.ts';
 
 export interface TerminalOptions {
   timeoutSeconds: number;

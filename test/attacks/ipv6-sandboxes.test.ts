@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
-import { networkObstacle } from '../../src/sandboxes/bubblewrap/network.ts';
+import { networkObstacle } from '../../src/backends/bubblewrap/network.ts';
+import { command } from '../backends/attacks/arena.ts';
 import { describeBackend } from '../engines.ts';
 import { isRequired } from '../required.ts';
-import { command } from '../sandboxes/attacks/arena.ts';
 
 /** IPv6 addresses of this machine, and IPv4 ones that only it has, written as IPv6. Those of one link are tried on every link there is inside. */
 const own = Object.values(networkInterfaces())

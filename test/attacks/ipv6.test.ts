@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { request } from 'node:http';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parseHost } from '../../src/backends/docker/discover.ts';
+import type { Engine } from '../../src/backends/docker/engine.ts';
+import { ensureNetworkOf, networkName } from '../../src/backends/docker/network.ts';
 import { clientNetwork } from '../../src/http/client-network.ts';
 import { refuseInTheClear } from '../../src/http/site.ts';
 import { serveHttp } from '../../src/mcp/http.ts';
-import { parseHost } from '../../src/sandboxes/docker/discover.ts';
-import type { Engine } from '../../src/sandboxes/docker/engine.ts';
-import { ensureNetworkOf, networkName } from '../../src/sandboxes/docker/network.ts';
-import { ownAddresses } from '../../src/sandboxes/proof/network.ts';
-import { metadataRoutes, parseRoutes, reaches } from '../../src/sandboxes/proof/routes.ts';
+import { ownAddresses } from '../../src/proof/network.ts';
+import { metadataRoutes, parseRoutes, reaches } from '../../src/proof/routes.ts';
 import { TestGateway, token } from '../http/gateway.ts';
 
 /** This server has another name, or what it was called by is no name at all. */

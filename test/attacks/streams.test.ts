@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { joinPieces } from '../../src/sandboxes/docker/exec-stream.ts';
-import { FrameParser } from '../../src/sandboxes/docker/frame-parser.ts';
-import { FrameSplitter } from '../../src/sandboxes/shell/frame-splitter.ts';
-import { StreamPipe } from '../../src/sandboxes/shell/stream-pipe.ts';
-import { startShell } from '../../src/sandboxes/shell/stream-start.ts';
+import { joinPieces } from '../../src/backends/docker/exec-stream.ts';
+import { FrameParser } from '../../src/backends/docker/frame-parser.ts';
+import { FrameSplitter } from '../../src/shell/streams/frame-splitter.ts';
+import { StreamPipe } from '../../src/shell/streams/stream-pipe.ts';
+import { startShell } from '../../src/shell/streams/stream-start.ts';
 
 const nonce = '0123456789abcdef0123456789abcdef';
 const start = `\x1e${nonce}`;

@@ -121,7 +121,7 @@ describe('input to a running process', () => {
 
 describe('files', () => {
   it.each([
-    ['read', 'src/app.ts', 'allow'],
+    ['read', 'src/app/app.ts', 'allow'],
     ['read', '/etc/hosts', 'allow'],
     ['read', '~/.ssh/id_rsa', 'ask'],
     ['read', '~', 'ask'],
@@ -133,7 +133,7 @@ describe('files', () => {
     ['read', '/home/ada/.hermetic/.env', 'ask'],
     ['send', 'report.pdf', 'allow'],
     ['send', '/etc/shadow', 'ask'],
-    ['write', 'src/app.ts', 'allow'],
+    ['write', 'src/app/app.ts', 'allow'],
     ['write', '/tmp/x', 'ask'],
     ['write', '/etc/hosts', 'ask'],
     ['write', '/home/ada/.bashrc', 'ask'],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { backendDrivers } from '../../src/backends/index.ts';
 import { channelDrivers } from '../../src/channels/index.ts';
 import { configKeys, configSections, nearestKey } from '../../src/config/keys.ts';
 import { backendNames, configSchema, parseVolume } from '../../src/config/schema.ts';
 import { platformNames } from '../../src/config/sections/channels.ts';
-import { backendDrivers } from '../../src/sandboxes/index.ts';
 import { errorOf } from './scratch.ts';
 
 /** The product contract's table. */

@@ -7,9 +7,9 @@ import { Wire } from '../../src/channels/terminal/wire.ts';
 import type { ExecHandle, OutputChunk, Sandbox } from '../../src/core/sandbox.ts';
 import { ByteStore } from '../../src/lib/byte-store.ts';
 import { unredacted } from '../../src/lib/redact.ts';
-import { readFileIn } from '../../src/sandboxes/shell/files.ts';
-import { StreamPipe } from '../../src/sandboxes/shell/stream-pipe.ts';
-import { askSandbox } from '../../src/tools/ask-sandbox.ts';
+import { askSandbox } from '../../src/shell/ask-sandbox.ts';
+import { readFileIn } from '../../src/shell/files.ts';
+import { StreamPipe } from '../../src/shell/streams/stream-pipe.ts';
 import { FrameReader } from '../../src/tools/code-frames.ts';
 import { OutputCapture } from '../../src/tools/output-capture.ts';
 

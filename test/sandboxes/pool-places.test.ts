@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import type { OpenListener, OpenSandbox } from '../../src/core/sandbox.ts';
 import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
-import { SandboxAround } from '../../src/sandboxes/sandbox-around.ts';
+import { SandboxAround } from '../../src/sandboxes/sandbox-wrapper.ts';
 import { describeBackend } from '../engines.ts';
 import { collectGarbage } from '../garbage.ts';
 import { until } from '../until.ts';

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import type { Sandbox } from '../../src/core/sandbox.ts';
 import { createApp } from '../../src/index.ts';
-import { cliSession } from '../../src/sandbox-request.ts';
-import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
+import { cliSession } from '../../src/sandboxes/request.ts';
 import { describeBackend } from '../engines.ts';
 
 async function text(sandbox: Sandbox, command: string): Promise<string> {

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
-import { cliSession } from '../../src/sandbox-request.ts';
-import { removeTree } from '../../src/sandboxes/sandbox-directory.ts';
+import { cliSession } from '../../src/sandboxes/request.ts';
 import { findLeftovers, sweep } from '../../src/sandboxes/sweep.ts';
 import { describeBackend } from '../engines.ts';
 

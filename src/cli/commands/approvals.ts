@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { type App, quiet } from '../../app.ts';
+import { type App, quiet } from '../../app/app.ts';
+import { circumstancesOf } from '../../app/judge-context.ts';
 import { JudgeThread } from '../../bash-judge/index.ts';
-import { circumstancesOf } from '../../circumstances.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { visible } from '../../lib/visible.ts';
-import { cliSession } from '../../sandbox-request.ts';
+import { cliSession } from '../../sandboxes/request.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 import { addGrantCommands } from './approvals-grants.ts';

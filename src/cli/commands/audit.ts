@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { auditDirectory } from '../../app/retention.ts';
 import { readSegment } from '../../audit/archive.ts';
 import { verifyLog } from '../../audit/verify.ts';
 import { type AuditHead, type AuditKind, type AuditLog, type AuditRecord, auditKinds } from '../../core/audit.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { visible } from '../../lib/visible.ts';
-import { auditDirectory } from '../../retention.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { table } from '../table.ts';

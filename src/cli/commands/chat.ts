@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
+import type { GatewayProgram } from '../../app/gateway.ts';
 import type { TerminalChannel, TerminalFiles } from '../../channels/terminal/index.ts';
 import type { Screen } from '../../channels/terminal/screen.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { SessionKey } from '../../core/session.ts';
-import type { GatewayProgram } from '../../gateway-program.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { chatFiles } from '../chat-files.ts';
 import { endWithStore } from '../end-with-store.ts';
@@ -62,7 +62,7 @@ async function chat(io: CliIo, options: ChatOptions): Promise<number> {
   }
   const { instance } = taken;
   try {
-    const { gatewayStatus } = await import('../../gateway-status.ts');
+    const { gatewayStatus } = await import('../../app/status/gateway-status.ts');
     endWithStore(io, await app.store());
     const talk = await Talk.create(io, app, options);
     status = () => gatewayStatus(talk.program);
@@ -82,8 +82,8 @@ class Talk {
   readonly #isLive: boolean;
 
   static async create(io: CliIo, app: App, { session, saveTo }: ChatOptions): Promise<Talk> {
-    const { GatewayProgram } = await import('../../gateway-program.ts');
-    const { owner } = await import('../../platforms.ts');
+    const { GatewayProgram } = await import('../../app/gateway.ts');
+    const { owner } = await import('../../app/channels.ts');
     const { TerminalChannel } = await import('../../channels/terminal/index.ts');
     const screen = await screenOn(io);
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ class Talk {
 
   /** Security: without anything to contain commands, nothing starts. */
   async #greet(): Promise<void> {
-    const { gatewayStatus } = await import('../../gateway-status.ts');
+    const { gatewayStatus } = await import('../../app/status/gateway-status.ts');
     const { backend, warning, model } = await gatewayStatus(this.program);
     if (backend === undefined) {
       throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {

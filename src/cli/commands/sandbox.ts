@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
+import { directoryBytes } from '../../backends/sandbox-directory.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Remains } from '../../core/sandbox.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
-import { directoryBytes } from '../../sandboxes/sandbox-directory.ts';
 import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ExecHandle, OpenSandbox, TerminalSize } from '../../core/sandbox.ts';
-import { endTree, exitCodeOf } from '../../tools/run.ts';
+import { endTree, exitCodeOf } from '../../shell/run.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
 import { forwardInput, forwardOutput, type Interrupt, interruptSignal, signalNumber } from '../streams.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import type { GatewayProgram } from '../../app/gateway.ts';
+import { type GatewayStatus, gatewayStatus } from '../../app/status/gateway-status.ts';
+import { yoloTexts } from '../../app/status/session-status.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { GatewayProgram } from '../../gateway-program.ts';
-import { type GatewayStatus, gatewayStatus } from '../../gateway-status.ts';
 import { claimInstance } from '../../lib/instance.ts';
-import { yoloTexts } from '../../session-status.ts';
 import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
@@ -24,7 +24,7 @@ export function startCommand(io: CliIo): Command {
 }
 
 async function start(io: CliIo): Promise<void> {
-  const { GatewayProgram: Program } = await import('../../gateway-program.ts');
+  const { GatewayProgram: Program } = await import('../../app/gateway.ts');
   const app = appOf(io);
   const say = (line: string): void => void io.stderr.write(`hermetic: ${line}\n`);
   const interrupt = interruptSignal(io);

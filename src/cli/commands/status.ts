@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
+import { cpuText, type PostureFacts, postureFacts, postureOf, unsafeWarning } from '../../app/status/sandbox-status.ts';
+import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
 import { type Problem, throwProblems } from '../../config/explain.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
 import { durationText } from '../../lib/duration.ts';
 import { printable } from '../../lib/printable.ts';
-import { cpuText, type PostureFacts, postureFacts, postureOf, unsafeWarning } from '../../posture.ts';
-import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../session-status.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { type MessagingFacts, type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';

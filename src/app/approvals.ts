@@ -1,0 +1,145 @@
+import { reviewerOf } from '../agent/review.ts';
+import { type Desk, guardOf } from '../approval/guard.ts';
+import { Questions } from '../approval/questions.ts';
+import { actionDetails } from '../approval/records.ts';
+import { endSession, setYolo } from '../approval/session-end.ts';
+import { Recorder } from '../audit/recorder.ts';
+import { JudgeThread } from '../bash-judge/index.ts';
+import type { Model } from '../core/agent.ts';
+import type { Guard } from '../core/approval.ts';
+import type { AuditEvent } from '../core/audit.ts';
+import type { Usage } from '../core/conversation.ts';
+import { openModel } from '../models/index.ts';
+import type { SandboxRequest } from '../sandboxes/request.ts';
+import type { FinishedCall } from '../tools/toolbox.ts';
+import type { App, OpenedSandbox } from './app.ts';
+import { circumstancesOf } from './judge-context.ts';
+
+export interface GuardRequest {
+  session: Pick<SandboxRequest, 'parts' | 'title'>;
+  /** May open it first. */
+  opened(): Promise<OpenedSandbox>;
+  /** A durable name of what asks, such as a turn: questions it asked before a restart are taken up again. */
+  run?: string | undefined;
+  /** Reviews in the mode `smart`. Default: as it was configured when the program began. */
+  model?: (() => Promise<Model>) | undefined;
+  /** Counts what a review took. When it rejects, a person is asked. */
+  spent?: ((usage: Usage) => Promise<void>) | undefined;
+}
+
+/** Judging, asking, remembering and recording, with the configuration and the state database of an installation. */
+export class Approvals {
+  readonly #app: App;
+  readonly #recorder: Recorder;
+  readonly #redact: (text: string) => string;
+  readonly #judge: JudgeThread;
+  #questions: Promise<Questions> | undefined;
+
+  constructor(app: App) {
+    this.#app = app;
+    this.#judge = new JudgeThread({ programs: () => app.loaded.config.approvals.programs });
+    this.#recorder = new Recorder(async () => (await app.store()).audit);
+    // The log is read by others than the person whose command it was, so secrets go whatever `security.redact_secrets` says.
+    this.#redact = app.redact;
+  }
+
+  guard({ session, opened, run, model, spent }: GuardRequest): Guard {
+    const app = this.#app;
+    const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
+    return guardOf({
+      policy: this.#judge,
+      situation: async (origin) => {
+        const place = await opened();
+        const circumstances = circumstancesOf(place, origin, this.#app.loaded);
+        return { circumstances, sandbox: place.sandbox.name, backend: place.backend.kind };
+      },
+      session,
+      run,
+      // Read when a call is judged, because the configuration may change.
+      get mode() {
+        return app.loaded.config.approvals.mode;
+      },
+      get cronMode() {
+        return app.loaded.config.approvals.cron_mode;
+      },
+      get timeoutMs() {
+        return app.loaded.config.approvals.timeout * 1000;
+      },
+      get approvers() {
+        return app.loaded.config.approvals.approvers;
+      },
+      reviewer: reviewerOf({ model: model ?? configured, redact: this.#redact, spent }),
+      desk: () => this.#desk(),
+      redact: this.#redact,
+    });
+  }
+
+  /** One for all, because a question is waited for once. */
+  questions(): Promise<Questions> {
+    const app = this.#app;
+    const options = {
+      redact: this.#redact,
+      get approvers() {
+        return app.loaded.config.approvals.approvers;
+      },
+    };
+    this.#questions ??= this.#app.store().then(
+      ({ approvals: ledger }) => new Questions(Object.assign(options, { ledger })),
+      (error: unknown) => {
+        this.#questions = undefined;
+        throw error;
+      },
+    );
+    return this.#questions;
+  }
+
+  /** In this session this person is not asked any more, or everybody is again. */
+  async setYolo(parts: readonly string[], by: string, on: boolean): Promise<void> {
+    await setYolo((await this.#app.store()).modes, parts, by, on);
+  }
+
+  /** Ends what was good for this session only. */
+  async endSession(parts: readonly string[], by: string): Promise<void> {
+    const { grants, modes } = await this.#app.store();
+    await endSession({ questions: await this.questions(), grants, modes }, parts, by);
+  }
+
+  /** For the log, after something happened. Never fails and holds nobody up; what cannot be written keeps the guard from allowing more. */
+  note(event: Omit<AuditEvent, 'at'>): void {
+    this.#recorder.note({ at: new Date(), ...event });
+  }
+
+  noteSandbox({ backend, spec }: Pick<OpenedSandbox, 'backend' | 'spec'>, parts: readonly string[], outcome: string): void {
+    const what = { sandbox: spec.name, backend: backend.kind, image: spec.image ?? null };
+    this.note({ actor: 'hermetic', session: parts, kind: 'sandbox', what, outcome });
+  }
+
+  noteCall(parts: readonly string[], { tool, actions, origin, result, durationMs }: FinishedCall): void {
+    const { source, person = null } = origin;
+    const what = { tool, source, person, durationMs, actions: actionDetails(actions, this.#redact) };
+    const code = result.ok ? result.data.exit_code : undefined;
+    const outcome = result.ok ? (typeof code === 'number' ? `exited ${code}` : 'done') : result.failure;
+    this.note({ actor: 'agent', session: parts, kind: kindOf(actions), what, outcome });
+  }
+
+  /** A command that a person runs, and how it ended. */
+  noteCommand(parts: readonly string[], actor: string, command: string, cwd: string, outcome: string): void {
+    const actions = actionDetails([{ kind: 'command', command, cwd }], this.#redact);
+    this.note({ actor, session: parts, kind: 'command', what: { source: 'cli', actions }, outcome });
+  }
+
+  /** Resolves when everything noted is in the log. */
+  settled(): Promise<void> {
+    return this.#recorder.settled();
+  }
+
+  async #desk(): Promise<Desk> {
+    const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
+    return { grants, modes, questions, record: (event, sync) => this.#recorder.record(event, sync) };
+  }
+}
+
+function kindOf(actions: FinishedCall['actions']): AuditEvent['kind'] {
+  if (actions.some(({ kind }) => kind === 'script')) return 'script';
+  return actions.some(({ kind }) => kind === 'command' || kind === 'input') ? 'command' : 'tool';
+}

@@ -1,0 +1,51 @@
+import { channelDrivers } from '../channels/index.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { type Config, platformSections } from '../config/schema.ts';
+import { originText } from '../config/show.ts';
+import type { Channel, Person } from '../core/channel.ts';
+import { HermeticError } from '../core/errors.ts';
+import type { Deliveries } from '../core/set-aside.ts';
+import type { PlatformRules } from '../gateway/access.ts';
+import { chatCommands } from '../gateway/commands.ts';
+
+/** Channels to the platforms that are enabled. Throws when one of them cannot be had: nobody waits in vain for what was enabled. */
+export function platformChannels(
+  { config, environment, origins }: LoadedConfig,
+  log: (sentence: string) => void,
+  deliveriesOf?: (kind: string) => Deliveries,
+): Channel[] {
+  const enabled = [...platformSections(config)].filter(([, section]) => section.enabled);
+  return enabled.map(([kind, { token_env: variable, api_root: apiRoot }]) => {
+    const driver = channelDrivers.find((one) => one.kind === kind);
+    if (!driver) {
+      const where = originText(origins[`${kind}.enabled`] ?? { source: 'default' });
+      throw new HermeticError('config/bad-value', `${kind}.enabled is true (${where}), but this version has no channel for ${kind}.`, {
+        hint: `Set ${kind}.enabled to false. The platforms it connects to: ${channelDrivers.map((one) => one.kind).join(', ')}.`,
+      });
+    }
+    const token = environment[variable];
+    if (!token) {
+      throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.token_env) is not set.`, {
+        hint: `Put it into .env, or set ${kind}.enabled to false.`,
+      });
+    }
+    return driver.create({ token, apiRoot, commands: chatCommands, deliveries: deliveriesOf?.(kind), log });
+  });
+}
+
+/** The person who has the token of the page, or sits at the terminal. */
+export const owner: Person = { id: 'owner', name: 'Owner' };
+
+const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [owner.id], allowAll: false, requireMention: false };
+
+/** Who may talk on a platform. undefined, and so nobody, when it is neither our own nor configured. */
+export function platformRules(config: Config, platform: string, channel: Channel | undefined): PlatformRules | undefined {
+  if (channel?.traits.isOwn) return ownRules;
+  const section = platformSections(config).get(platform);
+  if (!section) return undefined;
+  const { allowed_users: own, admins, allow_all: allowAll, require_mention: requireMention } = section;
+  const everywhere = config.gateway.allowed_users
+    .filter((user) => user.startsWith(`${platform}:`))
+    .map((user) => user.slice(platform.length + 1));
+  return { isOwn: false, allowedUsers: [...own, ...everywhere], admins, allowAll, requireMention };
+}

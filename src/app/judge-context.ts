@@ -1,0 +1,32 @@
+import { pathsIn } from '../backends/sandbox-directory.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { CallOrigin, Circumstances } from '../core/approval.ts';
+import type { Backend, SandboxSpec, SessionMeaning } from '../core/sandbox.ts';
+import { isDisposable } from '../sandboxes/spec-fingerprint.ts';
+
+/** Where what is judged would run. */
+interface Place {
+  backend: Backend;
+  spec: SandboxSpec;
+  sandbox: Pick<SessionMeaning, 'definitions'>;
+}
+
+/** What a judgement depends on beside the action, in a sandbox of this installation. */
+export function circumstancesOf(
+  { backend, spec, sandbox }: Place,
+  { source, role }: Pick<CallOrigin, 'source' | 'role'>,
+  { home }: Pick<LoadedConfig, 'home'>,
+): Circumstances {
+  const onHost = backend.traits.isolation === 'none';
+  return {
+    disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
+    hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
+    source,
+    role,
+    home: backend.places(spec).home,
+    ownPaths: onHost ? [home] : [],
+    // Without isolation a session works in a directory of Hermetic's home, or where `terminal.cwd` says.
+    sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home, backend.places(spec).workdir] : [],
+    definitions: sandbox.definitions,
+  };
+}

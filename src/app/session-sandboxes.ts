@@ -1,0 +1,234 @@
+import { HermeticError } from '../core/errors.ts';
+import type { Backend, ExecRequest, OpenListener, Sandbox, Trouble } from '../core/sandbox.ts';
+import type { SessionKey } from '../core/session.ts';
+import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
+import { ByteStore } from '../lib/byte-store.ts';
+import { Latest } from '../lib/latest.ts';
+import { sweepCanaries } from '../proof/index.ts';
+import { HeldListener } from '../sandboxes/pool/held-listener.ts';
+import { type FoundSandbox, type OpenedInPool, SandboxPool } from '../sandboxes/pool/pool.ts';
+import { Spares } from '../sandboxes/pool/spares.ts';
+import { messagingSession, namedSession, type SandboxRequest } from '../sandboxes/request.ts';
+import { type Leftover, sweep } from '../sandboxes/sweep.ts';
+import { type RunEnd, run } from '../shell/run.ts';
+import type { App, OpenedSandbox } from './app.ts';
+
+/** The sandbox of a session, whether or not there is one at the moment: a command opens it, and it is closed when it has been idle for long. */
+export interface SessionSandbox extends Sandbox {
+  readonly isOpen: boolean;
+  /** How long until it is closed unless it is used; undefined while something runs in it or it is not open. */
+  readonly closesInMs: number | undefined;
+  /** Opens it now, so that the first command need not wait. */
+  open(signal?: AbortSignal): Promise<void>;
+  /** Ends it unless something runs in it: a command, or a process that one left there. Files and state stay. */
+  close(): Promise<void>;
+  /** Ends it and removes its files. */
+  destroy(): Promise<void>;
+}
+
+export interface RunRequest extends Omit<ExecRequest, 'command' | 'stdin' | 'terminal'> {
+  /** Default: `terminal.timeout`. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** Of each stream so much is kept; the rest is read and dropped. Default: 1 MiB. */
+  mostBytes?: number;
+}
+
+/** Everything about a command that was run to its end. */
+export interface RunResult {
+  /** The code is in here: `end.kind === 'exited'` and then `end.code`. */
+  end: RunEnd;
+  stdout: string;
+  stderr: string;
+  /** There was more output than is kept. */
+  isCut: boolean;
+  troubles: readonly Trouble[];
+}
+
+/** Who is meant: a conversation, shared as `gateway.sandbox_scope` says, or a name of your own. */
+export type SessionName = SessionKey | string;
+
+type Spare = OpenedSandbox & { listener: HeldListener };
+
+const audience = 'messaging';
+const nobody: SandboxRequest = { audience, parts: [], title: '' };
+const defaultMostBytes = 1024 * 1024;
+
+/**
+ * A sandbox for every session, with the settings of messaging sessions (`gateway.*`, else `terminal.*`): at most `gateway.max_sandboxes` at
+ * once, spares included, each closed after `gateway.sandbox_lifetime` of doing nothing, and `terminal.warm_spares` ready for sessions that have none yet.
+ */
+export class SessionSandboxes {
+  readonly #app: App;
+  readonly #pool: SandboxPool<SandboxRequest>;
+  readonly #spares: Spares<Spare>;
+  /** By the name of the sandbox. */
+  readonly #opened = new Map<string, OpenedSandbox>();
+  /** What people in the chat were told when the sandbox of this session was last opened. */
+  readonly #told = new Latest<ReadonlySet<string>>();
+
+  constructor(app: App) {
+    const { gateway, terminal } = app.loaded.config;
+    this.#app = app;
+    this.#spares = new Spares({
+      wanted: () => Math.min(terminal.warm_spares, this.#pool.room),
+      make: (signal) => this.#makeSpare(signal),
+      isCurrent: (spare) => app.isCurrent(spare, nobody),
+      // What may run on counts like one of an earlier program.
+      left: (spare) => void this.#pool.adopt([{ name: spare.spec.name, lastUsedAt: new Date(), stop: () => stopAgain(spare) }]),
+    });
+    this.#pool = new SandboxPool({
+      most: gateway.max_sandboxes,
+      idleMs: gateway.sandbox_lifetime * 1000,
+      backgroundMs: gateway.background_lifetime * 1000,
+      nameOf: ({ parts }) => app.sandboxName(parts),
+      open: (request, listener, signal) => this.#open(request, listener, signal),
+    });
+  }
+
+  /**
+   * What a program that starts may do first: removes what an earlier one left behind when it died, and never what somebody uses or the files
+   * of a session; counts what still runs against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
+   */
+  async start(): Promise<readonly Leftover[]> {
+    await sweepCanaries(this.#app.loaded.home);
+    const backends = this.#app.candidates(this.#app.settings(audience).backend);
+    const ledger = (await this.#app.store()).sandboxes;
+    const leftovers = await sweep({ backends, ledger });
+    await this.#pool.adopt(await this.#running(backends, ledger));
+    void this.#spares.fill();
+    return leftovers;
+  }
+
+  /** What outlived an earlier program, or belongs to another one. */
+  async #running(backends: readonly Backend[], ledger: SandboxLedger): Promise<FoundSandbox[]> {
+    const found: FoundSandbox[] = [];
+    for (const backend of backends) {
+      if (!backend.traits.durable) continue;
+      const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
+      for (const { name, state, createdAt, stop } of await backend.list()) {
+        if (state !== 'running') continue;
+        const entry = entries.get(name);
+        const session = entry && entry.session.length > 0 ? this.#app.sandboxName(entry.session) : name;
+        found.push({ name: session, lastUsedAt: entry?.lastUsedAt ?? createdAt, stop });
+      }
+    }
+    return found;
+  }
+
+  /** The same object for the same session. Nothing is opened yet. A listener is told what happens from now on. */
+  of(session: SessionName, listener?: OpenListener): SessionSandbox {
+    const { sandbox_scope: scope } = this.#app.loaded.config.gateway;
+    const request = typeof session === 'string' ? namedSession(session) : messagingSession(session, scope);
+    return this.#pool.sandboxOf(request, listener);
+  }
+
+  /** What the sandbox of this session is, opened when it is not. */
+  async opened(session: SessionName): Promise<OpenedSandbox> {
+    const sandbox = this.of(session);
+    await sandbox.open();
+    const opened = this.#opened.get(sandbox.name);
+    if (!opened) throw new HermeticError('sandbox/lost', 'The sandbox was lost right after it was opened.');
+    return opened;
+  }
+
+  /** The same, and undefined when it is not open. */
+  openedNow(session: SessionName): OpenedSandbox | undefined {
+    return this.#opened.get(this.of(session).name);
+  }
+
+  /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */
+  async run(session: SessionName, command: string, options: RunRequest = {}): Promise<RunResult> {
+    const { timeoutMs = this.#app.loaded.config.terminal.timeout * 1000, signal, mostBytes = defaultMostBytes, ...request } = options;
+    const sandbox = this.of(session);
+    await sandbox.open(signal);
+    const handle = await sandbox.exec({ ...request, command });
+    const kept = { stdout: new ByteStore(mostBytes), stderr: new ByteStore(mostBytes) };
+    let isCut = false;
+    const end = await run(handle, {
+      timeoutMs,
+      signal,
+      onOutput: ({ stream, data }) => {
+        if (!kept[stream].push(data)) isCut = true;
+      },
+    });
+    return { end, stdout: kept.stdout.view().toString(), stderr: kept.stderr.view().toString(), isCut, troubles: await handle.troubles() };
+  }
+
+  /** Every sandbox of this installation that belongs to a session, open or not, the oldest first. */
+  async list(): Promise<SandboxEntry[]> {
+    const entries = await (await this.#app.store()).sandboxes.list();
+    return entries.filter(({ session }) => session.length > 0);
+  }
+
+  /** How many sandboxes of sessions are open. */
+  get openCount(): number {
+    return this.#pool.open.length;
+  }
+
+  /** Sandboxes that are ready and belong to nobody. */
+  get spares(): number {
+    return this.#spares.ready;
+  }
+
+  /** Resolves when there are as many spares as are wanted, or with the reason why one could not be made. Never rejects. */
+  prepare(): Promise<Error | undefined> {
+    return this.#spares.fill();
+  }
+
+  /** Lets go of everything: sandboxes, spares and the state database. */
+  async close(): Promise<void> {
+    await this.#app.close();
+  }
+
+  /** Lets go of all sandboxes and destroys the spares. Durable sandboxes end by themselves when their time is over. */
+  async stop(): Promise<void> {
+    await this.#pool.stop();
+    await this.#spares.stop();
+  }
+
+  async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<OpenedInPool> {
+    const listener = this.#onlyNew(request, whole);
+    const claimed = await this.#claim(request, listener);
+    // They count against the limit, and a session comes before them.
+    if (!claimed) await this.#spares.shrink();
+    const opened = claimed ?? (await this.#app.openSandbox(request, listener, signal));
+    this.#opened.set(opened.sandbox.name, opened);
+    void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
+    void this.#spares.fill();
+    return { sandbox: opened.sandbox, compare: this.#app.comparisonOf(opened, request), stopAgain: () => stopAgain(opened) };
+  }
+
+  /** What was so the last time, and people in the chat were told, is not told them again. */
+  #onlyNew({ parts }: SandboxRequest, listener: OpenListener): OpenListener {
+    const name = this.#app.sandboxName(parts);
+    const before = this.#told.get(name);
+    const now = new Set<string>();
+    this.#told.set(name, now);
+    return {
+      progress: (text) => listener.progress(text),
+      notice: (text, inChat) => {
+        listener.notice(text, inChat === undefined || before?.has(inChat) ? undefined : inChat);
+        if (inChat !== undefined) now.add(inChat);
+      },
+    };
+  }
+
+  async #claim(request: SandboxRequest, listener: OpenListener): Promise<OpenedSandbox | undefined> {
+    const spare = await this.#spares.offer(async (ready) => (await this.#app.claim(ready, request)) && ready);
+    spare?.listener.handTo(listener);
+    return spare;
+  }
+
+  /** Security: opened as for a session, so that one whose proof is broken never becomes a spare. */
+  async #makeSpare(signal: AbortSignal): Promise<Spare> {
+    const listener = new HeldListener();
+    return { ...(await this.#app.openSandbox(nobody, listener, signal)), listener };
+  }
+}
+
+/** By what the backend knows of it: `stop` of the sandbox itself may also fail for what it does after the end. */
+async function stopAgain({ backend, spec }: OpenedSandbox): Promise<boolean> {
+  const left = (await backend.list()).find(({ name }) => name === spec.name);
+  return left === undefined || (await left.stop(true));
+}

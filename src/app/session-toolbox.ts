@@ -1,0 +1,52 @@
+import type { Guard } from '../core/approval.ts';
+import type { BackgroundEvent } from '../core/background.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { type Redact, unredacted } from '../lib/redact.ts';
+import { backgroundEvent } from '../tools/background-events.ts';
+import { toolSet } from '../tools/index.ts';
+import type { ProcessTable } from '../tools/process-table.ts';
+import type { DeliverFile } from '../tools/send-file.ts';
+import { type FinishedCall, Toolbox } from '../tools/toolbox.ts';
+import type { App } from './app.ts';
+
+export type BackgroundListener = (event: BackgroundEvent) => void | Promise<void>;
+
+export interface SessionTools {
+  toolbox: Toolbox;
+  processes: ProcessTable;
+}
+
+export interface SessionToolsOptions {
+  sandbox: Sandbox;
+  ready(signal: AbortSignal): Promise<void>;
+  guard: Guard;
+  deliver?: DeliverFile | undefined;
+  finished?: ((call: FinishedCall) => void) | undefined;
+  /** Told what happens to background processes; awaited when one starts. */
+  background?: BackgroundListener | undefined;
+}
+
+/** The tools of a session, with the limits of the configuration. */
+export function sessionTools(app: App, options: SessionToolsOptions): SessionTools {
+  const { sandbox, ready, guard, deliver, finished, background } = options;
+  const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
+  const { tools, processes } = toolSet({
+    sandbox,
+    terminal: { timeoutSeconds: terminal.timeout, mostTimeoutSeconds: terminal.max_foreground_timeout },
+    code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
+    deliver,
+  });
+  const current = (): Redact => (app.loaded.config.security.redact_secrets ? app.redact : unredacted);
+  const redact: Redact = Object.assign((text: string) => current()(text), { begin: () => current().begin() });
+  if (background) {
+    processes.listen(async (process, event) => {
+      // A listener that fails must not end the process table.
+      try {
+        await background(backgroundEvent(process, event, redact));
+      } catch {
+        // Listeners report their own failures.
+      }
+    });
+  }
+  return { toolbox: new Toolbox({ tools, sandbox, ready, guard, redact, mostBytes: output.max_bytes, finished }), processes };
+}

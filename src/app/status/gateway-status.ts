@@ -1,0 +1,169 @@
+import type { Channel } from '../../core/channel.ts';
+import type { StatusLine, StatusView } from '../../http/parts.ts';
+import type { GatewayProgram } from '../gateway.ts';
+import { type Posture, type PostureFacts, type PostureWords, postureFacts, postureLines, postureWords } from './sandbox-status.ts';
+import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from './session-status.ts';
+import { type Talkers, whoMayTalk } from './who-may-talk.ts';
+
+/** What is true of the running gateway at this moment. JSON, for whoever asks from another process. */
+export interface GatewayStatus {
+  /** Whether it is there for others than whoever sits at its terminal. */
+  isPublic: boolean;
+  backend: string | undefined;
+  image: string | undefined;
+  isContained: boolean;
+  network: string;
+  /** Why there is no network although one is configured, with the command to run. */
+  networkObstacle: string | undefined;
+  /** Who shares a sandbox. */
+  scope: 'session' | 'user' | 'chat' | 'shared';
+  proof: { held: boolean; at: string } | undefined;
+  words: PostureWords;
+  /** For `hermetic status`. */
+  messaging: PostureFacts;
+  /** As they are logged at the start. */
+  posture: string[];
+  warning: string | undefined;
+  /** What is wrong with the configuration files, and which changes wait for a restart. */
+  configuration: { problem: string | undefined; restart: readonly string[] };
+  approvals: { mode: string; waiting: number };
+  /** Those in which something is going on. */
+  sessions: SessionStatus[];
+  access: Talkers[];
+  model: string | undefined;
+  turnsRunning: number;
+  channels: { kind: string; state: string; reason: string | undefined }[];
+  url: string | undefined;
+}
+
+export async function gatewayStatus({ app, config, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
+  await config.fresh();
+  const { posture, warning } = await app.sandboxStatus.latest();
+  const { approvals, gateway: settings } = app.loaded.config;
+  const questions = await (await app.approvals.questions()).open();
+  return {
+    isPublic,
+    backend: posture.backend?.kind,
+    image: posture.image,
+    isContained: posture.backend !== undefined && posture.backend.traits.isolation !== 'none',
+    network: posture.network,
+    networkObstacle: posture.networkObstacle,
+    scope: settings.sandbox_scope,
+    proof: proofOf(posture),
+    words: postureWords(app, posture),
+    messaging: postureFacts(posture),
+    posture: postureLines(app, posture),
+    warning,
+    configuration: { problem: config.problem, restart: config.restartNotes },
+    approvals: { mode: approvals.mode, waiting: questions.length },
+    sessions: await sessionStatuses(app, gateway),
+    access: await whoMayTalk(app.loaded.config, channels.values(), (await app.store()).pairing),
+    model: modelName,
+    turnsRunning: gateway.busy,
+    channels: [...channels.values()].map(channelStatus),
+    url,
+  };
+}
+
+function proofOf({ proof }: Posture): GatewayStatus['proof'] {
+  return proof && { held: proof.held, at: proof.provenAt.toISOString() };
+}
+
+function channelStatus({ kind, state }: Channel): GatewayStatus['channels'][number] {
+  return { kind, state: state.kind, reason: state.kind === 'down' ? state.reason : undefined };
+}
+
+const channelText = ({ state, reason }: GatewayStatus['channels'][number]): string => `${state}${reason ? ` (${reason})` : ''}`;
+
+/** For a chat: one fact a line. */
+export function statusLines({ posture, warning, approvals, model, turnsRunning, channels }: GatewayStatus): string[] {
+  return [
+    ...(warning ? [warning.split('\n')[0] ?? ''] : []),
+    ...posture,
+    `Approvals: ${approvals.mode}, ${approvals.waiting} pending in all sessions`,
+    `Model: ${model ?? 'none; hermetic setup adds one'}`,
+    `Turns running: ${turnsRunning}; channels: ${channels.map((channel) => `${channel.kind} ${channelText(channel)}`).join(', ')}`,
+  ];
+}
+
+const sharing: Readonly<Record<GatewayStatus['scope'], string>> = {
+  session: 'Everything runs in a sandbox of this session’s own.',
+  chat: 'Everything runs in a sandbox of this session’s own.',
+  user: 'Everything runs in a sandbox that your sessions share.',
+  shared: 'Everything runs in a sandbox that all sessions share.',
+};
+
+/** For the page. */
+export function statusView(status: GatewayStatus, now = new Date()): StatusView {
+  const { backend, isContained, scope, configuration, approvals, model, turnsRunning, channels, sessions, access } = status;
+  const configurationLines = [
+    ...(configuration.problem ? [{ label: 'Problem', value: configuration.problem, tone: 'bad' as const }] : []),
+    ...configuration.restart.map((value) => ({ label: 'Restart', value, tone: 'warning' as const })),
+  ];
+  const yolo = yoloTexts(sessions, now);
+  const where = isContained ? sharing[scope] : 'Commands run on the machine of the gateway itself, without a sandbox.';
+  return {
+    summary: {
+      label: 'Sandbox',
+      value: backend ? (isContained ? backend : `${backend}: NOT CONTAINED`) : 'none works',
+      tone: isContained ? 'good' : 'bad',
+    },
+    where: backend === undefined ? 'Nothing can be run: no sandbox works here.' : where,
+    sections: [
+      ...section('Configuration', configurationLines),
+      ...section(
+        'Yolo: approvals are off',
+        yolo.map((value) => ({ label: '', value, tone: 'bad' })),
+      ),
+      ...section('Sessions', sessionLinesOf(sessions, now)),
+      { title: 'Sandbox', lines: sandboxLines(status) },
+      {
+        title: 'Approvals and model',
+        lines: [
+          {
+            label: 'Approvals',
+            value: `${approvals.mode}, ${approvals.waiting} pending`,
+            tone: approvals.mode === 'off' ? 'warning' : undefined,
+          },
+          { label: 'Model', value: model ?? 'none: run hermetic setup', tone: model ? undefined : 'warning' },
+          { label: 'Turns running', value: String(turnsRunning) },
+        ],
+      },
+      {
+        title: 'Channels',
+        lines: channels.map((channel) => ({
+          label: channel.kind,
+          value: channelText(channel),
+          tone: channel.state === 'up' ? 'good' : 'warning',
+        })),
+      },
+      ...section(
+        'Who may talk',
+        access.map(({ channel, text, isOpen }) => ({ label: channel, value: text, tone: isOpen ? 'bad' : undefined })),
+      ),
+    ],
+  };
+}
+
+/** Left out when there is nothing in it. */
+function section(title: string, lines: readonly StatusLine[]): StatusView['sections'][number][] {
+  return lines.length > 0 ? [{ title, lines }] : [];
+}
+
+function sessionLinesOf(sessions: readonly SessionStatus[], now: Date): StatusLine[] {
+  return sessions.map((session) => ({ label: session.title, value: sessionText(session, now) || 'idle' }));
+}
+
+function sandboxLines({ backend, image, isContained, network, networkObstacle, proof, words }: GatewayStatus): StatusLine[] {
+  const line = (label: string, value: string | undefined, tone?: StatusLine['tone']): StatusLine[] =>
+    value === undefined ? [] : [{ label, value, tone }];
+  return [
+    ...line('Backend', backend ?? 'none', isContained ? 'good' : 'bad'),
+    ...words.skipped.flatMap((reason) => line('', reason)),
+    ...line('Image', image),
+    ...line('Network', networkObstacle ?? network, networkObstacle ? 'warning' : undefined),
+    ...line('Proof', words.proof, proof ? (proof.held ? 'good' : 'bad') : 'warning'),
+    ...line('Limits', words.limits),
+    ...line('Sandboxes', words.sandboxes),
+  ];
+}

@@ -1,0 +1,56 @@
+import type { GatewayProgram } from '../gateway.ts';
+import type { Posture } from './sandbox-status.ts';
+
+interface Metric {
+  name: string;
+  help: string;
+  values: readonly { labels?: Readonly<Record<string, string>>; value: number }[];
+}
+
+/** Figures about the running gateway, in the text format of Prometheus. */
+export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram): Promise<string> {
+  const { inbox, outbox } = await app.store();
+  const { posture } = await app.sandboxStatus.known();
+  const [waiting, places, questions] = await Promise.all([
+    inbox.list('waiting'),
+    outbox.places(),
+    (await app.approvals.questions()).open(),
+  ]);
+  const one = (value: number) => [{ value }];
+  const metrics: Metric[] = [
+    {
+      name: 'hermetic_channel_up',
+      help: 'Whether a channel is connected.',
+      values: [...channels.values()].map(({ kind, state }) => ({ labels: { channel: kind }, value: Number(state.kind === 'up') })),
+    },
+    { name: 'hermetic_turns_running', help: 'Turns that run now.', values: one(gateway.busy) },
+    { name: 'hermetic_conversations_held', help: 'Conversations that are in memory.', values: one(gateway.held) },
+    { name: 'hermetic_messages_waiting', help: 'Messages that wait for a turn.', values: one(waiting.length) },
+    { name: 'hermetic_places_to_be_told', help: 'Chats in which something is still to be said.', values: one(places.length) },
+    { name: 'hermetic_questions_open', help: 'Questions that wait for a person.', values: one(questions.length) },
+    { name: 'hermetic_sandboxes_open', help: 'Sandboxes of sessions that are open.', values: one(app.sandboxes.openCount) },
+    { name: 'hermetic_spares_ready', help: 'Sandboxes that belong to nobody yet.', values: one(app.sandboxes.spares) },
+    { name: 'hermetic_backend_usable', help: 'Whether a backend worked when it was last tried.', values: backendsOf(posture) },
+    {
+      name: 'hermetic_containment_held',
+      help: 'Whether the last proof of containment held.',
+      values: posture.proof ? one(Number(posture.proof.held)) : [],
+    },
+    { name: 'process_resident_memory_bytes', help: 'Memory of this process.', values: one(process.memoryUsage().rss) },
+    { name: 'process_uptime_seconds', help: 'How long this process has run.', values: one(Math.round(process.uptime())) },
+  ];
+  return metrics.map(textOf).join('');
+}
+
+function backendsOf({ backend, unusable }: Posture): Metric['values'] {
+  const inUse = backend ? [{ labels: { backend: backend.kind }, value: 1 }] : [];
+  return [...inUse, ...unusable.map(({ backend: kind }) => ({ labels: { backend: kind }, value: 0 }))];
+}
+
+function textOf({ name, help, values }: Metric): string {
+  const lines = values.map(({ labels = {}, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+    return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`;
+  });
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`;
+}

@@ -1,0 +1,113 @@
+import type { Backend } from '../../core/sandbox.ts';
+import type { App } from '../app.ts';
+import { type Posture, postureOf, unsafeWarning } from './sandbox-status.ts';
+
+/** Where messaging sessions run, as it was last found out by trying. */
+export interface KnownStatus {
+  posture: Posture;
+  /** For people, when they would get the host. */
+  warning: string | undefined;
+}
+
+const audience = 'messaging';
+/** A backend that works is tried again after this time, once something asks; one that does not, sooner. */
+const freshMs = 10 * 60 * 1000;
+const retryMs = 30 * 1000;
+
+/**
+ * What is known about the backend of messaging sessions. Finding it out opens a throw-away sandbox, so it is done once at the start, and
+ * later in the background: readers are answered with what is known. There is at most one check in flight.
+ */
+export class SandboxStatus {
+  readonly #app: App;
+  #known: KnownStatus | undefined;
+  #knownAt = 0;
+  #checking: Promise<KnownStatus> | undefined;
+  /** Counts changes of the settings: a check that began before one is done again. */
+  #settings = 0;
+  /** What is known is about earlier settings. */
+  #isOutdated = false;
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  /** Waits for a check only when nothing is known about the settings in force. Rejects when the first check fails. */
+  async latest(): Promise<KnownStatus> {
+    return this.#isOutdated ? await this.#check() : await this.known();
+  }
+
+  /** The same without waiting after a change of the settings: for a moment it may tell of those before. */
+  async known(): Promise<KnownStatus> {
+    const known = this.#known;
+    if (!known) return await this.#check();
+    const isOld = Date.now() - this.#knownAt > (known.posture.backend ? freshMs : retryMs);
+    if (isOld) this.#refresh();
+    return known;
+  }
+
+  settingsChanged(): void {
+    this.#settings += 1;
+    if (!this.#known && !this.#checking) return;
+    this.#isOutdated = true;
+    this.#refresh();
+  }
+
+  /** A sandbox was opened on this backend, or could not be opened (undefined). What contradicts that is found out anew. */
+  opened(backend: Backend | undefined): void {
+    if (this.#known && (backend === undefined || backend !== this.#known.posture.backend)) this.#refresh();
+  }
+
+  /** Never rejects. */
+  async proofStored(): Promise<void> {
+    await this.settled();
+    const known = this.#known;
+    if (!known?.posture.backend) return;
+    // What cannot be looked up now is looked up by the next check.
+    const proof = await this.#app.latestProof(known.posture.backend, audience).catch(() => known.posture.proof);
+    if (this.#known === known) this.#known = { ...known, posture: { ...known.posture, proof } };
+  }
+
+  /** Resolves when no check is in flight. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#checking?.catch(() => undefined);
+  }
+
+  /** In the background. Why it failed is told to those who wait for it; the next reader tries again. */
+  #refresh(): void {
+    this.#check().catch(() => undefined);
+  }
+
+  #check(): Promise<KnownStatus> {
+    this.#checking ??= this.#untilCurrent().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  async #untilCurrent(): Promise<KnownStatus> {
+    for (;;) {
+      const settings = this.#settings;
+      const known = await this.#find();
+      if (settings !== this.#settings) continue;
+      this.#known = known;
+      this.#knownAt = Date.now();
+      this.#isOutdated = false;
+      return known;
+    }
+  }
+
+  async #find(): Promise<KnownStatus> {
+    try {
+      const posture = await postureOf(this.#app, audience);
+      return { posture, warning: await unsafeWarning(this.#app, posture) };
+    } catch (error) {
+      // At the start that is a reason not to start. Later it is why nothing can be run.
+      if (!this.#known) throw error;
+      const { backend: configured } = this.#app.settings(audience);
+      const unusable = [{ backend: configured, reason: error instanceof Error ? error.message : String(error) }];
+      const nothing = { backend: undefined, image: undefined, enforcement: undefined, proof: undefined };
+      return { posture: { ...this.#known.posture, configured, unusable, ...nothing }, warning: undefined };
+    }
+  }
+}

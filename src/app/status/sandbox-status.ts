@@ -1,0 +1,183 @@
+import { insteadOfEnforcing, unenforcedLimits } from '../../backends/unenforced-limits.ts';
+import type { Audience } from '../../config/sandbox-settings.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { Backend, Enforcement, Isolation, Limits } from '../../core/sandbox.ts';
+import type { ProofEntry } from '../../core/store.ts';
+import { durationText } from '../../lib/duration.ts';
+import { sentence } from '../../sandboxes/backend-choice.ts';
+import { limitsOf } from '../../sandboxes/specs.ts';
+import type { App } from '../app.ts';
+
+/** Where sessions of one kind run, found out by trying. */
+export interface Posture {
+  audience: Audience;
+  configured: string;
+  /** undefined when nothing that is configured works. */
+  backend: Backend | undefined;
+  image: string | undefined;
+  network: string;
+  /** Why sandboxes have no network although one is configured. */
+  networkObstacle: string | undefined;
+  idleSeconds: number;
+  limits: Limits;
+  /** Whether the backend holds each of them, and how. */
+  enforcement: Enforcement | undefined;
+  unusable: { backend: string; reason: string }[];
+  /** The latest proof of a sandbox with these settings. */
+  proof: ProofEntry | undefined;
+}
+
+export async function postureOf(app: App, audience: Audience): Promise<Posture> {
+  const settings = app.settings(audience);
+  const unusable: Posture['unusable'] = [];
+  let backend: Backend | undefined;
+  let enforcement: Enforcement | undefined;
+  for (const candidate of app.candidates(settings.backend)) {
+    const check = await candidate.check(settings.imageFor(candidate.kind));
+    if (check.usable) {
+      backend = candidate;
+      enforcement = check.limits;
+      break;
+    }
+    unusable.push({ backend: candidate.kind, reason: check.reason });
+  }
+  const { terminal } = app.loaded.config;
+  const openness = backend?.traits.honours['network-open'];
+  const open = openness === true;
+  return {
+    audience,
+    configured: settings.backend,
+    backend,
+    image: backend && settings.imageFor(backend.kind),
+    network: terminal.network ?? (open ? 'open' : 'none'),
+    networkObstacle: terminal.network === undefined && typeof openness === 'string' ? openness : undefined,
+    idleSeconds: settings.idleSeconds,
+    limits: limitsOf(app.loaded.config),
+    enforcement,
+    unusable,
+    proof: backend && (await latestProof(app, backend, audience, unusable)),
+  };
+}
+
+/** Throws when the settings ask for what the backend cannot do, and why no other one is used. */
+async function latestProof(app: App, backend: Backend, audience: Audience, unusable: Posture['unusable']): Promise<ProofEntry | undefined> {
+  try {
+    return await app.latestProof(backend, audience);
+  } catch (error) {
+    if (!(error instanceof HermeticError) || unusable.length === 0) throw error;
+    const others = unusable.map(({ backend: kind, reason }) => `${kind} cannot be used: ${sentence(reason)}`).join(' ');
+    throw new HermeticError(error.code, `${error.message} ${others}`, { hint: error.hint, cause: error });
+  }
+}
+
+/** The same as JSON, for other processes. */
+export function postureFacts(posture: Posture) {
+  const { configured, backend, image, network, idleSeconds, unusable, proof } = posture;
+  return {
+    configured,
+    used: backend?.kind ?? null,
+    isolation: backend?.traits.isolation ?? null,
+    image: image ?? null,
+    network,
+    idleSeconds,
+    unusable,
+    unenforced: unenforcedIn(posture),
+    proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
+  };
+}
+
+export type PostureFacts = ReturnType<typeof postureFacts>;
+
+/** A sentence for each limit that does not hold here. */
+function unenforcedIn({ backend, limits, enforcement }: Posture): string[] {
+  return backend && enforcement ? unenforcedLimits(limits, enforcement, backend.traits) : [];
+}
+
+const units: Readonly<Record<keyof Limits, string>> = { cpus: 'cpus', memoryMb: 'MB memory', diskMb: 'MB disk', pids: 'processes' };
+
+export function cpuText(count: number): string {
+  return `${count} ${count === 1 ? 'cpu' : units.cpus}`;
+}
+
+/** In words, what there is to say of a posture besides its names. */
+export interface PostureWords {
+  /** Why not another backend. */
+  skipped: string[];
+  limits: string;
+  sandboxes: string;
+  /** undefined where nothing contains anything, and so there is nothing to prove. */
+  proof: string | undefined;
+}
+
+export function postureWords(app: App, posture: Posture): PostureWords {
+  const { audience, backend, limits, enforcement, idleSeconds, unusable, proof } = posture;
+  const { gateway, terminal } = app.loaded.config;
+  const limit = (name: keyof Limits): string => {
+    if (limits[name] === 0) return `no limit of ${units[name]}`;
+    const held =
+      !backend || enforcement?.[name].enforced
+        ? ''
+        : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'nobody knows'})`;
+    return `${name === 'cpus' ? cpuText(limits.cpus) : `${limits[name]} ${units[name]}`}${held}`;
+  };
+  const spares =
+    terminal.warm_spares === 0 ? 'no warm spares' : `${terminal.warm_spares} warm ${terminal.warm_spares === 1 ? 'spare' : 'spares'}`;
+  const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once`;
+  const closed = `closed after ${durationText(idleSeconds * 1000)} idle`;
+  const tried = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`;
+  return {
+    skipped: unusable.map(({ backend: kind, reason }) => `not ${kind}: ${reason}`),
+    limits: (['cpus', 'memoryMb', 'diskMb', 'pids'] as const).map(limit).join(', '),
+    sandboxes: audience === 'messaging' ? `${sharing}, ${closed}; ${spares}` : closed,
+    proof: !backend || backend.traits.isolation === 'none' ? undefined : (tried ?? 'not tried yet'),
+  };
+}
+
+const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {
+  process: 'kernel namespaces',
+  container: 'container',
+  machine: 'a machine of its own',
+};
+
+/** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
+export function postureLines(app: App, posture: Posture): string[] {
+  const { audience, backend, configured, image, networkObstacle } = posture;
+  const network = `${posture.network}${networkObstacle ? ` (${networkObstacle})` : ''}`;
+  const { skipped, limits, sandboxes, proof } = postureWords(app, posture);
+  const who = audience === 'messaging' ? 'Chat sessions' : 'Sessions of the command line';
+  if (!backend) return [`${who} cannot run: no sandbox backend works here (backend ${configured}).`, ...skipped];
+  const { isolation } = backend.traits;
+  return [
+    isolation === 'none'
+      ? `${who} run on ${backend.kind}, without a sandbox (backend ${configured}).`
+      : `${who} run in ${backend.kind} sandboxes (backend ${configured}, isolation: ${isolationNames[isolation]}).`,
+    ...skipped,
+    image === undefined ? `network ${network}` : `image ${image}, network ${network}`,
+    `limits: ${limits}`,
+    `sandboxes: ${sandboxes}`,
+    ...(proof === undefined ? [] : [`containment ${proof}`]),
+  ];
+}
+
+/**
+ * What to shout when people in chats would get the host. Names the choices that work on this very machine. undefined when they are contained,
+ * or when nothing works and so nothing runs.
+ */
+export async function unsafeWarning(app: App, { audience, backend }: Posture): Promise<string | undefined> {
+  if (audience !== 'messaging' || backend === undefined || backend.traits.isolation !== 'none') return undefined;
+  const choices: string[] = [];
+  const { imageFor } = app.settings(audience);
+  for (const other of app.backends.values()) {
+    if (other.traits.isolation !== 'none' && (await other.check(imageFor(other.kind))).usable) choices.push(other.kind);
+  }
+  const remedy = choices.map((kind) => `  hermetic config set gateway.terminal_backend ${kind}`);
+  return [
+    `WARNING: messaging sessions run on ${backend.kind}, WITHOUT A SANDBOX.`,
+    'Whoever can send a message, and whatever the agent reads, can run commands on this machine as this user.',
+    choices.length > 0
+      ? 'These backends work here and contain them:'
+      : 'No backend that could contain them works here: hermetic doctor says why.',
+    ...remedy,
+    'Read docs/sandboxes/local.md before you go on.',
+  ].join('\n');
+}

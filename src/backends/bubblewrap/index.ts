@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import type { Driver } from '../../core/driver.ts';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  ReceivedFiles,
+  Remains,
+  SandboxSpec,
+} from '../../core/sandbox.ts';
+import { forkerCommand, mostForCommands, noLease } from '../../shell/pipes/run-directory.ts';
+import { listTied, openTied, type TiedProcess, tiedProcesses } from '../child-process-sandbox.ts';
+import type { BackendContext } from '../context.ts';
+import { diskUseOf, treeOf } from '../disk-use.ts';
+import { receivedInside } from '../received-files.ts';
+import { pathsIn } from '../sandbox-directory.ts';
+import { unenforcedLimits } from '../unenforced-limits.ts';
+import { workdirInside } from '../workdir.ts';
+import { homeInside, workspaceInside } from './arguments.ts';
+import { countsApart } from './launch.ts';
+import { networkObstacle } from './network.ts';
+import { enforcementHere, probe } from './probe.ts';
+import { startBubblewrap } from './start.ts';
+
+/** Everything inside ends with bubblewrap, however that ends. */
+const endPatienceMs = 0;
+
+export const bubblewrap: Driver<BackendContext, Backend> = {
+  kind: 'bubblewrap',
+  summary: 'Kernel namespaces and a system call filter on this machine: no daemon, no image. The embedded default.',
+  create: (context) => new BubblewrapBackend(context),
+};
+
+class BubblewrapBackend implements Backend {
+  readonly kind = 'bubblewrap';
+  readonly traits = {
+    isolation: 'process',
+    disposable: true,
+    durable: false,
+    hostAliases: ['10.0.2.2'],
+    insists: undefined,
+    installing:
+      'It has the programs of the machine it runs on, read-only, and no root, so apt does not work. `pip install` and `npm install -g` write to ~/.local, which is on the PATH.',
+    honours: {
+      image: 'bubblewrap shows the programs of this machine and has no image',
+      mounts: true,
+      'host-user': 'bubblewrap always runs as a user of its own',
+      'network-none': true,
+      'network-restricted': 'bubblewrap cannot restrict the network of a sandbox yet',
+      /** Looked up each time, so that what is installed meanwhile counts. */
+      get 'network-open'(): true | string {
+        const obstacle = networkObstacle();
+        return obstacle === undefined ? true : `no network: ${obstacle}`;
+      },
+      ephemeral: true,
+    },
+  } as const;
+  readonly settings = [];
+  readonly #context: BackendContext;
+
+  constructor(context: BackendContext) {
+    this.#context = context;
+  }
+
+  async check(): Promise<Check> {
+    const obstacle = networkObstacle();
+    const [answer, connected] = await Promise.all([probe(), obstacle === undefined ? probe({ network: true }) : undefined]);
+    if (!answer.ok) return { usable: false, code: answer.code, reason: answer.reason, fix: answer.fix };
+    const note = connected?.ok
+      ? 'Its sandboxes reach the network through slirp4netns, and not the loopback of this machine.'
+      : connected === undefined
+        ? `Its sandboxes have no network: ${obstacle}.`
+        : `Its sandboxes cannot have a network: ${connected.reason} Until that is solved, set terminal.network to none.`;
+    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes: [note] };
+  }
+
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    const paths = pathsIn(spec.directory);
+    const obstacle = spec.network === undefined ? networkObstacle() : undefined;
+    const network = spec.network === 'open' || (spec.network === undefined && obstacle === undefined);
+    const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
+      const commandProcesses = countsApart() ? mostForCommands(spec.limits.pids) : 0;
+      const { child, enforcement, counter, release } = await startBubblewrap({
+        name: spec.name,
+        installation: this.#context.installation,
+        runDirectory,
+        workspace: paths.workspace,
+        home: paths.home,
+        mounts: [...spec.mounts, { source: paths.received, target: receivedInside, readOnly: true }],
+        env: spec.env,
+        limits: spec.limits,
+        network,
+        command: forkerCommand('/run/hermetic', noLease, { processes: 'own', maxForCommands: commandProcesses }),
+      });
+      if (isNew) {
+        for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
+        if (obstacle !== undefined) tellOfMissingNetwork(listener, obstacle);
+      }
+      for (const stream of [child.stdout, child.stderr]) stream?.resume();
+      return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, release };
+    };
+    return await openTied({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+  }
+
+  places({ env, workdir }: SandboxSpec): Places {
+    const home = env.HOME ?? homeInside;
+    return { home, workdir: workdirInside(workdir, { home, workspace: workspaceInside }) };
+  }
+
+  async received({ directory }: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles> {
+    return { directory: pathsIn(directory).received, inside: receivedInside };
+  }
+
+  async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    const trees = await Promise.all(tiedProcesses(pathsIn(directory).run).map(treeOf));
+    return await diskUseOf([directory], trees.flat());
+  }
+
+  list(): Promise<Remains[]> {
+    return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+  }
+}
+
+/** In the chat too: people would otherwise look for the fault in what they asked. */
+function tellOfMissingNetwork(listener: OpenListener, obstacle: string): void {
+  const text = `This sandbox has no network: ${obstacle}.`;
+  listener.notice(text, text);
+}

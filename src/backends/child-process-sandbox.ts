@@ -1,0 +1,101 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { HermeticError } from '../core/errors.ts';
+import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import type { LimitSource } from '../shell/limit-watch.ts';
+import { attachmentName, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
+import { attachToForker } from '../shell/pipes/forked-sandbox.ts';
+import { makeRunDirectory } from '../shell/pipes/run-directory.ts';
+import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
+
+/** A process that runs the forker, and is a sandbox or makes one. */
+export interface TiedProcess {
+  child: ChildProcess;
+  /** undefined where nobody counts what the limits do. */
+  limits: LimitSource | undefined;
+  /** Called when the child has ended. */
+  release(): Promise<void>;
+}
+
+export interface TiedOptions {
+  spec: SandboxSpec;
+  workdir: string;
+  /** Starts the forker on this run directory. Leaves nothing behind when it throws. `isNew` when the session has no files yet. */
+  start(runDirectory: string, isNew: boolean): Promise<TiedProcess>;
+  /** How long the forker may take to end everything when it is told to, before it is killed. 0 where killing ends everything. */
+  endPatienceMs: number;
+}
+
+/** How long a forker may take to notice that nobody is attached any more. */
+const closePatienceMs = 10_000;
+
+/** A sandbox of processes of this machine that lives as long as this program. Only its files and its state return. */
+export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOptions, signal?: AbortSignal): Promise<OpenSandbox> {
+  const isNew = await makeSandboxDirectory(spec);
+  const paths = pathsIn(spec.directory);
+  const runDirectory = join(paths.run, attachmentName());
+  const removeFiles = (): Promise<void> => removeTree(spec.persistent ? runDirectory : spec.directory);
+  liveAttachments(paths.run);
+  try {
+    await makeRunDirectory(runDirectory);
+    signal?.throwIfAborted();
+    const { child, limits, release } = await start(runDirectory, isNew);
+    const ended = endOf(child);
+    if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
+    const close = async (): Promise<void> => {
+      child.ref();
+      const late = setTimeout(() => child.kill('SIGKILL'), closePatienceMs);
+      await ended;
+      clearTimeout(late);
+      await release();
+      await removeFiles();
+    };
+    const end = async (): Promise<void> => {
+      await endProcess(runDirectory, endPatienceMs);
+      await close();
+    };
+    const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
+    const destroy = (): Promise<void> => removeTree(spec.directory);
+    // The forker ends, with all it started, when it notices that nobody is attached any more.
+    return await attachToForker({ name: spec.name, runDirectory, workdir, limits, ended, end, close, stop: close, destroy }, store, signal);
+  } catch (error) {
+    await (isNew ? removeTree(spec.directory) : removeFiles());
+    signal?.throwIfAborted();
+    if (error instanceof HermeticError) throw error;
+    throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The processes that run the forkers of a sandbox, whichever program started them. */
+export function tiedProcesses(run: string): number[] {
+  return liveAttachments(run).flatMap((name) => forkerProcess(join(run, name)) ?? []);
+}
+
+/** Nothing of the child keeps this program running. */
+function endOf(child: ChildProcess): Promise<string> {
+  child.unref();
+  for (const stream of child.stdio) (stream as { unref?(): void } | null | undefined)?.unref?.();
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve('its process was ended');
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve('its process was ended'));
+    child.once('error', (error) => resolve(error.message));
+  });
+}
+
+export async function listTied(backendDirectory: string, endPatienceMs: number): Promise<Remains[]> {
+  const records = await listDirectories(backendDirectory);
+  return records.map((record) => {
+    const { run } = pathsIn(record.directory);
+    return {
+      ...record,
+      state: liveAttachments(run).length > 0 ? 'running' : 'stopped',
+      // One that runs is held by a living program, so it is not stopped from here.
+      stop: async () => liveAttachments(run).length === 0,
+      destroy: async () => {
+        await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));
+        await removeTree(record.directory);
+      },
+    };
+  });
+}

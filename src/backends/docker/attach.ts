@@ -1,0 +1,78 @@
+import { HermeticError } from '../../core/errors.ts';
+import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
+import { claim } from '../../shell/pipes/attachments.ts';
+import { attachToForker } from '../../shell/pipes/forked-sandbox.ts';
+import type { AttachmentPipes } from '../../shell/pipes/forker.ts';
+import type { Place } from '../../shell/shell-sandbox.ts';
+import { fileStateStore, memoryStateStore } from '../../shell/state-store.ts';
+import { attachByStreams } from '../../shell/streams/streamed-sandbox.ts';
+import { pathsIn } from '../sandbox-directory.ts';
+import { placesInside } from './container.ts';
+import { countsOf } from './container-counts.ts';
+import { containerEnd } from './container-end.ts';
+import type { Engine } from './engine.ts';
+import { stopUnused } from './stop.ts';
+import { attachTo } from './transport.ts';
+
+export interface RunningContainer {
+  engine: Engine;
+  id: string;
+  spec: SandboxSpec;
+  /** Whether a forker runs in it, or a keeper. */
+  isForked: boolean;
+  /** Nothing ran in it before. */
+  isNew: boolean;
+  /** When they are being made already. */
+  pipes?: Promise<AttachmentPipes> | undefined;
+  /** Removes the container. */
+  remove(): Promise<void>;
+  removeFiles(): Promise<void>;
+}
+
+/** A running container as a sandbox. When this throws, the container is gone. */
+export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+  const { engine, id, spec, isForked, isNew, pipes, remove, removeFiles } = container;
+  const paths = pathsIn(spec.directory);
+  const waiting = new AbortController();
+  const letGo = isForked ? () => undefined : claim(paths.run);
+  const removeAll = async (): Promise<void> => {
+    await remove();
+    await removeFiles();
+  };
+  const close = async (): Promise<void> => {
+    waiting.abort();
+    letGo();
+    if (!spec.persistent) await removeAll();
+  };
+  const place: Place = {
+    name: spec.name,
+    workdir: placesInside(spec).workdir,
+    limits: isForked ? { read: countsOf(engine, id), isCheap: true, isNew } : { isNew },
+    ended: containerEnd(engine, id, waiting.signal),
+    end: () => (spec.persistent ? engine.kill(id) : removeAll()),
+    close,
+    stop: async () => {
+      await close();
+      if (spec.persistent) await stopUnused(engine, id, spec.directory);
+    },
+    destroy: async () => {
+      letGo();
+      await removeAll();
+    },
+  };
+  const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
+  try {
+    if (isForked) return await attachToForker({ ...place, runDirectory: paths.run, pipes }, store, signal);
+    const streams = { attach: attachTo(engine, id), keep: 'background', processes: 'own' } as const;
+    return await attachByStreams({ ...place, ...streams }, store, signal);
+  } catch (error) {
+    letGo();
+    // Whatever keeps a shell from starting in it, a new container may be better.
+    await engine.remove(id);
+    signal?.throwIfAborted();
+    throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${(error as Error).message}`, {
+      hint: 'The image needs bash 5 or newer and coreutils.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { countReader, type LimitCounts } from '../../shell/limit-counts.ts';
+import type { Engine } from './engine.ts';
+
+/** What the limits of a container of this kernel did, from its control groups; found when first asked for, and then read as files. */
+export function countsOf(engine: Engine, id: string): () => Promise<LimitCounts | undefined> {
+  let read = countReader([]);
+  return async () => {
+    const counts = read();
+    if (counts.outOfMemoryKills !== undefined || counts.refusedProcesses !== undefined) return counts;
+    const found = await engine.inspect(id);
+    // What cost the container its life is more than was ever counted before.
+    if (!found?.running) return { outOfMemoryKills: found?.oomKilled ? Number.POSITIVE_INFINITY : 0, refusedProcesses: 0, isFull: false };
+    read = countReader(await groupsOf(found.pid, id));
+    return read();
+  };
+}
+
+/** Directories of the control groups of this process that belong to the container; none where this program does not see them. */
+export async function groupsOf(pid: number, id: string): Promise<string[]> {
+  const [memberships, mounts] = await Promise.all([
+    readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => ''),
+    readFile('/proc/self/mountinfo', 'utf8').catch(() => ''),
+  ]);
+  const mountPoints = mounts.split('\n').map((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const [type = '', , options = ''] = after.split(' ');
+    return { type, options: options.split(','), path: before.split(' ')[4] ?? '' };
+  });
+  return memberships.split('\n').flatMap((line) => {
+    const [, controllers = '', path = ''] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    // A process of this number may be another one where the engine counts processes of its own.
+    if (!path.includes(id)) return [];
+    const mounted = mountPoints.find(({ type, options }) =>
+      controllers === '' ? type === 'cgroup2' : type === 'cgroup' && controllers.split(',').every((name) => options.includes(name)),
+    );
+    const matters = controllers === '' || /\b(memory|pids)\b/.test(controllers);
+    return mounted && matters ? [join(mounted.path, path)] : [];
+  });
+}

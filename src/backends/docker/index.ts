@@ -1,0 +1,288 @@
+import { join } from 'node:path';
+import type { Driver } from '../../core/driver.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  ReceivedFiles,
+  Remains,
+  SandboxSpec,
+  Traits,
+} from '../../core/sandbox.ts';
+import { guestVersion } from '../../shell/guest-scripts.ts';
+import { liveAttachments, withSandboxLock } from '../../shell/pipes/attachments.ts';
+import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../../shell/pipes/forker.ts';
+import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
+import type { BackendContext } from '../context.ts';
+import { receivedInside } from '../received-files.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { unenforcedLimits } from '../unenforced-limits.ts';
+import { volumesOf } from '../volume-names.ts';
+import { attachToContainer } from './attach.ts';
+import { checkDocker } from './check.ts';
+import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
+import { findEngine } from './discover.ts';
+import { containerDiskUse } from './disk-use.ts';
+import type { ContainerSummary, Engine, EngineInfo } from './engine.ts';
+import { parseExtraArguments } from './extra-arguments.ts';
+import { ensureImage } from './image.ts';
+import { limitEnforcement } from './limits.ts';
+import { resolveMounts } from './mounts.ts';
+import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
+import { removeForeignFiles } from './remove-files.ts';
+import { hasLeftProcesses, stopUnused } from './stop.ts';
+import { storageSupport } from './storage.ts';
+import { keeperCommand, sharesKernel } from './transport.ts';
+import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
+
+export const docker: Driver<BackendContext, Backend> = {
+  kind: 'docker',
+  summary: 'A hardened container of any image, kept for the session with what was installed in it.',
+  create: (context) => new DockerBackend(context),
+};
+
+class DockerBackend implements Backend {
+  readonly kind = 'docker';
+  readonly traits: Traits;
+  readonly settings: readonly string[];
+  readonly #context: BackendContext;
+  #found: Promise<Engine> | undefined;
+
+  constructor(context: BackendContext) {
+    this.#context = context;
+    const { host, runtime, extraArgs } = context.docker;
+    this.settings = [host ?? '', runtime ?? '', ...extraArgs];
+    const isExtra = extraArgs.some((word) => word.startsWith('--runtime'));
+    this.traits = {
+      isolation: 'container',
+      disposable: true,
+      durable: true,
+      hostAliases: [],
+      // Security: a runtime is chosen for its boundary, and no other backend has that one.
+      insists: runtime
+        ? `terminal.docker_runtime asks for ${runtime}`
+        : isExtra
+          ? 'terminal.docker_extra_args asks for a runtime'
+          : undefined,
+      installing:
+        'You are root in it, unless `id` says otherwise: packages can be installed with the package manager of the image (apt-get, apk), pip or npm, where the image has them. They are kept as long as the container is.',
+      honours: {
+        image: true,
+        mounts: true,
+        'host-user': true,
+        'network-none': true,
+        'network-restricted': 'docker cannot restrict the network of a sandbox yet',
+        'network-open': true,
+        ephemeral: true,
+      },
+    };
+  }
+
+  /** Looked for again after it was not found. */
+  #engine(): Promise<Engine> {
+    this.#found ??= findEngine({ environment: this.#context.environment, dockerHost: this.#context.docker.host }).catch(
+      (error: unknown) => {
+        this.#found = undefined;
+        throw error;
+      },
+    );
+    return this.#found;
+  }
+
+  check(image: string = this.#context.docker.image): Promise<Check> {
+    return checkDocker(() => this.#engine(), image, this.#context);
+  }
+
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    const engine = await this.#engine();
+    // Takes the engine longer than anything else that is asked of it beforehand.
+    const info = engine.info({ signal });
+    info.catch(() => undefined);
+    const isNew = await makeSandboxDirectory(spec);
+    try {
+      return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, info, spec, listener, signal));
+    } catch (error) {
+      if (isNew) await this.#removeFiles(engine, spec);
+      await removeNetworkIfUnused(engine, this.#context.installation).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #openLocked(
+    engine: Engine,
+    asked: Promise<EngineInfo>,
+    spec: SandboxSpec,
+    listener: OpenListener,
+    signal: AbortSignal | undefined,
+  ): Promise<OpenSandbox> {
+    const name = `hermetic-${spec.name}`;
+    const { run } = pathsIn(spec.directory);
+    const [{ body, unenforced, isForked }, existing] = await Promise.all([
+      this.#body(engine, asked, spec, listener, signal),
+      engine.inspect(name, { signal }),
+    ]);
+    let found = existing;
+    if (found && found.labels['hermetic.spec'] !== body.Labels['hermetic.spec']) {
+      if (found.running && liveAttachments(run).length > 0) {
+        throw new HermeticError(
+          'sandbox/in-use',
+          `The sandbox of ${spec.session} is in use and has other settings than the ones asked for.`,
+          {
+            hint: 'Wait until it is free, or use another session.',
+          },
+        );
+      }
+      tellReplaced(listener, 'The settings of this sandbox have changed');
+      await engine.remove(found.id);
+      found = undefined;
+    }
+    // Security: a network that is not ours is refused, which is no reason to replace a container.
+    if (!found?.running) await ensureNetworkOf(engine, body);
+    const attach = (id: string, isNew: boolean, pipes?: Promise<AttachmentPipes>): Promise<OpenSandbox> => {
+      const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
+      const removeFiles = (): Promise<void> => this.#removeFiles(engine, spec);
+      return attachToContainer({ engine, id, spec, isForked, isNew, pipes, remove, removeFiles }, signal);
+    };
+    const launch = async (): Promise<OpenSandbox> => {
+      if (hasVolumes(engine)) await giveVolumes(engine, body);
+      // Beside the engine's work, which takes much longer.
+      const ready = isForked ? makeRunDirectory(run) : Promise.resolve();
+      const pipes = isForked ? makeAttachmentPipes(run) : undefined;
+      for (const work of [ready, pipes]) work?.catch(() => undefined);
+      try {
+        return await attach(await launchOnNetwork(engine, name, body, signal, ready), true, pipes);
+      } catch (error) {
+        await Promise.allSettled([ready, pipes?.then(removeAttachmentPipes)]);
+        throw error;
+      }
+    };
+    if (!found) {
+      for (const sentence of unenforced) listener.notice(sentence);
+      return await launch();
+    }
+    try {
+      if (!found.running) {
+        if (isForked) await makeRunDirectory(run);
+        await startOnNetwork(engine, found.id, body, signal);
+      }
+      return await attach(found.id, !found.running);
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      // It may have been about to end, or a command has broken it.
+      tellReplaced(listener, 'The container of this sandbox did not answer');
+      await engine.remove(found.id);
+      return await launch();
+    }
+  }
+
+  async #body(
+    engine: Engine,
+    asked: Promise<EngineInfo>,
+    spec: SandboxSpec,
+    listener: OpenListener,
+    signal: AbortSignal | undefined,
+  ): Promise<{ body: ContainerBody; unenforced: string[]; isForked: boolean }> {
+    const { docker: settings, installation } = this.#context;
+    const [image, info, mounts, forkerVersion, keeperVersion] = await Promise.all([
+      ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
+      asked,
+      resolveMounts(spec.mounts, engine.address),
+      guestVersion('forker', 'pipedShell'),
+      guestVersion('keeper'),
+    ]);
+    const { diskMb } = spec.limits;
+    const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
+    const paths = pathsIn(spec.directory);
+    const isForked = sharesKernel(engine.address, info, settings.runtime ?? parseExtraArguments(settings.extraArgs).runtime);
+    const files = hasVolumes(engine)
+      ? { volumes: volumesOf(spec.name) }
+      : { workspace: paths.workspace, home: paths.home, received: paths.received };
+    const body = containerBody({
+      spec: { ...spec, mounts },
+      installation,
+      imageId: image.id,
+      guestVersion: isForked ? forkerVersion : keeperVersion,
+      runDirectory: isForked ? paths.run : undefined,
+      ...files,
+      guestCommand: isForked ? forkerCommand(runDirectoryInside, spec, { processes: 'own' }) : await keeperCommand(spec),
+      hostUser: process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined,
+      runtime: settings.runtime,
+      storageLimited: storage.enforced,
+      extraArgs: settings.extraArgs,
+    });
+    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage), this.traits), isForked };
+  }
+
+  async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
+    if (hasVolumes(engine)) await removeVolumes(engine, name);
+    await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
+  }
+
+  places(spec: SandboxSpec): Places {
+    return placesInside(spec);
+  }
+
+  /** An engine behind a port does not see this disk. */
+  async received({ directory }: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles | undefined> {
+    return hasVolumes(await this.#engine()) ? undefined : { directory: pathsIn(directory).received, inside: receivedInside };
+  }
+
+  async diskUse({ directory, name }: SandboxSpec): Promise<DiskUse> {
+    return await containerDiskUse(await this.#engine(), name, directory);
+  }
+
+  #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): Remains {
+    return {
+      name: labels['hermetic.name'] ?? name,
+      session: labels['hermetic.session'] ?? '',
+      state: running ? 'running' : 'stopped',
+      image,
+      createdAt,
+      directory: '',
+      hasFiles: false,
+      stop: async () => {
+        await (await this.#engine()).kill(id);
+        return true;
+      },
+      destroy: async () => {
+        const engine = await this.#engine();
+        await removeFromNetwork(engine, id, this.#context.installation);
+        if (hasVolumes(engine)) await removeVolumes(engine, labels['hermetic.name'] ?? '');
+      },
+    };
+  }
+
+  async list(): Promise<Remains[]> {
+    const records = await listDirectories(join(this.#context.sandboxesDirectory, this.kind));
+    const engine = await this.#engine().catch(() => undefined);
+    const containers = engine ? await engine.list({ 'hermetic.installation': this.#context.installation }) : [];
+    const kept = records.map((record): Remains => {
+      const container = containers.find((one) => one.labels['hermetic.name'] === record.name);
+      return {
+        ...record,
+        state: container?.running ? 'running' : 'stopped',
+        stop: async (force) => {
+          const found = await this.#engine();
+          const name = `hermetic-${record.name}`;
+          return await stopUnused(found, name, record.directory, async () => force || !(await hasLeftProcesses(found, name)));
+        },
+        destroy: async () => {
+          const found = await this.#engine();
+          await removeFromNetwork(found, `hermetic-${record.name}`, this.#context.installation);
+          await this.#removeFiles(found, record);
+        },
+      };
+    });
+    const orphans = containers.filter((one) => records.every(({ name }) => one.labels['hermetic.name'] !== name));
+    return [...kept, ...orphans.map((container) => this.#orphan(container))];
+  }
+}
+
+function tellReplaced(listener: OpenListener, why: string): void {
+  const text = `${why}: it is replaced. Its files stay.`;
+  listener.notice(text, text);
+}

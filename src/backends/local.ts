@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { homedir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Driver } from '../core/driver.ts';
+import type { Backend, Check, DiskUse, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
+import { started } from '../lib/started.ts';
+import { forkerCommand, noLease } from '../shell/pipes/run-directory.ts';
+import { listTied, openTied, type TiedProcess } from './child-process-sandbox.ts';
+import type { BackendContext } from './context.ts';
+import { diskUseOf } from './disk-use.ts';
+import { pathsIn } from './sandbox-directory.ts';
+import { unenforcedLimits } from './unenforced-limits.ts';
+import { workdirInside } from './workdir.ts';
+
+/** A user that has no entry, as in many containers, has a number. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'nobody');
+  }
+}
+
+const noIsolation = 'local runs commands on the host itself';
+const unlimited = { enforced: false, how: noIsolation };
+const limits: Enforcement = { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: unlimited };
+
+/** The forker alone knows what it started. */
+const endPatienceMs = 10_000;
+
+/** The few variables a program on the host cannot do without. */
+const allowed = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'XDG_RUNTIME_DIR'];
+
+export const local: Driver<BackendContext, Backend> = {
+  kind: 'local',
+  summary: 'No isolation: commands run on the host as you. For your own machine and your own commands.',
+  create: (context) => new LocalBackend(context),
+};
+
+class LocalBackend implements Backend {
+  readonly kind = 'local';
+  readonly traits = {
+    isolation: 'none',
+    disposable: false,
+    durable: false,
+    hostAliases: [],
+    insists: undefined,
+    installing: 'What you install is installed on the machine itself: ask before you do.',
+    honours: {
+      image: 'local has no image',
+      mounts: `${noIsolation}, where every directory is there already`,
+      'host-user': true,
+      'network-none': `${noIsolation}, which has its network`,
+      'network-restricted': `${noIsolation}, which has its network`,
+      'network-open': true,
+      ephemeral: true,
+    },
+  } as const;
+  readonly settings = [];
+  readonly #context: BackendContext;
+
+  constructor(context: BackendContext) {
+    this.#context = context;
+  }
+
+  async check(): Promise<Check> {
+    if (process.platform !== 'linux') {
+      return { usable: false, code: 'backend/unavailable', reason: 'local needs Linux', fix: 'Use the docker backend.' };
+    }
+    if (await this.#hasBash())
+      return { usable: true, summary: 'runs commands on the host, without isolation', limits, notes: [`Warning: ${noIsolation}.`] };
+    return {
+      usable: false,
+      code: 'backend/unavailable',
+      reason: 'bash 5 or newer is not installed',
+      fix: 'apt-get install bash coreutils',
+    };
+  }
+
+  async #hasBash(): Promise<boolean> {
+    try {
+      const options = { stdio: 'ignore', env: this.#environment({}) } as const;
+      const [code] = await once(started(spawn('bash', ['-c', '((BASH_VERSINFO[0] >= 5)) && command -v mkfifo'], options)), 'exit');
+      return code === 0;
+    } catch {
+      return false;
+    }
+  }
+
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    const { workdir } = this.places(spec);
+    const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
+      if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
+      const [program = '', ...args] = forkerCommand(runDirectory, noLease, { processes: 'shared' });
+      const child = started(spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true }));
+      return { child, limits: undefined, release: async () => undefined };
+    };
+    return await openTied({ spec, workdir, start, endPatienceMs }, signal);
+  }
+
+  places({ env, directory, workdir }: SandboxSpec): Places {
+    const home = this.#environment(env).HOME;
+    return { home, workdir: workdirInside(workdir, { home, workspace: pathsIn(directory).workspace }) };
+  }
+
+  /** Everything is there already, and nothing can be shown read-only. */
+  async received(): Promise<undefined> {
+    return undefined;
+  }
+
+  diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    return diskUseOf([directory], []);
+  }
+
+  list(): Promise<Remains[]> {
+    return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+  }
+
+  /** Security: an allowlist. The gateway's own environment holds its keys. */
+  #environment(extra: Readonly<Record<string, string>>): Record<string, string> & { HOME: string } {
+    const { environment } = this.#context;
+    const kept = Object.fromEntries(allowed.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
+    const usual = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userName(), LANG: 'C.UTF-8' };
+    // One of the signs by which session-process.ts knows a command of a session.
+    return { ...usual, ...kept, ...extra, HERMETIC_IN_SESSION: '1' };
+  }
+}

@@ -1,0 +1,65 @@
+import { readlinkSync } from 'node:fs';
+import { lstat, open, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { attachmentName, isAlive } from '../shell/pipes/attachments.ts';
+import { type Bait, token } from './bait.ts';
+
+export interface Canary extends Bait {
+  path: string;
+  /** Content of the file: random, so that only a reader of the file can know it. */
+  secret: string;
+}
+
+const namePattern = /^hermetic-proof-(?:(\d+)-(\d+-\d+-[0-9a-f]+)|[0-9a-f]{32})$/;
+/** A proof takes seconds. */
+const staleMs = 24 * 60 * 60 * 1000;
+
+/** A file with no protection but its place. Its name tells which process made it, so that a later sweep can remove it when that process is dead. */
+export async function plantCanary(directory: string): Promise<Canary> {
+  const path = join(await realpath(directory), `hermetic-proof-${processNamespace()}-${attachmentName()}${token()}`);
+  const secret = token();
+  // Security: made anew, so that no link in a directory that others can write is followed.
+  const file = await open(path, 'wx', 0o644);
+  try {
+    await file.writeFile(`${secret}\n`);
+    await file.chmod(0o644);
+  } finally {
+    await file.close();
+  }
+  return { path, secret, remove: () => rm(path, { force: true }) };
+}
+
+/** Removes canaries of this user whose programs have died. What cannot be looked at or removed is left. Never rejects. */
+export async function sweepCanaries(hermeticHome: string): Promise<void> {
+  for (const directory of canaryDirectories(hermeticHome)) await sweepDirectory(directory);
+}
+
+/** Where a proof puts them. */
+export function canaryDirectories(hermeticHome: string): [temporary: string, home: string] {
+  return [tmpdir(), hermeticHome];
+}
+
+async function sweepDirectory(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names) {
+    const [isOurs, namespace, program] = namePattern.exec(name) ?? [];
+    if (isOurs === undefined) continue;
+    const path = join(directory, name);
+    const found = await lstat(path).catch(() => undefined);
+    if (!found?.isFile() || found.uid !== process.getuid?.()) continue;
+    // Security: whether a process is alive can be known only in our own process namespace.
+    const isVisible = program !== undefined && namespace === processNamespace();
+    const isLeft = isVisible ? !isAlive(program) : Date.now() - found.mtimeMs > staleMs;
+    if (isLeft) await rm(path, { force: true }).catch(() => undefined);
+  }
+}
+
+/** The number of our process namespace; 0 where the kernel has none. */
+function processNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
+  } catch {
+    return '0';
+  }
+}

@@ -1,0 +1,52 @@
+import type { ProofLine, Verdict } from '../core/proof.ts';
+import type { SandboxSpec } from '../core/sandbox.ts';
+import type { HostView } from './host-view.ts';
+import type { Inside } from './inside.ts';
+
+/** What every check stands on. */
+export interface Ground {
+  inside: Inside;
+  /** undefined when this machine does not see the sandbox's processes. */
+  host: HostView | undefined;
+  spec: SandboxSpec;
+  /** Whether the network is meant to lead anywhere. */
+  isNetworkOpen: boolean;
+}
+
+const mostCharacters = 400;
+
+/** Security: text from inside may carry escape sequences, marks that turn text around, or a whole book. */
+export function printable(text: string): string {
+  const clean = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  return clean.length > mostCharacters ? `${clean.slice(0, mostCharacters)}…` : clean;
+}
+
+export function line(check: string, tried: string, verdict: Verdict, happened: string): ProofLine {
+  return { check, tried, happened: printable(happened), verdict };
+}
+
+/** For a question that was not answered, or not in a way that means anything. */
+export function unanswered(check: string, tried: string): ProofLine {
+  return line(check, tried, 'unknown', 'The probe gave no answer to that.');
+}
+
+/** What a sandbox that shares the kernel of the host promises, by how it is isolated. */
+export interface Promises {
+  capabilities: readonly string[];
+  namespaces: readonly string[];
+  /** When root inside is root of this machine, and when somebody inside can become root of a namespace. */
+  root: Extract<Verdict, 'broken' | 'open'>;
+  /** The sandbox may write to its whole file system, because that is its own. */
+  hasRootFileSystem: boolean;
+}
+
+export const promisesOf: Readonly<Record<'process' | 'container', Promises>> = {
+  process: { capabilities: [], namespaces: ['mnt', 'pid', 'net', 'ipc', 'uts', 'user'], root: 'broken', hasRootFileSystem: false },
+  container: {
+    capabilities: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
+    namespaces: ['mnt', 'pid', 'net', 'ipc', 'uts'],
+    // Whether containers have a user namespace is for the engine to say.
+    root: 'open',
+    hasRootFileSystem: true,
+  },
+};

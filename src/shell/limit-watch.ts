@@ -1,0 +1,63 @@
+import type { ExecHandle, ExecRequest, Exit, Trouble } from '../core/sandbox.ts';
+import type { LimitCounts } from './limit-counts.ts';
+import { countsInside } from './limits-inside.ts';
+
+export interface LimitSource {
+  /** undefined when they cannot be read now. */
+  read(): Promise<LimitCounts | undefined> | LimitCounts;
+  /** A look costs next to nothing, so that it is also worth it after a command that succeeded. */
+  isCheap: boolean;
+  /** Nothing ran in the sandbox before, so that all counts began at 0. */
+  isNew: boolean;
+}
+
+/** What tells when a limit was hit; without `read`, the sandbox itself has to. */
+export type LimitWishes = LimitSource | Pick<LimitSource, 'isNew'>;
+
+const none: LimitCounts = { outOfMemoryKills: 0, refusedProcesses: 0, isFull: false };
+
+/** Tells by counts before and after a command what the limits of its sandbox did meanwhile. */
+export class LimitWatch {
+  readonly #source: LimitSource | undefined;
+  /** The latest that were read. */
+  #known: Promise<LimitCounts> | undefined;
+
+  constructor(wishes: LimitWishes | undefined, exec: (request: ExecRequest) => Promise<ExecHandle>) {
+    this.#source = wishes && !('read' in wishes) ? { read: () => countsInside(exec), isCheap: false, ...wishes } : wishes;
+  }
+
+  /** From this moment on. The answer may be asked for once the command has ended. */
+  begin(): (exit: Exit) => Promise<readonly Trouble[]> {
+    this.#known ??= this.#source && !this.#source.isNew ? this.#look(none) : Promise.resolve(none);
+    const before = this.#known;
+    return async (exit) => {
+      const succeeded = exit.kind === 'exited' && exit.code === 0;
+      if (!this.#source || (succeeded && !this.#source.isCheap)) return [];
+      const after = this.#look(await before);
+      this.#known = after;
+      return troublesBetween(await before, await after, succeeded);
+    };
+  }
+
+  async #read(): Promise<LimitCounts | undefined> {
+    return await this.#source?.read();
+  }
+
+  /** Counts only ever rise; one that cannot be read any more is what it was. */
+  async #look(before: LimitCounts): Promise<LimitCounts> {
+    const now = await this.#read().catch(() => undefined);
+    return {
+      outOfMemoryKills: Math.max(now?.outOfMemoryKills ?? 0, before.outOfMemoryKills ?? 0),
+      refusedProcesses: Math.max(now?.refusedProcesses ?? 0, before.refusedProcesses ?? 0),
+      isFull: now?.isFull ?? false,
+    };
+  }
+}
+
+function troublesBetween(before: LimitCounts, after: LimitCounts, succeeded: boolean): Trouble[] {
+  const rose = (name: 'outOfMemoryKills' | 'refusedProcesses'): boolean => (after[name] ?? 0) > (before[name] ?? 0);
+  const troubles: Trouble[] = [];
+  if (rose('outOfMemoryKills')) troubles.push('out-of-memory');
+  if (rose('refusedProcesses') || (after.isFull && !succeeded)) troubles.push('out-of-processes');
+  return troubles;
+}

@@ -1,0 +1,237 @@
+import { closeSync, writeSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
+import type { KillSignal } from '../../core/sandbox.ts';
+import type { EndRecord } from '../end-channel.ts';
+import { markOf, newMarkBase } from '../marks.ts';
+import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
+import { attachmentName } from './attachments.ts';
+import { EventChannel } from './event-channel.ts';
+import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
+import { PipedShell, pipeSuffixes } from './piped-shell.ts';
+
+const batch = 24;
+const helloPatienceMs = 20_000;
+const killPatienceMs = 8_000;
+/** Looking at every process takes long beside hundreds of busy ones. */
+const livePatienceMs = 20_000;
+const nudgeMs = 1_000;
+
+/** Enough for the first shells; the next ones are made while those start. */
+const firstNumbers = [0, 1, 2];
+
+/** The first pipes of an attachment. They may be made while the sandbox they are for still starts. */
+export interface AttachmentPipes {
+  name: string;
+  directory: string;
+}
+
+/** Leaves nothing behind when it throws. */
+export async function makeAttachmentPipes(runDirectory: string): Promise<AttachmentPipes> {
+  const name = attachmentName();
+  const directory = join(runDirectory, name);
+  await mkdir(directory, { mode: 0o755 });
+  try {
+    await makePipes(directory, ['alive', 'events', ...firstNumbers.flatMap(pipeNames)]);
+    return { name, directory };
+  } catch (error) {
+    await removeAttachmentPipes({ name, directory });
+    throw error;
+  }
+}
+
+export async function removeAttachmentPipes({ directory }: AttachmentPipes): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+}
+
+/**
+ * Starts shells through the forker in a sandbox that shares this kernel and the run directory, over named pipes and nothing else.
+ * One attachment is one process of ours at one sandbox; the forker notices when it is gone.
+ */
+export class Attachment implements Spawner {
+  readonly ended: Promise<string>;
+  readonly #directory: string;
+  readonly #name: string;
+  readonly #control: number;
+  readonly #alive: number;
+  readonly #events: EventChannel;
+  readonly #base = newMarkBase();
+  readonly #shells = new Set<(reason: string) => void>();
+  /** Pipes that exist and were never used, by number. */
+  readonly #numbers = [...firstNumbers];
+  #made = firstNumbers.length;
+  #making: Promise<void> | undefined;
+  #sequence = 0;
+  #closed = false;
+
+  /** Resolves when the forker has answered. Rejects when `ended` comes first, or the signal. */
+  static async open(runDirectory: string, pipes: AttachmentPipes, ended: Promise<string>, signal?: AbortSignal): Promise<Attachment> {
+    try {
+      const attachment = new Attachment(runDirectory, pipes, ended);
+      try {
+        await attachment.#hello(signal);
+        return attachment;
+      } catch (error) {
+        await attachment.close();
+        throw error;
+      }
+    } catch (error) {
+      await removeAttachmentPipes(pipes);
+      throw error;
+    }
+  }
+
+  private constructor(runDirectory: string, { name, directory }: AttachmentPipes, ended: Promise<string>) {
+    this.#directory = directory;
+    this.#name = name;
+    this.#control = openForWriting(join(runDirectory, 'control'));
+    this.#alive = openForWriting(join(directory, 'alive'));
+    this.#events = new EventChannel(join(directory, 'events'));
+    this.ended = ended.then((reason) => {
+      for (const lost of this.#shells) lost(reason);
+      return reason;
+    });
+  }
+
+  async #hello(signal: AbortSignal | undefined): Promise<void> {
+    const aborted = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+    signal?.throwIfAborted();
+    await Promise.race([this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs), aborted]);
+  }
+
+  /** Rejects when the answer does not come in time, or the sandbox ends before it. */
+  async #ask(answer: string, request: string, patienceMs: number): Promise<string> {
+    const instead = Promise.withResolvers<never>();
+    const timer = setTimeout(() => instead.reject(new Error('its forker does not answer')), patienceMs);
+    void this.ended.then((reason) => instead.reject(new Error(reason)));
+    instead.promise.catch(() => undefined);
+    try {
+      const answered = this.#events.expect(answer);
+      this.#tell(request);
+      return await Promise.race([answered, instead.promise]);
+    } finally {
+      clearTimeout(timer);
+      this.#events.forget(answer);
+    }
+  }
+
+  /**
+   * Security: throws instead of waiting when the pipe is full, as it is when somebody inside fills it or the forker does not read. The
+   * empty line ends what somebody inside may have begun.
+   */
+  #tell(line: string): void {
+    if (this.#closed) return;
+    try {
+      writeSync(this.#control, `\n${line}\n`);
+    } catch (cause) {
+      throw new HermeticError('sandbox/lost', 'The sandbox does not take requests any more.', { cause });
+    }
+  }
+
+  /** For what only helps: a full pipe or a dead forker is no error here. */
+  #tellIfPossible(line: string): void {
+    try {
+      this.#tell(line);
+    } catch {
+      // The caller goes on without it.
+    }
+  }
+
+  #makeMore(): Promise<void> {
+    this.#making ??= (async () => {
+      const numbers = Array.from({ length: batch }, () => this.#made++);
+      await makePipes(this.#directory, numbers.flatMap(pipeNames));
+      this.#numbers.push(...numbers);
+    })().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
+  }
+
+  async prepare(): Promise<void> {
+    if (this.#numbers.length === 0 && !this.#closed) await this.#makeMore();
+  }
+
+  /** Several who waited for the same pipes may want more than there are. */
+  #makeOneNow(): number {
+    const number = this.#made++;
+    makePipesNow(this.#directory, pipeNames(number));
+    return number;
+  }
+
+  spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell {
+    const number = this.#numbers.shift() ?? this.#makeOneNow();
+    if (this.#numbers.length < batch / 3 && !this.#closed) this.#makeMore().catch(() => undefined);
+    const mark = markOf(this.#base, number);
+    const shell = new PipedShell(join(this.#directory, String(number)), mark, request, {
+      receive: (record) => {
+        clearInterval(nudges);
+        // Before the result is known and the sandbox may be closed: otherwise a slow supervisor costs what the command left in the background.
+        if (record.kind === 'completed') this.#tellIfPossible(`ended ${mark}`);
+        receive(record);
+      },
+      lost,
+      forget: () => {
+        clearInterval(nudges);
+        this.#shells.delete(shell.lost);
+      },
+      kill: (signal) => this.#kill(mark, signal),
+    });
+    // In a sandbox that is full whoever would start the shell waits many seconds for room: the command is rather refused.
+    const nudges = setInterval(() => this.#nudge(mark), nudgeMs).unref();
+    this.#shells.add(shell.lost);
+    const { rows, columns } = request.terminal ?? { rows: 24, columns: 80 };
+    try {
+      this.#tell(`spawn ${this.#name} ${number} ${mark} ${request.mode} ${rows} ${columns}`);
+    } catch (error) {
+      shell.release();
+      throw error;
+    }
+    return shell;
+  }
+
+  killAll(): Promise<void> {
+    return this.#kill('all', 'KILL');
+  }
+
+  async #kill(mark: string, signal: KillSignal): Promise<void> {
+    const sequence = ++this.#sequence;
+    const over = this.ended.then(() => '0');
+    const answered = this.#ask(`killed ${sequence}`, `kill ${this.#name} ${mark} ${signal} ${sequence}`, killPatienceMs);
+    // A forker that waits for room to fork, in a sandbox that what is to be killed has filled, hears nothing for many seconds.
+    const nudges = setInterval(() => this.#nudge(), nudgeMs);
+    // Only who must be dead must be known to have got the signal.
+    const left = await Promise.race([over, signal === 'KILL' ? answered : answered.catch(() => '0')]).finally(() => clearInterval(nudges));
+    if (signal === 'KILL' && left !== '0') throw new Error(`${left} processes survived`);
+  }
+
+  async hasLiveProcesses(waiting = '-'): Promise<boolean> {
+    const sequence = ++this.#sequence;
+    return (await this.#ask(`live ${sequence}`, `live ${this.#name} ${waiting} ${sequence}`, livePatienceMs)) !== '0';
+  }
+
+  /** The forker, and with the mark of a shell whoever starts that one. */
+  #nudge(mark?: string): void {
+    try {
+      if (!this.#closed) writeSync(this.#alive, '\n');
+    } catch {
+      // A full pipe or a dead forker: the nudge does not help then.
+    }
+    if (mark !== undefined) this.#tellIfPossible(`nudge ${this.#name} ${mark}`);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#events.close();
+    for (const descriptor of [this.#alive, this.#control]) closeSync(descriptor);
+    // A directory cannot be removed while somebody still makes files in it: we ourselves, or a shell that does not know yet.
+    await this.#making?.catch(() => undefined);
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 10 });
+  }
+}
+
+function pipeNames(number: number): string[] {
+  return pipeSuffixes.map((suffix) => `${number}.${suffix}`);
+}

@@ -1,0 +1,138 @@
+import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
+import type { LimitWishes } from './limit-watch.ts';
+import { ShellSession } from './session.ts';
+import type { Spawner } from './spawner.ts';
+import type { StateStore } from './state-store.ts';
+
+/** Where shells run, whatever it is. */
+export interface Place {
+  name: string;
+  workdir: string;
+  /** undefined where nobody counts what the limits do. */
+  limits: LimitWishes | undefined;
+  /** Resolves with the reason when it has ended. */
+  ended: Promise<string>;
+  /** Ends it and every process with it, now. */
+  end(): Promise<void>;
+  /** After this process has let go. */
+  close(): Promise<void>;
+  /** The same, and ends it unless another process is still attached. */
+  stop(): Promise<void>;
+  destroy(): Promise<void>;
+}
+
+/** Started shells of one process at one place. */
+export interface Attachment extends Spawner {
+  /** Lets go of the place. */
+  close(): Promise<void>;
+}
+
+/** How long a place that runs may take to bring up the first shell. */
+const patienceMs = 20_000;
+const afterwardsMs = 200;
+
+/** A sandbox of shells. When this throws, the place has been ended. */
+export async function openShellSandbox(
+  place: Place,
+  store: StateStore,
+  attach: () => Promise<Attachment>,
+  signal?: AbortSignal,
+): Promise<OpenSandbox> {
+  let attachment: Attachment | undefined;
+  const open = async (): Promise<OpenSandbox> => {
+    attachment = await attach();
+    const { workdir, limits } = place;
+    const session = await ShellSession.open({ spawner: attachment, store, workdir, limits, endSandbox: () => place.end() });
+    return new ShellSandbox(place, attachment, session);
+  };
+  // Security: what is still there of an earlier command may keep a durable sandbox from ever answering.
+  const instead = Promise.withResolvers<never>();
+  // Waiting pipes do not keep the program running; this does.
+  const timer = setTimeout(() => instead.reject(new Error(`no shell came up in ${patienceMs / 1000} s`)), patienceMs);
+  signal?.addEventListener('abort', () => instead.reject(signal.reason), { once: true });
+  try {
+    return await Promise.race([open(), instead.promise]);
+  } catch (error) {
+    await attachment?.close();
+    await place.end();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class ShellSandbox implements OpenSandbox {
+  readonly name: string;
+  readonly ended: Promise<string>;
+  readonly #place: Place;
+  readonly #attachment: Attachment;
+  readonly #session: ShellSession;
+
+  constructor(place: Place, attachment: Attachment, session: ShellSession) {
+    this.name = place.name;
+    this.ended = place.ended;
+    this.#place = place;
+    this.#attachment = attachment;
+    this.#session = session;
+  }
+
+  get cwd(): string {
+    return this.#session.cwd;
+  }
+
+  get definitions(): Readonly<Record<string, string>> {
+    return this.#session.definitions;
+  }
+
+  exec(request: ExecRequest): Promise<ExecHandle> {
+    return this.#session.exec(request);
+  }
+
+  shell(terminal?: TerminalSize): Promise<ExecHandle> {
+    return this.#session.shell(terminal);
+  }
+
+  readFile(path: string): Promise<Buffer> {
+    return this.#session.readFile(path);
+  }
+
+  writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    return this.#session.writeFile(path, data);
+  }
+
+  async hasLiveProcesses(): Promise<boolean> {
+    if (!(await this.#session.hasLiveProcesses())) return false;
+    // The shell of a command that has just ended is there for a moment longer.
+    await new Promise((resolve) => setTimeout(resolve, afterwardsMs));
+    return await this.#session.hasLiveProcesses();
+  }
+
+  killAll(): Promise<void> {
+    return this.#session.killAll();
+  }
+
+  end(reason: string): Promise<void> {
+    return this.#session.endSandbox(reason);
+  }
+
+  async close(): Promise<void> {
+    await this.#letGo();
+    await this.#place.close();
+  }
+
+  async stop(): Promise<void> {
+    await this.#letGo();
+    await this.#place.stop();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#letGo();
+    await this.#place.end();
+    await this.#place.destroy();
+  }
+
+  async #letGo(): Promise<void> {
+    this.#session.close();
+    await this.#attachment.close();
+  }
+}

@@ -1,0 +1,129 @@
+import { Writable } from 'node:stream';
+import type { KillSignal } from '../../core/sandbox.ts';
+import type { EndRecord } from '../end-channel.ts';
+import type { Call, Shell, ShellOwner } from '../spawner.ts';
+import type { AttachedCommand } from './attached-command.ts';
+import { callMessage } from './stream-messages.ts';
+import { StreamPipe } from './stream-pipe.ts';
+import { startShell } from './stream-start.ts';
+
+/** Until the next try to start a shell. A sandbox that is full or an engine that is busy may have room again. */
+const retriesMs = [100, 400, 1_000];
+/** How long a sandbox that ends may take to be the reason of what it takes along. */
+const reasonPatienceMs = 500;
+/** How long a shell may take to start before somebody who wants it killed waits no longer. */
+const startPatienceMs = 10_000;
+
+/** What a shell is told before it is ready. */
+export interface Opening {
+  mark: string;
+  nonce: string;
+  /** Bytes as latin1 text. */
+  words: string;
+  /** Whether there is a command for it already. */
+  begun: boolean;
+}
+
+/** A shell that is reached by the streams of its supervisor. Nothing of a command is sent before the shell is up. */
+export class StreamShell implements Shell {
+  readonly stdout = new StreamPipe();
+  readonly stderr = new StreamPipe();
+  readonly mark: string;
+  readonly #owner: ShellOwner;
+  readonly #input: Writable;
+  readonly #ready = Promise.withResolvers<void>();
+  #attached: AttachedCommand | undefined;
+  #begun: boolean;
+  #over = false;
+  #released = false;
+
+  constructor(attach: () => Promise<AttachedCommand>, opening: Opening, owner: ShellOwner) {
+    this.mark = opening.mark;
+    this.#owner = owner;
+    this.#begun = opening.begun;
+    this.#input = new Writable({
+      construct: (done) => void this.#ready.promise.then(() => done()),
+      write: (chunk: Buffer, _encoding, done) => void this.#attached?.stdin.write(chunk, done),
+      final: (done) => {
+        this.#attached?.stdin.end();
+        done();
+      },
+    });
+    this.#input.on('error', () => undefined);
+    void this.#start(attach, opening);
+  }
+
+  async #start(attach: () => Promise<AttachedCommand>, { nonce, words }: Opening): Promise<void> {
+    for (let attempt = 0; !this.#over; attempt++) {
+      try {
+        const attached = await attach();
+        if (this.#over) return attached.destroy();
+        this.#attached = attached;
+        attached.stdin.write(words, 'latin1');
+        const over = (reason: string): void => void setTimeout(() => this.lost(reason), reasonPatienceMs);
+        await startShell(attached, nonce, this, { receive: (record) => this.#heard(record), over });
+        if (!this.#begun) attached.unref();
+        return this.#ready.resolve();
+      } catch (error) {
+        const retryMs = retriesMs[attempt];
+        if (retryMs === undefined) return this.lost(`no shell starts in it: ${(error as Error).message}`);
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  }
+
+  #heard(record: EndRecord): void {
+    if (this.#over) return;
+    if (record.kind === 'status' || record.kind === 'no-room') this.#end();
+    this.#owner.receive(record);
+  }
+
+  /** A property, so that it can be kept in a set and called from there. */
+  readonly lost = (reason: string): void => {
+    if (this.#over) return;
+    this.#end();
+    this.#owner.lost(reason);
+  };
+
+  #end(): void {
+    this.#over = true;
+    this.#ready.resolve();
+    this.#owner.forget();
+  }
+
+  begin(call: Call, delta: string): void {
+    this.#begun = true;
+    this.#attached?.ref();
+    this.#input.write(Buffer.from(callMessage(call, delta), 'latin1'));
+  }
+
+  stdin(): Writable {
+    return this.#input;
+  }
+
+  closeStdin(): void {
+    if (!this.#input.writableEnded) this.#input.end();
+  }
+
+  async kill(signal: KillSignal): Promise<void> {
+    // Before that nothing carries its mark.
+    const late = new Promise<false>((resolve) => setTimeout(resolve, startPatienceMs, false).unref());
+    const isUp = await Promise.race([this.#ready.promise.then(() => true), late]);
+    if (!isUp && signal === 'KILL') throw new Error('its shell does not start');
+    await this.#owner.kill(signal);
+    if (signal !== 'KILL') return;
+    // What the dead left on the way has an end. It need not wait for whoever reads it from us, and the record of the end is behind it.
+    this.stdout.hurry();
+    this.stderr.hurry();
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    if (!this.#over) this.#end();
+    this.#attached?.destroy();
+    this.#input.destroy();
+    this.stdout.stream.destroy();
+    this.stderr.stream.destroy();
+  }
+}

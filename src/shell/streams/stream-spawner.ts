@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import type { EndRecord } from '../end-channel.ts';
+import { guestScript } from '../guest-scripts.ts';
+import { markOf, newMarkBase } from '../marks.ts';
+import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
+import type { Attach } from './attached-command.ts';
+import { callMessage, message } from './stream-messages.ts';
+import { StreamShell } from './stream-shell.ts';
+import { Tether } from './tether.ts';
+
+export interface StreamSpawnerOptions {
+  attach: Attach;
+  /** Resolves with the reason when the sandbox has ended. */
+  ended: Promise<string>;
+  /** What is left of our commands in the sandbox when this process is gone: what runs in the background, or nothing. */
+  keep: 'background' | 'nothing';
+  /** Which processes are seen there: those of the sandbox only, or those of a machine. */
+  processes: 'own' | 'shared';
+}
+
+/** Reads a script of so many bytes from standard input and becomes it. Short, because everybody inside sees it in a list of processes. */
+const boot = 'IFS= read -r n && IFS= read -rN "$n" s && eval "$s"';
+
+interface Scripts {
+  supervisor: string;
+  shell: string;
+}
+
+/**
+ * Starts shells in a sandbox with which nothing is shared: each is a command of its own, attached by three streams, and nothing is
+ * written to the sandbox's files. One spawner is one process of ours at one sandbox.
+ */
+export class StreamSpawner implements Spawner {
+  readonly ended: Promise<string>;
+  readonly #attach: Attach;
+  readonly #tether: Tether;
+  readonly #scripts: Scripts;
+  readonly #base: number;
+  readonly #shells = new Set<(reason: string) => void>();
+  #count = 0;
+
+  /** Whether the sandbox answers is for the first shell to show. */
+  static async start(options: StreamSpawnerOptions): Promise<StreamSpawner> {
+    const [supervisor, shell, tether] = await Promise.all([guestScript('supervisor'), guestScript('streamShell'), guestScript('tether')]);
+    return new StreamSpawner(options, { supervisor, shell }, tether);
+  }
+
+  private constructor({ attach, ended, keep, processes }: StreamSpawnerOptions, scripts: Scripts, tether: string) {
+    this.#attach = attach;
+    this.#scripts = scripts;
+    this.#base = newMarkBase();
+    this.ended = ended.then((reason) => {
+      for (const lost of this.#shells) lost(reason);
+      return reason;
+    });
+    this.#tether = new Tether({ attach, ended, command: commandLine(String(this.#base), keep, processes), words: sized(tether) });
+  }
+
+  prepare(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell {
+    const mark = markOf(this.#base, ++this.#count);
+    // Security: 128 bits nobody inside can guess, so that no output is taken for a record.
+    const nonce = randomBytes(16).toString('hex');
+    this.#tether.started(mark);
+    const shell = new StreamShell(
+      () => this.#attach(commandLine()),
+      { mark, nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
+      {
+        receive: (record) => {
+          // Before anybody else knows: whoever then lets go at once leaves what the command had put in the background.
+          if (record.kind === 'completed' || record.kind === 'status') this.#tether.ended(mark);
+          receive(record);
+        },
+        lost,
+        forget: () => {
+          this.#shells.delete(shell.lost);
+          this.#tether.ended(mark);
+        },
+        kill: (signal) => this.#tether.kill(mark, signal),
+      },
+    );
+    this.#shells.add(shell.lost);
+    return shell;
+  }
+
+  #words({ mode, restore, call, terminal }: SpawnRequest, mark: string, nonce: string): string {
+    const { supervisor, shell } = this.#scripts;
+    const { rows, columns } = terminal ?? { rows: 24, columns: 80 };
+    const messages = message(restore) + (call ? callMessage(call, '') : '');
+    // A shell that does not wait gets its messages from the supervisor, because its own input is the command's from the start.
+    const early = call ? messages.length : 0;
+    return `${sized(supervisor)}${mark} ${nonce} ${mode} ${rows} ${columns} ${shell.length} ${early}\n${shell}${messages}`;
+  }
+
+  hasLiveProcesses(waiting: string | undefined): Promise<boolean> {
+    return this.#tether.hasLiveProcesses(waiting);
+  }
+
+  killAll(): Promise<void> {
+    return this.#tether.kill('all', 'KILL');
+  }
+
+  async close(): Promise<void> {
+    this.#tether.close();
+  }
+}
+
+function commandLine(...args: readonly string[]): string[] {
+  return ['bash', '--noprofile', '--norc', '-c', boot, 'hermetic', ...args];
+}
+
+function sized(script: string): string {
+  return `${script.length}\n${script}`;
+}

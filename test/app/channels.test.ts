@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { platformRules } from '../../src/app/channels.ts';
+import { channelDrivers } from '../../src/channels/index.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { FakePlatform, fakeChannel } from '../gateway/fake-channel.ts';
+
+const config = configSchema.parse({
+  telegram: { allowed_users: ['1'], admins: ['2'] },
+  gateway: { allowed_users: ['telegram:3', 'discord:4'] },
+});
+
+describe('who may talk', () => {
+  it('is asked of the channel where it is our own, whatever it is called', () => {
+    expect(platformRules(config, 'fake', fakeChannel(new FakePlatform(), { isOwn: true }))?.isOwn).toBe(true);
+    expect(platformRules(config, 'fake', fakeChannel(new FakePlatform(), { isOwn: false }))).toBeUndefined();
+  });
+
+  it('is nobody on a platform that is not there, also one with the name of our page', () => {
+    for (const name of ['web', 'terminal', 'constructor', 'terminal.cwd']) expect(platformRules(config, name, undefined)).toBeUndefined();
+  });
+
+  it('is who is allowed on that platform or everywhere', () => {
+    expect(platformRules(config, 'telegram', undefined)).toMatchObject({ isOwn: false, allowedUsers: ['1', '3'], admins: ['2'] });
+    expect(platformRules(config, 'discord', undefined)).toMatchObject({ isOwn: false, allowedUsers: ['4'], admins: [] });
+  });
+
+  it('is never everybody who reaches a platform', () => {
+    const context = { token: '1:a', apiRoot: undefined, log: () => undefined };
+    for (const driver of channelDrivers) expect(driver.create(context).traits.isOwn).toBe(false);
+  });
+});

@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest';
+import { type GatewayStatus, statusView } from '../../src/app/status/gateway-status.ts';
+import type { SessionStatus } from '../../src/app/status/session-status.ts';
+
+const contained: GatewayStatus = {
+  isPublic: true,
+  backend: 'docker',
+  image: 'debian:13',
+  isContained: true,
+  network: 'none',
+  networkObstacle: undefined,
+  scope: 'session',
+  proof: undefined,
+  words: { skipped: [], limits: '256 processes', sandboxes: 'one for each session', proof: 'not tried yet' },
+  messaging: {
+    configured: 'docker',
+    used: 'docker',
+    isolation: 'container',
+    image: 'debian:13',
+    network: 'none',
+    idleSeconds: 3600,
+    unusable: [],
+    unenforced: [],
+    proof: null,
+  },
+  posture: [],
+  warning: undefined,
+  configuration: { problem: undefined, restart: [] },
+  approvals: { mode: 'manual', waiting: 0 },
+  sessions: [],
+  access: [{ channel: 'web', text: 'only you', isOpen: false }],
+  model: 'some/model',
+  turnsRunning: 0,
+  channels: [
+    { kind: 'web', state: 'up', reason: undefined },
+    { kind: 'telegram', state: 'down', reason: 'no connection' },
+  ],
+  url: undefined,
+};
+const local: GatewayStatus = {
+  ...contained,
+  backend: 'local',
+  image: undefined,
+  isContained: false,
+  words: { ...contained.words, skipped: ['not docker: it is not running'], proof: undefined },
+};
+const linesIn = (status: GatewayStatus, title: string) =>
+  statusView(status)
+    .sections.find((section) => section.title === title)
+    ?.lines.map(({ label, value }) => `${label} ${value}`.trim());
+
+it('the page says why there is no network, with the command to run', () => {
+  const networkObstacle = 'no network: slirp4netns is not installed (apt-get install slirp4netns)';
+  expect(linesIn({ ...contained, networkObstacle }, 'Sandbox')).toContain(`Network ${networkObstacle}`);
+});
+
+it('the page says each thing about the sandbox once', () => {
+  expect(linesIn(contained, 'Sandbox')).toEqual([
+    'Backend docker',
+    'Image debian:13',
+    'Network none',
+    'Proof not tried yet',
+    'Limits 256 processes',
+    'Sandboxes one for each session',
+  ]);
+  expect(linesIn(contained, 'Channels')).toEqual(['web up', 'telegram down (no connection)']);
+});
+
+it('the page speaks of no sandbox, image or proof where there is none', () => {
+  expect(linesIn(local, 'Sandbox')).toEqual([
+    'Backend local',
+    'not docker: it is not running',
+    'Network none',
+    'Limits 256 processes',
+    'Sandboxes one for each session',
+  ]);
+  expect(statusView(local).where).toBe('Commands run on the machine of the gateway itself, without a sandbox.');
+});
+
+it('the page says who shares a sandbox', () => {
+  expect(statusView(contained).where).toContain('this session’s own');
+  expect(statusView({ ...contained, scope: 'shared' }).where).toContain('all sessions share');
+  expect(statusView({ ...contained, backend: undefined, isContained: false }).where).toContain('Nothing can be run');
+});
+
+it('the page shows first where approvals are off, then what each session does', () => {
+  const now = new Date('2026-01-02T10:00:00Z');
+  const busy: SessionStatus = {
+    title: 'telegram Ada',
+    yolo: [{ by: 'telegram:1001', since: '2026-01-02T09:55:00Z' }],
+    turnSince: '2026-01-02T09:59:40Z',
+    running: [{ tool: 'terminal', command: 'make test', since: '2026-01-02T09:59:48Z', background: false }],
+    sandbox: { name: 'x', backend: 'docker', image: null, closesInSeconds: null },
+    pending: 2,
+    usage: { inputTokens: 100, outputTokens: 10, cost: 0.5 },
+  };
+  const resting: SessionStatus = {
+    ...busy,
+    title: 'web Owner',
+    yolo: [],
+    turnSince: null,
+    running: [],
+    sandbox: { name: 'y', backend: 'docker', image: null, closesInSeconds: 3600 },
+    pending: 0,
+  };
+  const { sections } = statusView({ ...contained, sessions: [busy, resting] }, now);
+  expect(sections[0]).toMatchObject({ title: 'Yolo: approvals are off', lines: [{ tone: 'bad' }] });
+  expect(sections[0]?.lines[0]?.value).toBe('telegram Ada: off for 5 min (only for telegram:1001)');
+  expect(sections[1]?.lines.map(({ label, value }) => `${label}: ${value}`)).toEqual([
+    'telegram Ada: terminal make test, running for 12 s; sandbox on docker: in use; 2 pending; 100 tokens in, 10 out, about $0.5000',
+    'web Owner: sandbox on docker: 1 h left unless it is used or something still runs in it; 100 tokens in, 10 out, about $0.5000',
+  ]);
+});

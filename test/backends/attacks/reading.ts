@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import type { OpenSandbox } from '../../../src/core/sandbox.ts';
+import { readFileIn } from '../../../src/shell/files.ts';
+import type { TestEngine } from '../../engines.ts';
+import { command, useArena, worksOrIsLost } from './arena.ts';
+
+const mostBytes = 64 * 1024 * 1024;
+
+export function readingAttacks(engine: TestEngine): void {
+  const arena = useArena(engine);
+
+  /** Reads and writes while something in the sandbox spoils it; what comes back is a file within the limit or a failure that says so. */
+  const attempts = async (sandbox: OpenSandbox, path: string): Promise<void> => {
+    for (let round = 0; round < 4; round++) {
+      const read = await readFileIn((request) => sandbox.exec(request), path, 500).catch((error: unknown) => error);
+      if (Buffer.isBuffer(read)) expect(read.length).toBeLessThanOrEqual(mostBytes);
+      else expect(read).toMatchObject({ code: expect.stringMatching(/^(file|sandbox)\//) });
+      const written = await sandbox.writeFile(path, `round ${round}`).catch((error: unknown) => error);
+      if (written !== undefined) expect(written).toMatchObject({ code: expect.stringMatching(/^(file|sandbox)\//) });
+    }
+  };
+
+  it('what is no file is not read for ever', async () => {
+    const sandbox = await arena.open();
+    await command(sandbox, 'mkfifo /tmp/fifo; ln -s loop /tmp/loop');
+    await arena.withstand(async () => {
+      for (const path of [
+        '/dev/zero',
+        '/proc/kmsg',
+        '/dev/stdin',
+        '/proc/self/fd/0',
+        '/proc/self/mem',
+        '/dev/tty',
+        '/tmp/fifo',
+        '/tmp/loop',
+      ]) {
+        const outcome = await sandbox.readFile(path).catch((error: unknown) => error);
+        if (!Buffer.isBuffer(outcome)) expect(outcome, path).toMatchObject({ code: expect.stringMatching(/^file\//) });
+      }
+    });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
+
+  it.each([
+    ['grows and shrinks', 'truncate -s 10G $1; truncate -s 1 $1'],
+    ['is a pipe every other moment', 'mkfifo $1.x; mv -T $1.x $1; touch $1.y; mv -T $1.y $1'],
+    ['is a directory every other moment', 'rm -f $1; mkdir $1; rmdir $1; touch $1'],
+    ['is a link that flips between two places', 'ln -s /dev/zero $1.x; mv -T $1.x $1; ln -s /etc/passwd $1.y; mv -T $1.y $1'],
+  ])('a file that %s is read and written within limits, or not at all', async (_, step) => {
+    const sandbox = await arena.open();
+    await arena.withstand(async () => {
+      const flipper = await sandbox.exec({ command: `touch $1; while :; do ${step}; done 2>/dev/null`, args: ['/tmp/file'] });
+      await attempts(sandbox, '/tmp/file');
+      await flipper.kill('KILL');
+    });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
+
+  it.each([
+    ['prints without end', 'cat() { command cat /dev/zero; }; find() { :; }'],
+    ['prints single bytes without end', 'cat() { dd if=/dev/zero bs=1 status=none; }; find() { :; }'],
+    ['never returns', 'cat() { sleep 1000; }; find() { :; }'],
+    ['complains without end', 'cat() { command cat /dev/zero >&2; }; find() { :; }'],
+  ])('a program for reading that %s is ended', async (_, functions) => {
+    const sandbox = await arena.open();
+    await command(sandbox, `echo content >/tmp/file; ${functions}`);
+    await arena.withstand(async () => {
+      // With the session's own functions, as a program that was replaced in an image would be.
+      const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file', 1_000);
+      await expect(reading).rejects.toMatchObject({ code: 'file/failed' });
+      expect((await sandbox.readFile('/tmp/file')).toString()).toBe('content\n');
+    });
+    await worksOrIsLost(sandbox);
+    await sandbox.destroy();
+  });
+
+  it('what a sandbox complains of moves no cursor', async () => {
+    const sandbox = await arena.open();
+    await command(sandbox, String.raw`echo content >/tmp/file; cat() { printf '\e]0;title\a\e[2J\x9b1m\u202e evil\r\n' >&2; return 5; }`);
+    const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file');
+    await expect(reading).rejects.toThrow(/^[^\p{Cc}\p{Cf}]*evil[^\p{Cc}\p{Cf}]*$/u);
+    await sandbox.destroy();
+  });
+}

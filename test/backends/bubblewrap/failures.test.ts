@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { explainFailure } from '../../../src/backends/bubblewrap/failures.ts';
+import { probe } from '../../../src/backends/bubblewrap/probe.ts';
+import { describeBubblewrap, isRoot, makeDirectories, noLimits, run, start } from './open.ts';
+
+describe('the words of a bubblewrap that cannot start', () => {
+  it.each([
+    ['bwrap: setting up uid map: Permission denied', /namespaces/],
+    ['bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted', /namespaces/],
+    [
+      'bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.',
+      /namespaces/,
+    ],
+    ['bwrap: No permissions to creating new namespace, likely because the kernel', /namespaces/],
+    ['bwrap: Creating new namespace failed: Operation not permitted', /namespaces/],
+    ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /\/proc/],
+    ['bwrap: Failed to make / slave: Permission denied', /Mounts/],
+    ['unshare: unshare failed: Operation not permitted', /mount namespaces/],
+  ])('%s: are explained with a fix', async (stderr, reason) => {
+    expect(await explainFailure(stderr)).toMatchObject({ code: 'backend/unavailable', reason: expect.stringMatching(reason), fix: /.+/ });
+  });
+
+  it('mean nothing when they are about something else', async () => {
+    expect(await explainFailure("bwrap: Can't find source path /x: No such file or directory")).toBeUndefined();
+  });
+});
+
+describeBubblewrap('a bubblewrap', () => {
+  it('that works passes the probe', async () => {
+    expect(await probe()).toEqual({ ok: true });
+  });
+
+  it('that is told to mount where it cannot fails to open in its own words', async () => {
+    const refused = start('ordinary', 'true', { mounts: [{ source: '/usr', target: '/usr/no/such/place', readOnly: true }] });
+    await expect(refused).rejects.toMatchObject({ code: 'sandbox/open-failed', message: expect.stringContaining('bwrap: ') });
+  });
+
+  it.runIf(isRoot)('that is not there is said to be not installed', async () => {
+    const hidden = ['unshare', '--mount', 'bash', '-c', 'mount --bind /dev/null "$(command -v bwrap)"; exec "$@"', 'bash'];
+    const refused = start('root', 'true', {}, hidden);
+    await expect(refused).rejects.toMatchObject({ code: 'backend/not-installed', hint: 'apt-get install bubblewrap' });
+  });
+
+  it.runIf(isRoot)('that may make no user namespace is told apart', async () => {
+    const forbidden = [
+      'unshare',
+      '--user',
+      '--map-root-user',
+      'bash',
+      '-c',
+      'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"',
+      'bash',
+    ];
+    const refused = start('ordinary', 'true', {}, forbidden);
+    await expect(refused).rejects.toMatchObject({ code: 'backend/unavailable', hint: expect.stringContaining('user.max_user_namespaces') });
+  });
+
+  it.runIf(isRoot)('works for the root of a user namespace with no other users', async () => {
+    const running = await start('ordinary', 'id -u', {}, ['unshare', '--user', '--map-root-user']);
+    expect(running.enforcement.memoryMb.enforced).toBe(false);
+    expect((await running.ended).stdout).toBe('1000\n');
+  });
+
+  it.runIf(isRoot)('that is too old for some options is used without them', async () => {
+    const { directory } = makeDirectories('root');
+    chmodSync(directory, 0o755);
+    const real = execFileSync('which', ['bwrap'], { encoding: 'utf8' }).trim();
+    copyFileSync(real, join(directory, 'real'));
+    const older = `#!/bin/bash
+      mapfile -d '' -t words <&3
+      for word in "\${words[@]}"; do
+        case $word in --disable-userns | --size) echo "bwrap: Unknown option $word" >&2; exit 1 ;; esac
+      done
+      exec 3<&-
+      exec ${directory}/real "\${words[@]}" "\${@:3}"`;
+    writeFileSync(join(directory, 'older'), older, { mode: 0o755 });
+    const replaced = [
+      'unshare',
+      '--mount',
+      'bash',
+      '-c',
+      'mount --bind "$1" "$2"; shift 2; exec "$@"',
+      'bash',
+      join(directory, 'older'),
+      real,
+    ];
+    const limits = { ...noLimits, memoryMb: 512 };
+    const running = await start('root', 'id -u; unshare -U true 2>&1', { limits }, replaced);
+    expect((await running.ended).stdout).toBe('1000\nunshare: unshare failed: Operation not permitted\n');
+  });
+
+  it('reports a command that does not exist as a shell does', async () => {
+    expect(await run('ordinary', 'true', { command: ['no-such-program'] })).toMatchObject({ code: 127 });
+  });
+});

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { networkObstacle } from '../../../src/backends/bubblewrap/network.ts';
+import { findProgram } from '../../../src/backends/bubblewrap/programs.ts';
+import { isRequired } from '../../required.ts';
+import { describeBubblewrap, isRoot } from './open.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hermetic-choice-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** A product on a machine without any network, with or without slirp4netns. */
+async function ask(hide: boolean): Promise<Answers> {
+  const hidden = hide ? `mount --bind /dev/null ${findProgram('slirp4netns') ?? '/dev/null'};` : '';
+  const wrapper = ['--net', '--mount', '--', 'sh', '-c', `${hidden} exec "$@"`, 'sh'];
+  const node = [process.execPath, '--input-type=module', '-e', product, mkdtempSync(join(directory, 'sandboxes-'))];
+  const { stdout } = await promisify(execFile)('unshare', [...wrapper, ...node]);
+  return JSON.parse(stdout) as Answers;
+}
+
+interface Answers {
+  honours: unknown;
+  notes: string[];
+  /** What people in a chat are told, of the two openings of the same sandbox with no wish for its network. */
+  notices: string[][];
+  interfaces: string[];
+  refused: string;
+}
+
+const product = `
+  import { join } from 'node:path';
+  import { bubblewrap } from ${JSON.stringify(`file://${join(import.meta.dirname, '../../../src/backends/bubblewrap/index.ts')}`)};
+  const sandboxesDirectory = process.argv[1];
+  const backend = bubblewrap.create({ installation: 'abcdef', sandboxesDirectory, environment: {}, docker: {} });
+  const spec = (name, network) => ({
+    name, network, session: name, directory: join(sandboxesDirectory, 'bubblewrap', name), image: undefined, workdir: undefined, env: {}, mounts: [],
+    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 }, persistent: true, user: 'default', idleSeconds: 60, backgroundSeconds: 0,
+  });
+  const answers = { honours: backend.traits.honours['network-open'], notes: (await backend.check()).notes, notices: [] };
+  for (const time of [1, 2]) {
+    const notices = [];
+    const sandbox = await backend.open(spec('undecided'), { notice: (_, inChat) => notices.push(inChat), progress: () => undefined });
+    const { output } = await sandbox.exec({ command: 'tail -n +3 /proc/net/dev' });
+    const chunks = [];
+    for await (const { data } of output) chunks.push(data);
+    answers.interfaces = Buffer.concat(chunks).toString().match(/\\w+(?=:)/g);
+    await sandbox.close();
+    answers.notices.push(notices);
+  }
+  const opened = await backend.open(spec('decided', 'open'), { notice: () => undefined, progress: () => undefined }).catch((error) => error);
+  answers.refused = opened instanceof Error ? opened.message : 'no';
+  await opened.destroy?.();
+  console.log(JSON.stringify(answers));
+`;
+
+describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
+  describe.skipIf(!isRoot)('which only root can test', () => {
+    it('is none where slirp4netns is missing, and a new sandbox says so once', async () => {
+      const line = expect.stringContaining('apt-get install slirp4netns');
+      expect(await ask(true)).toEqual({
+        honours: line,
+        notes: [line],
+        notices: [[line], []],
+        interfaces: ['lo'],
+        refused: line,
+      });
+    });
+
+    it.skipIf(networkObstacle() !== undefined && !isRequired('bubblewrap'))('is open where slirp4netns is there', async () => {
+      expect(await ask(false)).toEqual({
+        honours: true,
+        notes: [expect.stringContaining('through slirp4netns')],
+        notices: [[], []],
+        interfaces: ['lo', 'tap0'],
+        refused: 'no',
+      });
+    });
+  });
+});

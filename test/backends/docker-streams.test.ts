@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { SandboxSpec } from '../../src/core/sandbox.ts';
+import { proofText, prove } from '../../src/proof/index.ts';
+import { putFile } from '../../src/tools/put-file.ts';
+import { collect, sleepers, sleepMark, untilAsleep, useBench } from '../contracts/sandbox/bench.ts';
+import { sandboxContract } from '../contracts/sandbox.ts';
+import { describeBackend, type TestEngine, withDocker } from '../engines.ts';
+import { startRelay } from '../relay.ts';
+import { until } from '../until.ts';
+import { containerTests } from './docker/session-container.ts';
+
+/** The same engine by a port: nothing tells that it shares this kernel, so every shell is reached by its streams. */
+const relay = await startRelay('/var/run/docker.sock');
+
+const variant = {
+  title: 'docker by streams',
+  docker: { host: relay.host },
+  // The engine, its shim, the relay and the kernel's sockets between them each hold some of what was printed.
+  mostBytesAhead: 32 * 1024 * 1024,
+};
+
+await describeBackend(
+  'docker',
+  (engine) => {
+    sandboxContract(engine);
+    describe('the container of a session', () => containerTests(engine));
+    describe('an engine that shares nothing', () => remoteTests(engine));
+  },
+  variant,
+);
+
+function remoteTests(engine: TestEngine): void {
+  const bench = useBench(engine);
+
+  it('says that no directory of this machine can be shown in its sandboxes, so that received files are written inside', async () => {
+    expect(await engine.backend.received(engine.spec())).toBeUndefined();
+    const path = await putFile(bench.sandbox, 'notes.txt', Buffer.from('some notes'));
+    expect(await bench.output('cat "$1"; stat -c %a "$1"', { args: [path] })).toBe('some notes444\n');
+  });
+
+  it('lets a process in the background print as much and as long as it wants', async () => {
+    // For longer than an engine waits for the streams of a process that has ended, and more than a pipe holds.
+    const print = `echo ${'x'.repeat(3000)}; echo ${'y'.repeat(3000)} >&2`;
+    await bench.output(`{ for ((i = 0; i < 60; i++)); do ${print}; sleep 0.05; done; echo all >printed; } & echo $! >printer`);
+    await until('it has ended', async () => !(await bench.succeeds('kill -0 "$(<printer)"')));
+    expect(await bench.output('cat printed')).toBe('all\n');
+  });
+
+  it('loses the commands of a cut connection, kills what they started, and goes on', async () => {
+    const mark = sleepMark();
+    await bench.output('export KEPT=1; sleep 1000 & echo $! >background');
+    const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await untilAsleep(bench.sandbox, mark, 2);
+    relay.cut();
+    expect(await handle.exit).toMatchObject({ kind: 'lost' });
+    await until('its processes are dead', async () => (await sleepers(bench.sandbox, mark)) === 0);
+    expect(await bench.output('kill -0 "$(<background)" && echo "$KEPT"')).toBe('1\n');
+    expect(await Promise.race([bench.sandbox.ended, Promise.resolve('not ended')])).toBe('not ended');
+  });
+
+  it('kills also after a command has killed the one that kills', async () => {
+    await bench.output(`for limits in /proc/[0-9]*/limits; do if grep -q ' 70000001 ' $limits; then kill -9 \${limits//[!0-9]/}; fi; done`);
+    const mark = sleepMark();
+    const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await untilAsleep(bench.sandbox, mark, 2);
+    await handle.kill('KILL');
+    expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+  });
+
+  it('shows nothing of its own to a list of processes but one line each', async () => {
+    const lines = (await bench.output('for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done')).split('\n');
+    expect(lines.filter((line) => line.includes('hermetic')).length).toBeGreaterThan(1);
+    for (const line of lines.filter((one) => !one.includes('step='))) expect(line.length).toBeLessThan(400);
+  });
+
+  it('is given no directory of this machine, and files and home in volumes that go with the sandbox', async () => {
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
+    await collect(await sandbox.exec({ command: 'echo kept >file; echo kept >~/file' }));
+    const { HostConfig } = await inspect(engine, spec);
+    expect(HostConfig.Binds ?? []).toEqual([]);
+    expect(HostConfig.Mounts.map(({ Type, Source }) => [Type, Source])).toEqual([
+      ['volume', `hermetic-${spec.name}-workspace`],
+      ['volume', `hermetic-${spec.name}-home`],
+    ]);
+    await withDocker(engine.context, (docker) => docker.remove(`hermetic-${spec.name}`));
+    await sandbox.close();
+    const again = await engine.open(spec);
+    expect((await collect(await again.exec({ command: 'cat file ~/file' }))).stdout).toBe('kept\nkept\n');
+    await again.destroy();
+    await expect(volume(engine, `hermetic-${spec.name}-workspace`)).rejects.toMatchObject({ cause: expect.anything() });
+    await expect(volume(engine, `hermetic-${spec.name}-home`)).rejects.toMatchObject({ cause: expect.anything() });
+  });
+
+  it('is proven to contain what runs in it, with its own volumes and not with those of another sandbox', async () => {
+    const hermeticHome = mkdtempSync(join(tmpdir(), 'hermetic-proof-home-'));
+    onTestFinished(() => rmSync(hermeticHome, { recursive: true }));
+    const [spec, other] = [engine.spec(), engine.spec()];
+    const [sandbox, second] = await Promise.all([engine.open(spec), engine.open(other)]);
+    const common = { sandbox, backend: engine.backend, hermeticHome, engineSockets: ['/var/run/docker.sock'] };
+    const proof = await prove({ ...common, spec, sibling: { spec: other, sandbox: second } });
+    const unsure = proof.lines.filter(({ verdict }) => verdict === 'broken' || verdict === 'unknown');
+    expect(unsure, proofText(proof)).toEqual([]);
+    const mistaken = await prove({ ...common, spec: { ...spec, name: other.name } });
+    expect(mistaken.lines.filter(({ verdict }) => verdict === 'broken').map(({ check }) => check)).toEqual(['writable-mounts']);
+    await Promise.all([sandbox.destroy(), second.destroy()]);
+  });
+
+  it('gives the volumes to the user of this machine who wants to be the one inside', async () => {
+    const users = [vi.spyOn(process, 'getuid').mockReturnValue(1234), vi.spyOn(process, 'getgid').mockReturnValue(1235)];
+    const sandbox = await engine.open(engine.spec({ user: 'host' })).finally(() => users.forEach((user) => void user.mockRestore()));
+    const { stdout, exit } = await collect(await sandbox.exec({ command: 'touch file ~/file && id -u && stat -c %u . ~ file' }));
+    expect(exit).toEqual({ kind: 'exited', code: 0 });
+    expect(stdout).toBe('1234\n'.repeat(4));
+    await sandbox.destroy();
+  });
+}
+
+interface Inspected {
+  HostConfig: { Binds: string[] | null; Mounts: { Type: string; Source: string }[] };
+}
+
+function inspect(engine: TestEngine, { name }: SandboxSpec): Promise<Inspected> {
+  return withDocker(engine.context, (docker) => docker.request<Inspected>('GET', `/containers/hermetic-${name}/json`));
+}
+
+function volume(engine: TestEngine, name: string): Promise<unknown> {
+  return withDocker(engine.context, (docker) => docker.request('GET', `/volumes/${name}`));
+}

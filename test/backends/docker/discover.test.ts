@@ -1,0 +1,204 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findEngine, parseHost } from '../../../src/backends/docker/discover.ts';
+import { type FakeEngine, fakeEngine } from './fake-engine.ts';
+
+let root: string;
+let fake: FakeEngine;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'hermetic-discover-'));
+  fake = await fakeEngine({});
+});
+afterEach(async () => {
+  await fake[Symbol.asyncDispose]();
+  await rm(root, { recursive: true, force: true });
+});
+
+const environment = (more: Record<string, string> = {}) => ({ HOME: join(root, 'home'), PATH: join(root, 'bin'), ...more });
+const find = (more: Record<string, string> = {}, dockerHost?: string, pingTimeoutMs = 60_000) =>
+  findEngine({ environment: environment(more), dockerHost, root, platform: 'linux', pingTimeoutMs });
+
+async function linkTo(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await symlink(fake.path, path);
+}
+
+async function program(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, '#!/bin/sh\n');
+  await chmod(path, 0o755);
+}
+
+/** The file of a socket whose server is gone. */
+async function deadSocket(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  await promisify(execFile)(process.execPath, ['-e', script]).catch(() => undefined);
+}
+
+async function context(name: string, host: string): Promise<void> {
+  const directory = join(root, 'home/.docker/contexts/meta', createHash('sha256').update(name).digest('hex'));
+  await mkdir(directory, { recursive: true });
+  await writeFile(
+    join(directory, 'meta.json'),
+    JSON.stringify({ Name: name, Metadata: {}, Endpoints: { docker: { Host: host, SkipTLSVerify: false } } }),
+  );
+}
+
+async function currentContext(name: string): Promise<void> {
+  await mkdir(join(root, 'home/.docker'), { recursive: true });
+  await writeFile(join(root, 'home/.docker/config.json'), JSON.stringify({ auths: {}, currentContext: name }));
+}
+
+describe('an engine that is nowhere', () => {
+  it('is not installed when there is neither socket nor program', async () => {
+    await expect(find()).rejects.toMatchObject({
+      code: 'backend/not-installed',
+      hint: expect.stringMatching(/apt-get install docker\.io/),
+    });
+  });
+
+  it.each(['bin/docker', 'usr/local/bin/docker', 'opt/homebrew/bin/docker', 'Applications/Docker.app/Contents/Resources/bin/docker'])(
+    'is not running when %s is there',
+    async (path) => {
+      await program(join(root, path));
+      await expect(find()).rejects.toMatchObject({ code: 'backend/not-running', hint: expect.stringMatching(/systemctl start docker/) });
+    },
+  );
+
+  it('is not found in a directory or a file that cannot be run', async () => {
+    await mkdir(join(root, 'bin/docker'), { recursive: true });
+    await mkdir(join(root, 'usr/local/bin'), { recursive: true });
+    await writeFile(join(root, 'usr/local/bin/docker'), '', { mode: 0o644 });
+    await expect(find()).rejects.toMatchObject({ code: 'backend/not-installed' });
+  });
+
+  it('is not running when its socket is dead', async () => {
+    await deadSocket(join(root, 'var/run/docker.sock'));
+    await expect(find()).rejects.toMatchObject({ code: 'backend/not-running', cause: { code: 'ECONNREFUSED' } });
+  });
+
+  it('is not running when its socket is silent', async () => {
+    await mkdir(join(root, 'var/run'), { recursive: true });
+    const server = createServer((socket) => socket.resume());
+    await new Promise<void>((resolve) => server.listen(join(root, 'var/run/docker.sock'), resolve));
+    await expect(find({}, undefined, 300)).rejects.toMatchObject({
+      code: 'backend/not-running',
+      message: expect.stringMatching(/within 0.3 s/),
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe('an engine somebody named', () => {
+  it('is used before all others, the configuration first', async () => {
+    await linkTo(join(root, 'var/run/docker.sock'));
+    expect((await find({}, `unix://${fake.path}`)).where).toBe(`unix://${fake.path}`);
+    expect((await find({ DOCKER_HOST: `unix://${fake.path}` })).where).toBe(`unix://${fake.path}`);
+    expect((await find({ DOCKER_HOST: 'unix:///there/is/none' }, `unix://${fake.path}`)).where).toBe(`unix://${fake.path}`);
+  });
+
+  it('by the docker context is used', async () => {
+    await linkTo(join(root, 'var/run/docker.sock'));
+    await context('colima', `unix://${fake.path}`);
+    await currentContext('colima');
+    expect((await find()).where).toBe(`unix://${fake.path}`);
+    await currentContext('default');
+    expect((await find()).where).toBe(`unix://${root}/var/run/docker.sock`);
+    expect((await find({ DOCKER_CONTEXT: 'colima' })).where).toBe(`unix://${fake.path}`);
+  });
+
+  it('and does not answer is an error, whatever else answers', async () => {
+    await linkTo(join(root, 'var/run/docker.sock'));
+    const refusal = { code: 'backend/not-running', message: expect.stringMatching(/no other engine is looked for/) };
+    await expect(find({}, 'unix:///there/is/none')).rejects.toMatchObject(refusal);
+    await expect(find({ DOCKER_HOST: 'unix:///there/is/none' })).rejects.toMatchObject(refusal);
+    await expect(find({ DOCKER_HOST: 'tcp://127.0.0.1:1' })).rejects.toMatchObject(refusal);
+    await context('gone', 'unix:///there/is/none');
+    await currentContext('gone');
+    await expect(find()).rejects.toMatchObject(refusal);
+  });
+
+  it('by a context that says nothing, or by a file that is not JSON, is an error', async () => {
+    await linkTo(join(root, 'var/run/docker.sock'));
+    await currentContext('unknown');
+    await expect(find()).rejects.toMatchObject({ code: 'backend/unavailable', message: expect.stringMatching(/"unknown"/) });
+    await writeFile(join(root, 'home/.docker/config.json'), '{');
+    await expect(find()).rejects.toMatchObject({ code: 'backend/unavailable', message: expect.stringMatching(/config\.json/) });
+  });
+
+  it.each([
+    ['ssh://me@server', 'backend/unavailable', /ssh/],
+    ['https://server:2376', 'backend/unavailable', /TLS/],
+    ['npipe:////./pipe/docker_engine', 'config/bad-value', /not the address/],
+    ['unix://relative', 'config/bad-value', /not the address/],
+    ['nonsense', 'config/bad-value', /not the address/],
+  ])('as %s is refused', async (host, code, message) => {
+    await expect(find({ DOCKER_HOST: host })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it('with TLS is refused', async () => {
+    await expect(find({ DOCKER_HOST: 'tcp://server:2376', DOCKER_TLS_VERIFY: '1' })).rejects.toMatchObject({ code: 'backend/unavailable' });
+  });
+
+  it('by an address is reached there', () => {
+    expect(parseHost('tcp://10.0.0.1:2377', 'x')).toEqual({ kind: 'tcp', host: '10.0.0.1', port: 2377 });
+    expect(parseHost('tcp://server', 'x')).toEqual({ kind: 'tcp', host: 'server', port: 2375 });
+    expect(parseHost('tcp://[::1]:1', 'x')).toEqual({ kind: 'tcp', host: '::1', port: 1 });
+    expect(parseHost('/a b/docker.sock', 'x')).toEqual({ kind: 'unix', path: '/a b/docker.sock' });
+  });
+});
+
+describe('an engine in a usual place', () => {
+  it.each([
+    '.docker/run/docker.sock',
+    '.docker/desktop/docker.sock',
+    '.colima/default/docker.sock',
+    '.orbstack/run/docker.sock',
+    '.rd/docker.sock',
+  ])('is found at ~/%s', async (path) => {
+    await linkTo(join(root, 'home', path));
+    expect((await find()).where).toBe(`unix://${join(root, 'home', path)}`);
+  });
+
+  it('is found behind a dead socket', async () => {
+    await deadSocket(join(root, 'var/run/docker.sock'));
+    await linkTo(join(root, 'run/docker.sock'));
+    expect((await find({ XDG_RUNTIME_DIR: join(root, 'run') })).where).toBe(`unix://${root}/run/docker.sock`);
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)('an engine of somebody else', () => {
+  async function findAsNobody(more: Record<string, string> = {}): Promise<{ code: string; hint: string }> {
+    await chmod(root, 0o755);
+    const script = `
+      import { findEngine } from ${JSON.stringify(join(import.meta.dirname, '../../../src/backends/docker/discover.ts'))};
+      const error = await findEngine(${JSON.stringify({ environment: environment(more), root, platform: 'linux' })}).catch((error) => error);
+      console.log(JSON.stringify({ code: error.code ?? String(error), hint: error.hint }));
+    `;
+    const args = ['--reuid', '65534', '--regid', '65534', '--clear-groups', process.execPath, '--input-type=module', '-e', script];
+    const { stdout } = await promisify(execFile)('setpriv', args);
+    return JSON.parse(stdout);
+  }
+
+  it('is not permitted, and the hint names the group', async () => {
+    await chmod(fake.path, 0o660);
+    await chmod(dirname(fake.path), 0o755);
+    await linkTo(join(root, 'var/run/docker.sock'));
+    expect(await findAsNobody()).toMatchObject({ code: 'backend/not-permitted', hint: expect.stringMatching(/usermod -aG docker/) });
+    expect(await findAsNobody({ DOCKER_HOST: `unix://${fake.path}` })).toMatchObject({ code: 'backend/not-permitted' });
+  });
+
+  it('in a home this user cannot see does not count', async () => {
+    await linkTo(join(root, 'home/.docker/run/docker.sock'));
+    await chmod(join(root, 'home'), 0o700);
+    expect(await findAsNobody()).toMatchObject({ code: 'backend/not-installed' });
+  });
+});

@@ -1,0 +1,40 @@
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { enforcementHere, probe } from '../../src/backends/bubblewrap/probe.ts';
+import { backendDrivers } from '../../src/backends/index.ts';
+import { directoryBytes, removeTree } from '../../src/backends/sandbox-directory.ts';
+import { startWitness } from '../../src/proof/bait.ts';
+
+// A program that may open only a few more files, and then one more than that, and so on. It starts everything that starts a process.
+const directory = await mkdtemp(join(tmpdir(), 'hermetic-no-files-left-'));
+const docker = { host: undefined, image: 'none', runtime: undefined, extraArgs: [] };
+const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH }, docker };
+const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(context);
+const attempts: Record<string, () => Promise<unknown>> = {
+  probe: () => probe({ network: true }),
+  enforcement: enforcementHere,
+  witness: async () => await (await startWitness()).remove(),
+  size: () => directoryBytes(directory),
+  removal: () => removeTree(join(directory, 'nothing')),
+  check: async () => await local?.check(),
+};
+const opened: number[] = [];
+for (let free = 0; free <= 24; free += 2) {
+  try {
+    for (;;) opened.push(openSync('/dev/null', 'r'));
+  } catch {
+    for (const descriptor of opened.splice(0, free)) closeSync(descriptor);
+  }
+  for (const [name, attempt] of Object.entries(attempts)) {
+    const end = await attempt().then(
+      () => 'answered',
+      () => 'rejected',
+    );
+    process.stdout.write(`${name} ${end}\n`);
+  }
+}
+for (const descriptor of opened) closeSync(descriptor);
+await removeTree(directory);
+process.stdout.write('alive\n');

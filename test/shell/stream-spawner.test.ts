@@ -1,0 +1,141 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { ShellSession } from '../../src/shell/session.ts';
+import { memoryStateStore } from '../../src/shell/state-store.ts';
+import type { Attach, AttachedCommand } from '../../src/shell/streams/attached-command.ts';
+import { StreamSpawner } from '../../src/shell/streams/stream-spawner.ts';
+import { collect } from '../contracts/sandbox/bench.ts';
+
+const children = new Set<ChildProcessWithoutNullStreams>();
+
+/** A place with nothing but three streams to each command: processes of this machine. */
+function attachHere(env: Record<string, string> = {}): Attach {
+  return async ([program = '', ...args]) => attached(spawn(program, args, { env: { PATH: process.env.PATH ?? '', ...env } }));
+}
+
+function attached(child: ChildProcessWithoutNullStreams): AttachedCommand {
+  children.add(child);
+  const exited = once(child, 'exit').finally(() => children.delete(child));
+  child.stdin.on('error', () => undefined);
+  return {
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    exitCode: async () => ((await exited) as [number | null])[0] ?? undefined,
+    ref: () => child.ref(),
+    unref: () => child.unref(),
+    destroy: () => child.stdin.destroy(),
+  };
+}
+
+const spawners: StreamSpawner[] = [];
+
+async function open(attach: Attach): Promise<ShellSession> {
+  const spawner = await StreamSpawner.start({ attach, ended: new Promise(() => undefined), keep: 'nothing', processes: 'shared' });
+  spawners.push(spawner);
+  const endSandbox = async (): Promise<void> => expect.fail('the sandbox was to be ended');
+  return await ShellSession.open({ spawner, store: memoryStateStore(), workdir: '/', endSandbox });
+}
+
+afterEach(() => {
+  for (const spawner of spawners.splice(0)) spawner.close();
+});
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+describe('a shell that is reached by its streams', () => {
+  it.each([
+    ['the C locale', {}],
+    ['a locale of several bytes a character', { LC_ALL: 'C.UTF-8' }],
+  ])('carries text and state whole in %s', async (_, env) => {
+    const session = await open(attachHere(env));
+    const text = `'é日本🦀"\\\n\t\x01\x7f`;
+    const defined = await collect(
+      await session.exec({ command: 'export TEXT=$1; f() { echo "é: $1"; }; cd /usr; echo "$TEXT" >&2', args: [text] }),
+    );
+    expect(defined).toMatchObject({ stderr: `${text}\n`, exit: { kind: 'exited', code: 0 } });
+    const { stdout } = await collect(await session.exec({ command: 'printf %s "$TEXT"; f ü; pwd', env: { LC_ALL: 'C.UTF-8' } }));
+    expect(stdout).toBe(`${text}é: ü\n/usr\n`);
+  });
+
+  it('hands a script of a megabyte over, and what is typed to the command and no one else', async () => {
+    const session = await open(attachHere());
+    const command = `: ${'é'.repeat(500_000)}\nread -r line; echo "$line"; cat | wc -c`;
+    const handle = await session.exec({ command, stdin: 'open' });
+    await handle.write('first\n');
+    await handle.write(Buffer.alloc(300_000));
+    handle.closeStdin();
+    expect(await collect(handle)).toMatchObject({ stdout: 'first\n300000\n', exit: { kind: 'exited', code: 0 } });
+  });
+
+  it('keeps its state although a background process prints all the time', async () => {
+    const session = await open(attachHere());
+    const big = 'x'.repeat(20_000);
+    const noise = 'while :; do echo "some line of a log that is written all the time"; done >&2';
+    for (let round = 0; round < 5; round++) {
+      const handle = await session.exec({ command: `(${noise}) & export ROUND_${round}=$1; sleep 0.05`, args: [big] });
+      const { exit } = await collect(handle);
+      await handle.kill('KILL');
+      expect(exit).toEqual({ kind: 'exited', code: 0 });
+    }
+    const { stdout } = await collect(
+      await session.exec({ command: `for name in \${!ROUND_*}; do printf "%s " "$(printenv "$name" | wc -c)"; done` }),
+    );
+    expect(stdout).toBe('20001 20001 20001 20001 20001 ');
+  });
+
+  it('is started again when it did not come up, and then runs the command once', async () => {
+    let failures = 0;
+    const here = attachHere();
+    const attach: Attach = async (command) => {
+      if (failures > 0 && command.length < 7) {
+        failures -= 1;
+        if (failures % 2 === 0) throw new Error('the engine is busy');
+        return attached(spawn('bash', ['-c', 'echo a complaint of the engine; exit 126']));
+      }
+      return await here(command);
+    };
+    const session = await open(attach);
+    await collect(await session.exec({ command: 'true' }));
+    failures = 3;
+    const [first, second] = await Promise.all([1, 2].map(async (n) => collect(await session.exec({ command: `echo ${n}` }))));
+    expect([first?.stdout, second?.stdout, failures]).toEqual(['1\n', '2\n', 0]);
+  });
+
+  it('says why none comes up', async () => {
+    const complain: Attach = async () => attached(spawn('bash', ['-c', 'echo there is no bash here; exit 127']));
+    await expect(open(complain)).rejects.toThrow('there is no bash here');
+    await expect(
+      open(async () => {
+        throw new Error('the engine says no');
+      }),
+    ).rejects.toThrow('the engine says no');
+  });
+
+  it('is lost with its command when the stream is cut, and the next one is another', async () => {
+    const streams: AttachedCommand[] = [];
+    const here = attachHere();
+    const session = await open(async (command) => {
+      const stream = await here(command);
+      if (command.length < 7) streams.push(stream);
+      return stream;
+    });
+    const handle = await session.exec({ command: 'echo begun; sleep 10' });
+    const chunks = handle.output[Symbol.asyncIterator]();
+    expect((await chunks.next()).value?.data.toString()).toBe('begun\n');
+    streams[0]?.stdout.destroy(new Error('the connection was cut'));
+    expect(await handle.exit).toEqual({ kind: 'lost', reason: 'the connection was cut' });
+    await handle.kill('KILL');
+    expect(await collect(await session.exec({ command: 'echo next' }))).toMatchObject({ stdout: 'next\n' });
+  });
+
+  it('leaves nothing running that was in the foreground when the program is gone', async () => {
+    const session = await open(attachHere());
+    const handle = await session.exec({ command: 'echo begun; setsid sleep 97531 & sleep 97531' });
+    await handle.output[Symbol.asyncIterator]().next();
+    spawners.at(-1)?.close();
+    expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+  });
+});
