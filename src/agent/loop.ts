@@ -4,6 +4,7 @@ import type { Agent, Turn, TurnResult } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import { errorText } from '../lib/error-text.ts';
 import { inputSchemaOf } from '../lib/json-schema.ts';
 import { type Answer, ask, type MadeCall, type Patience } from './ask.ts';
 import { Context } from './compact.ts';
@@ -44,7 +45,7 @@ export function createAgent(patience: Partial<Patience> = {}): Agent {
         return await new Run(turn, { ...usual, ...patience }).run();
       } catch (error) {
         if (error instanceof HermeticError) return { kind: 'failed', code: error.code, reason: error.message, hint: error.hint };
-        return { kind: 'failed', code: 'model/failed', reason: error instanceof Error ? error.message : String(error), hint: undefined };
+        return { kind: 'failed', code: 'model/failed', reason: errorText(error), hint: undefined };
       }
     },
   };
@@ -188,7 +189,7 @@ class Run {
     if (signal.aborted) return { ok: false, failure: 'interrupted', text: 'Interrupted before it began. Nothing was run.' };
     listener({ type: 'tool-started', callId, name, input });
     const running = door(name, input, { callId, signal, progress: (text) => listener({ type: 'tool-progress', callId, text }) }).catch(
-      (error: unknown): ToolResult => ({ ok: false, failure: 'failed', text: error instanceof Error ? error.message : String(error) }),
+      (error: unknown): ToolResult => ({ ok: false, failure: 'failed', text: errorText(error) }),
     );
     const done = new AbortController();
     const givenUp = aborted(signal, done.signal).then(async () => {
@@ -207,10 +208,7 @@ class Run {
       await this.#turn.record([stored], usage);
     } catch (error) {
       if (error instanceof HermeticError) throw error;
-      throw new HermeticError(
-        'store/failed',
-        `The conversation could not be recorded: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      throw new HermeticError('store/failed', `The conversation could not be recorded: ${errorText(error)}`);
     }
     this.#context.add(stored);
   }

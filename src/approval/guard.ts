@@ -3,6 +3,7 @@ import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission, Pol
 import type { AuditEvent } from '../core/audit.ts';
 import type { Sync } from '../core/conversation.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
+import { errorText } from '../lib/error-text.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';
 import { uncovered } from './grants.ts';
 import { type ApprovalMode, type CronMode, opinionOf, type Reviewer } from './modes.ts';
@@ -77,7 +78,7 @@ export function guardOf(options: GuardOptions): Guard {
       if (!modes.has(options.mode)) return undecided(`there is no mode of approvals called ${JSON.stringify(options.mode)}.`);
       return await judge(actions, origin, signal);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorText(error);
       await recordFailure(actions, origin, why);
       return undecided(why);
     }

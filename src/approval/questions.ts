@@ -3,6 +3,7 @@ import type { Action, Answer, Approver, Finding, Source } from '../core/approval
 import { HermeticError } from '../core/errors.ts';
 import type { ApprovalLedger, QuestionBeginning, QuestionEntry, Settlement } from '../core/store.ts';
 import { digestOf } from '../lib/canonical-json.ts';
+import { errorText } from '../lib/error-text.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';
 import { grantsOf } from './grants.ts';
 import { newCode } from './question-code.ts';
@@ -161,8 +162,8 @@ export class Questions {
     try {
       answer = await approver.ask(question, signal);
     } catch (error) {
-      if (!signal.aborted) this.#unreachable.set(question.id, messageOf(error));
-      return await this.#end(question, 'withdrawn', `no one could be asked: ${messageOf(error)}`);
+      if (!signal.aborted) this.#unreachable.set(question.id, errorText(error));
+      return await this.#end(question, 'withdrawn', `no one could be asked: ${errorText(error)}`);
     }
     if (signal.aborted) return;
     // Security: what comes back this way is said by the person who asked.
@@ -200,8 +201,4 @@ export class Questions {
 /** Security: the answer is good for exactly this, and for nothing that differs in any of it. */
 function requestDigest({ actions, parts, run, sandbox, backend }: Request): string {
   return digestOf({ actions, parts, run, sandbox, backend });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

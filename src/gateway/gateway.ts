@@ -2,6 +2,7 @@ import type { Channel, Incoming } from '../core/channel.ts';
 import type { InboxEntry } from '../core/conversation.ts';
 import type { SessionKey } from '../core/session.ts';
 import { isStoreFault, maxEnds, maxTries } from '../core/set-aside.ts';
+import { errorText } from '../lib/error-text.ts';
 import { reportMessage } from './background-reports.ts';
 import { commandIn } from './commands.ts';
 import { commandCall } from './controls.ts';
@@ -46,7 +47,7 @@ export class Gateway {
     await this.#takeUpProcesses();
     await Promise.all(
       [...this.#options.channels.values()].map((channel) =>
-        channel.start((incoming) => this.accept(incoming)).catch((error: unknown) => this.#log(`${channel.kind}: ${messageOf(error)}`)),
+        channel.start((incoming) => this.accept(incoming)).catch((error: unknown) => this.#log(`${channel.kind}: ${errorText(error)}`)),
       ),
     );
   }
@@ -119,28 +120,28 @@ export class Gateway {
   }
 
   #wake(conversation: Conversation | undefined): void {
-    conversation?.wake().catch((error: unknown) => this.#log(messageOf(error)));
+    conversation?.wake().catch((error: unknown) => this.#log(errorText(error)));
   }
 
   /** Nobody waits for what is taken up: it goes on beside everything else. */
   async #takeUp(): Promise<void> {
     const { inbox } = this.#options;
-    await this.#setAsideUnreadable().catch((error: unknown) => this.#log(messageOf(error)));
+    await this.#setAsideUnreadable().catch((error: unknown) => this.#log(errorText(error)));
     const turns = Map.groupBy(await inbox.list('running'), ({ turn }) => turn?.split('/')[0] ?? '');
     for (const [turn, entries] of turns) {
       const conversation = entries[0] && this.#conversationOf(entries[0].incoming);
       // One that cannot be read keeps no other from being heard.
       await (conversation && this.#takeUpTurn(conversation, turn, entries))
         ?.catch((error) => this.#failed(conversation, entries, error))
-        .catch((error: unknown) => this.#log(messageOf(error)));
+        .catch((error: unknown) => this.#log(errorText(error)));
     }
     const sessions = [...Map.groupBy(await inbox.list('waiting'), ({ session }) => JSON.stringify(session)).values()];
     const suspects = sessions.filter((entries) => triesOf(entries) >= suspectTries);
     for (const [first] of sessions.filter((entries) => !suspects.includes(entries)))
       if (first) this.#wake(this.#conversationOf(first.incoming));
-    void this.#takeUpAlone(suspects).catch((error: unknown) => this.#log(messageOf(error)));
+    void this.#takeUpAlone(suspects).catch((error: unknown) => this.#log(errorText(error)));
     // Those that were answered elsewhere, that expired or that were withdrawn while no gateway ran.
-    await this.#options.cards.settleAll().catch((error: unknown) => this.#log(messageOf(error)));
+    await this.#options.cards.settleAll().catch((error: unknown) => this.#log(errorText(error)));
   }
 
   /** One after the other, those that were begun least often first: of many that were under way when programs ended, one may have ended them. */
@@ -162,11 +163,11 @@ export class Gateway {
 
   /** A turn that could not be taken up, at this start or at earlier ones. */
   async #failed({ retries }: Conversation, entries: readonly InboxEntry[], error: unknown): Promise<void> {
-    this.#log(messageOf(error));
+    this.#log(errorText(error));
     if (isStoreFault(error)) return;
     for (const entry of entries) {
       if (entry.tries < maxTries) await this.#options.inbox.trying(entry.seq);
-      else await retries.giveUp(entry, messageOf(error));
+      else await retries.giveUp(entry, errorText(error));
     }
   }
 
@@ -204,7 +205,7 @@ export class Gateway {
       }
       const [first] = processes;
       const conversation = first && this.#conversationOf(reportMessage(first, '', { role: 'user', notices: [], omitted: 0 }));
-      conversation?.followProcesses(processes).catch((error: unknown) => this.#log(messageOf(error)));
+      conversation?.followProcesses(processes).catch((error: unknown) => this.#log(errorText(error)));
     }
   }
 
@@ -304,8 +305,4 @@ function pairingKey({ place, id }: Incoming): string {
 
 function pairingText(code: string): string {
   return `I do not know you yet. Whoever runs me can let you in with \`hermetic pairing approve ${code}\`. The code is good for an hour.`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import type { TurnInput } from '../core/agent.ts';
 import type { Channel, IncomingFile } from '../core/channel.ts';
+import { errorText } from '../lib/error-text.ts';
 import { fenced } from './fenced.ts';
 import type { Work } from './work.ts';
 
@@ -23,7 +24,7 @@ export async function incomingFiles(
       files.push({ path: await work.put(file.name, data), bytes: data.length });
       if (imageTypes.has(file.mimeType ?? '') && data.length <= mostImageBytes) images.push({ data, mediaType: file.mimeType ?? '' });
     } catch (error) {
-      files.push({ path: `(${file.name} did not arrive: ${error instanceof Error ? error.message : 'unknown'})`, bytes: file.bytes });
+      files.push({ path: `(${file.name} did not arrive: ${errorText(error)})`, bytes: file.bytes });
     }
   }
   return { files, images };

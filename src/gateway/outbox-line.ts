@@ -2,6 +2,7 @@ import type { Channel, Outgoing, Place } from '../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { CallSlots } from '../lib/call-slots.ts';
+import { errorText } from '../lib/error-text.ts';
 import { textAfter } from '../lib/split-text.ts';
 import { answered } from './answered.ts';
 import { Drafts } from './drafts.ts';
@@ -188,7 +189,7 @@ export class OutboxLine {
     const answer = await answered(work, this.#options.stop, this.#options.patience.answerMs);
     if (answer.kind === 'done') return { kind: 'sent', id: answer.value };
     const { error } = answer;
-    const failure = error instanceof Error ? error.message : String(error);
+    const failure = errorText(error);
     const code = error instanceof HermeticError && answer.kind === 'failed' ? error.code : undefined;
     if (code === 'channel/refused') return { kind: 'dropped', failure };
     const retryAfterMs = code === 'channel/busy' ? (error as HermeticError).retryAfterMs : undefined;

@@ -1,5 +1,6 @@
 import type { InboxEntry, InboxLedger } from '../core/conversation.ts';
 import { isStoreFault, maxEnds, maxTries, type SetAside } from '../core/set-aside.ts';
+import { errorText } from '../lib/error-text.ts';
 import type { Outbox } from './outbox.ts';
 
 const firstPauseMs = 250;
@@ -46,7 +47,7 @@ export class Retries {
     this.#parts.complain(error);
     if (!this.#counted.delete(entry.seq)) await this.#parts.inbox.trying(entry.seq);
     const tries = entry.tries + 1;
-    if (tries >= maxTries) return await this.giveUp(entry, error instanceof Error ? error.message : String(error), tries);
+    if (tries >= maxTries) return await this.giveUp(entry, errorText(error), tries);
     const again = (): void => {
       this.#pausing.delete(entry.seq);
       this.#parts.wake();

@@ -3,6 +3,7 @@ import type { Agent, AgentEvent, TurnInput, TurnResult } from '../core/agent.ts'
 import type { CallOrigin } from '../core/approval.ts';
 import type { Activity, Channel, Place } from '../core/channel.ts';
 import type { ConversationLedger } from '../core/conversation.ts';
+import { errorText } from '../lib/error-text.ts';
 import { LiveMessage } from './live-message.ts';
 import type { Outbox } from './outbox.ts';
 import { RetryNotice } from './retry-notice.ts';
@@ -185,7 +186,7 @@ export class AgentTurn {
   #tellOfRetry(reason: string): void {
     const { id, place, outbox, surroundings } = this.#options;
     const told = outbox.deliver(place, `turn/${id}/retry`, `The model has not answered yet, so I am asking again. ${reason}`);
-    told.catch((error: unknown) => surroundings.log(error instanceof Error ? error.message : String(error)));
+    told.catch((error: unknown) => surroundings.log(errorText(error)));
   }
 
   #liveMessage(): LiveMessage {

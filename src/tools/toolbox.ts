@@ -2,6 +2,7 @@ import type { Action, CallOrigin, Guard } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
+import { errorText } from '../lib/error-text.ts';
 import { nearest } from '../lib/nearest.ts';
 import { type Redact, unredacted } from '../lib/redact.ts';
 
@@ -197,7 +198,7 @@ function failed(failure: ToolFailure, text: string): ToolResult {
 
 function messageOf(error: unknown): string {
   if (error instanceof HermeticError) return error.hint ? `${error.message} ${error.hint}` : error.message;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Names stay: only what a tool has read or printed can hold a secret. */

@@ -1,6 +1,7 @@
 import type { Accept, Channel, ChannelState, ChannelTraits, IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
 import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { ChannelContext } from '../context.ts';
 import { Health } from '../health.ts';
 import { mostCaption, mostFileBytes, mostText } from './limits.ts';
@@ -52,7 +53,7 @@ class TelegramChannel implements Channel {
       await begun;
     } catch (error) {
       this.#listening = undefined;
-      this.#health.failed(error instanceof Error ? error.message : String(error));
+      this.#health.failed(errorText(error));
       throw error;
     }
   }

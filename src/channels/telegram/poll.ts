@@ -3,6 +3,7 @@ import type { Update } from 'grammy/types';
 import type { Accept, Incoming } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../../core/set-aside.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { Health } from '../health.ts';
 import type { BotClient } from './bot-client.ts';
 import { CallError, reasonOf, tokenHint } from './failures.ts';
@@ -211,7 +212,7 @@ export class Poll {
 
   #afterFailure(id: number, { tries }: Attempt, error: unknown, isFirst: boolean): Attempt {
     const { health, log } = this.#parts;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     if (isFirst) log(`A message of Telegram could not be accepted, and is tried again: ${reason}`);
     const isUnreadable = error instanceof Unreadable;
     if (!isUnreadable) {
@@ -258,7 +259,7 @@ function readUpdate(update: Update, self: Self): Incoming | undefined {
   try {
     return parseUpdate(update, self);
   } catch (error) {
-    throw new Unreadable(`It cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Unreadable(`It cannot be read: ${errorText(error)}`);
   }
 }
 

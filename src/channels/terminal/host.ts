@@ -15,6 +15,7 @@ import type {
   Place,
 } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { readFileWithin } from '../../lib/read-file-within.ts';
 import { terminalKind, terminalPlace, terminalTraits } from './index.ts';
 import { protocolVersion, sentMessage, type Welcome } from './protocol.ts';
@@ -128,7 +129,7 @@ export class TerminalHost implements Channel {
     try {
       return await readFileWithin(id, maxBytes);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       throw new HermeticError('channel/refused', `The file cannot be read: ${reason}`, { cause: error });
     }
   }

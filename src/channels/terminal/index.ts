@@ -14,6 +14,7 @@ import type {
   Place,
 } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { printable } from '../../lib/printable.ts';
 import { chosen } from './choices.ts';
 import type { Screen } from './screen.ts';
@@ -136,7 +137,7 @@ export class TerminalChannel implements Channel {
     try {
       return await this.#options.files.read(id, mostBytes);
     } catch (error) {
-      throw new HermeticError('channel/refused', `The file cannot be read: ${messageOf(error)}`, { cause: error });
+      throw new HermeticError('channel/refused', `The file cannot be read: ${errorText(error)}`, { cause: error });
     }
   }
 
@@ -152,7 +153,7 @@ export class TerminalChannel implements Channel {
         await this.#quiet();
         if (this.#accept) await work();
       })
-      .catch((error: unknown) => this.#view.note(`That did not work: ${printable(messageOf(error))}`));
+      .catch((error: unknown) => this.#view.note(`That did not work: ${printable(errorText(error))}`));
   }
 
   /** Behind a pipe nobody waits for an answer, so the next line does, unless it may be one. */
@@ -229,13 +230,9 @@ export class TerminalChannel implements Channel {
     try {
       return await this.#options.files.save(name, data);
     } catch (error) {
-      const reason = `${printable(name)} could not be saved: ${messageOf(error)}`;
+      const reason = `${printable(name)} could not be saved: ${errorText(error)}`;
       this.#view.note(reason);
       throw new HermeticError('channel/refused', reason, { cause: error });
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
+import { errorText } from '../../lib/error-text.ts';
 
 /** One line of JSON. A call has a number and a name, its answer the same number, and a note only a name. */
 interface Line {
@@ -112,7 +113,7 @@ export class Wire {
       const answer = await this.#options.handle(name, value);
       if (id !== undefined) this.#write({ id, value: answer });
     } catch (error) {
-      if (id !== undefined) this.#write({ id, error: error instanceof Error ? error.message : String(error) });
+      if (id !== undefined) this.#write({ id, error: errorText(error) });
     }
   }
 }

@@ -10,6 +10,7 @@ import type { Proof } from '../../core/proof.ts';
 import type { Check } from '../../core/sandbox.ts';
 import type { SetAside } from '../../core/set-aside.ts';
 import { sessionPartsText } from '../../gateway/session-key.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { printable } from '../../lib/printable.ts';
 import { proofJson, proofText } from '../../proof/index.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -66,7 +67,7 @@ export function doctorCommand(io: CliIo): Command {
 
 function asFailure(error: unknown): HermeticError {
   if (error instanceof HermeticError) return error;
-  return new HermeticError('sandbox/open-failed', error instanceof Error ? error.message : String(error), { cause: error });
+  return new HermeticError('sandbox/open-failed', errorText(error), { cause: error });
 }
 
 function held(proof: Proof | HermeticError): boolean {
@@ -116,7 +117,7 @@ async function approvalsNow(app: App): Promise<ApprovalsNow> {
     const setAside = (await (await app.store()).setAside.list()).map(({ content: _, ...rest }) => rest);
     return answer(gateway?.sessions ?? (await sessionStatuses(app, undefined)), setAside);
   } catch (error) {
-    return answer(gateway?.sessions ?? [], [], error instanceof Error ? error.message : String(error));
+    return answer(gateway?.sessions ?? [], [], errorText(error));
   }
 }
 

@@ -2,6 +2,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { syncPath } from '../../lib/sync-path.ts';
 import { failed } from './failures.ts';
 
@@ -69,7 +70,7 @@ export class WalSync {
     try {
       await this.#flush(this.#descriptor);
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
+      const said = errorText(error);
       this.#failure = failed(
         this.#path,
         `could not be put on disk (${said})`,
