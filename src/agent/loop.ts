@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolSet } from 'ai';
 import type { Agent, Turn, TurnResult } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { inputSchemaOf } from '../lib/json-schema.ts';
 import { type Answer, ask, type MadeCall, type Patience } from './ask.ts';
@@ -191,13 +191,7 @@ class Run {
     const running = door(name, input, { callId, signal, progress: (text) => listener({ type: 'tool-progress', callId, text }) }).catch(
       (error: unknown): ToolResult => ({ ok: false, failure: 'failed', text: errorText(error) }),
     );
-    const done = new AbortController();
-    const givenUp = aborted(signal, done.signal).then(async () => {
-      await delay(this.#patience.graceMs, undefined, { signal: done.signal }).catch(() => undefined);
-      return unknown;
-    });
-    const result = await Promise.race([running, givenUp]);
-    done.abort();
+    const result = await within({ signal }, running, () => within(this.#patience.graceMs, running, () => unknown));
     listener({ type: 'tool-ended', callId, name, result });
     return result;
   }
@@ -212,14 +206,6 @@ class Run {
     }
     this.#context.add(stored);
   }
-}
-
-/** Resolves when the first is aborted, unless the second one is before. */
-function aborted(signal: AbortSignal, unless: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true, signal: unless });
-  });
 }
 
 function schemaOf(tool: Tool): Record<string, unknown> {

@@ -1,3 +1,5 @@
+import { settlesWithin } from '../lib/deadline.ts';
+
 /** The database is looked at so often, because whoever answers may be another process. */
 const glanceMs = 250;
 
@@ -26,17 +28,9 @@ export class Waiting {
       wake: () => turn.resolve(),
       fail: (error) => turn.reject(error),
       nap: async (mostMs, signal) => {
-        const timer = setTimeout(() => turn.resolve(), Math.min(glanceMs, Math.max(mostMs, 1)));
-        const stop = (): void => turn.resolve();
-        signal.addEventListener('abort', stop, { once: true });
-        try {
-          await turn.promise;
-          turn = Promise.withResolvers();
-          turn.promise.catch(() => undefined);
-        } finally {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', stop);
-        }
+        await settlesWithin({ ms: Math.min(glanceMs, Math.max(mostMs, 1)), signal }, turn.promise);
+        turn = Promise.withResolvers();
+        turn.promise.catch(() => undefined);
       },
     };
     this.#waiters.set(id, waiter);

@@ -4,6 +4,7 @@ import type { TerminalFiles } from '../channels/terminal/index.ts';
 import { terminalSocket } from '../channels/terminal/protocol.ts';
 import type { Screen } from '../channels/terminal/screen.ts';
 import { HermeticError } from '../core/errors.ts';
+import { within } from '../lib/deadline.ts';
 import type { Instance } from '../lib/instance.ts';
 import { connectToOwner } from '../lib/owner-socket.ts';
 import { personHere } from './person.ts';
@@ -65,12 +66,8 @@ export async function chatOver({ socket, model }: Connected, { screen, chat, fil
     channel.note(`Joined the running gateway, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
     channel.note('/help lists the commands. Ctrl-C stops what runs. Ctrl-D leaves; what runs goes on.\n');
   });
-  const aborted = new Promise<void>((done) => interrupt.signal.addEventListener('abort', () => done(), { once: true }));
-  const end = await Promise.race([
-    left.then(() => 'left' as const),
-    joined.gone.then(() => 'gone' as const),
-    (interrupt.signal.aborted ? Promise.resolve() : aborted).then(() => 'interrupted' as const),
-  ]);
+  const leftOrGone = Promise.race([left.then(() => 'left' as const), joined.gone.then(() => 'gone' as const)]);
+  const end = await within({ signal: interrupt.signal }, leftOrGone, () => 'interrupted' as const);
   // Behind a pipe a signal is the only Ctrl-C there is. At a terminal it means that the terminal goes, and the conversation stays.
   if (end === 'interrupted' && !screen.isLive) await Promise.race([joined.interrupt().catch(() => false), joined.gone]);
   await joined.close();

@@ -7,6 +7,7 @@ import type { InboxEntry } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionKey } from '../core/session.ts';
 import { isStoreFault } from '../core/set-aside.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 import type { Role } from './access.ts';
 import { BackgroundReports } from './background-reports.ts';
 import { commandIn } from './commands.ts';
@@ -18,7 +19,6 @@ import { pressedAnswer } from './question-card.ts';
 import { Replies } from './replies.ts';
 import { Retries } from './retries.ts';
 import { firstOf, type Heard, lastSaid, leastRole, type RunningTurn, roleIn, type Sorting } from './running-turn.ts';
-import { settlesWithin } from './settles-within.ts';
 import { endKey } from './turn.ts';
 import { UnattendedPace } from './unattended-pace.ts';
 import type { Work, WorkStatus } from './work.ts';
@@ -103,8 +103,8 @@ export class Conversation {
   /** Resolves when it has looked at what waits and no turn runs, at the latest after this time. */
   async settled(withinMs: number): Promise<void> {
     await settlesWithin(
-      this.#lane.idle().then(() => this.#turn?.over),
       withinMs,
+      this.#lane.idle().then(() => this.#turn?.over),
     );
   }
 
@@ -367,7 +367,7 @@ export class Conversation {
     const { questions } = this.shared.surroundings;
     const isAsking = async (): Promise<boolean> => (await questions.open(this.parts)).length > 0;
     // Nobody waits for a person.
-    const isOver = !(await isAsking()) && (await settlesWithin(turn.over, patienceMs));
+    const isOver = !(await isAsking()) && (await settlesWithin(patienceMs, turn.over));
     if (isOver) return;
     turn.isParked = true;
     await this.shared.inbox.excuse([...turn.heard, ...turn.steered].map(({ entry }) => entry.seq)).catch((error) => this.complain(error));

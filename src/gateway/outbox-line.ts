@@ -2,6 +2,7 @@ import type { Channel, Outgoing, Place } from '../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { CallSlots } from '../lib/call-slots.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { textAfter } from '../lib/split-text.ts';
 import { answered } from './answered.ts';
@@ -228,20 +229,11 @@ export class OutboxLine {
     }
   }
 
-  #pause(ms: number): Promise<void> {
-    const { stop } = this.#options;
-    if (stop.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        stop.removeEventListener('abort', end);
-        this.#endPause = undefined;
-        resolve();
-      };
-      const timer = setTimeout(end, Math.min(ms, mostWaitMs));
-      stop.addEventListener('abort', end);
-      this.#endPause = end;
-    });
+  async #pause(ms: number): Promise<void> {
+    const woken = Promise.withResolvers<void>();
+    this.#endPause = woken.resolve;
+    await settlesWithin({ ms: Math.min(ms, mostWaitMs), signal: this.#options.stop }, woken.promise);
+    this.#endPause = undefined;
   }
 }
 

@@ -7,6 +7,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
+import { within } from '../lib/deadline.ts';
 import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
 import { minSecretCharacters } from '../lib/same-secret.ts';
@@ -113,9 +114,10 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
       const closed = once(server, 'close');
       server.close();
       // What is under way may end; a connection that nobody uses must not hold us.
-      const end = setTimeout(() => server.closeAllConnections(), 1000);
-      await closed;
-      clearTimeout(end);
+      await within(1000, closed, () => {
+        server.closeAllConnections();
+        return closed;
+      });
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 
 export interface RunOptions {
   timeoutMs: number;
@@ -45,10 +46,7 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
 /** Asks the whole tree to end, waits a little, and then does not ask. */
 export async function endTree(handle: ExecHandle): Promise<void> {
   await handle.kill('TERM');
-  const grace = Promise.withResolvers<void>();
-  const timer = setTimeout(grace.resolve, graceMs);
-  await Promise.race([handle.exit, grace.promise]);
-  clearTimeout(timer);
+  await settlesWithin(graceMs, handle.exit);
   // Also when the shell is gone: something it started may have stayed.
   await handle.kill('KILL');
 }

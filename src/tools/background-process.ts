@@ -1,4 +1,5 @@
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 import { guestBash } from '../lib/guest-files.ts';
 import { type PatternReport, PatternWatch } from './pattern-watch.ts';
 
@@ -123,10 +124,7 @@ export class BackgroundProcess {
 
   /** Resolves when its end is known here too: the sandbox has said that it is dead, and whoever listens inside may never hear of it. */
   async dead(): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, newsMs);
-    await Promise.race([this.ended, late.promise]);
-    clearTimeout(timer);
+    await settlesWithin(newsMs, this.ended);
     if (this.state.kind !== 'running') return;
     this.#settle({ kind: 'killed', signal: 'KILL' });
     await this.letGo();

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 import { plainText } from '../lib/terminal-text.ts';
 import type { BackgroundProcess, ProcessState } from './background-process.ts';
 import { defineTool } from './define-tool.ts';
@@ -124,12 +125,8 @@ async function log(table: ProcessTable, process: BackgroundProcess, offset: numb
 }
 
 async function wait(table: ProcessTable, process: BackgroundProcess, forMs: number, context: ToolContext): Promise<Result> {
-  const over = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => over.resolve(true), forMs);
-  context.signal.addEventListener('abort', () => over.resolve(true), { once: true });
-  const timedOut = await awaited(process, () => Promise.race([process.ended.then(() => false), over.promise]));
-  clearTimeout(timer);
-  return { ...(await poll(table, process, context)), timed_out: timedOut };
+  const hasEnded = await awaited(process, () => settlesWithin({ ms: forMs, signal: context.signal }, process.ended));
+  return { ...(await poll(table, process, context)), timed_out: !hasEnded };
 }
 
 /** While this waits, the caller tells the model of its end, so it is not reported twice. */

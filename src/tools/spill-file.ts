@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { within } from '../lib/deadline.ts';
 import { findOwnDirectory } from './own-directory.ts';
 
 /** What is printed after that is in nobody's interest. */
@@ -59,12 +60,10 @@ export class SpillFile {
   }
 
   async #inTime<T>(work: Promise<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      late.reject(new Error('it took too long'));
+    return await within(patienceMs, work, () => {
       void this.#handle.kill('KILL').catch(() => undefined);
-    }, patienceMs);
-    return await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
+      throw new Error('it took too long');
+    });
   }
 
   /** Resolves with the path when everything is in the file. */

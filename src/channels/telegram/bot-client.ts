@@ -1,6 +1,7 @@
 import { Api, InputFile, type RawApi } from 'grammy';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
+import { abortAfter } from '../../lib/deadline.ts';
 import { CallError, callErrorOf } from './failures.ts';
 
 const telegramRoot = 'https://api.telegram.org';
@@ -67,19 +68,11 @@ export class BotClient {
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
     work: (cancel: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    signal?.throwIfAborted();
-    const controller = new AbortController();
-    const cancel = (): void => controller.abort();
-    const timer = setTimeout(cancel, timeoutMs);
-    signal?.addEventListener('abort', cancel);
     try {
-      return await work(controller.signal);
+      return await abortAfter({ ms: timeoutMs, signal }, work);
     } catch (error) {
       signal?.throwIfAborted();
       throw callErrorOf(error, this.#token);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
     }
   }
 }

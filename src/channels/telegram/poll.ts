@@ -3,6 +3,7 @@ import type { Update } from 'grammy/types';
 import type { Accept, Incoming } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../../core/set-aside.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { Health } from '../health.ts';
 import type { BotClient } from './bot-client.ts';
@@ -224,10 +225,7 @@ export class Poll {
 
   /** So that what was accepted does not come again. When it fails it does, which is no harm. */
   async #farewell(): Promise<void> {
-    const enough = new AbortController();
-    const patience = delay(farewellMs, undefined, { signal: enough.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(this.#tails.values()), patience]);
-    enough.abort();
+    await settlesWithin(farewellMs, Promise.all(this.#tails.values()));
     const offset = this.#window.offset;
     if (offset === undefined) return;
     const confirmation = this.#parts.client.call((api, cancel) => api.getUpdates({ offset, limit: 1, timeout: 0 }, cancel), {

@@ -1,3 +1,5 @@
+import { settlesWithin } from '../../lib/deadline.ts';
+
 /**
  * Which updates were given to us and not yet confirmed. Telegram knows one number: everything below it is confirmed. So what is accepted
  * above something that is not waits for it.
@@ -47,18 +49,11 @@ export class UpdateWindow {
   }
 
   /** Resolves when everything is accepted, and at the latest after this time or with the signal. */
-  async settled(mostMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.isHeld || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const finish = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', finish);
-        this.#listener = undefined;
-        resolve();
-      };
-      const timer = setTimeout(finish, mostMs);
-      signal.addEventListener('abort', finish);
-      this.#listener = finish;
-    });
+  async settled(maxMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.isHeld) return;
+    const accepted = Promise.withResolvers<void>();
+    this.#listener = accepted.resolve;
+    await settlesWithin({ ms: maxMs, signal }, accepted.promise);
+    this.#listener = undefined;
   }
 }

@@ -15,6 +15,7 @@ import type {
   Place,
 } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { within } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { readFileWithin } from '../../lib/read-file-within.ts';
 import { terminalKind, terminalPlace, terminalTraits } from './index.ts';
@@ -227,12 +228,11 @@ export class TerminalHost implements Channel {
   async #call(chat: string, name: string, value: unknown): Promise<void> {
     const terminal = this.#terminals.get(chat);
     if (!terminal) throw new HermeticError('channel/busy', 'No terminal is in this conversation.');
-    const impatience = setTimeout(() => terminal.wire.destroy(), answerMs);
-    try {
-      await terminal.wire.call(name, value);
-    } finally {
-      clearTimeout(impatience);
-    }
+    const shown = terminal.wire.call(name, value);
+    await within(answerMs, shown, () => {
+      terminal.wire.destroy();
+      return shown;
+    });
   }
 
   #remember(chat: string, activity: Activity): void {

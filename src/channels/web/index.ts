@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type {
   Accept,
   Activity,
@@ -15,6 +14,7 @@ import type {
 import { HermeticError } from '../../core/errors.ts';
 import type { WebChat, WebChats, WebEvent, WebFile, WebLog, WebMessage } from '../../core/web-log.ts';
 import { digestOf } from '../../lib/canonical-json.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { plainName } from '../../lib/plain-name.ts';
 import { printable } from '../../lib/printable.ts';
@@ -80,10 +80,7 @@ export class WebChannel implements Channel {
   async stop(): Promise<void> {
     this.#accept = undefined;
     this.#state = { kind: 'stopped' };
-    const patience = new AbortController();
-    const enough = setTimeout(stopPatienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
-    await Promise.race([Promise.allSettled(this.#underWay), enough]);
-    patience.abort();
+    await settlesWithin(stopPatienceMs, Promise.allSettled(this.#underWay));
     await this.#calls.end();
   }
 

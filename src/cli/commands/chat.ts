@@ -7,6 +7,7 @@ import type { TerminalChannel, TerminalFiles } from '../../channels/terminal/ind
 import type { Screen } from '../../channels/terminal/screen.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { SessionKey } from '../../core/session.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { chatFiles } from '../chat-files.ts';
 import { endWithStore } from '../end-with-store.ts';
@@ -122,8 +123,7 @@ class Talk {
       const questions = await this.program.openQuestions(this.#key);
       await this.program.start();
       for (const { id, message } of questions) await this.#channel.show(id, message);
-      const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
-      await (signal.aborted ? undefined : Promise.race([this.#left, aborted]));
+      await settlesWithin({ signal }, this.#left);
       // Whoever leaves does not want it to go on.
       await this.program.gateway.stopTurn(this.#key);
       return signal.aborted ? code() : 0;
