@@ -5,7 +5,10 @@ const cookieLastsMs = 30 * 24 * 60 * 60 * 1000;
 const codeLastsMs = 24 * 60 * 60 * 1000;
 const mostCodes = 20;
 
-/** Who may come in: whoever has the token, a cookie signed with it, or a code that is good for one cookie. */
+/**
+ * Decides who is the owner: by the token, by a cookie signed with it, or by a code that is good for one cookie. Cookies are signed here because
+ * hono's helper takes a malformed cookie for a missing one, and a wrong cookie has to count as an attempt.
+ */
 export class Gatekeeper {
   readonly #token: string;
   readonly #key: Buffer;

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
+import { secureHeaders } from 'hono/secure-headers';
 import type { Rate } from '../lib/rate.ts';
 import type { Gatekeeper } from './auth.ts';
 import { clientNetwork } from './client-network.ts';
@@ -22,34 +23,33 @@ export interface GuardParts {
   refusalOf: (socket: Socket) => Promise<string | undefined>;
 }
 
-const contentPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' blob:",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+const pageHeaders = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'", 'blob:'],
+    connectSrc: ["'self'"],
+    manifestSrc: ["'self'"],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+    requireTrustedTypesFor: ["'script'"],
+    trustedTypes: ["'none'"],
+  },
+  permissionsPolicy: { camera: false, geolocation: false, microphone: false, payment: false, usb: false },
+  strictTransportSecurity: false,
+  xFrameOptions: 'DENY',
+});
 
-const headers: Readonly<Record<string, string>> = {
-  'content-security-policy': contentPolicy,
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-};
-
-/** Headers of every answer, also of refusals. */
-export const secureHeaders: MiddlewareHandler<Web> = async (context, next) => {
-  await next();
-  for (const [name, value] of Object.entries(headers)) if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+/** Sets the headers of every answer, also of refusals. A route may set its own content policy and caching. */
+export const securityHeaders: MiddlewareHandler<Web> = async (context, next) => {
+  let ownPolicy: string | null = null;
+  await pageHeaders(context, async () => {
+    await next();
+    ownPolicy = context.res.headers.get('content-security-policy');
+  });
+  if (ownPolicy !== null) context.res.headers.set('content-security-policy', ownPolicy);
   if (!context.res.headers.has('cache-control')) context.res.headers.set('cache-control', 'no-store');
 };
 

@@ -22,11 +22,11 @@ import {
   isFromOwnPage,
   loginPath,
   refusal,
-  secureHeaders,
+  securityHeaders,
   tooMany,
   type Web,
 } from './guard.ts';
-import { Pages } from './pages.ts';
+import { builtPage } from './pages.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
 import { bodyOf, ownRoutes, tooLarge } from './routes.ts';
 import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
@@ -148,10 +148,9 @@ interface AppParts {
 
 function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<Web> {
   const { parts } = options;
-  const pages = new Pages(options.pages);
   const app = new Hono<Web>();
   app.onError((error, context) => failure(error, context, options.log));
-  app.use(secureHeaders);
+  app.use(securityHeaders);
   app.get('/healthz', (context) => context.text('ok\n'));
   app.use(guardAll(guard));
   app.get('/metrics', guardOwn(guard), async (context) => {
@@ -166,7 +165,7 @@ function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<W
     return context.json({ ok: true });
   });
   app.route('/api', ownRoutes({ parts, limits, followers, newLink }));
-  app.get('*', (context) => pages.answer(context) ?? refusal(context, 404, 'There is nothing here.'));
+  app.route('/', builtPage(options.pages));
   app.notFound((context) => refusal(context, 404, 'There is nothing here.'));
   return app;
 }
