@@ -1,7 +1,7 @@
 import { channelDrivers } from '../channels/index.ts';
+import { throwProblems } from '../config/explain.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Config, platformSections } from '../config/schema.ts';
-import { originText } from '../config/show.ts';
 import type { Channel, Person } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Deliveries } from '../core/set-aside.ts';
@@ -10,19 +10,15 @@ import { chatCommands } from '../gateway/commands.ts';
 
 /** Channels to the platforms that are enabled. Throws when one of them cannot be had: nobody waits in vain for what was enabled. */
 export function platformChannels(
-  { config, environment, origins }: LoadedConfig,
+  { config, environment, warnings }: LoadedConfig,
   log: (sentence: string) => void,
   deliveriesOf?: (kind: string) => Deliveries,
 ): Channel[] {
+  throwProblems(warnings.filter(({ code }) => code === 'config/bad-value'));
   const enabled = [...platformSections(config)].filter(([, section]) => section.enabled);
   return enabled.map(([kind, { token_env: variable, api_root: apiRoot }]) => {
     const driver = channelDrivers.find((one) => one.kind === kind);
-    if (!driver) {
-      const where = originText(origins[`${kind}.enabled`] ?? { source: 'default' });
-      throw new HermeticError('config/bad-value', `${kind}.enabled is true (${where}), but this version has no channel for ${kind}.`, {
-        hint: `Set ${kind}.enabled to false. The platforms it connects to: ${channelDrivers.map((one) => one.kind).join(', ')}.`,
-      });
-    }
+    if (!driver) throw new HermeticError('config/bad-value', `${kind} is enabled, but this version has no channel for it.`);
     const token = environment[variable];
     if (!token) {
       throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.token_env) is not set.`, {

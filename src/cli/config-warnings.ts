@@ -1,5 +1,6 @@
 import { type App, quiet } from '../app/app.ts';
 import { platformChannels } from '../app/channels.ts';
+import { problemsError } from '../config/explain.ts';
 import type { Audience } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
 import { refuseInTheClear } from '../http/site.ts';
@@ -15,7 +16,8 @@ export async function configWarnings(app: App): Promise<HermeticError[]> {
     () => void platformChannels(app.loaded, () => undefined),
     () => (web.enabled ? refuseInTheClear({ host: web.host, behindTls: web.behind_tls, publicUrl: web.public_url }) : undefined),
   ];
-  const found = new Map<string, HermeticError>();
+  const unused = app.loaded.warnings.map((warning) => problemsError([warning]));
+  const found = new Map<string, HermeticError>(unused.map((error) => [error.message, error]));
   for (const check of checks) {
     try {
       await check();

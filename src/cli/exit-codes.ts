@@ -7,6 +7,7 @@ export function exitCodeFor(code: ErrorCode): number {
     case 'config/unreadable':
     case 'config/bad-yaml':
     case 'config/unknown-key':
+    case 'config/unused-key':
     case 'config/bad-value':
     case 'backend/unknown':
     case 'backend/cannot-honour':

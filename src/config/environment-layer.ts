@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { nearest } from '../lib/nearest.ts';
-import { complaintsAbout, didYouMean, type Place, problemAt } from './explain.ts';
+import { complaintsAbout, didYouMean, type Place, problemAt, unusedSetting } from './explain.ts';
 import { type ConfigKey, configKeys, configSections } from './keys.ts';
 import type { Layer, Origin } from './setting.ts';
+import { unusedKeyOf } from './unused.ts';
 
 /** A set of environment variables, such as `process.env`. Only the configuration reads one. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,7 +14,7 @@ export function readEnvironmentLayer(
   origin: (variable: string) => Origin,
   placeOf: (variable: string) => Place,
 ): Layer {
-  const layer: Layer = { settings: [], problems: [] };
+  const layer: Layer = { settings: [], problems: [], warnings: [] };
   for (const key of configKeys) {
     const text = environment[key.variable];
     if (text === undefined || text.trim() === '') continue;
@@ -29,6 +30,12 @@ export function readEnvironmentLayer(
     if (complaints.length === 0) layer.settings.push({ key, value, origin: origin(key.variable) });
   }
   layer.problems.push(...unknownVariables(environment, placeOf));
+  for (const [variable, text = ''] of Object.entries(environment)) {
+    const name = unusedKeyOf(variable);
+    if (name === undefined || text.trim() === '') continue;
+    const isOn = name.endsWith('.enabled') && !no.includes(text.trim().toLowerCase());
+    layer.warnings.push(unusedSetting(placeOf(variable), name, isOn));
+  }
   return layer;
 }
 

@@ -2,6 +2,8 @@ import type * as z from 'zod';
 import { type ErrorCode, HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import { type ConfigKey, findSection, nearestKey, notesAt } from './keys.ts';
+import { platformNames } from './sections/channels.ts';
+import { whyUnused } from './unused.ts';
 
 /** Where something was said: a position in a file, a variable of the environment, or both for `.env`. */
 export interface Place {
@@ -94,8 +96,19 @@ export function unknownKey(place: Place, name: string): Problem {
   return problemAt(place, 'config/unknown-key', unknownKeySentence(name), { key: name, hint: listHint });
 }
 
+/** Also for a key that loads although this version does not use it. */
 export function unknownKeyError(name: string): HermeticError {
-  return new HermeticError('config/unknown-key', unknownKeySentence(name), { hint: listHint });
+  const why = whyUnused(name);
+  if (why === undefined) return new HermeticError('config/unknown-key', unknownKeySentence(name), { hint: listHint });
+  return new HermeticError('config/unused-key', `${name} is not used: ${why}.`, { hint: `Leave it out. ${listHint}` });
+}
+
+/** What to tell about a setting that this version does not use. `isOn` is for a platform that is enabled, which only stops the gateway. */
+export function unusedSetting(place: Place, name: string, isOn: boolean): Problem {
+  const more = { key: name, hint: `Take it out. ${listHint}` };
+  if (!isOn) return problemAt(place, 'config/unused-key', `${name} is not used: ${whyUnused(name)}.`, more);
+  const hint = `Set ${name} to false, or take it out. The platforms it connects to: ${platformNames.join(', ')}.`;
+  return problemAt(place, 'config/bad-value', `${name} is true, but ${whyUnused(name)}.`, { key: name, hint });
 }
 
 export const listHint = 'docs/config.md lists every key.';

@@ -19,11 +19,6 @@ export interface Notes {
 
 export const notes = z.registry<Notes>();
 
-/** Describes what is accepted because a later version has a use for it. */
-export function planned(description: string, missing: string): string {
-  return `${description} For a later version: this one has no ${missing}.`;
-}
-
 /** Marks keys of a section that a running gateway does not follow: a change of theirs counts from the next start. */
 export function markRestart<Section extends z.ZodObject>(section: Section, ...keys: readonly (keyof Section['shape'] & string)[]): void {
   for (const key of keys) {

@@ -54,6 +54,7 @@ export class LiveConfig {
   }
 
   start(): void {
+    this.#tellOfUnused(this.#current.warnings);
     this.#timer = setInterval(() => void this.fresh(), lookMs).unref();
   }
 
@@ -116,6 +117,7 @@ export class LiveConfig {
     }
     if (this.problem !== undefined) log('configuration: the files are fine again');
     this.problem = undefined;
+    this.#tellOfUnused(outcome.warnings, this.#current.warnings);
     const notes = restartNotes(running, outcome);
     for (const note of notes) if (!this.restartNotes.includes(note)) log(`configuration: ${note}`);
     this.restartNotes = notes;
@@ -125,6 +127,11 @@ export class LiveConfig {
     if (changed.length === 0) return;
     log(`configuration: ${changed.join(', ')} changed`);
     apply(next);
+  }
+
+  #tellOfUnused(warnings: LoadedConfig['warnings'], known: LoadedConfig['warnings'] = []): void {
+    const said = new Set(known.map(({ message }) => message));
+    for (const { message } of warnings) if (!said.has(message)) this.#options.log(`configuration: ${message}`);
   }
 
   #version(): string {

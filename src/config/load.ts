@@ -19,6 +19,8 @@ export interface LoadedConfig {
   version: string;
   /** The process environment over `.env`, without blank variables. Where tokens and forwarded variables get their values. */
   environment: Readonly<Record<string, string>>;
+  /** Settings that this version does not use. One with the code `config/bad-value` enables a platform and stops the gateway. */
+  warnings: readonly Problem[];
 }
 
 /**
@@ -36,6 +38,8 @@ export function loadConfig(request: HomeRequest): LoadedConfig {
     files: home.files,
     version,
     environment: mergeEnvironments(dotenv, request.environment),
+    // One for each key, of the layer that counts.
+    warnings: [...new Map(layers.flatMap((layer) => layer.warnings).map((warning) => [warning.key, warning])).values()],
   };
 }
 
@@ -120,7 +124,6 @@ function expandPaths(config: Config, home: Home): Config {
   const expand = (path: string) => expandPath(path, { '~/': home.userHome, '$HERMETIC_HOME/': home.directory });
   const { terminal } = config;
   terminal.sandbox_dir = expand(terminal.sandbox_dir);
-  if (terminal.ssh_key !== undefined) terminal.ssh_key = expand(terminal.ssh_key);
   terminal.docker_volumes = terminal.docker_volumes.map((entry) => entry.replace(parseVolume(entry).source, expand));
   return config;
 }

@@ -18,10 +18,6 @@ export const configSchema = z.strictObject({
   audit: audit.prefault({}),
   model: model.prefault({}),
   telegram: platforms.telegram.prefault({}),
-  discord: platforms.discord.prefault({}),
-  slack: platforms.slack.prefault({}),
-  whatsapp: platforms.whatsapp.prefault({}),
-  signal: platforms.signal.prefault({}),
   web: web.prefault({}),
 });
 

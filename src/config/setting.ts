@@ -19,4 +19,6 @@ export interface Setting {
 export interface Layer {
   settings: Setting[];
   problems: Problem[];
+  /** Settings that load although this version does not use them. */
+  warnings: Problem[];
 }

@@ -1,15 +1,16 @@
 import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Pair, type ParsedNode, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { nearest } from '../lib/nearest.ts';
-import { complaintsAbout, didYouMean, listHint, type Place, problemAt, unknownKey } from './explain.ts';
+import { complaintsAbout, didYouMean, listHint, type Place, problemAt, unknownKey, unusedSetting } from './explain.ts';
 import { configSections, findKey, findSection, nearestKey } from './keys.ts';
 import type { Layer } from './setting.ts';
+import { platformsWithoutChannel, whyUnused } from './unused.ts';
 
 type Parsed = Document.Parsed<ParsedNode>;
 
 /** Reads the text of a config.yaml: every key it sets and everything that is wrong with it. Never throws. */
 export function readYamlLayer(text: string, file: string): Layer {
-  const layer: Layer = { settings: [], problems: [] };
+  const layer: Layer = { settings: [], problems: [], warnings: [] };
   const lines = new LineCounter();
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -54,7 +55,7 @@ function readRoot(document: Parsed, values: unknown, placeAt: (offset: number) =
   for (const pair of root.items) {
     const name = keyText(pair);
     const place = placeAt(startOf(pair.key));
-    if (!findSection(name)) {
+    if (!findSection(name) && !platformsWithoutChannel.includes(name)) {
       const meant =
         nearest(
           name,
@@ -70,6 +71,7 @@ function readRoot(document: Parsed, values: unknown, placeAt: (offset: number) =
     if (section === null || section === undefined || (isScalar(section) && section.value === null)) continue;
     if (isMap(section))
       readSection(document, name, section.items, (values as Record<string, Record<string, unknown>>)[name] ?? {}, placeAt, layer);
+    else if (!findSection(name)) layer.warnings.push(unusedSetting(place, name, false));
     else layer.problems.push(problemAt(placeAt(startOf(pair.value)), 'config/bad-value', `${name} must be a map of keys.`, { key: name }));
   }
 }
@@ -87,7 +89,10 @@ function readSection(
     const place = placeAt(startOf(pair.key));
     const key = findKey(name);
     if (!key) {
-      layer.problems.push(unknownKey(place, name));
+      // Security: whatever is not a plain no counts as enabled.
+      const isOn = name.endsWith('.enabled') && values.enabled !== false && values.enabled !== null;
+      if (whyUnused(name) === undefined) layer.problems.push(unknownKey(place, name));
+      else layer.warnings.push(unusedSetting(place, name, isOn));
       continue;
     }
     const value = values[key.key];

@@ -4,6 +4,7 @@ export const errorCodes = {
   'config/unreadable': 'A configuration file cannot be read, or others can read, write or replace it when they must not.',
   'config/bad-yaml': 'config.yaml is not valid YAML.',
   'config/unknown-key': 'A key that does not exist.',
+  'config/unused-key': 'A key that Hermes or an earlier version has and this version does not use.',
   'config/bad-value': 'A value of the wrong type or outside its range.',
   'backend/unknown': 'No backend has this name.',
   'backend/unavailable': 'The backend cannot work on this machine as it is.',

@@ -16,12 +16,12 @@ describe('who may talk', () => {
   });
 
   it('is nobody on a platform that is not there, also one with the name of our page', () => {
-    for (const name of ['web', 'terminal', 'constructor', 'terminal.cwd']) expect(platformRules(config, name, undefined)).toBeUndefined();
+    for (const name of ['web', 'terminal', 'discord', 'constructor', 'terminal.cwd'])
+      expect(platformRules(config, name, undefined)).toBeUndefined();
   });
 
   it('is who is allowed on that platform or everywhere', () => {
     expect(platformRules(config, 'telegram', undefined)).toMatchObject({ isOwn: false, allowedUsers: ['1', '3'], admins: ['2'] });
-    expect(platformRules(config, 'discord', undefined)).toMatchObject({ isOwn: false, allowedUsers: ['4'], admins: [] });
   });
 
   it('is never everybody who reaches a platform', () => {

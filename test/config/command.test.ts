@@ -48,7 +48,7 @@ describe('config get', () => {
     expect((await config(['get', 'terminal.timeout'], { TERMINAL_TIMEOUT: '8' })).out).toBe('8\n');
     expect((await config(['get', 'terminal.backend'])).out).toBe('auto\n');
     expect((await config(['get', 'terminal.docker_forward_env'])).out).toBe('["A"]\n');
-    expect((await config(['get', 'terminal.ssh_host'])).out).toBe('\n');
+    expect((await config(['get', 'terminal.docker_host'])).out).toBe('\n');
   });
 
   test('prints JSON with the origin', async () => {
@@ -73,13 +73,13 @@ describe('config get', () => {
 describe('config list', () => {
   test('shows every key with value and origin, aligned', async () => {
     home.writeConfig('terminal:', '  timeout: 9');
-    home.writeDotenv('TERMINAL_SSH_PORT=2222\n');
+    home.writeDotenv('TERMINAL_WARM_SPARES=2222\n');
     const { out } = await config(['list'], { TERMINAL_ENV: 'docker' });
     const lines = out.trimEnd().split('\n');
     expect(lines.map((line) => line.split(' ')[0])).toEqual(configKeys.map((key) => key.name));
     expect(out).toMatch(/^terminal\.backend +docker +environment TERMINAL_ENV$/m);
     expect(out).toMatch(/^terminal\.timeout +9 +config\.yaml:2$/m);
-    expect(out).toMatch(/^terminal\.ssh_port +2222 +\.env TERMINAL_SSH_PORT$/m);
+    expect(out).toMatch(/^terminal\.warm_spares +2222 +\.env TERMINAL_WARM_SPARES$/m);
     expect(out).toMatch(/^terminal\.network +\(unset\) +default$/m);
     expect(new Set(lines.map((line) => line.lastIndexOf('  ') + 2)).size).toBe(1);
   });

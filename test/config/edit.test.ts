@@ -49,16 +49,16 @@ describe('changeKeys', () => {
     writeFileSync(home.config, commented);
     expect(() => changeKeys(home.config, { 'terminal.timeout': '60', 'web.port': 'nine' })).toThrow('web.port');
     expect(text()).toBe(commented);
-    changeKeys(home.config, { 'terminal.timeout': '60', 'web.port': undefined, 'terminal.ssh_port': undefined });
+    changeKeys(home.config, { 'terminal.timeout': '60', 'web.port': undefined, 'terminal.warm_spares': undefined });
     expect(text()).toBe(commented.replace('timeout: 5', 'timeout: 60').replace('port: 1, ', ''));
   });
 
   test('adds a key at the end of its section and keeps every comment', () => {
     writeFileSync(home.config, commented);
-    setKey(home.config, 'terminal.ssh_port', '2222');
+    setKey(home.config, 'terminal.warm_spares', '2222');
     setKey(home.config, 'web.enabled', 'false');
     expect(text()).toBe(
-      commented.replace('"/b:/b:ro"\n', '"/b:/b:ro"\n  ssh_port: 2222\n').replace('host: "::1"', 'host: "::1", enabled: false'),
+      commented.replace('"/b:/b:ro"\n', '"/b:/b:ro"\n  warm_spares: 2222\n').replace('host: "::1"', 'host: "::1", enabled: false'),
     );
     expect(load().web).toMatchObject({ enabled: false, host: '::1', port: 1 });
   });
@@ -102,8 +102,8 @@ describe('changeKeys', () => {
   });
 
   test('repairs a key that was left without a value', () => {
-    home.writeConfig('terminal:', '  timeout: # later', '  ssh_port:');
-    expect(() => setKey(home.config, 'terminal.timeout', '9')).toThrow('ssh_port');
+    home.writeConfig('terminal:', '  timeout: # later', '  warm_spares:');
+    expect(() => setKey(home.config, 'terminal.timeout', '9')).toThrow('warm_spares');
     home.writeConfig('terminal:', '  timeout: # later');
     setKey(home.config, 'terminal.timeout', '9');
     expect(text()).toBe('terminal:\n  timeout: 9 # later\n');
@@ -127,8 +127,8 @@ describe('changeKeys', () => {
   });
 
   test.each([
-    ['terminal.ssh_user', '1000', '1000'],
-    ['terminal.ssh_user', 'true', 'true'],
+    ['terminal.docker_runtime', '1000', '1000'],
+    ['terminal.docker_runtime', 'true', 'true'],
     ['terminal.cwd', '# not a comment', '# not a comment'],
     ['terminal.cwd', "it's: a [trap], {really}", "it's: a [trap], {really}"],
     ['terminal.cwd', 'two\nlines', 'two\nlines'],

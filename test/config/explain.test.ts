@@ -41,11 +41,11 @@ describe('a mistake in config.yaml', () => {
     ['terminal: {container_memory: 1.5}', 29, 'not 1.5.'],
     ['terminal: {container_cpu: -1}', 26, 'a number of CPUs, 0 or more, not -1.'],
     ['terminal: {container_pids: -1}', 27, 'not -1.'],
-    ['terminal: {ssh_port: 65536}', 21, 'a port, 0 to 65535, not 65536.'],
+    ['web: {port: 65536}', 12, 'a port, 0 to 65535, not 65536.'],
     ['terminal: {container_persistent: yes please}', 33, 'true or false, not "yes please".'],
     ['terminal: {docker_image: ""}', 25, 'not empty text.'],
     ['terminal: {docker_image: --privileged}', 25, 'no leading dash'],
-    ['terminal: {ssh_host: -oProxyCommand=x}', 21, 'no leading dash'],
+    ['terminal: {docker_runtime: -oProxyCommand=x}', 27, 'no leading dash'],
     ['terminal: {docker_volumes: /a:/b}', 27, 'a list of host:container[:ro|:rw] entries, not "/a:/b".'],
     ['terminal: {sandbox_dir: boxes}', 24, 'an absolute path, or one that starts with ~/ or $HERMETIC_HOME/, not "boxes".'],
     [
@@ -206,7 +206,7 @@ describe('a mistake in the environment', () => {
 
 describe('several mistakes', () => {
   test('are reported together, one per line, from every source', () => {
-    home.writeDotenv('TERMINAL_SSH_PORT=x\n', 0o600);
+    home.writeDotenv('TERMINAL_WARM_SPARES=x\n', 0o600);
     const error = failure(['terminal:', '  bakend: docker', '  timeout: soon', 'webb: {}'], { HERMETIC_WEB_PORT: '99999' });
     const lines = error.message.split('\n');
     expect(lines).toHaveLength(5);

@@ -5,6 +5,7 @@ import { findHome, prepareHome } from '../../config/home.ts';
 import { type ConfigKey, configKeys, configSections, findKey, findSection } from '../../config/keys.ts';
 import { checkConfig, type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { originText, shownValue, valueText } from '../../config/show.ts';
+import { whyUnused } from '../../config/unused.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { configWarnings } from '../config-warnings.ts';
@@ -94,6 +95,8 @@ function keysOf(section: string | undefined): readonly ConfigKey[] {
   if (section === undefined) return configKeys;
   const found = findSection(section);
   if (found) return found.keys;
+  const why = whyUnused(section);
+  if (why !== undefined) throw new HermeticError('config/unused-key', `${section} is not used: ${why}.`);
   const names = configSections.map(({ name }) => name);
   const meant = nearest(section, names);
   throw new HermeticError('config/unknown-key', `${section} is not a section.${meant ? ` Did you mean ${meant}?` : ''}`, {

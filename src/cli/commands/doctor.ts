@@ -140,7 +140,11 @@ function yoloLines(sessions: readonly SessionStatus[], now: Date): string[] {
 function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | undefined, now: ApprovalsNow): string {
   const configured = app.loaded.config.terminal.backend;
   const at = new Date();
-  const lines = [...yoloLines(now.sessions, at), 'configuration: fine'];
+  const lines = [
+    ...yoloLines(now.sessions, at),
+    'configuration: fine',
+    ...app.loaded.warnings.map(({ message }) => `  warning: ${message}`),
+  ];
   for (const [kind, check] of checks) {
     if (!check.usable) {
       lines.push(`${kind}: not usable`, `  why: ${check.reason}`, `  fix: ${check.fix}`);

@@ -1,11 +1,9 @@
 import * as z from 'zod';
-import { flag, listOf, markRestart, planned, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { flag, listOf, markRestart, text, url, variableName, wholeNumber } from '../kinds.ts';
 
-function platform(name: string, tokenVariable: string, isPlanned = false) {
+function platform(name: string, tokenVariable: string) {
   return {
-    enabled: flag()
-      .default(false)
-      .describe(isPlanned ? `${planned(`Connects to ${name}.`, 'such channel')} Nothing starts while it is true.` : `Connects to ${name}.`),
+    enabled: flag().default(false).describe(`Connects to ${name}.`),
     token_env: variableName().default(tokenVariable).describe('Variable that holds the token.'),
     allowed_users: listOf(text('an id as text, in quotes'), 'user ids, as text in quotes')
       .default([])
@@ -21,26 +19,8 @@ function platform(name: string, tokenVariable: string, isPlanned = false) {
 
 const telegram = z.strictObject(platform('Telegram', 'TELEGRAM_BOT_TOKEN')).describe('Telegram.');
 
-const discord = z.strictObject(platform('Discord', 'DISCORD_BOT_TOKEN', true)).describe(planned('Discord.', 'such channel'));
-
-const slack = z
-  .strictObject({
-    ...platform('Slack', 'SLACK_BOT_TOKEN', true),
-    app_token_env: variableName().default('SLACK_APP_TOKEN').describe('Variable that holds the app-level token for Socket Mode.'),
-  })
-  .describe(planned('Slack.', 'such channel'));
-
-const whatsapp = z.strictObject(platform('WhatsApp', 'WHATSAPP_TOKEN', true)).describe(planned('WhatsApp.', 'such channel'));
-
-const signal = z
-  .strictObject({
-    ...platform('Signal', 'SIGNAL_TOKEN', true),
-    account: text('a phone number as text, in quotes').optional().describe('Phone number the signal-cli daemon is registered with.'),
-  })
-  .describe(planned('Signal, through a signal-cli daemon at `signal.api_root`.', 'such channel'));
-
 /** By the name under which a platform is known everywhere. */
-export const platforms = { telegram, discord, slack, whatsapp, signal };
+export const platforms = { telegram };
 
 for (const section of Object.values(platforms)) markRestart(section, 'enabled', 'token_env', 'api_root');
 

@@ -14,6 +14,7 @@ import {
   word,
 } from '../kinds.ts';
 import { programRows } from '../program-rows.ts';
+import { platformsWithoutChannel } from '../unused.ts';
 import { platformNames } from './channels.ts';
 
 export const gateway = z
@@ -97,6 +98,6 @@ export const approvals = z
 
 function userOnPlatform() {
   return text()
-    .regex(new RegExp(`^(${platformNames.join('|')}):\\S+$`))
+    .regex(new RegExp(`^(${[...platformNames, ...platformsWithoutChannel].join('|')}):\\S+$`))
     .register(notes, { expects: `a platform and an id, such as telegram:4711 (${platformNames.join(', ')})` });
 }

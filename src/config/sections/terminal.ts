@@ -8,7 +8,6 @@ import {
   listOf,
   markRestart,
   notes,
-  planned,
   seconds,
   text,
   variableNames,
@@ -18,13 +17,11 @@ import {
 } from '../kinds.ts';
 import { volume } from '../volumes.ts';
 
-const image = 'nikolaik/python-nodejs:python3.11-nodejs20';
-
 export const terminal = z
   .strictObject({
     backend: backend().default('auto').meta({
       description:
-        'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`. For a later version, and refused by this one: podman, ssh, singularity, modal, daytona, kubernetes, vercel.',
+        'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`. This version refuses podman, ssh, singularity, modal, daytona, kubernetes and vercel.',
       variable: 'TERMINAL_ENV',
     }),
     cwd: text()
@@ -42,13 +39,7 @@ export const terminal = z
     max_foreground_timeout: seconds().default(600).describe('The longest time any foreground command may ask for.'),
     lifetime_seconds: seconds().default(300).describe("How long a CLI session's sandbox may be idle before it is closed."),
 
-    docker_image: word('an image').default(image).describe('Image for the docker and podman backends.'),
-    modal_image: word('an image').default(image).describe(planned('Image for the modal backend.', 'such backend')),
-    daytona_image: word('an image').default(image).describe(planned('Image for the daytona backend.', 'such backend')),
-    singularity_image: word('an image')
-      .default(`docker://${image}`)
-      .describe(planned('Image for the singularity backend.', 'such backend')),
-    kubernetes_image: word('an image').default(image).describe(planned('Image for the kubernetes backend.', 'such backend')),
+    docker_image: word('an image').default('nikolaik/python-nodejs:python3.11-nodejs20').describe('Image of the docker backend.'),
 
     docker_forward_env: variableNames()
       .default([])
@@ -92,17 +83,12 @@ export const terminal = z
     network: choice(['none', 'restricted', 'open'])
       .optional()
       .describe(
-        'What a sandbox can reach, for the CLI and for messaging sessions. Unset is open where the backend can contain it, else none. `restricted` is for a later version, and refused by this one.',
+        'What a sandbox can reach, for the CLI and for messaging sessions. Unset is open where the backend can contain it, else none. This version refuses `restricted`.',
       ),
     warm_spares: wholeNumber('a whole number', 0)
       .default(0)
       .describe('Sandboxes that a gateway keeps ready for sessions that have none yet. Each takes memory, and none is used twice.'),
     sandbox_dir: hostPath().default('$HERMETIC_HOME/sandboxes').describe('Where sandboxes keep their files on the host.'),
-
-    ssh_host: word('a host name or address').optional().describe(planned('Host of the ssh backend.', 'such backend')),
-    ssh_user: word('a user name').optional().describe(planned('User on that host.', 'ssh backend')),
-    ssh_port: wholeNumber('a port', 0, 65535).default(22).describe(planned('Port on that host.', 'ssh backend')),
-    ssh_key: hostPath().optional().describe(planned('Private key file; unset uses the agent and the usual files.', 'ssh backend')),
   })
   .describe('Where and how commands run.');
 

@@ -1,0 +1,119 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { Hermetic } from '../cli/hermetic.ts';
+import { errorOf, makeHome } from './scratch.ts';
+
+let hermetic: Hermetic;
+let file: string;
+beforeEach(() => {
+  hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
+  file = join(hermetic.home, '.hermetic', 'config.yaml');
+  mkdirSync(join(hermetic.home, '.hermetic'), { mode: 0o700 });
+});
+afterEach(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
+
+const ofHermes = `terminal:
+  timeout: 7
+  modal_image: [not, checked]
+  ssh_host: -oProxyCommand=x
+  ssh_port: many
+discord:
+  token_env: "123:abc"
+  auto_thread: true
+slack: later
+`;
+
+describe('a key that only Hermes or an earlier version uses', () => {
+  it('loads with one warning that names file, line and key, and its value is not looked at', async () => {
+    writeFileSync(file, ofHermes);
+    expect(await hermetic.run(['config', 'get', 'terminal.timeout'])).toMatchObject({ code: 0, stdout: '7\n', stderr: '' });
+    const { code, stderr, stdout } = await hermetic.run(['config', 'check']);
+    expect(stderr.match(/^warning: .*$/gm)).toEqual([
+      `warning: ${file}:3:3: terminal.modal_image is not used: this version has no modal backend.`,
+      `warning: ${file}:4:3: terminal.ssh_host is not used: this version has no ssh backend.`,
+      `warning: ${file}:5:3: terminal.ssh_port is not used: this version has no ssh backend.`,
+      `warning: ${file}:7:3: discord.token_env is not used: this version has no channel for discord.`,
+      `warning: ${file}:8:3: discord.auto_thread is not used: this version has no channel for discord.`,
+      `warning: ${file}:9:1: slack is not used: this version has no channel for slack.`,
+    ]);
+    expect(stderr).toContain('hint: Take it out.');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
+    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.ssh_host is not used`);
+  });
+
+  it('is warned of when a variable sets it', () => {
+    const home = makeHome();
+    home.writeDotenv('TERMINAL_SSH_USER=me\n');
+    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_SIGNAL_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
+    expect(warnings.map(({ message }) => message)).toEqual([
+      `${home.dotenv}:1: TERMINAL_SSH_USER: terminal.ssh_user is not used: this version has no ssh backend.`,
+      'environment: HERMETIC_SIGNAL_ACCOUNT: signal.account is not used: this version has no channel for signal.',
+    ]);
+  });
+
+  it('can be taken out, and does not keep other keys from being changed', async () => {
+    writeFileSync(file, ofHermes);
+    expect((await hermetic.run(['config', 'set', 'terminal.timeout', '8'])).code).toBe(0);
+    expect((await hermetic.run(['config', 'unset', 'terminal.ssh_host'])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(ofHermes.replace('timeout: 7', 'timeout: 8').replace('  ssh_host: -oProxyCommand=x\n', ''));
+  });
+
+  it.each([
+    ['terminal.ssh_host', 'this version has no ssh backend'],
+    ['terminal.kubernetes_image', 'this version has no kubernetes backend'],
+    ['discord.enabled', 'this version has no channel for discord'],
+  ])('is refused by config set and get with the reason: %s', async (name, why) => {
+    const set = await hermetic.run(['config', 'set', name, 'true']);
+    expect(set).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`error: ${name} is not used: ${why}.`) });
+    expect(set.stderr).toContain('hint: Leave it out.');
+    expect((await hermetic.run(['config', 'get', name])).stderr).toBe(set.stderr);
+  });
+
+  it('is in no listing and in no reference', async () => {
+    const { stdout } = await hermetic.run(['config', 'list']);
+    const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
+    for (const text of [stdout, ...pages]) {
+      expect(text).toContain('docker_image');
+      expect(text).not.toMatch(
+        /modal_image|daytona_image|singularity_image|kubernetes_image|ssh_(host|user|port|key)|discord|slack|whatsapp|signal[.:]/i,
+      );
+    }
+    expect((await hermetic.run(['config', 'list', 'slack'])).stderr).toContain('slack is not used: this version has no channel for slack.');
+  });
+});
+
+describe('a platform without a channel', () => {
+  const warningsOf = (text: string, variables: Record<string, string> = {}) => {
+    const home = makeHome();
+    home.writeConfig(text);
+    return loadConfig({ environment: { ...home.environment, ...variables } }).warnings;
+  };
+
+  it.each(['true', '"true"', 'yes', '1', '"no"', '[]'])('counts as enabled when enabled is %s', (value) => {
+    expect(warningsOf(`discord: {enabled: ${value}}`)).toMatchObject([{ code: 'config/bad-value', key: 'discord.enabled', line: 1 }]);
+  });
+
+  it.each(['false', 'null', ''])('is only warned of when enabled is %j', (value) => {
+    expect(warningsOf(`discord: {enabled: ${value}}`)).toMatchObject([{ code: 'config/unused-key' }]);
+  });
+
+  it('is enabled or not by the variable rather than by config.yaml', () => {
+    const off = { HERMETIC_DISCORD_ENABLED: 'off' };
+    expect(warningsOf('discord: {enabled: true}', off)).toMatchObject([
+      { code: 'config/unused-key', variable: 'HERMETIC_DISCORD_ENABLED' },
+    ]);
+    expect(warningsOf('discord: {enabled: false}', { HERMETIC_DISCORD_ENABLED: 'on' })).toMatchObject([{ code: 'config/bad-value' }]);
+  });
+});
+
+it('a key that nobody ever had stays a mistake with the nearest key', () => {
+  const home = makeHome();
+  home.writeConfig('terminal: {ssh_hots: x, bakend: local}', 'discrod: {}');
+  expect(errorOf(() => loadConfig({ environment: home.environment })).message.split('\n')).toEqual([
+    expect.stringContaining('terminal.ssh_hots is not a key.'),
+    expect.stringContaining('Did you mean terminal.backend?'),
+    expect.stringContaining('discrod is not a section.'),
+  ]);
+});
