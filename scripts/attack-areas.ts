@@ -1,4 +1,4 @@
-/** What was attacked. Adding an area is one entry; `npm run attacks` counts, and writes the table of docs/threat-model.md. */
+/** The attacked areas. Adding one is one entry; `npm run attacks` counts, and writes the table of docs/threat-model.md. */
 export interface Area {
   area: string;
   /** What was tried, in a sentence without its full stop. */
@@ -7,7 +7,7 @@ export interface Area {
   tests?: readonly string[];
   /** Files with a probe in every line. */
   corpora?: readonly string[];
-  /** What gave way when it was attacked, and holds since. */
+  /** Weaknesses the attacks found, fixed since. */
   mended: string;
 }
 
@@ -22,7 +22,7 @@ export const areas: readonly Area[] = [
   {
     area: "A session's own processes",
     tried:
-      'commands of a session on the host that change Hermetic itself: from its process tree in every disguise, by the page, MCP and the chat of the terminal',
+      'commands of a session on the host that change Hermetic itself: from its process tree in every disguise, over the page, MCP and the terminal chat',
     tests: ['test/app/session-process.test.ts', 'test/app/session-peers.test.ts', 'test/cli/{session-guard,session-peers}.test.ts'],
     mended: 'an agent on `local` could answer its own question through the command line',
   },
@@ -30,17 +30,17 @@ export const areas: readonly Area[] = [
     area: 'Owners of files',
     tried: 'a home, settings and secrets that belong to another user, or that others could replace',
     tests: ['test/config/owners.test.ts', 'test/set-up.test.ts'],
-    mended: 'they were read; the binary of Node was run without a look at its hash',
+    mended: 'they were read; the Node binary ran without a check of its hash',
   },
   {
-    area: 'What cannot be handled',
+    area: 'Messages that cannot be handled',
     tried: 'updates and stored messages that fail or end the gateway each time',
     tests: ['test/gateway/set-aside.test.ts', 'test/channels/telegram/set-aside.test.ts'],
-    mended: 'they were tried for ever and held up what came after them',
+    mended: 'they were retried forever and held up later messages',
   },
   {
     area: 'Code in a sandbox',
-    tried: 'killing, forking, filling and forging what the host reads: pipes, records, state, files, limits, system calls',
+    tried: "killing, forking, filling and forging the host's input: pipes, records, state, files, limits, system calls",
     tests: [
       'test/backends/attacks/{control,disk,pipes,processes,reading,states,streams,trees}.ts',
       'test/backends/bubblewrap/{isolation,seccomp}.test.ts',
@@ -53,7 +53,7 @@ export const areas: readonly Area[] = [
   },
   {
     area: 'The proof of containment',
-    tried: 'sandboxes that lie about what they contain',
+    tried: 'sandboxes that lie about their containment',
     tests: ['test/proof/proof.test.ts', 'test/proof/*.test.ts'],
     mended: 'nothing in the proof itself',
   },
@@ -82,9 +82,9 @@ export const areas: readonly Area[] = [
   },
   {
     area: 'The page and MCP',
-    tried: 'requests without and with forged tokens and cookies, of other pages and names, too many of them',
+    tried: 'requests without and with forged tokens and cookies, from other pages and host names, too many of them',
     tests: ['test/http/access.test.ts', 'test/mcp/http.test.ts'],
-    mended: 'a short MCP token was accepted; others could use up the request rate of the owner',
+    mended: "a short MCP token was accepted; other users could use up the owner's request rate",
   },
   {
     area: 'Messages of a platform',
@@ -94,41 +94,42 @@ export const areas: readonly Area[] = [
   },
   {
     area: 'People in a group',
-    tried: 'strangers who speak, command, answer questions and press buttons; people with the name of another',
+    tried: "strangers who speak, command, answer questions and press buttons; people with another person's name",
     tests: ['test/attacks/people.test.ts', 'test/gateway/{people,approvers}.test.ts'],
-    mended: 'two people with one name were one person to the model; people were asked about a command with a NUL in it',
+    mended: 'two people with one name were one person to the model; a command with a NUL in it was put to people',
   },
   {
     area: 'Questions and grants',
-    tried: 'answers twice, by others, too late, after a restart; grants stretched to something else',
+    tried: 'answers given twice, by others, too late, after a restart; grants stretched to other actions',
     tests: ['test/approval/{guard,grants,questions}.test.ts', 'test/gateway/{questions,question-ends}.test.ts'],
-    mended: 'the yolo of an admin held for everybody in a shared thread; a question could hide the end of a command',
+    mended: "an admin's yolo applied to everyone in a shared thread; a question could hide the end of a command",
   },
   {
     area: 'The reviewing model',
-    tried: 'answers that only look like a yes; commands that speak to the reviewer; rules that are for people',
+    tried: 'answers that only look like a yes; commands that address the reviewer; rules that are for people',
     tests: ['test/attacks/reviewer.test.ts', 'test/agent/review.test.ts', 'test/approval/reviewer.test.ts'],
-    mended: 'blanks within the words of a yes were overlooked; a command could bring the words of a verdict along',
+    mended: 'spaces within the words of a yes were ignored; a command could contain the words of a verdict',
   },
   {
     area: 'Transcript and compaction',
-    tried: 'words of a tool that pass for those of a person in a summary; text that a provider refuses in every later turn',
+    tried: 'tool output that passes for words of a person in a summary; text that a provider refuses in every later turn',
     tests: ['test/attacks/transcript.test.ts'],
     mended:
-      'results could pass for words of people; a summary could be nothing; a NUL, half a character or a bad name of a tool ended a session for good',
+      'results could pass for words of people; a summary could be empty; a NUL, half a character or a bad tool name broke a session for good',
   },
   {
     area: 'The state database',
     tried: 'triggers, views, missing and computed columns, false versions, links and pipes in its place, no room for a migration',
     tests: ['test/attacks/migrations.test.ts', 'test/stores/sqlite-versions.test.ts'],
     mended:
-      'triggers and views were taken; what was missing showed as a failed query; a pipe or link in its place was opened and its mode changed',
+      'triggers and views were accepted; a missing column showed as a failed query; a pipe or link in its place was opened and its mode changed',
   },
   {
     area: 'A gateway that is not root',
-    tried: 'another user who reads, signals, connects and writes to what is not theirs; a user without a name; rights of what runs inside',
+    tried:
+      'another user who reads, signals, connects and writes to files of the gateway; a user without a name; rights of processes inside',
     tests: ['test/attacks/not-root.test.ts'],
-    mended: 'a user without an entry in /etc/passwd could not use `local`, and was told that bash is missing',
+    mended: 'a user without an entry in /etc/passwd could not use `local`, and the error said that bash is missing',
   },
   {
     area: 'The audit log',
@@ -138,8 +139,8 @@ export const areas: readonly Area[] = [
   },
   {
     area: 'A disk that is full or fails',
-    tried: 'no room when a message arrives, in the middle of a turn, for configuration and secrets; a disk that takes nothing',
+    tried: 'no room when a message arrives, in the middle of a turn, for configuration and secrets; a disk that accepts no writes',
     tests: ['test/attacks/full-disk.test.ts', 'test/gateway/failing-disk.test.ts'],
-    mended: 'a turn that could not be recorded was not spoken of until the next start',
+    mended: 'a turn that could not be recorded was not reported until the next start',
   },
 ];

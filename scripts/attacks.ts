@@ -47,7 +47,7 @@ function tableText(): string {
   });
   const total = countedRows().reduce((sum, { count }) => sum + count, 0);
   return [
-    '| area | what was tried | probes | tests | what gave way and was mended |',
+    '| area | what was tried | probes | tests | found and fixed |',
     '|---|---|---|---|---|',
     ...rows,
     `\nAltogether ${number(total)} probes. A test that runs on several backends counts once.`,
