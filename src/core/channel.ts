@@ -94,7 +94,7 @@ export interface ChannelTraits {
   /** How often one message may be edited; undefined when it cannot be. */
   editEveryMs: number | undefined;
   /** The largest file it takes; 0 when it takes none. */
-  mostFileBytes: number;
+  maxFileBytes: number;
   typing: boolean;
   /** Sending twice under one key sends once, also from a later process. */
   sendsOncePerKey: boolean;

@@ -167,10 +167,10 @@ export class Controls implements SessionControls {
 }
 
 /** Output as a chat shows it: what would take many messages is a file. */
-function shown(result: ToolResult, { mostText, mostFileBytes }: ChannelTraits): Said {
+function shown(result: ToolResult, { mostText, maxFileBytes }: ChannelTraits): Said {
   const { text } = result;
   if (!result.ok) return { text: result.failure === 'interrupted' ? 'It was interrupted.' : text };
-  const isLong = text.length > mostMessages * mostText && Buffer.byteLength(text) <= mostFileBytes;
+  const isLong = text.length > mostMessages * mostText && Buffer.byteLength(text) <= maxFileBytes;
   if (!isLong) return { text: fenced(text) };
   return {
     text: `${fenced(text.slice(0, mostBeginning))}\nAll of it is in the file.`,

@@ -45,7 +45,7 @@ export function cardFor(question: Question, whole: string, header: string, trait
   const buttons = traits.buttons ? [row] : undefined;
   const all = header === '' ? whole : `${header}\n${whole}`;
   const text = `${fenced(all)}${how}`;
-  if (text.length <= maxMarkableText(traits).text || traits.mostFileBytes === 0) return [text, { buttons }];
+  if (text.length <= maxMarkableText(traits).text || traits.maxFileBytes === 0) return [text, { buttons }];
   const more = question.findings.length - maxReasons;
   const reasons = [...question.findings.slice(0, maxReasons).map(reasonLine), ...(more > 0 ? [`- ${more} more`] : [])].join('\n');
   const file = { name: `question-${question.code}.txt`, data: Buffer.from(all) };

@@ -151,7 +151,7 @@ export class AgentTurn {
     return {
       name: agentName,
       sandbox: await work.facts(),
-      chat: { platform: place.platform, isDirect, title, markdown: true, files: channel.traits.mostFileBytes > 0 },
+      chat: { platform: place.platform, isDirect, title, markdown: true, files: channel.traits.maxFileBytes > 0 },
       now: new Date(),
     };
   }

@@ -3,7 +3,7 @@ import { isSameSecret } from '../lib/same-secret.ts';
 
 const cookieLastsMs = 30 * 24 * 60 * 60 * 1000;
 const codeLastsMs = 24 * 60 * 60 * 1000;
-const mostCodes = 20;
+const maxCodes = 20;
 
 /**
  * Decides who is the owner: by the token, by a cookie signed with it, or by a code that is good for one cookie. Cookies are signed here because
@@ -29,7 +29,7 @@ export class Gatekeeper {
   newCode(): string {
     const code = randomBytes(24).toString('base64url');
     const oldest = this.#codes.keys().next();
-    if (this.#codes.size >= mostCodes && !oldest.done) this.#codes.delete(oldest.value);
+    if (this.#codes.size >= maxCodes && !oldest.done) this.#codes.delete(oldest.value);
     this.#codes.set(hash('sha256', code), Date.now() + codeLastsMs);
     return code;
   }

@@ -24,7 +24,7 @@ export class Followers {
   async follow(context: Context<Web>, chat: string): Promise<Response> {
     const after = Number(context.req.header('last-event-id') ?? context.req.query('after') ?? 0);
     if (!Number.isSafeInteger(after) || after < 0) return refusal(context, 400, 'The number of the last event is not a number.');
-    if (this.#count >= this.#limits.mostFollowers || this.#closing.signal.aborted) return refusal(context, 503, 'Too many pages are open.');
+    if (this.#count >= this.#limits.maxFollowers || this.#closing.signal.aborted) return refusal(context, 503, 'Too many pages are open.');
     this.#count += 1;
     const ended = new AbortController();
     const signal = AbortSignal.any([ended.signal, this.#closing.signal]);
@@ -58,7 +58,7 @@ export class Followers {
   }
 }
 
-/** Only what is remembered has a number: whoever comes back with it has missed nothing before. */
+/** Only stored events have a number: a browser that reconnects with it missed nothing before it. */
 function frameOf(event: WebEvent): { event: string; data: string; id?: string } {
   if (event.kind === 'message') return { event: 'message', data: JSON.stringify(event.message), id: String(event.message.seq) };
   return { event: event.kind, data: JSON.stringify(event) };

@@ -17,7 +17,7 @@ export interface GuardParts {
   requests: Rate;
   ownRequests: Rate;
   failures: Rate;
-  /** The last address in X-Forwarded-For is the one that whoever is in front of us has seen. */
+  /** Takes the last address in X-Forwarded-For: the one the server in front of us has seen. */
   trustForwarded: boolean;
   /** Why the program at the other end of a connection may not use what is not for everybody. */
   refusalOf: (socket: Socket) => Promise<string | undefined>;
@@ -78,7 +78,7 @@ export function guardAll({ site, keeper, requests, ownRequests, trustForwarded }
 }
 
 /**
- * For what is not for everybody. Security: whoever has the right token or cookie is let in however many wrong ones came from the same address,
+ * For routes of the owner. Security: the right token or cookie is let in however many wrong ones came from the same address,
  * which others may share. That tells a guesser nothing within reach: tokens are too long to be guessed.
  */
 export function guardOwn({ site, keeper, failures, trustForwarded, refusalOf }: GuardParts): MiddlewareHandler<Web> {

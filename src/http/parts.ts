@@ -17,7 +17,7 @@ export interface StatusView {
   sections: readonly { title: string; lines: readonly StatusLine[] }[];
 }
 
-/** What the pages and the interface show and do. All rules are in there. */
+/** The gateway as the page and the interface see it. All rules are in there. */
 export interface HttpParts {
   chats: WebChats;
   status(): Promise<StatusView>;
@@ -33,9 +33,9 @@ export interface HttpLimits {
   /** Wrong tokens, codes and cookies of one address, each minute; as many at once. */
   failuresPerMinute: number;
   /** Pages that follow a chat, all together. */
-  mostFollowers: number;
-  mostJsonBytes: number;
-  mostFileBytes: number;
+  maxFollowers: number;
+  maxJsonBytes: number;
+  maxFileBytes: number;
   /** How often a connection that is otherwise silent shows that it is there. */
   pingEveryMs: number;
 }

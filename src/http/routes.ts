@@ -15,7 +15,7 @@ const message = z
   .refine(({ text, files }) => text.trim() !== '' || files.length > 0, 'It says nothing.');
 const press = z.strictObject({ id, message: id, data: z.string().min(1).max(64) });
 const noChat = 'There is no such chat.';
-const mostPage = 200;
+const maxPage = 200;
 
 export interface RouteParts {
   parts: HttpParts;
@@ -28,7 +28,7 @@ export interface RouteParts {
 export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Hono<Web> {
   const { chats } = parts;
   const routes = new Hono<Web>();
-  const small = bodyLimit({ maxSize: limits.mostJsonBytes, onError: tooLarge });
+  const small = bodyLimit({ maxSize: limits.maxJsonBytes, onError: tooLarge });
 
   routes.get('/status', async (context) => context.json(await parts.status()));
   routes.post('/links', (context) => context.json({ url: newLink() }, 201));
@@ -37,10 +37,10 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
 
   routes.get('/chats/:chat/messages', async (context) => {
     const before = z.coerce.number().int().positive().optional().safeParse(context.req.query('before'));
-    const limit = z.coerce.number().int().min(1).max(mostPage).default(100).safeParse(context.req.query('limit'));
+    const limit = z.coerce.number().int().min(1).max(maxPage).default(100).safeParse(context.req.query('limit'));
     if (!before.success || !limit.success) return refusal(context, 400, 'before and limit are numbers.');
     const page = await chats.page(context.req.param('chat'), before.data, limit.data);
-    return page ? context.json({ ...page, limits: { fileBytes: limits.mostFileBytes } }) : refusal(context, 404, noChat);
+    return page ? context.json({ ...page, limits: { fileBytes: limits.maxFileBytes } }) : refusal(context, 404, noChat);
   });
 
   routes.post('/chats/:chat/messages', small, async (context) => {
@@ -65,7 +65,7 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
     return context.json({ ok: true }, 202);
   });
 
-  routes.post('/chats/:chat/files', bodyLimit({ maxSize: limits.mostFileBytes, onError: tooLarge }), async (context) => {
+  routes.post('/chats/:chat/files', bodyLimit({ maxSize: limits.maxFileBytes, onError: tooLarge }), async (context) => {
     const name = decoded(context.req.header('x-file-name') ?? '');
     if (!name) return refusal(context, 400, 'The header x-file-name is missing or not percent-encoded.');
     const data = await bytesOf(context.req.raw.body);
@@ -81,7 +81,7 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
       headers: {
         'content-type': isInline ? file.mimeType : 'application/octet-stream',
         'content-disposition': disposition(isInline ? 'inline' : 'attachment', file.name),
-        // Security: whatever is in there runs nothing and loads nothing, should a browser show it as a page.
+        // Security: a file runs nothing and loads nothing, should a browser show it as a page.
         'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
         'cache-control': 'private, max-age=31536000, immutable',
       },

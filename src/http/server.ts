@@ -34,15 +34,15 @@ import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
 export interface WebServerOptions extends SiteOptions {
   /** 0 is a free one. */
   port: number;
-  /** Whoever has it may do everything the page can. */
+  /** Gives the rights of the owner. */
   token: string;
   /** Where the built page is. */
   pages: string;
   parts: HttpParts;
-  /** One sentence for whoever runs this. */
+  /** Writes one sentence to the log of the gateway. */
   log: (sentence: string) => void;
   limits?: Partial<HttpLimits>;
-  /** Why the program at the other end of a connection is refused, whatever token it has. Asked once for each connection. */
+  /** Why the program at the other end of a connection is refused, with any token. Asked once for each connection. */
   refusalOf?: (socket: Socket) => Promise<string | undefined>;
 }
 
@@ -57,9 +57,9 @@ export interface WebServer {
 const usualLimits: HttpLimits = {
   requestsPerMinute: 1200,
   failuresPerMinute: 10,
-  mostFollowers: 64,
-  mostJsonBytes: 256 * 1024,
-  mostFileBytes: 20 * 1024 * 1024,
+  maxFollowers: 64,
+  maxJsonBytes: 256 * 1024,
+  maxFileBytes: 20 * 1024 * 1024,
   pingEveryMs: 15_000,
 };
 
@@ -113,7 +113,7 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
       server.closeIdleConnections();
       const closed = once(server, 'close');
       server.close();
-      // What is under way may end; a connection that nobody uses must not hold us.
+      // Running requests may end; an idle connection must not delay the stop.
       await within(1000, closed, () => {
         server.closeAllConnections();
         return closed;
@@ -130,7 +130,7 @@ function loggedRefusal({ refusalOf, log }: WebServerOptions): GuardParts['refusa
   });
 }
 
-/** Security: an empty variable must not let everybody in, nor a word that can be guessed somebody. */
+/** Security: an empty variable must not let everybody in, and a short word could be guessed. */
 function refuseWeakToken(token: string): void {
   if (token.length >= minSecretCharacters) return;
   throw new HermeticError('config/bad-value', `The token of the web page has fewer than ${minSecretCharacters} characters.`, {

@@ -47,7 +47,7 @@ export class Site {
   }
 }
 
-/** Throws unless tokens and what is said stay on this machine, or somebody has vouched for what is in front. */
+/** Throws when tokens and messages would cross a network without TLS. */
 export function refuseInTheClear({ host, behindTls }: SiteOptions): void {
   if (isLoopback(host) || behindTls) return;
   throw new HermeticError('config/bad-value', `web.host is ${host}: everybody on the network could read along.`, {

@@ -8,7 +8,7 @@ import { minSecretCharacters } from '../lib/same-secret.ts';
 export function tokenIn(path: string): string {
   make(path);
   const found = lstatSync(path);
-  // Security: whoever can read or replace it can do what its owner can.
+  // Security: a user who can read or replace it has the rights of its owner.
   if (!found.isFile() || (found.mode & 0o077) !== 0 || (process.getuid && found.uid !== process.getuid())) {
     throw new HermeticError('config/unreadable', `${path} is not a file that only you can read.`, { hint: `Run: chmod 600 ${path}` });
   }

@@ -11,11 +11,11 @@ import { isSameSecret, minSecretCharacters } from '../lib/same-secret.ts';
 export interface HttpOptions {
   /** 0 is a free one. */
   port: number;
-  /** Whoever has it may use the tools; at least 32 characters. */
+  /** Lets a client use the tools; at least 32 characters. */
   token: string;
   /** Every request has a server of its own. */
   makeServer(): McpServer;
-  /** Why the program at the other end of a connection is refused, whatever token it has. Asked once for each connection. */
+  /** Why the program at the other end of a connection is refused, with any token. Asked once for each connection. */
   refusalOf?: (socket: Socket) => Promise<string | undefined>;
 }
 
@@ -29,7 +29,7 @@ const maxGuessesPerMinute = 10;
 const host = '127.0.0.1';
 const path = '/mcp';
 
-/** The protocol over HTTP, on loopback only, for whoever has the token. */
+/** Serves MCP over HTTP, on loopback only, to clients with the token. */
 export async function serveHttp({ port, token, makeServer, refusalOf }: HttpOptions): Promise<ServedHttp> {
   refuseWeakToken(token);
   const guesses = new Rate(maxGuessesPerMinute);
@@ -81,7 +81,7 @@ interface Refusal {
   headers: Record<string, string>;
 }
 
-/** Security: a page in a browser of this machine must not get through, whatever name it gives us, and nobody without the token. */
+/** Security: refuses a page in a browser of this machine, under any host name, and every client without the token. */
 function requestRefusal(request: Request, { token, names, guesses }: Door): Refusal | undefined {
   if (!names.has(request.headers.get('host') ?? '')) return { status: 421, why: 'This server has another name.', headers: {} };
   const origin = request.headers.get('origin');
@@ -97,7 +97,7 @@ function forbidden(why: string | undefined): Refusal | undefined {
   return why === undefined ? undefined : { status: 403, why, headers: {} };
 }
 
-/** Security: guesses are slowed for everybody together, and keep nobody out who has the token. After too many each needs a connection of its own. */
+/** Security: guesses are slowed for all clients together and never keep out a client with the token. After too many, each guess needs its own connection. */
 function refusedGuess(guesses: Rate): Refusal {
   const wait = guesses.take('all');
   if (wait === 0) return { status: 401, why: 'A bearer token is needed.', headers: { 'www-authenticate': 'Bearer' } };

@@ -5,7 +5,7 @@ import type { ToolResult } from '../core/tool.ts';
 /** A call that has been made, and where it stands. */
 export type Standing = { kind: 'done'; result: ToolResult } | { kind: 'asks'; id: string; question: Question };
 
-/** What one round of a call has from whoever made it. */
+/** What the client sent with one round of a call. */
 export interface Round {
   signal: AbortSignal;
   progress(text: string): void;
@@ -50,7 +50,7 @@ export class PendingCalls {
     const standing = await call.standing();
     if (standing.kind === 'done') return standing;
     this.#calls.set(id, call);
-    // A question that nobody answers ends its call in time; whoever then comes back is told so for a while.
+    // An unanswered question ends its call in time; a client that comes back later is told so for a while.
     void call.over.then(() => setTimeout(() => this.#calls.delete(id), lateMs).unref());
     return { ...standing, id };
   }

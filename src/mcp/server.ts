@@ -7,7 +7,7 @@ import { visible } from '../lib/visible.ts';
 import type { BackgroundFeed } from './background-feed.ts';
 import type { PendingCalls, Round, Standing } from './pending-calls.ts';
 
-/** What is served: the tools of one session. */
+/** The tools of one session, as MCP serves them. */
 interface ServedTools {
   tools: readonly Tool[];
   call(
@@ -68,7 +68,7 @@ function onlyDescribed<Schema extends Tool['input'] | Tool['output']>(schema: Sc
 async function answer(server: McpServer, served: ServedTools, pending: PendingCalls, tool: Tool, args: unknown, context: ServerContext) {
   const round = roundOf(context);
   const standing = await standingOf(server, served, pending, tool, args, context, round);
-  if (standing === undefined) return failure('Nobody waits for this answer any more. Nothing was run.');
+  if (standing === undefined) return failure('This question has expired. Nothing was run.');
   if (standing.kind === 'done') return resultOf(standing.result);
   return inputRequired({
     inputRequests: { approval: inputRequired.elicit({ message: wordsFor(standing.question), requestedSchema: answerSchema }) },
@@ -98,7 +98,7 @@ function clientCanAsk(server: McpServer, { mcpReq }: ServerContext): boolean {
   return (own ?? server.server.getClientCapabilities())?.elicitation !== undefined;
 }
 
-/** Security: whatever is not a clear yes is a no. */
+/** Security: everything but a clear yes is a no. */
 function givenAnswer(context: ServerContext): Answer {
   const by = 'the person at the client';
   const given = acceptedContent(context.mcpReq.inputResponses, 'approval', answerSchema);
@@ -114,7 +114,7 @@ function roundOf({ mcpReq }: ServerContext): Round {
     progress: (message) => {
       if (progressToken === undefined) return;
       progress += 1;
-      // Whoever has gone away need not be told.
+      // The client may have disconnected.
       mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
     },
   };
@@ -129,7 +129,7 @@ function failure(text: string) {
   return { content: [{ type: 'text' as const, text }], isError: true };
 }
 
-/** The whole of it: nobody approves what they cannot see, and nothing in it looks like a line of ours. */
+/** The whole question, because a person must see what they approve; no line of it can look like one of ours. */
 function wordsFor({ actions, findings, backend, session }: Question): string {
   const reasons = findings.map(({ title, why, target }) => `- ${title}${target === undefined ? '' : ` (${oneLine(target)})`}: ${why}`);
   return [`May this run on ${backend}, in session ${oneLine(session)}?`, ...reasons, '', ...actions.map(textOf)].join('\n');

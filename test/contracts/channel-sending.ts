@@ -99,7 +99,7 @@ export function sendingContract(bench: ChannelBench): void {
 
   it('sends a file with a text beside it', async (context) => {
     const { harness, channel } = bench;
-    if (channel.traits.mostFileBytes === 0) return context.skip('the platform takes no files');
+    if (channel.traits.maxFileBytes === 0) return context.skip('the platform takes no files');
     await bench.start();
     const data = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * 7) % 256));
     const id = await channel.send(harness.direct, { text: 'The **result**', file: { name: 'result.bin', data } });
@@ -112,10 +112,10 @@ export function sendingContract(bench: ChannelBench): void {
 
   it('refuses a file that is too large without sending it', async (context) => {
     const { harness, channel } = bench;
-    const { mostFileBytes } = channel.traits;
-    if (mostFileBytes === 0 || mostFileBytes > 200_000_000) return context.skip('it takes none, or very large ones');
+    const { maxFileBytes } = channel.traits;
+    if (maxFileBytes === 0 || maxFileBytes > 200_000_000) return context.skip('it takes none, or very large ones');
     await bench.start();
-    const file = { name: 'large.bin', data: new Uint8Array(mostFileBytes + 1) };
+    const file = { name: 'large.bin', data: new Uint8Array(maxFileBytes + 1) };
     await expect(channel.send(harness.direct, { text: 'large', file })).rejects.toMatchObject({ code: 'channel/refused' });
     expect(harness.shown(harness.direct)).toEqual([]);
   });
@@ -142,7 +142,7 @@ export function sendingContract(bench: ChannelBench): void {
     ];
     for (const unit of units) await channel.send(harness.direct, { text: fill(unit) });
     expect(harness.shown(harness.direct)).toHaveLength(units.length);
-    if (channel.traits.mostFileBytes === 0) return;
+    if (channel.traits.maxFileBytes === 0) return;
     for (const unit of ['a', '&', '*a* ', '😀']) {
       await channel.send(harness.direct, { text: fill(unit).slice(0, mostCaption), file: { name: 'a.txt', data: Buffer.from('a') } });
     }

@@ -52,7 +52,7 @@ export function fakeChannel(platform: FakePlatform, changes: Partial<ChannelTrai
     mostText: 100,
     buttons: true,
     editEveryMs: 20,
-    mostFileBytes: 1000,
+    maxFileBytes: 1000,
     typing: false,
     sendsOncePerKey: false,
     ...changes,

@@ -318,7 +318,7 @@ describe('the outbox', () => {
         const die = () => process.kill(process.pid, 'SIGKILL');
         let sends = 0;
         const channel = {
-          kind: 'fake', traits: { isOwn: false, mostText: 100, buttons: false, editEveryMs: undefined, mostFileBytes: 0, typing: false, sendsOncePerKey: Boolean(once) },
+          kind: 'fake', traits: { isOwn: false, mostText: 100, buttons: false, editEveryMs: undefined, maxFileBytes: 0, typing: false, sendsOncePerKey: Boolean(once) },
           async send(place, message) {
             const last = ++sends === Number(dieAt);
             if (last && when === 'before') die();

@@ -237,7 +237,7 @@ export class Rig {
 
   #channel(traits: Partial<ChannelTraits> = {}): Channel {
     return {
-      ...fakeChannel(this.platform, { mostText: 4000, mostFileBytes: 1_000_000, ...traits }),
+      ...fakeChannel(this.platform, { mostText: 4000, maxFileBytes: 1_000_000, ...traits }),
       noticed: async (press, text) => void this.noticed.push({ press, text }),
       activity: (_place, activity) => void this.activities.push(activity),
       fetchFile: async ({ id }) => this.files.get(id) ?? Promise.reject(new Error('the platform has lost it')),

@@ -108,7 +108,7 @@ describe('chats', () => {
     );
     await expect(gateway.channel.send(placeOf('nowhere'), { text: 'x' })).rejects.toMatchObject({ code: 'channel/refused' });
     await expect(gateway.channel.edit(placeOf(chat), 'nothing', { text: 'x' })).rejects.toMatchObject({ code: 'channel/refused' });
-    const large = { name: 'large', data: new Uint8Array(gateway.channel.traits.mostFileBytes + 1) };
+    const large = { name: 'large', data: new Uint8Array(gateway.channel.traits.maxFileBytes + 1) };
     await expect(gateway.channel.send(placeOf(chat), { text: 'x', file: large })).rejects.toMatchObject({ code: 'channel/refused' });
     expect((await page(chat)).messages).toEqual([]);
   });
@@ -247,7 +247,7 @@ describe('a line to a chat', () => {
   });
 
   it('shows from time to time that it is there, and is one of so many', async () => {
-    const chat = await start({ limits: { pingEveryMs: 20, mostFollowers: 2 } });
+    const chat = await start({ limits: { pingEveryMs: 20, maxFollowers: 2 } });
     const first = await follow(chat);
     await first.until('there were pings', () => first.frames.filter(({ event }) => event === 'ping').length > 3);
     const second = await follow(chat);
@@ -323,7 +323,7 @@ describe('files', () => {
   });
 
   it('are refused when they are too large', async () => {
-    const chat = await start({ limits: { mostFileBytes: 1000 } });
+    const chat = await start({ limits: { maxFileBytes: 1000 } });
     expect((await upload(chat, 'a', 'x'.repeat(1001))).status).toBe(413);
     expect((await upload(chat, 'a', 'x'.repeat(1000))).status).toBe(201);
   });
@@ -356,7 +356,7 @@ describe('what does not fit', () => {
   });
 
   it('is refused when it is too large, also when nobody says how large it is', async () => {
-    const chat = await start({ limits: { mostJsonBytes: 2000 } });
+    const chat = await start({ limits: { maxJsonBytes: 2000 } });
     expect((await gateway.say(chat, 'x'.repeat(3000))).status).toBe(413);
     const stream = new Blob(['x'.repeat(3000)]).stream();
     const answer = await gateway.call(`/api/chats/${chat}/messages`, { method: 'POST', body: stream, duplex: 'half' } as RequestInit);

@@ -118,7 +118,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
           chat={chat}
           openChat={openChat}
           isRunning={isRunning}
-          mostFileBytes={state.mostFileBytes}
+          maxFileBytes={state.maxFileBytes}
           send={send}
           stop={async () => {
             if (chat !== undefined) await api.stop(chat);

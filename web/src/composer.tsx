@@ -18,12 +18,12 @@ interface ComposerProps {
   /** Makes the chat when there is none yet. */
   openChat: () => Promise<string>;
   isRunning: boolean;
-  mostFileBytes: number;
+  maxFileBytes: number;
   send: (text: string, files: readonly FileInfo[]) => Promise<void>;
   stop: () => Promise<void>;
 }
 
-export function Composer({ chat, openChat, isRunning, mostFileBytes, send, stop }: ComposerProps): JSX.Element {
+export function Composer({ chat, openChat, isRunning, maxFileBytes, send, stop }: ComposerProps): JSX.Element {
   const [text, setText] = useState('');
   const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
   const [isStopping, setStopping] = useState(false);
@@ -60,7 +60,7 @@ export function Composer({ chat, openChat, isRunning, mostFileBytes, send, stop 
     const update = (change: Partial<Attachment>): void =>
       setAttachments((all) => all.map((one) => (one.key === key ? { ...one, ...change } : one)));
     setAttachments((all) => [...all, { key, name: file.name || 'file', bytes: file.size }]);
-    if (file.size > mostFileBytes) return update({ failure: `larger than ${sizeOf(mostFileBytes)}` });
+    if (file.size > maxFileBytes) return update({ failure: `larger than ${sizeOf(maxFileBytes)}` });
     try {
       update({ file: await api.upload(await openChat(), file) });
     } catch (error) {

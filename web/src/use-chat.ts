@@ -9,7 +9,7 @@ export interface ChatState {
   isTyping: boolean;
   /** What the gateway said about a button somebody pressed. */
   notice: string;
-  mostFileBytes: number;
+  maxFileBytes: number;
   isMissing: boolean;
   loadEarlier: () => Promise<void>;
   retryNow: () => void;
@@ -24,7 +24,7 @@ export function useChat(chat: string | undefined, probe: () => Promise<unknown>,
   const [connection, setConnection] = useState<Connection>({ kind: 'connecting' });
   const [isTyping, setTyping] = useState(false);
   const [notice, setNotice] = useState('');
-  const [mostFileBytes, setMostFileBytes] = useState(usualFileBytes);
+  const [maxFileBytes, setMostFileBytes] = useState(usualFileBytes);
   const [isMissing, setMissing] = useState(false);
   const current = useRef(timeline);
   const stream = useRef<Stream | undefined>(undefined);
@@ -98,5 +98,5 @@ export function useChat(chat: string | undefined, probe: () => Promise<unknown>,
   }, [chat, change]);
   const retryNow = useCallback(() => stream.current?.retryNow(), []);
 
-  return { timeline, connection, isTyping, notice, mostFileBytes, isMissing, loadEarlier, retryNow };
+  return { timeline, connection, isTyping, notice, maxFileBytes, isMissing, loadEarlier, retryNow };
 }

@@ -4,7 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { ChannelContext } from '../context.ts';
 import { Health } from '../health.ts';
-import { mostCaption, mostFileBytes, mostText } from './limits.ts';
+import { maxFileBytes, mostCaption, mostText } from './limits.ts';
 
 export const telegram: Driver<ChannelContext, Channel> = {
   kind: 'telegram',
@@ -20,7 +20,7 @@ class TelegramChannel implements Channel {
     mostCaption,
     buttons: true,
     editEveryMs: 1500,
-    mostFileBytes,
+    maxFileBytes,
     typing: true,
     sendsOncePerKey: false,
   };

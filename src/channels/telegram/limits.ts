@@ -8,5 +8,5 @@ export const mostText = 4000;
 export const mostCaption = 1000;
 
 /** What a bot may send, and what it may get. */
-export const mostFileBytes = 50 * mebibyte;
+export const maxFileBytes = 50 * mebibyte;
 export const mostIncomingBytes = 20 * mebibyte;

@@ -6,7 +6,7 @@ import { type BotClient, type CallOptions, inputFile } from './bot-client.ts';
 import { EditPace } from './edit-pace.ts';
 import { CallError, channelErrorOf } from './failures.ts';
 import { type Formatted, format } from './format.ts';
-import { mostFileBytes, mostIncomingBytes, mostVisibleCaption, mostVisibleText } from './limits.ts';
+import { maxFileBytes, mostIncomingBytes, mostVisibleCaption, mostVisibleText } from './limits.ts';
 import { callbackIdOf } from './parse.ts';
 
 const groupEditsApartMs = 3000;
@@ -103,7 +103,7 @@ export class Speaker {
   }
 
   async #sendFile(place: Place, message: Outgoing, file: OutgoingFile, signal: AbortSignal | undefined): Promise<string> {
-    if (file.data.length > mostFileBytes) throw new HermeticError('channel/refused', `The file is larger than ${mostFileBytes} bytes.`);
+    if (file.data.length > maxFileBytes) throw new HermeticError('channel/refused', `The file is larger than ${maxFileBytes} bytes.`);
     const options: CallOptions = { timeoutMs: uploadMs, signal };
     const isPhoto = file.data.length <= mostPhotoBytes && photoTypes.has(guessType(file.data));
     return await this.#inForm(place, format(message.text, mostVisibleCaption), async (target, form) => {

@@ -49,7 +49,7 @@ export const terminalTraits = {
   mostText: 1_000_000,
   buttons: true,
   editEveryMs: 100,
-  mostFileBytes: 50 * 1024 * 1024,
+  maxFileBytes: 50 * 1024 * 1024,
   typing: false,
   // What an earlier process printed cannot be known.
   sendsOncePerKey: false,

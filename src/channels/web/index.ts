@@ -49,7 +49,7 @@ export class WebChannel implements Channel {
     mostText: 60_000,
     buttons: true,
     editEveryMs: 150,
-    mostFileBytes: 20 * 1024 * 1024,
+    maxFileBytes: 20 * 1024 * 1024,
     typing: true,
     sendsOncePerKey: true,
   };
@@ -170,7 +170,7 @@ export class WebChannel implements Channel {
   }
 
   async keepFile(chat: string, { name, data }: { name: string; data: Uint8Array }): Promise<WebFile> {
-    if (data.byteLength > this.traits.mostFileBytes) throw new HermeticError('channel/refused', 'The file is too large for the web page.');
+    if (data.byteLength > this.traits.maxFileBytes) throw new HermeticError('channel/refused', 'The file is too large for the web page.');
     // Security: a name from outside, shown and offered as the name to save under.
     const file = { id: randomUUID(), name: plainName(name), mimeType: mimeTypeOf(data), bytes: data.byteLength };
     await this.#log.addFile(chat, file, data, new Date());
