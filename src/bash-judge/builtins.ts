@@ -228,7 +228,7 @@ const pushd: Builtin = (args, shell) => {
 const popd: Builtin = (_args, shell) => {
   const stack = shell.variables.get('DIRSTACK') ?? [unknown];
   go(stack, shell);
-  // What an earlier command left on it is not known.
+  // An earlier command may have left something on it.
   shell.variables.set('DIRSTACK', unionOf([stack, [unknown]]));
   return nothing;
 };
@@ -364,7 +364,7 @@ export function isBuiltin(program: string): boolean {
   return Object.hasOwn(builtins, program);
 }
 
-/** What a builtin of the shell does; undefined when the program is none of those. */
+/** Follows a builtin of the shell; undefined when the program is not a builtin. */
 export function runBuiltin(program: string, args: Texts, shell: Shell, stdin: Texts): Texts | undefined {
   return isBuiltin(program) ? builtins[program]?.(args, shell, stdin) : undefined;
 }

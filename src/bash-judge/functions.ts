@@ -9,7 +9,7 @@ import { runNode, runSource } from './walk.ts';
 
 type Texts = readonly string[];
 
-/** What a function does is judged when it is called, with what it is called with. */
+/** A function is judged where it is called, with the arguments of that call. */
 export function defineFunction(node: FunctionNode, shell: Shell): void {
   const name = node.name.value;
   shell.functions.set(name, node);

@@ -4,7 +4,7 @@ import { isUnknown } from './values.ts';
 
 /** Whether what a path names, perhaps by a pattern, may lie in a directory or hold it. When in doubt, yes. */
 export function mayTouch(path: string | undefined, directory: string): boolean {
-  // A part nobody knows may be `..` as well.
+  // An unknown part may be `..` as well.
   if (path === undefined || isUnknown(path)) return true;
   const names = namesOf(path);
   if (names.some(matchesParent)) return true;
@@ -25,7 +25,7 @@ function namesOf(path: string): readonly string[] {
 function mayMean(named: string, name: string): boolean {
   if (named === name) return true;
   if (!isPattern(named) && !named.includes('(')) return false;
-  // What bash makes of it depends on options: extglob, dotglob, nocaseglob.
+  // How bash expands it depends on options: extglob, dotglob, nocaseglob.
   if (/\(|\[[!^]?\[[:.=]/.test(named)) return true;
   return globExpression(named.toLowerCase(), true)?.test(name.toLowerCase()) ?? true;
 }

@@ -7,7 +7,7 @@ type Texts = readonly string[];
 
 const shells = /^(?:ba|da|k|z|a)?sh$/;
 
-/** What a program runs that it reads from its standard input. */
+/** Commands that a program reads from its standard input and runs. */
 export function runInput({ program, shell, stdin }: Place): void {
   for (const text of stdin.length === 0 ? [unknown] : stdin) {
     if (shells.test(program) && !hasPlaceholder(text)) runSource(text, shell.child(), [unknown]);

@@ -12,11 +12,11 @@ import { unknown } from './values.ts';
 import { runSource } from './walk.ts';
 
 /**
- * Says what is known of an action: that it is harmless, that nobody may do it, or that a person has to decide. Pure and total. Takes time
+ * Tells whether an action is harmless, always denied, or for a person to decide. Pure and total. Takes time
  * bounded by the length of the text and a number of steps.
  */
 export function judge(action: Action, circumstances: Circumstances, added: Programs = {}): Verdict {
-  // The sandbox is the boundary: ruining it hurts nobody.
+  // The sandbox is the boundary: a command may ruin it.
   if (circumstances.disposable && circumstances.hostPaths.length === 0) return { kind: 'allow' };
   return verdictOn(
     foundIn(circumstances, added, (judgement) => look(action, judgement)),
@@ -73,7 +73,7 @@ function lookAtInput({ process, text, cwd, before = '' }: Extract<Action, { kind
     foundIn(judgement.circumstances, judgement.added, (one) => void runSource(source, shellIn(place, one), [stdin]));
   lookAtSource(text, shellIn(place, judgement));
   const known = new Set(given(process, '').map(keyOf));
-  // Security: what nobody may do can be put together from pieces that anybody may, such as a directory and then a file in it.
+  // Security: a denied action can be put together from harmless pieces, such as a directory and then a file in it.
   const whole = before === '' ? [] : given(before + text, '').filter(({ rule }) => rules[rule].answer === 'deny');
   for (const found of [...given(process, text).filter((one) => !known.has(keyOf(one))), ...whole]) judgement.found.set(keyOf(found), found);
 }
@@ -101,7 +101,7 @@ const deletions: ReadonlySet<string> = new Set([
   'git/discard',
 ]);
 
-/** In a disposable sandbox with files of the host only these count, and what nobody may do. */
+/** In a disposable sandbox with files of the host only these count, and the deny list. */
 function countsInside({ rule, paths }: Found, { hostPaths }: Circumstances): boolean {
   if (rules[rule].answer === 'deny') return true;
   if (!deletions.has(rule)) return false;

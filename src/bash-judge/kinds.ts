@@ -21,7 +21,7 @@ export interface Place {
   /** The words after it, for a kind that begins a command. */
   rest: Texts;
   downloads: boolean;
-  /** What stands for what xargs reads. */
+  /** The placeholder that xargs replaces with its input. */
   replaced?: string | undefined;
   /** xargs splits it at another sign. */
   splits?: boolean | undefined;

@@ -1,6 +1,6 @@
 /** Small languages of which enough is understood to say that a program in them only reads and computes. Doubt means no. */
 
-/** What a sed script writes, besides its output: `run` when it runs or reads something, else the files. */
+/** The files a sed script writes; `run` when it runs or reads something. */
 export function sedEffects(script: string): 'run' | readonly string[] {
   const files: string[] = [];
   let at = 0;
@@ -78,7 +78,7 @@ const writing =
   /\b(?:insert|update|delete|drop|alter|create|replace|truncate|grant|revoke|attach|detach|vacuum|copy|into\s+(?:outfile|dumpfile)|load_file|load_extension|readfile|writefile|edit|fts3_tokenizer|pg_read_file|pg_read_binary_file|pg_ls_dir|pg_sleep|lo_\w+|dblink\w*|xp_\w+|sp_\w+|call|do|execute|set|pg_terminate_backend|pg_reload_conf|query_to_xml\w*)\b|\\[!goiwce]|[`|]|^\.(?:shell|system|output|once|import|read|load|open|save|backup|restore|dump|excel|log)/im;
 
 export function isReadingSql(text: string): boolean {
-  // What is a comment and what is a string is not told apart.
+  // Comments and strings are not told apart.
   if (/--|\/\*/.test(text)) return false;
   const bare = text.replace(/'(?:''|[^'])*'/g, "''").replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ');
   const statements = bare

@@ -51,7 +51,7 @@ interface Given {
   value: string | undefined;
 }
 
-/** What an argument that begins with `-` says; `taken` of the arguments after it belong to it. */
+/** Reads an argument that begins with `-`; `taken` of the arguments after it belong to it. */
 export function readOption(arg: string, next: string | undefined, program: Program): { given: readonly Given[]; taken: 0 | 1 } {
   const { options } = readRow(program);
   const number = /^-\d+$/.test(arg) ? (options.get('-#') ?? options.get('-n')) : undefined;
@@ -124,7 +124,7 @@ export function assignOperands(
   while (repeated && (repeated === 'variable' ? /^[^=/\s]+=/.test(operands[at] ?? '') : at < end)) take(repeated);
   for (const { kind } of after) take(kind);
   const last = assigned.at(-1)?.kind;
-  // What follows a command or a script is its own.
+  // Arguments after a command or a script belong to that.
   if (last === 'command' || last === 'script' || last === 'module') return assigned;
   return at === operands.length ? assigned : undefined;
 }

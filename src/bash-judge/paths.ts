@@ -124,7 +124,7 @@ export function isOwn(path: string, shell: Shell): boolean {
     });
 }
 
-/** What Hermetic keeps beside the session's places. */
+/** Files of Hermetic beside the session's directories. */
 const beside = /^(?:sandbox\.json|state\.json|run|received)(?:\/|$)/;
 
 /** Whether it is where the session's places are, or lies there and is nothing of Hermetic's: `../lib` of a workspace. */
@@ -148,7 +148,7 @@ export function holdsOwn(path: string, shell: Shell): boolean {
   return places.some((own) => isInside(own, whole) || mayBeInside(path, own));
 }
 
-/** What it means that something is written, moved or removed there. */
+/** The rule for changing a file that programs read when they start; undefined for other files. */
 export function startupRule(path: string): RuleId | undefined {
   return startup.find(([expression]) => expression.test(path))?.[1];
 }

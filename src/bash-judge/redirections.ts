@@ -5,7 +5,7 @@ import { unknown } from './values.ts';
 import { expandParts, expandText, expandWord } from './words.ts';
 
 interface Streams {
-  /** What the command reads, as far as it is known; undefined: what it was given. */
+  /** The input of the command, as far as it is known; undefined is the input it was started with. */
   stdin: readonly string[] | undefined;
   /** Its output goes to a file. */
   diverted: boolean;
@@ -13,7 +13,7 @@ interface Streams {
   mixed: boolean;
 }
 
-/** What is left for the pipe. */
+/** The output that reaches the pipe. */
 export function printedInto({ diverted, mixed }: Streams, output: readonly string[]): readonly string[] {
   if (mixed) return [unknown];
   return diverted ? [] : output;

@@ -112,7 +112,7 @@ function judgeOperands(row: Program, operands: Texts, given: ReadonlySet<string>
     for (const operand of operands) touchMention(operand, program, shell);
     return [];
   }
-  // What a program reads as code from its standard input is code that is not seen, unless it is written here for a shell.
+  // Code that a program reads from its standard input cannot be judged, unless it is shell code written in this command.
   if (/(?:^| )(?:script|sql)(?: |$)/.test(pattern) && !assigned.some(({ kind }) => kind === 'script' || kind === 'sql')) runInput(place);
   noteCopies(assigned, shell);
   for (const { kind: named, text, at } of assigned) {

@@ -23,7 +23,7 @@ export function runFields(fields: Texts, shell: Shell, stdin: Texts): Texts {
   return judgement.deeper(() => {
     if (hasPlaceholder(name) || /[*?]|\[./.test(name)) {
       judgement.report('shell/unresolved-command');
-      // Security: it may be a program that nobody may run, such as one that starts what follows.
+      // Security: it may be a program on the deny list, such as one that runs its arguments.
       if (args[0] !== undefined && Object.hasOwn(programs, args[0])) runFields(args, shell.fork(), stdin);
       return [unknown];
     }
@@ -87,7 +87,7 @@ function reportUnknown(program: string, args: Texts, shell: Shell): void {
   lookForDenied(label, args, shell);
 }
 
-/** Security: what nobody may do is denied also behind a program of which only this is known: that it is asked about. */
+/** Security: an action on the deny list is denied also behind a program that is only asked about. */
 export function lookForDenied(label: string, args: Texts, shell: Shell): void {
   for (const arg of args) touchMention(arg, label, shell);
   keepDenied(shell, () => {
@@ -98,7 +98,7 @@ export function lookForDenied(label: string, args: Texts, shell: Shell): void {
   });
 }
 
-/** Looks for what nobody may do, and for nothing else. */
+/** Looks only for actions on the deny list. */
 function keepDenied({ judgement: { found } }: Shell, look: () => void): void {
   const before = new Set(found.keys());
   look();

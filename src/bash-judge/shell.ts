@@ -22,7 +22,7 @@ const maxSteps = 40_000;
 const maxDepth = 40;
 const maxFindings = 200;
 
-/** What all of one judgement has in common. */
+/** Shared by all parts of one judgement. */
 export class Judgement {
   readonly circumstances: Circumstances;
   /** Rows of the owner, which come before those of the tables. */
@@ -35,9 +35,9 @@ export class Judgement {
   makesLink = false;
   /** A pattern that matches nothing is no word. */
   dropsPatterns = false;
-  /** What traps run. */
+  /** Commands that traps run. */
   readonly traps: string[] = [];
-  /** What process substitutions print, by the path that stands for them. */
+  /** The output of process substitutions, by the path that stands for them. */
   readonly streams = new Map<string, readonly string[]>();
   /** It names Hermetic's processes, and it ends processes: both together are about ending Hermetic. */
   namesHermetic = false;
@@ -87,7 +87,7 @@ interface Frame {
 
 type Values = ReadonlyMap<string, readonly string[]>;
 
-/** What the shell would know at one point of the command. A variable has every value it could have. */
+/** The state of the shell at one point of the command. A variable has every value it could have. */
 export class Shell {
   readonly judgement: Judgement;
   variables: Map<string, readonly string[]>;
@@ -98,11 +98,11 @@ export class Shell {
   /** Of the function that runs; undefined: not known. */
   parameters: readonly string[] | undefined;
   callers: readonly string[] = [];
-  /** What variables still are if the last `cd` failed. */
+  /** The variables as they are if the last `cd` failed. */
   ifFailed: Values = new Map();
   /** Names that cannot be set again. */
   readonlyNames = new Set<string>();
-  /** What the function that runs has declared local, with the values from before, and where it returns. */
+  /** Variables that the running function has declared local, with the values from before, and where it returns. */
   frame: Frame = { saved: new Map(), returns: [] };
   /** Where the loop that runs is left; undefined: there is none. */
   exits: Shell[] | undefined;

@@ -1,5 +1,5 @@
 /**
- * What is known of a text before it exists. Where a part is not known, one of these characters stands for it. They are from the private use
+ * A text as far as it is known before the command runs. One of these characters stands for each unknown part. They are from the private use
  * area; a command that holds one itself is not judged.
  */
 /** Anything, and outside quotes: perhaps several words. */
@@ -10,7 +10,7 @@ const unknownWord = '\uE001';
 export const plainToken = '\uE002';
 /** A path below the one before it: it leads neither up nor elsewhere. */
 export const below = '\uE003';
-/** What another machine answers: anything. */
+/** The answer of another machine: anything. */
 export const fetched = '\uE004';
 /** The path of a new temporary file or directory. */
 export const temporary = '\uE005';
@@ -23,7 +23,7 @@ export const fieldBreak = '\uE00F';
 
 export const placeholders = /[\uE000-\uE00F]/;
 
-/** Whether it could be something harmful that nobody sees. */
+/** Whether an unknown part could make it harmful. */
 export function isUnknown(text: string): boolean {
   return text.includes(unknown) || text.includes(unknownWord) || text.includes(fetched);
 }
@@ -46,7 +46,7 @@ export function outsideQuotes(text: string): string {
   return text.replaceAll(unknownWord, unknown);
 }
 
-/** What comes out when something unknown is done to a text. */
+/** The result of an unknown change to a text. */
 export function transformed(text: string): string {
   return text.includes(plainToken) && /^[\w\uE002]+$/.test(text) ? plainToken : unknown;
 }

@@ -38,7 +38,7 @@ function runStatements(statements: readonly Statement[], shell: Shell, stdin: Te
   for (const { command, background } of statements) {
     shell.settle();
     if (background && shell.repeats) shell.judgement.report('process/many');
-    // What stands behind `return` or `exit` is judged, and changes nothing.
+    // Commands after `return` or `exit` are judged, and change nothing.
     const way = background || shell.ended ? shell.fork() : shell;
     output = joined(output, runNode(command, way, shell.hasOtherInput ? [unknown] : stdin));
   }

@@ -5,7 +5,7 @@ import { makeDirectory } from '../lib/make-directory.ts';
 import { plainName } from '../lib/plain-name.ts';
 import { readFileWithin } from '../lib/read-file-within.ts';
 
-const mostNames = 1000;
+const maxNames = 1000;
 
 /** Security: files of an agent go to a directory of their own, for their owner alone, under names that hide nothing, and in place of no other. */
 export function chatFiles(directory: string): TerminalFiles {
@@ -27,7 +27,7 @@ export function chatFiles(directory: string): TerminalFiles {
 async function saveUnder(directory: string, name: string, data: Uint8Array): Promise<string> {
   const extension = extname(name);
   const stem = name.slice(0, name.length - extension.length);
-  for (let number = 1; number <= mostNames; number++) {
+  for (let number = 1; number <= maxNames; number++) {
     const path = join(directory, number === 1 ? name : `${stem}-${number}${extension}`);
     try {
       await writeFile(path, data, { flag: 'wx', mode: 0o600 });
@@ -36,5 +36,5 @@ async function saveUnder(directory: string, name: string, data: Uint8Array): Pro
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
-  throw new Error(`there are ${mostNames} files of this name`);
+  throw new Error(`there are ${maxNames} files of this name`);
 }

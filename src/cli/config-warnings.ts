@@ -7,7 +7,7 @@ import { refuseInTheClear } from '../http/site.ts';
 import { checkedVolumes } from '../sandboxes/specs.ts';
 import { refuseUnhonoured } from '../sandboxes/supported.ts';
 
-/** What a configuration says that `start` or `run` will refuse, as far as that can be known without asking an engine or a platform. */
+/** Settings that `start` or `run` will refuse, as far as that is known without asking an engine or a platform. */
 export async function configWarnings(app: App): Promise<HermeticError[]> {
   const { web } = app.loaded.config;
   const checks = [

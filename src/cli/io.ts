@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 
-/** What a command of the CLI may touch of its process, so that a test can be the process. */
+/** The parts of the process that a command may use, so that a test can stand in for it. */
 export interface CliIo {
   stdin: NodeJS.ReadableStream;
   stdout: NodeJS.WritableStream;

@@ -99,7 +99,7 @@ function report(io: CliIo, error: unknown): void {
   io.setExitCode(1);
 }
 
-/** Where it happened helps nobody when it is the machine that refuses, and whoever mends the program otherwise. */
+/** Operating-system errors are shown without a stack; anything else is a bug, so show it. */
 function unexpected(error: Error & { syscall?: string; errcode?: number }): string {
   const isOfTheMachine = error.syscall !== undefined || error.errcode !== undefined;
   return isOfTheMachine ? `${error.message}.` : (error.stack ?? error.message);

@@ -1,6 +1,6 @@
 import type { CliIo } from './io.ts';
 
-/** What a program is expected to exit with when nobody reads its output any more. */
+/** The usual exit code of a program whose output is no longer read. */
 const brokenPipeCode = 141;
 
 export function exitCodeOfOutput(error: NodeJS.ErrnoException): number {
@@ -14,7 +14,7 @@ export function isToldOutputFailure(error: unknown): boolean {
   return typeof error === 'object' && error !== null && told.has(error);
 }
 
-/** Ends the program when its output cannot be written, without a word when nobody wants it. A command that listens too ends what it runs first. */
+/** Ends the program when its output cannot be written, silently when the reader has gone. A command that listens too stops its own work first. */
 export function watchOutput(io: CliIo): void {
   for (const name of ['stdout', 'stderr'] as const) {
     io[name].on('error', (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** Whoever runs this. */
+/** The user who runs this command. */
 export function personHere(): string {
   try {
     return userInfo().username;

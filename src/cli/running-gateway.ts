@@ -6,7 +6,7 @@ import type { Talkers } from '../app/status/who-may-talk.ts';
 import { HermeticError } from '../core/errors.ts';
 import { askInstance } from '../lib/instance.ts';
 
-/** What a gateway says of itself to whoever asks from another process. */
+/** What a gateway tells other processes about itself. */
 export interface RunningGateway {
   state: 'starting' | 'running';
   url: string | null;
@@ -24,7 +24,7 @@ export function gatewaySocket(home: string): string {
   return join(home, 'gateway.sock');
 }
 
-/** What it says, which may be little while it starts; undefined when none runs for this home. */
+/** Its answer, which may be short while it starts; undefined when no gateway runs for this home. */
 export async function askGateway(home: string): Promise<Partial<GatewayStatus> | undefined> {
   return ((await askInstance(gatewaySocket(home))) as Partial<GatewayStatus> | null | undefined) ?? undefined;
 }

@@ -7,7 +7,7 @@ import type { CliIo } from './io.ts';
 import { askGateway, gatewaySocket } from './running-gateway.ts';
 
 /**
- * What each command does to Hermetic. Security: a command of a session may only look; one that is missing here counts as changing something.
+ * Which commands change Hermetic. Security: a session may only run those that look; a command missing here counts as one that changes something.
  */
 export const commandEffects: Readonly<Record<string, 'changes' | 'reads'>> = {
   start: 'changes',
@@ -67,7 +67,7 @@ export async function refuseFromSession(io: CliIo, command: Command): Promise<vo
   throw refusedOrigin(what, origin);
 }
 
-/** Where nobody can tell: a person sits at a terminal, and a gateway whose sessions are contained has no commands on this machine. */
+/** The answer where the origin cannot be traced: a person sits at a terminal, and contained sessions run no commands on this machine. */
 async function isHarmless({ stdin, stderr }: CliIo, home: string): Promise<boolean> {
   if ([stdin, stderr].every((stream) => (stream as { isTTY?: boolean }).isTTY)) return true;
   return (await askGateway(home))?.isContained === true;

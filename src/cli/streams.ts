@@ -5,7 +5,7 @@ import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
 import type { CliIo } from './io.ts';
 import { exitCodeOfOutput } from './output-failures.ts';
 
-/** Writes a chunk where it belongs, at the speed of whoever reads it. What nobody reads any more is dropped. */
+/** Writes a chunk to its stream, at the reader's speed. Drops it when the reader has gone. */
 export function forwardOutput(io: CliIo): (chunk: OutputChunk) => Promise<void> {
   return async ({ stream, data }) => {
     const target = (stream === 'stdout' ? io.stdout : io.stderr) as Writable;

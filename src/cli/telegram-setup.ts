@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { saveSecret } from '../config/secrets-file.ts';
 import { HermeticError } from '../core/errors.ts';
 
-/** What the bot is called. Rejects with what Telegram said. */
+/** The bot's name. Rejects with Telegram's message. */
 export async function tryTelegram({ config }: LoadedConfig, token: string): Promise<string> {
   const { BotClient } = await import('../channels/telegram/bot-client.ts');
   const { CallError, reasonOf, tokenHint } = await import('../channels/telegram/failures.ts');

@@ -19,7 +19,7 @@ interface ApproveOptions {
   remark?: string;
 }
 
-/** Adds what answers questions, from whatever shell: `list`, `show`, `approve` and `deny`. */
+/** Adds the commands that answer questions from any shell: `list`, `show`, `approve` and `deny`. */
 export function addQuestionCommands(approvals: Command, io: CliIo): void {
   approvals
     .command('list')

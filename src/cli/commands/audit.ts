@@ -116,7 +116,7 @@ function row(record: AuditRecord): string[] {
   return [String(seq), time, clean(actor, 24), clean(session.join(' '), 30), kind, clean(outcome, 24), clean(summary(record), 80)];
 }
 
-/** What it is about, in a few words. */
+/** The record in a few words. */
 function summary({ what }: AuditRecord): string {
   const [first] = Array.isArray(what.actions) ? what.actions : [];
   if (first && typeof first === 'object') return String(first.command ?? first.code ?? first.text ?? first.path ?? '');

@@ -124,7 +124,7 @@ class Talk {
       await this.program.start();
       for (const { id, message } of questions) await this.#channel.show(id, message);
       await settlesWithin({ signal }, this.#left);
-      // Whoever leaves does not want it to go on.
+      // Leaving the chat interrupts its turn.
       await this.program.gateway.stopTurn(this.#key);
       return signal.aborted ? code() : 0;
     } finally {

@@ -50,7 +50,7 @@ async function runCode(io: CliIo, file: string, { language, timeout, session, as
   const input = { language: language ?? languageOf(file), code: await codeIn(io, file), ...(timeout !== undefined && { timeout }) };
   const app = appOf(io);
   const interrupt = interruptSignal(io);
-  // What a person runs at their own terminal is theirs.
+  // A person at their own terminal is not asked about their own code.
   const guard = ask ? undefined : async () => ({ allowed: true }) as const;
   const origin = { source: 'cli', role: 'admin', approver: ask ? approverHere(io) : undefined } as const;
   const tools = new ToolSession(app, { ...cliSession(session), ...choice }, { listener: listenerOn(io), guard });

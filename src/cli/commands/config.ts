@@ -134,7 +134,7 @@ function warningText({ message, hint }: HermeticError): string {
   return `warning: ${message}\n${hint ? `hint: ${hint}\n` : ''}`;
 }
 
-/** What else keeps the change from having an effect. */
+/** Why the change has no effect yet. */
 async function tellOfOthers(io: CliIo, name: string): Promise<void> {
   const problems = checkConfig({ environment: io.environment });
   const [first, ...others] = problems;

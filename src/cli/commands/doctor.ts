@@ -51,7 +51,7 @@ export function doctorCommand(io: CliIo): Command {
       const now = await approvalsNow(app);
       await app.close();
       const usable = app.candidates(app.settings('cli').backend).find(({ kind }) => checks.get(kind)?.usable);
-      // Security: nobody knows whether a backend contains that could not be tried.
+      // Security: a backend that could not be tried counts as not contained.
       const isBroken = [...proofs].some(([kind, proof]) => !held(proof) && app.backends.get(kind)?.traits.isolation !== 'none');
       if (json) {
         const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofFacts(proof)]));

@@ -49,10 +49,10 @@ export function mcpCommand(io: CliIo): Command {
 
 async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions): Promise<void> {
   const app = appOf(io);
-  // A name that means nothing is the fault of whoever starts this, and not of the agent's first call.
+  // A wrong name is refused at the start, not at the agent's first call.
   app.candidates(choice.backend ?? app.settings('cli').backend);
   const interrupt = interruptSignal(io);
-  // Only a connection that nobody can come back to takes its files with it.
+  // Only a connection that cannot be resumed removes its files when it ends.
   const isPassing = session === undefined && http === undefined;
   const name = session ?? (isPassing ? `mcp ${randomUUID()}` : 'mcp');
   const { BackgroundFeed } = await import('../../mcp/background-feed.ts');

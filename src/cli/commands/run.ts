@@ -87,7 +87,7 @@ function withVariables(command: string, env: Record<string, string>): string {
 function explain(io: CliIo, end: RunEnd): void {
   if (end.kind === 'timeout') io.stderr.write(`hermetic: ended after ${end.afterMs / 1000} s\n`);
   if (end.kind === 'lost')
-    throw new HermeticError('sandbox/lost', `Nobody knows how the command ended: ${end.reason}. It is not repeated.`);
+    throw new HermeticError('sandbox/lost', `The command was lost: ${end.reason}. How it ended is unknown, and it is not repeated.`);
 }
 
 function timeoutFor(asked: number | undefined, terminal: { timeout: number; max_foreground_timeout: number }): number {

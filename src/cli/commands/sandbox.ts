@@ -13,7 +13,7 @@ import { table } from '../table.ts';
 
 interface Found extends Remains {
   backend: string;
-  /** What the state database knows of it. */
+  /** Its row in the state database. */
   entry: SandboxEntry | undefined;
   proof: ProofEntry | undefined;
 }
@@ -141,7 +141,7 @@ function plain({ session, backend, state, image, createdAt, name, directory, ent
   const lastUsedAt = entry?.lastUsedAt ?? createdAt;
   return {
     session,
-    /** Belongs to nobody yet. */
+    /** A spare: no session has it yet. */
     isSpare: entry?.session.length === 0,
     backend,
     state,

@@ -43,7 +43,7 @@ export function statusCommand(io: CliIo): Command {
     });
 }
 
-/** What the gateway that runs says, with the configuration it keeps. Throws the problems when there is none. */
+/** The status of the running gateway, with the configuration it keeps. Throws the problems when none runs. */
 async function withoutConfiguration(io: CliIo, problems: readonly Problem[], json = false): Promise<void> {
   const home = findHome({ environment: io.environment }).directory;
   const answer = await runningGateway(home);
