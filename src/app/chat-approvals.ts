@@ -56,7 +56,7 @@ const said = { once: 'Allowed once', session: 'Allowed for this session', always
 
 function endText({ state, answer }: QuestionEntry): string {
   if (state === 'answered' && answer) return `${said[answer.kind]} by ${visible(answer.by)}.`;
-  return state === 'expired' ? 'Nobody answered in time, so it was not run.' : 'It was withdrawn.';
+  return state === 'expired' ? 'No answer in time, so it was not run.' : 'Withdrawn.';
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
@@ -66,12 +66,12 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 function wordsFor(attempt: Attempt): string {
   switch (attempt.kind) {
     case 'settled':
-      return 'Thank you.';
+      return 'Answer recorded.';
     case 'foreign':
-      return 'This is not for you to answer.';
+      return 'You may not answer this question.';
     case 'stale':
       return standingText(attempt.question);
     case 'unknown':
-      return 'There is no such question.';
+      return 'No question has this code.';
   }
 }

@@ -30,7 +30,7 @@ export function questionText({ actions, findings, backend, session, code }: Ques
 /** What became of it, in a sentence. */
 export function standingText({ state, answer, answeredFrom, settledAt, claimedAt, expiresAt }: QuestionEntry): string {
   const when = settledAt?.toISOString() ?? '';
-  if (state === 'open') return `It waits for an answer until ${expiresAt.toISOString()}.`;
+  if (state === 'open') return `Waiting for an answer until ${expiresAt.toISOString()}.`;
   if (state !== 'answered' || !answer) return `It ${state === 'expired' ? 'was not answered in time' : 'was withdrawn'} (${when}).`;
   const said = answer.kind === 'deny' ? 'denied' : answer.kind === 'once' ? 'allowed once' : `allowed (${answer.kind})`;
   const used = answer.kind === 'deny' ? '' : claimedAt ? ` It began at ${claimedAt.toISOString()}.` : ' It has not begun yet.';

@@ -40,7 +40,7 @@ async function askAt({ input, output, by }: TerminalOptions, question: Question,
       if (signal.aborted) return undefined;
       const answer = line === undefined ? { kind: 'deny' as const, by } : answerIn(line, by, new Date());
       if (answer) return answer;
-      output.write('That is none of the answers.\n');
+      output.write('That is not one of the answers.\n');
     }
     return { kind: 'deny', by };
   } finally {

@@ -184,5 +184,5 @@ function chatText({ notices, omitted }: NonNullable<IncomingMessage['report']>):
     const shown = `$ ${command}\n${output}`;
     return `Background process \`${process}\` ${what.replaceAll('`', "'")}.\n${fenced(shown)}`;
   });
-  return [...texts, ...(omitted > 0 ? [`${omitted} more are not shown.`] : [])].join('\n');
+  return [...texts, ...(omitted > 0 ? [`${omitted} more not shown.`] : [])].join('\n');
 }

@@ -15,59 +15,59 @@ const answerWords = { session: 'session', always: 'always' } as const;
 async function approve({ controls, rest }: CommandCall): Promise<string> {
   const [code = '', how = ''] = rest.split(/\s+/);
   if (code === '') return `${await controls.questions()}\nAnswer with /approve CODE.`;
-  if (how !== '' && !(how in answerWords)) return '/approve CODE, and nothing, session or always after it.';
+  if (how !== '' && !(how in answerWords)) return usageOf('approve');
   return await controls.answer(code.toUpperCase(), how === '' ? 'once' : answerWords[how as keyof typeof answerWords], undefined);
 }
 
 async function deny({ controls, rest }: CommandCall): Promise<string> {
   const [, code = '', remark] = /^(\S*)(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
-  return code === ''
-    ? 'Answer with /deny CODE, and a remark for the agent after it if you like.'
-    : await controls.answer(code.toUpperCase(), 'deny', remark);
+  return code === '' ? usageOf('deny') : await controls.answer(code.toUpperCase(), 'deny', remark);
 }
 
 async function yolo({ controls, rest }: CommandCall): Promise<string> {
-  if (rest !== '' && rest !== 'on' && rest !== 'off') return '/yolo on or /yolo off.';
+  if (rest !== '' && rest !== 'on' && rest !== 'off') return usageOf('yolo');
   return await controls.setYolo(rest !== 'off');
 }
 
 async function pair({ controls, rest }: CommandCall): Promise<string> {
   const [code = '', role = 'user'] = rest.split(/\s+/);
-  if (code === '' || (role !== 'user' && role !== 'admin')) return '/pair CODE, and user or admin after it.';
+  if (code === '' || (role !== 'user' && role !== 'admin')) return usageOf('pair');
   return await controls.pair(code, role);
 }
 
-const needed = (what: string): string => `What ${what}?`;
+function usageOf(name: string): string {
+  return `Usage: /${name} ${byName.get(name)?.usage}`;
+}
 
 /** Every command there is, in the order of the help. */
 export const chatCommands: readonly ChatCommand[] = [
-  command({ name: 'help', help: 'this list', run: async ({ role }) => helpFor(role) }),
+  command({ name: 'help', help: 'lists the commands', run: async ({ role }) => helpFor(role) }),
   command({
     name: 'run',
     usage: 'COMMAND',
     help: 'runs a command in the sandbox of this session',
     takesTurn: true,
-    run: async ({ controls, rest }) => (rest === '' ? needed('shall I run') : await controls.runTool('terminal', { command: rest })),
+    run: async ({ controls, rest }) => (rest === '' ? usageOf('run') : await controls.runTool('terminal', { command: rest })),
   }),
   command({
     name: 'python',
     usage: 'CODE',
-    help: 'runs a Python script there, which can call tools',
+    help: 'runs a Python script there; it can call tools',
     takesTurn: true,
     run: async ({ controls, rest }) =>
-      rest === '' ? needed('shall I run') : await controls.runTool('execute_code', { language: 'python', code: withoutFence(rest) }),
+      rest === '' ? usageOf('python') : await controls.runTool('execute_code', { language: 'python', code: withoutFence(rest) }),
   }),
   command({
     name: 'files',
     usage: '[PATH]',
-    help: 'what is in the sandbox',
+    help: 'lists files in the sandbox',
     // It may have to be asked about, and whoever would answer must not wait for it.
     takesTurn: true,
     run: ({ controls, rest }) => controls.files(rest),
   }),
   command({
     name: 'stop',
-    help: 'ends what is running',
+    help: 'stops the running turn',
     run: async ({ controls }) => ((await controls.stop()) ? 'Stopped.' : 'Nothing was running.'),
   }),
   command({
@@ -75,61 +75,65 @@ export const chatCommands: readonly ChatCommand[] = [
     help: 'starts a new conversation; files stay',
     run: async ({ controls }) => {
       await controls.reset();
-      return 'A new conversation. Files in the sandbox are still there.';
+      return 'Started a new conversation. Files in the sandbox stay.';
     },
   }),
   command({
     name: 'retry',
     help: 'answers the last message again',
-    run: async ({ controls }) => ((await controls.retry()) ? undefined : 'There is nothing to answer again.'),
+    run: async ({ controls }) => ((await controls.retry()) ? undefined : 'There is no message to answer again.'),
   }),
   command({
     name: 'queue',
     usage: 'TEXT',
-    help: 'for the next turn, without disturbing this one',
+    help: 'queues a message for the next turn',
     files: 'own',
     run: async ({ controls, rest }) => {
-      if (rest === '') return needed('comes next');
+      if (rest === '') return usageOf('queue');
       await controls.queue(rest);
-      return 'In line.';
+      return 'Queued.';
     },
   }),
   command({
     name: 'steer',
     usage: 'TEXT',
-    help: 'for the turn that is running',
+    help: 'sends a message to the running turn',
     files: 'own',
     run: async ({ controls, rest }) => {
-      if (rest === '') return needed('should it know');
-      return (await controls.steer(rest)) ? 'Passed on.' : 'Nothing was running, so it is in line.';
+      if (rest === '') return usageOf('steer');
+      return (await controls.steer(rest)) ? 'Sent to the running turn.' : 'Nothing was running, so it is queued.';
     },
   }),
-  command({ name: 'status', help: 'where and how this session runs', run: ({ controls }) => controls.status() }),
-  command({ name: 'usage', help: 'what this session has used', run: ({ controls }) => controls.usage() }),
+  command({
+    name: 'status',
+    help: 'shows what runs in this session, its sandbox and the gateway',
+    run: ({ controls }) => controls.status(),
+  }),
+  command({ name: 'usage', help: 'shows the tokens and cost of this session', run: ({ controls }) => controls.usage() }),
   command({
     name: 'model',
     usage: '[NAME]',
-    help: 'which model answers; admins can choose another',
+    help: 'shows the model; admins can choose another',
     run: async ({ controls, rest, role }) => {
       if (rest !== '' && role !== 'admin') return 'Only an admin can choose the model.';
       return await controls.model(rest === '' ? undefined : rest);
     },
   }),
-  command({ name: 'approvals', help: 'questions that wait for an answer', run: ({ controls }) => controls.questions() }),
-  command({ name: 'approve', usage: 'CODE [session|always]', help: 'a yes to a question', run: approve }),
-  command({ name: 'deny', usage: 'CODE [REMARK]', help: 'a no to a question', run: deny }),
+  command({ name: 'approvals', help: 'lists pending questions', run: ({ controls }) => controls.questions() }),
+  command({ name: 'approve', usage: 'CODE [session|always]', help: 'allows what a question is about', run: approve }),
+  command({ name: 'deny', usage: 'CODE [REMARK]', help: 'denies it', run: deny }),
   command({
     name: 'yolo',
-    usage: '[off]',
-    help: 'asks you nothing in this session; what nobody may do stays forbidden',
+    usage: '[on|off]',
+    help: 'turns approvals off for you in this session; forbidden actions stay forbidden',
     role: 'admin',
     run: yolo,
   }),
-  command({ name: 'pair', usage: 'CODE [admin]', help: 'lets somebody in who was given this code', role: 'admin', run: pair }),
+  command({ name: 'pair', usage: 'CODE [user|admin]', help: 'gives the person with this pairing code access', role: 'admin', run: pair }),
   command({
     name: 'whoami',
-    help: 'who you are to me',
-    run: async ({ from, place, role }) => `You are \`${from.id}\` on ${place.platform}, and may do what a ${role} may.`,
+    help: 'your id and role',
+    run: async ({ from, place, role }) => `You are \`${from.id}\` on ${place.platform}. Your role: ${role}.`,
   }),
 ];
 
@@ -158,7 +162,7 @@ function helpFor(role: Role): string {
   const lines = chatCommands
     .filter((one) => role === 'admin' || one.role === 'user')
     .map(({ name, usage, help }) => `- \`/${name}${usage === '' ? '' : ` ${usage}`}\`: ${help}`);
-  return ['Whatever else you write is for the agent.', '', ...lines].join('\n');
+  return ['Everything else you write goes to the agent.', '', ...lines].join('\n');
 }
 
 /** People paste code as their chat shows it. */

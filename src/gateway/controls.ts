@@ -79,7 +79,7 @@ export class Controls implements SessionControls {
 
   async runTool(name: string, input: unknown): Promise<Said> {
     const { work, running, channel, place } = this.#conversation;
-    if (!running) return { text: 'Nothing can be run now.' };
+    if (!running) return { text: 'No turn is running, so this cannot run.' };
     const { id: turn, signal } = running;
     const call = `${turn}/${commandCall}`;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
@@ -108,7 +108,7 @@ export class Controls implements SessionControls {
   async usage(): Promise<string> {
     const { shared, parts } = this.#conversation;
     const entry = await shared.conversations.find(parts);
-    if (!entry) return 'Nothing was used yet.';
+    if (!entry) return 'No tokens used yet.';
     const { inputTokens, outputTokens, cachedTokens, cost } = entry.usage;
     const price = cost === undefined ? '' : `, about $${cost.toFixed(4)}`;
     return `${inputTokens} tokens in (${cachedTokens} of them cached), ${outputTokens} out${price}.`;
@@ -125,7 +125,7 @@ export class Controls implements SessionControls {
     const chosen = name ?? (typeof entry.choices.model === 'string' ? entry.choices.model : undefined);
     const { id } = await surroundings.model(chosen);
     if (name !== undefined) await conversations.choose(parts, 'model', name);
-    return name === undefined ? `The model is ${id}.` : `From now on ${id} answers in this session.`;
+    return name === undefined ? `The model is ${id}.` : `This session now uses ${id}.`;
   }
 
   async questions(): Promise<string> {
@@ -140,7 +140,7 @@ export class Controls implements SessionControls {
       ...own.map(({ code, text }) => `\`${code}\`\n${fenced(text)}`),
       ...others.map(({ code, person, text }) => `\`${code}\`\n${fenced(`${person ?? 'someone at this machine'} asks:\n${text}`)}`),
     ];
-    return lines.length === 0 ? 'No question is open.' : lines.join('\n\n');
+    return lines.length === 0 ? 'No questions pending.' : lines.join('\n\n');
   }
 
   async answer(code: string, kind: 'once' | 'session' | 'always' | 'deny', remark: string | undefined): Promise<string> {
@@ -153,27 +153,27 @@ export class Controls implements SessionControls {
     const { shared, parts } = this.#conversation;
     await shared.surroundings.questions.setYolo(parts, this.#by, on);
     return on
-      ? 'From now on what you ask for in this session runs without a question. Everybody else is still asked. /yolo off ends that, and so does /new.'
-      : 'Questions are asked again.';
+      ? 'Turned approvals off for you in this session. Everyone else is still asked. Turn them on with /yolo off or /new.'
+      : 'Approvals are on again for everyone in this session.';
   }
 
   async pair(code: string, role: Role): Promise<string> {
     const outcome = await this.#conversation.shared.pairing.approve(code.toUpperCase(), this.#by, role, new Date());
     if (outcome.kind === 'locked') return `Too many wrong codes. Try again after ${outcome.until.toISOString()}.`;
-    if (outcome.kind === 'wrong') return 'This code fits nobody who asked.';
+    if (outcome.kind === 'wrong') return 'That pairing code is not valid or has expired.';
     const { person, platform } = outcome.person;
-    return `\`${person}\` on ${platform} may talk to me as ${role}.`;
+    return `\`${person}\` on ${platform} can talk to me now, as ${role}.`;
   }
 }
 
 /** Output as a chat shows it: what would take many messages is a file. */
 function shown(result: ToolResult, { mostText, maxFileBytes }: ChannelTraits): Said {
   const { text } = result;
-  if (!result.ok) return { text: result.failure === 'interrupted' ? 'It was interrupted.' : text };
+  if (!result.ok) return { text: result.failure === 'interrupted' ? 'Interrupted.' : text };
   const isLong = text.length > mostMessages * mostText && Buffer.byteLength(text) <= maxFileBytes;
   if (!isLong) return { text: fenced(text) };
   return {
-    text: `${fenced(text.slice(0, mostBeginning))}\nAll of it is in the file.`,
+    text: `${fenced(text.slice(0, mostBeginning))}\nThe full text is in the file.`,
     file: { name: 'output.txt', data: Buffer.from(text) },
   };
 }

@@ -187,7 +187,7 @@ export class Conversation {
   async #press(entry: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
     await this.retries.trying(entry);
     const given = pressedAnswer(press.data, `${this.place.platform}:${press.from.id}`);
-    const said = given ? await this.answerQuestion(given.code, given.answer, role) : 'This button is of no use any more.';
+    const said = given ? await this.answerQuestion(given.code, given.answer, role) : 'This button has expired.';
     await this.channel.noticed?.(press, said);
     await this.shared.inbox.done([entry.seq]);
   }
@@ -278,7 +278,7 @@ export class Conversation {
     const text =
       error instanceof HermeticError
         ? `${error.message}${error.hint ? ` ${error.hint}` : ''}`
-        : 'Something went wrong here. The log says more.';
+        : 'Something went wrong. See the log of the gateway.';
     if (!(error instanceof HermeticError)) this.complain(error);
     // The next program does it better.
     if (turn.isParked) return;
@@ -299,7 +299,7 @@ export class Conversation {
 
   complain(error: unknown): void {
     const { log } = this.shared.surroundings;
-    if (error instanceof HermeticError) log(`A conversation is held up: ${error.message}${error.hint ? ` ${error.hint}` : ''}`);
+    if (error instanceof HermeticError) log(`A session failed:  ${error.message}${error.hint ? ` ${error.hint}` : ''}`);
     else log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 

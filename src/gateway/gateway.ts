@@ -291,10 +291,10 @@ function commandsIn(entries: readonly InboxEntry[]): { seq: number; callId: stri
 
 /** `calls`: those that may have begun. */
 function interruption(calls: readonly { name: string }[], entries: readonly InboxEntry[]): string {
-  if (calls.length === 0) return 'The question was withdrawn, so it was not run. Tell me how to go on.';
+  if (calls.length === 0) return 'The question was withdrawn, so it was not run. How should I continue?';
   const names = [...new Set(calls.map(({ name }) => name))].join(', ');
   const typed = commandsIn(entries).map(({ text }) => fenced(text.length > mostShown ? `${text.slice(0, mostShown)}…` : text));
-  return [`I was interrupted while running ${names}, and do not repeat it. Tell me how to go on.`, ...typed].join('\n');
+  return [`I was interrupted while running ${names} and did not retry it. How should I continue?`, ...typed].join('\n');
 }
 
 /** Ids are of one place: elsewhere there may be the same. */
@@ -304,5 +304,5 @@ function pairingKey({ place, id }: Incoming): string {
 }
 
 function pairingText(code: string): string {
-  return `I do not know you yet. Whoever runs me can let you in with \`hermetic pairing approve ${code}\`. The code is good for an hour.`;
+  return `You are not paired with me yet. My operator can let you in with \`hermetic pairing approve ${code}\`. The code expires in 1 h.`;
 }

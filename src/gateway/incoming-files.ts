@@ -24,7 +24,7 @@ export async function incomingFiles(
       files.push({ path: await work.put(file.name, data), bytes: data.length });
       if (imageTypes.has(file.mimeType ?? '') && data.length <= mostImageBytes) images.push({ data, mediaType: file.mimeType ?? '' });
     } catch (error) {
-      files.push({ path: `(${file.name} did not arrive: ${errorText(error)})`, bytes: file.bytes });
+      files.push({ path: `(${file.name} could not be fetched: ${errorText(error)})`, bytes: file.bytes });
     }
   }
   return { files, images };
@@ -33,13 +33,11 @@ export async function incomingFiles(
 /** For whoever sent them; nothing when there were none. */
 export function whereFilesAre(files: TurnInput['files'] = []): string {
   if (files.length === 0) return '';
-  return `Where the files you sent are:\n${fenced(files.map(({ path }) => path).join('\n'))}\n`;
+  return `Your files are here:\n${fenced(files.map(({ path }) => path).join('\n'))}\n`;
 }
 
 /** For whoever sent them along with something that has no use for them. */
 export function leftOut({ length }: readonly IncomingFile[], command: string): string {
   if (length === 0) return '';
-  return length === 1
-    ? `\nThe file was left out. Send it without /${command}.`
-    : `\nThe files were left out. Send them without /${command}.`;
+  return length === 1 ? `\nThe file was ignored. Send it without /${command}.` : `\nThe files were ignored. Send them without /${command}.`;
 }

@@ -50,7 +50,7 @@ export function cardFor(question: Question, whole: string, header: string, trait
   const reasons = [...question.findings.slice(0, maxReasons).map(reasonLine), ...(more > 0 ? [`- ${more} more`] : [])].join('\n');
   const file = { name: `question-${question.code}.txt`, data: Buffer.from(all) };
   const asks = header === '' ? '' : `${fenced(header)}\n`;
-  return [`${asks}May this run? All of it is in the file.\n${reasons}${how}`, { buttons, file }];
+  return [`${asks}May this run? The full text is in the file.\n${reasons}${how}`, { buttons, file }];
 }
 
 /** Security: a target is text of whoever asks, so it stands in code, and short, where the file has all of it. */

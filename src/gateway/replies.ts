@@ -118,7 +118,7 @@ export class Replies {
     const said = await command.run({ controls, from: message.from, place, role, rest }).catch((error: unknown) => {
       if (error instanceof HermeticError) return `${error.message} ${error.hint ?? ''}`.trim();
       this.#conversation.complain(error);
-      return 'That did not work. The log says more.';
+      return 'The command failed. See the log of the gateway.';
     });
     const { text, file = undefined } = typeof said === 'object' ? said : { text: said ?? '' };
     const all = brought + text + (command.files === 'none' ? leftOut(message.files, command.name) : '');

@@ -65,7 +65,7 @@ export class Retries {
     const { setAside, outbox, complain } = this.#parts;
     await setAside({ source: 'inbox', id: String(seq), session, reason, content: JSON.stringify(incoming), tries });
     if (incoming.kind === 'press') return;
-    const text = `I could not handle this message and will not try it again. The operator finds it with \`hermetic doctor\` (inbox ${seq}).`;
+    const text = `I could not process this message and will not retry it. The operator can see it with \`hermetic doctor\` (inbox ${seq}).`;
     await outbox.deliver(incoming.place, `aside/${seq}`, text, { replyTo: incoming.id }).catch(complain);
   }
 }

@@ -185,7 +185,7 @@ export class AgentTurn {
 
   #tellOfRetry(reason: string): void {
     const { id, place, outbox, surroundings } = this.#options;
-    const told = outbox.deliver(place, `turn/${id}/retry`, `The model has not answered yet, so I am asking again. ${reason}`);
+    const told = outbox.deliver(place, `turn/${id}/retry`, `The model has not answered yet, so I am retrying. ${reason}`);
     told.catch((error: unknown) => surroundings.log(errorText(error)));
   }
 
@@ -233,7 +233,7 @@ export class AgentTurn {
     const say = (text: string): Promise<void> => outbox.deliver(place, endKey(id), text);
     await this.#live?.finish('');
     if (isParked()) return;
-    if (result.kind === 'limit') await say(`I have taken ${result.steps} steps and stopped. Write something to let me go on.`);
+    if (result.kind === 'limit') await say(`I took ${result.steps} steps and stopped. Send a message to continue.`);
     if (result.kind === 'failed') await say(`I could not answer. ${result.reason}${result.hint ? ` ${result.hint}` : ''}`);
   }
 

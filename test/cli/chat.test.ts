@@ -130,7 +130,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.sees('1 Once (y)');
     expect(terminal.text()).toContain('Leaves the workspace');
     terminal.type('perhaps\r');
-    await terminal.sees('none of the answers');
+    await terminal.sees('not one of the answers');
     expect(existsSync(victim)).toBe(true);
     terminal.type('y\r');
     await terminal.sees('It is gone.');

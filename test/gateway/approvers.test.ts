@@ -48,11 +48,11 @@ describe('a question for approvers', () => {
     await rig.say(`/run ${dangerous()}`, { from: 'bob' });
     const code = await codeIn(rig, 'ada');
     await rig.press('Once', { from: 'bob', chat: 'bob', data: `q:${code}:o` });
-    await until('he is told', () => rig.noticed.find(({ text }) => text === 'This is not for you to answer.'));
+    await until('he is told', () => rig.noticed.find(({ text }) => text === 'You may not answer this question.'));
     await rig.say(`/approve ${code}`, { from: 'bob' });
-    await rig.shows('This is not for you to answer.', 'bob');
+    await rig.shows('You may not answer this question.', 'bob');
     await rig.say(`/approve ${code}`, { from: 'cleo' });
-    await rig.shows('This is not for you to answer.', 'cleo');
+    await rig.shows('You may not answer this question.', 'cleo');
     expect(runs()).toBe(0);
     await rig.press('Deny');
     await rig.shows('said no', 'bob');
@@ -68,9 +68,9 @@ describe('a question for approvers', () => {
     await rig.say('/approvals', { from: 'cleo' });
     await rig.shows(new RegExp(`^\`${code}\`[\\s\\S]*fake:bob asks[\\s\\S]*echo ran`), 'cleo');
     await rig.say('/approvals', { from: 'cleo', chat: 'room', isAddressed: true });
-    await rig.shows('No question is open.', 'room');
+    await rig.shows('No questions pending.', 'room');
     await rig.say('/approvals', { from: 'ada' });
-    await rig.shows('No question is open.', 'ada');
+    await rig.shows('No questions pending.', 'ada');
     await rig.say(`/approve ${code}`, { from: 'cleo' });
     await until('it ran', () => runs() === 1);
     await rig.quiet();
@@ -85,7 +85,7 @@ describe('a question for approvers', () => {
     await rig.shows('Asked Ada to approve this.', 'room');
     expect(withButtons().map(({ chat }) => chat)).toEqual(['room']);
     await rig.press('Once', { chat: 'room', from: 'bob' });
-    await until('he is told', () => rig.noticed.find(({ text }) => text === 'This is not for you to answer.'));
+    await until('he is told', () => rig.noticed.find(({ text }) => text === 'You may not answer this question.'));
     expect(runs()).toBe(0);
     await rig.press('Once', { chat: 'room' });
     await until('it ran', () => runs() === 1);

@@ -81,7 +81,7 @@ describeContained('while a turn runs', async () => {
     await say('first');
     await held.isAsked(1);
     await say('/queue second');
-    await shows('In line.');
+    await shows('Queued.');
     await say('/status');
     await shows('Messages waiting: 1');
     await held.answer(says('the first'));
@@ -126,7 +126,7 @@ describeContained('while a turn runs', async () => {
     await say('look around');
     await held.isAsked(1);
     await say('/steer under the bed');
-    await shows('Passed on.');
+    await shows('Sent to the running turn.');
     await held.answer(says('Nothing here.'));
     await shows('Nothing here.');
     await held.isAsked(2);
@@ -141,7 +141,7 @@ describeContained('while a turn runs', async () => {
     await say('/run sleep 0.4; echo finished');
     await until('it runs', () => rig.gateway.busy > 0);
     await say('/steer faster');
-    await shows('Nothing was running, so it is in line.');
+    await shows('Nothing was running, so it is queued.');
     await shows('finished');
     await held.answer(says('heard'));
     await shows('heard');
@@ -156,7 +156,7 @@ describeContained('while a turn runs', async () => {
     await rig.say('from cleo', { from: 'cleo', ...shared });
     await rig.say('from ada', { from: 'ada', ...shared });
     await rig.say('/steer steered by cleo', { from: 'cleo', ...shared });
-    await rig.shows('Passed on.', chat);
+    await rig.shows('Sent to the running turn.', chat);
     await held.answer(calls(['terminal', { command: 'true' }]));
     await held.answer(says('done'));
     await held.answer(says('done too'));
@@ -172,7 +172,7 @@ describeContained('while a turn runs', async () => {
     await rig.say('an admin works', { from: 'ada', ...shared });
     await held.isAsked(1);
     await rig.say('/steer and a user talks into it', { from: 'bob', ...shared });
-    await rig.shows('Nothing was running, so it is in line.', chat);
+    await rig.shows('Nothing was running, so it is queued.', chat);
     await held.answer(calls(['terminal', { command: 'true' }]));
     await held.isAsked(2);
     expect(rig.lastPrompt).not.toContain('talks into it');
@@ -217,7 +217,7 @@ describeContained('while a turn runs', async () => {
     await say('a secret plan');
     await held.isAsked(1);
     await say('/new');
-    await shows('A new conversation.');
+    await shows('Started a new conversation.');
     await say('what now?');
     await held.answer(says('void'));
     await held.answer(says('Whatever you like.'));
@@ -254,7 +254,7 @@ describeContained('a turn', async () => {
   it('stops after so many steps and says so', async () => {
     rig.model.script = () => calls(['terminal', { command: 'true' }]);
     await rig.say('for ever', { from: 'bob' });
-    await rig.shows('I have taken 3 steps and stopped.', 'bob');
+    await rig.shows('I took 3 steps and stopped.', 'bob');
     await rig.quiet();
     expect(rig.texts('bob').length).toBe(1);
   });
@@ -287,7 +287,7 @@ describeContained('a conversation', async () => {
     await rig.store.conversations.session(parts, { title: 'fake Ada', place }, long);
     await rig.store.conversations.append(parts, 'old', [{ role: 'user', content: 'an old story' }], long);
     await rig.say('/yolo');
-    await rig.shows('runs without a question');
+    await rig.shows('Turned approvals off for you');
     await rig.say('hello');
     await rig.shows('Fine.');
     expect(rig.lastPrompt).not.toContain('an old story');

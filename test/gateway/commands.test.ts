@@ -71,7 +71,7 @@ describeContained('commands', async () => {
     await say('/run echo "$WORD in $PWD"; exit 3');
     expect(await shows('kept in /tmp')).toContain('3');
     await say('/run');
-    await shows('What shall I run?');
+    await shows('Usage: /run COMMAND');
   });
 
   it('/python runs a script, also one pasted as a code block, and nothing asks a model', async () => {
@@ -80,7 +80,7 @@ describeContained('commands', async () => {
     await say('/python print("plain")');
     await shows('plain');
     await say('/python');
-    await shows('What shall I run?');
+    await shows('Usage: /python CODE');
     expect(rig.model.requests.length).toBe(0);
   });
 
@@ -114,7 +114,7 @@ describeContained('commands', async () => {
 
   it('/new begins a new conversation, also when there is none yet, and keeps files', async () => {
     await say('/new');
-    await shows('A new conversation.');
+    await shows('Started a new conversation.');
     await say('my name is Rumpelstilzchen');
     await shows('Fine.');
     await say('/run touch kept');
@@ -130,9 +130,9 @@ describeContained('commands', async () => {
 
   it('/new ends grants, yolo and the choice of a model', async () => {
     await say('/model other-model');
-    await shows('openai-compatible/other-model answers in this session');
+    await shows('This session now uses openai-compatible/other-model.');
     await say('/yolo');
-    await shows('what you ask for in this session runs without a question');
+    await shows('Turned approvals off for you in this session.');
     await say('hello');
     await shows('Approvals are off for you in this session. Turn them on with /yolo off.');
     await say('/new');
@@ -153,7 +153,7 @@ describeContained('commands', async () => {
 
   it('/retry answers the last message again, and says so when there is none', async () => {
     await say('/retry');
-    await shows('There is nothing to answer again.');
+    await shows('There is no message to answer again.');
     rig.model.script = inTurn(says('one'), says('two'));
     await say('/run true');
     await rig.quiet();
@@ -170,7 +170,7 @@ describeContained('commands', async () => {
     await rig.say('words of Bob', { from: 'bob', ...shared });
     await rig.shows('Fine.', shared.chat);
     await rig.say('/retry', { from: 'ada', ...shared });
-    await rig.shows('There is nothing to answer again.', shared.chat);
+    await rig.shows('There is no message to answer again.', shared.chat);
     await rig.say('words of Ada', { from: 'ada', ...shared });
     await rig.quiet();
     await rig.say('/retry', { from: 'bob', ...shared });
@@ -182,22 +182,22 @@ describeContained('commands', async () => {
 
   it('/queue and /steer without a turn put a text in line, which is then answered', async () => {
     await say('/queue first');
-    await shows('In line.');
+    await shows('Queued.');
     await shows('Fine.');
     await rig.quiet();
     await say('/steer second');
-    await shows('Nothing was running, so it is in line.');
+    await shows('Nothing was running, so it is queued.');
     await rig.quiet();
     expect(rig.lastPrompt).toMatch(/first[\s\S]*second/);
     await say('/queue');
-    await shows('What comes next?');
+    await shows('Usage: /queue TEXT');
     await say('/steer');
-    await shows('What should it know?');
+    await shows('Usage: /steer TEXT');
   });
 
   it('/status says where it runs and what waits, /usage what was used, /whoami who one is', async () => {
     await say('/usage', 'bob');
-    await shows('Nothing was used yet.');
+    await shows('No tokens used yet.');
     await say('hello');
     await shows('Fine.');
     await say('/usage');
@@ -211,7 +211,7 @@ describeContained('commands', async () => {
     await say('/status');
     await shows(/Sandbox `\S+` on bubblewrap: (1 h|59 min \d+ s) left unless it is used/);
     await say('/whoami', 'bob');
-    await shows('You are `bob` on fake, and may do what a user may.');
+    await shows('You are `bob` on fake. Your role: user.');
   });
 
   it('/stop says so when nothing runs', async () => {
@@ -220,16 +220,16 @@ describeContained('commands', async () => {
   });
 
   it.each([
-    ['/approve', 'No question is open.'],
-    ['/approve XXXXXX', 'There is no such question.'],
-    ['/approve XXXXXX forever', '/approve CODE, and nothing, session or always after it.'],
-    ['/deny', 'Answer with /deny CODE'],
-    ['/deny XXXXXX because I say so', 'There is no such question.'],
-    ['/approvals', 'No question is open.'],
-    ['/yolo maybe', '/yolo on or /yolo off.'],
-    ['/yolo off', 'Questions are asked again.'],
-    ['/pair', '/pair CODE, and user or admin after it.'],
-    ['/pair ABCDEFGH king', '/pair CODE, and user or admin after it.'],
+    ['/approve', 'No questions pending.'],
+    ['/approve XXXXXX', 'No question has this code.'],
+    ['/approve XXXXXX forever', 'Usage: /approve CODE [session|always]'],
+    ['/deny', 'Usage: /deny CODE [REMARK]'],
+    ['/deny XXXXXX because I say so', 'No question has this code.'],
+    ['/approvals', 'No questions pending.'],
+    ['/yolo maybe', 'Usage: /yolo [on|off]'],
+    ['/yolo off', 'Approvals are on again for everyone in this session.'],
+    ['/pair', 'Usage: /pair CODE [user|admin]'],
+    ['/pair ABCDEFGH king', 'Usage: /pair CODE [user|admin]'],
   ])('%s is answered with %s', async (text, answer) => {
     await say(text);
     await shows(answer);

@@ -30,7 +30,7 @@ describeContained('files', async () => {
     rig.model.script = () => says('A pity.');
     await rig.say('and this', { files: [{ id: 'lost', name: 'lost.txt', mimeType: undefined, bytes: 3 }] });
     await rig.shows('A pity.');
-    expect(rig.lastPrompt).toContain('lost.txt did not arrive: the platform has lost it');
+    expect(rig.lastPrompt).toContain('lost.txt could not be fetched: the platform has lost it');
   });
 
   it('that are pictures are shown to the model too', async () => {
@@ -68,9 +68,9 @@ describeContained('files', async () => {
 
   it('that come with a command which has no use for them are said to be left out', async () => {
     await rig.say('/whoami', { from: 'cleo', files: [rig.file('useless.txt', 'x')] });
-    expect(await rig.shows('on fake', 'cleo')).toContain('The file was left out. Send it without /whoami.');
+    expect(await rig.shows('on fake', 'cleo')).toContain('The file was ignored. Send it without /whoami.');
     await rig.say('/whomai', { from: 'cleo', files: [rig.file('useless.txt', 'x'), rig.file('more.txt', 'x')] });
-    expect(await rig.shows('There is no /whomai', 'cleo')).toContain('The files were left out. Send them without /whomai.');
+    expect(await rig.shows('There is no /whomai', 'cleo')).toContain('The files were ignored. Send them without /whomai.');
   });
 
   it('that arrive again are the same, and others with their name are not', async () => {
@@ -96,7 +96,7 @@ describeContained('without a model, files', async () => {
   it('that people send are kept, and they are told where', async () => {
     await rig.say('look at this', { files: [rig.file('notes.txt', 'some notes\n')] });
     await rig.shows('hermetic setup');
-    expect(rig.all()).toMatch(/Where the files you sent are:\n```\n\/received\/notes\.txt\n/);
+    expect(rig.all()).toMatch(/Your files are here:\n```\n\/received\/notes\.txt\n/);
     await rig.say('/run cat /received/notes.txt');
     await rig.shows('some notes');
   });

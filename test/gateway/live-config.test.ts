@@ -55,14 +55,14 @@ describeContained('a gateway whose configuration changes', async () => {
   afterAll(() => program.close());
 
   it('refuses a removed person at the next message, and admits an added one', async () => {
-    expect(await ask(program, '/whoami', 1003)).toContain('may do what a user may');
-    expect(await ask(program, '/whoami', 1004)).toContain('I do not know you yet');
+    expect(await ask(program, '/whoami', 1003)).toContain('Your role: user.');
+    expect(await ask(program, '/whoami', 1004)).toContain('You are not paired with me yet');
     change(program, ({ telegram }) => Object.assign(telegram ?? {}, { allowed_users: ['1004'], admins: ['1001', '1002'] }));
-    expect(await ask(program, '/whoami', 1003)).toContain('I do not know you yet');
-    expect(await ask(program, '/whoami', 1004)).toContain('may do what a user may');
-    expect(await ask(program, '/whoami', 1002)).toMatch(/may do what an? admin may/);
+    expect(await ask(program, '/whoami', 1003)).toContain('You are not paired with me yet');
+    expect(await ask(program, '/whoami', 1004)).toContain('Your role: user.');
+    expect(await ask(program, '/whoami', 1002)).toMatch(/Your role: admin\./);
     change(program, ({ telegram }) => Object.assign(telegram ?? {}, { admins: ['1001'], allowed_users: ['1002'] }));
-    expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
+    expect(await ask(program, '/whoami', 1002)).toContain('Your role: user.');
   });
 
   it('forwards changed values into running sessions, and shows none of them', async () => {
@@ -95,7 +95,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(await ask(program, '/yolo')).toContain('/yolo off');
     writeFileSync(configOf(program), `${good}gateway:\n  busy_mod: queue\n`);
     const problem = /config\.yaml:\d+:\d+: gateway\.busy_mod is not a key\. Did you mean gateway\.busy_mode\?.*stays in force/;
-    expect(await ask(program, '/whoami', 1002)).toContain('may do what a user may');
+    expect(await ask(program, '/whoami', 1002)).toContain('Your role: user.');
     expect((await ask(program, '/status')).split('\n')[0]).toMatch(problem);
     const { sections } = JSON.parse(await page(program)) as { sections: unknown[] };
     expect(sections[0]).toMatchObject({ title: 'Configuration', lines: [{ value: expect.stringMatching(problem), tone: 'bad' }] });

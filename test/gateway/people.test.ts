@@ -103,9 +103,9 @@ describeContained('who may talk', async () => {
     await rig.say(`/pair ${code.toLowerCase()}`, { from: 'bob' });
     await rig.shows('/pair is for admins', 'bob');
     await rig.say('/pair WRONGONE');
-    await rig.shows('fits nobody');
+    await rig.shows('not valid or has expired');
     await rig.say(`/pair ${code.toLowerCase()}`);
-    await rig.shows('`nina` on fake may talk to me as user');
+    await rig.shows('`nina` on fake can talk to me now, as user');
     await rig.say('thank you', { from: 'nina' });
     await rig.shows('heard 1', 'nina');
     await rig.quiet();
@@ -176,7 +176,7 @@ describeContained('who may talk', async () => {
   it('allow_all lets everybody talk, as a user and not as an admin', async () => {
     rig.rules.allowAll = true;
     await rig.say('/whoami', { from: 'anybody' });
-    await rig.shows('may do what a user may', 'anybody');
+    await rig.shows('Your role: user.', 'anybody');
     await rig.say('/yolo', { from: 'anybody' });
     await rig.shows('/yolo is for admins', 'anybody');
     rig.rules.allowAll = false;

@@ -17,8 +17,8 @@ describeContained('the gateway', async () => {
 
   it('hears whoever is allowed on every platform, and nobody who is allowed on another', async () => {
     for (const id of [1003, 1004]) program.api.world.says({ text: '/whoami', from: { id, is_bot: false, first_name: 'Somebody' } });
-    await program.shows('may do what a user may', 1003);
-    await program.shows('I do not know you yet', 1004);
+    await program.shows('Your role: user.', 1003);
+    await program.shows('You are not paired with me yet', 1004);
   });
 
   it('a model that is changed is used at once', async () => {
@@ -38,6 +38,8 @@ describeContained('the gateway', async () => {
     const text = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
     expect(text).toMatch(/^hermetic_channel_up\{channel="telegram"\} 1$/m);
     expect(text).toMatch(/^hermetic_questions_open 0$/m);
+    expect(text).toMatch(/^hermetic_outbox_chats_pending \d+$/m);
+    expect(text).toMatch(/^hermetic_places_to_be_told \d+$/m);
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
   });
 

@@ -67,7 +67,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     // Listing the questions settles those that are overdue.
     await until('it is over', async () => (await hermetic('approvals', 'list')) !== undefined && (await isExpired()));
     await program.start();
-    await program.shows(/May this run[\s\S]*Nobody answered in time, so it was not run\./);
+    await program.shows(/May this run[\s\S]*No answer in time, so it was not run\./);
     if (text === 'clean up') {
       await program.shows('I see.');
       expect(toldToModel()).toMatch(/no answer came within/);
@@ -94,7 +94,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     await store.approvals.withdraw(question?.id ?? '', new Date(), []);
     await store.close();
     await program.start();
-    await program.shows(/May this run[\s\S]*It was withdrawn\./);
+    await program.shows(/May this run[\s\S]*Withdrawn\./);
     await program.shows('The question was withdrawn, so it was not run.');
     expect(hasNoButtons()).toBe(true);
     expect(runs()).toBe(0);
@@ -127,7 +127,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     await program.restart();
     await program.shows('I was interrupted while running execute_code');
     await until('no card has buttons', hasNoButtons);
-    await program.shows(/May this run[\s\S]*It was withdrawn\./);
+    await program.shows(/May this run[\s\S]*Withdrawn\./);
     expect(runs()).toBe(1);
   });
 });

@@ -38,7 +38,7 @@ describe('a question', async () => {
     expect(runs()).toBe(0);
     await press('Once');
     await shows('Cleaned.');
-    await noticed('Thank you.');
+    await noticed('Answer recorded.');
     expect(runs()).toBe(1);
     await press('Once', 'ada', `q:${code}:o`);
     await noticed('allowed once');
@@ -74,9 +74,9 @@ describe('a question', async () => {
     const code = await isAsked();
     await press('Once', 'mallory');
     await press('Once', 'bob');
-    await noticed('This is not for you to answer.');
+    await noticed('You may not answer this question.');
     await rig.say(`/approve ${code}`, { from: 'bob' });
-    await rig.shows('This is not for you to answer.', 'bob');
+    await rig.shows('You may not answer this question.', 'bob');
     expect(runs()).toBe(0);
     await press('Deny');
     await shows('Denied');
@@ -125,7 +125,7 @@ describe('a question', async () => {
     const short = await Rig.start({ environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_TIMEOUT: '1' }, rules });
     try {
       await short.say(`/run ${dangerous()}`);
-      await short.shows('Nobody answered in time');
+      await short.shows('No answer in time');
       await short.quiet();
       expect(runs()).toBe(0);
     } finally {
@@ -176,7 +176,7 @@ describe('a question', async () => {
     await say(`/run ${dangerous()}`);
     await until('it ran unasked', () => runs() === 2);
     await say('/new');
-    await shows('A new conversation.');
+    await shows('Started a new conversation.');
     await rig.quiet();
     await say(`/run ${dangerous()}`);
     await isAsked();
@@ -228,7 +228,7 @@ describe('a question', async () => {
     await isAsked();
     await press('Deny');
     await rig.quiet();
-    expect(rig.noticed.at(-1)?.text).toBe('Thank you.');
+    expect(rig.noticed.at(-1)?.text).toBe('Answer recorded.');
   });
 
   it('is whole also when it is long: as a file, with buttons beside it', async () => {

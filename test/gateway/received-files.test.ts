@@ -70,7 +70,7 @@ await describeBackend('bubblewrap', () => {
     try {
       await rig.say('look', { files: [rig.file('big.bin', Buffer.alloc(2_000_000))] });
       await rig.shows('Fine.', 'ada', 60_000);
-      expect(rig.lastPrompt).toContain('big.bin did not arrive: the sandbox has no room left for it');
+      expect(rig.lastPrompt).toContain('big.bin could not be fetched: the sandbox has no room left for it');
       expect(globSync(join(rig.home, '.hermetic', 'sandboxes', '*', '*', 'received', '*'))).toEqual([]);
     } finally {
       await rig.close();

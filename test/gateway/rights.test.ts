@@ -28,7 +28,7 @@ describe('the rights of an admin', async () => {
 
   it('to switch questions off hold for their own turns, and for nobody else in a thread they share', async () => {
     await inThread('/yolo', 'ada');
-    await shows('Everybody else is still asked.');
+    await shows('Everyone else is still asked.');
     for (const [index, from] of ['ada', 'bob', 'eve', 'ada'].entries()) {
       agentRuns(dangerous(), `Answer ${index}.`);
       await inThread(`clean up ${index}`, from);
@@ -45,7 +45,7 @@ describe('the rights of an admin', async () => {
     await inThread('/status', 'bob');
     await shows(/YOLO: approvals are off in this session, for .* \(only for fake:ada\)/);
     await inThread('/yolo off', 'eve');
-    await shows('Questions are asked again.');
+    await shows('Approvals are on again for everyone in this session.');
     agentRuns(dangerous(), 'Answer 9.');
     await inThread('clean up', 'ada');
     await inThread(`/deny ${await codeIn(rig, chat)}`, 'ada');
@@ -61,7 +61,7 @@ describe('the rights of an admin', async () => {
     await inThread('wait', 'ada');
     await until('it runs unasked', () => existsSync(begun));
     await inThread('/steer clean up, too', 'eve');
-    await shows('Passed on.');
+    await shows('Sent to the running turn.');
     writeFileSync(end, '');
     await inThread(`/deny ${await codeIn(rig, chat)}`, 'ada');
     await shows('Refused.');
@@ -108,7 +108,7 @@ describe('the rights of an admin', async () => {
 
   it('are gone with the role: what an admin switched off is asked about when they are one no more', async () => {
     await direct('/yolo', 'ada');
-    await shows('runs without a question');
+    await shows('Turned approvals off for you');
     const { parts } = (await rig.store.modes.list())[0] ?? { parts: [] };
     Object.assign(rig.rules, { admins: ['eve'], allowedUsers: ['ada', 'bob'] });
     agentRuns(dangerous(), 'Refused.');

@@ -36,7 +36,7 @@ describeContained('what people are shown of a session', async () => {
 
   it('/status begins with yolo, and says what runs and since when, what waits and what was used', async () => {
     world.says({ text: '/yolo' });
-    await program.shows('runs without a question');
+    await program.shows('Turned approvals off for you');
     world.says({ text: 'please work' });
     await until('the command runs', async () => (await status()).includes('exec sleep 1000'), { withinMs: 60_000 });
     const text = await status();

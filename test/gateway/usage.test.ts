@@ -22,7 +22,7 @@ describe('/usage', { timeout: 90_000 }, () => {
     say('/usage');
     await program.shows('100000 tokens in (50000 of them cached), 10000 out, about $0.3150.');
     say('/model another');
-    await program.shows('another answers in this session');
+    await program.shows(/This session now uses \S+another\./);
     say('hello again');
     await until('it is answered', () => program.texts().filter((text) => text === 'Fine.').length === 2);
     say('/usage');

@@ -75,7 +75,7 @@ const long = Array.from({ length: 300 }, (_, index) => `echo step ${index + 1}`)
 async function ask({ channel }: TestGateway, { place, text }: IncomingMessage): Promise<void> {
   const shown = text.includes('at length') ? `${long}\n${command}` : command;
   const isFile = text.includes('by file');
-  const inFull = isFile ? 'All of it is in the file.' : `\`\`\`bash\n${shown}\n\`\`\``;
+  const inFull = isFile ? 'The full text is in the file.' : `\`\`\`bash\n${shown}\n\`\`\``;
   await channel.send(place, {
     text: `This removes a directory and runs a program from the network:\n\n${inFull}\n\nIn \`/workspace\` on **local**. It expires in 5 minutes.`,
     ...(isFile && { file: { name: 'question-BCD234.txt', data: Buffer.from(`${long}\n${command}`) } }),

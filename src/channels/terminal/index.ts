@@ -170,7 +170,7 @@ export class TerminalChannel implements Channel {
       if (button) return await this.#press(question.message, button.data);
       if (this.#refused !== line) {
         this.#refused = line;
-        return this.#view.note('That is none of the answers. Enter it again to send it as a message.');
+        return this.#view.note('That is not one of the answers. Enter it again to send it as a message.');
       }
     }
     this.#refused = undefined;

@@ -23,7 +23,7 @@ interface ApproveOptions {
 export function addQuestionCommands(approvals: Command, io: CliIo): void {
   approvals
     .command('list')
-    .description('questions that wait for an answer')
+    .description('lists pending questions')
     .option('--all', 'also those that are settled')
     .option('--json', 'print an array')
     .action(async ({ all, json }: { all?: boolean; json?: boolean }) => {

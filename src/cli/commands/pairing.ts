@@ -51,7 +51,7 @@ export function pairingCommand(io: CliIo): Command {
 
   pairing
     .command('revoke <platform> <person>')
-    .description('let somebody talk no more')
+    .description("revoke a person's access")
     .action(async (platform: string, person: string) => {
       const isRevoked = await withApp(io, async (app) => await (await app.store()).pairing.revoke(platform, person));
       if (!isRevoked) {
@@ -81,7 +81,7 @@ function told(outcome: PairingOutcome): string {
       return `${printable(name)} (${printable(person)} on ${platform}) may talk as ${role}.\n`;
     }
     case 'wrong':
-      throw new HermeticError('pairing/not-found', 'This code fits nobody who asked.', {
+      throw new HermeticError('pairing/not-found', 'That pairing code is not valid or has expired.', {
         hint: 'A code is good for an hour. Whoever asks again is given a new one.',
       });
     case 'locked':

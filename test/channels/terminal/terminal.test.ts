@@ -102,7 +102,7 @@ describe('questions at a terminal', () => {
       const { channel, screen, type, accepted, presses } = await seenRig();
       await channel.send(channel.place, { text: 'May this run?', buttons });
       type(typed);
-      await until('it is refused', () => screen.all.includes('none of the answers'));
+      await until('it is refused', () => screen.all.includes('not one of the answers'));
       expect(accepted).toEqual([]);
       type(typed);
       await until('it is sent', () => accepted.length === 1);
