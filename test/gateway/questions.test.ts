@@ -266,9 +266,9 @@ describe('a question', async () => {
     }
   });
 
-  it('a button that is no question of ours is of no use', async () => {
+  it('a button of no question of ours has expired', async () => {
     await press('', 'ada', 'q:evil');
-    await noticed('of no use');
+    await noticed('This button has expired.');
     await press('', 'ada', 'q:AAAAAA:o');
     await noticed('no such question');
   });
