@@ -1,6 +1,6 @@
 import type { ChannelState } from '../core/channel.ts';
 
-/** What a channel says of itself, made of its troubles: it is up when it has none. */
+/** The state of a channel, made of its current failures: up when there are none. */
 export class Health {
   readonly #name: string;
   readonly #log: (sentence: string) => void;

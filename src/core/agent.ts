@@ -5,10 +5,10 @@ import type { ErrorCode } from './errors.ts';
 import type { Isolation, Limits, Network } from './sandbox.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
-/** What the providers of models call their own settings: JSON by the provider's name. */
+/** Settings of a provider's own: JSON by the provider's name. */
 export type ProviderSettings = Record<string, Record<string, JSONValue>>;
 
-/** What went wrong with a call to a model, and what can be done about it. */
+/** A failed call to a model: the cause and the remedy. */
 export interface ModelFailure {
   code: Extract<ErrorCode, 'model/unusable' | 'model/failed'>;
   /** One sentence. */
@@ -38,15 +38,15 @@ export interface Model {
   explain(error: unknown): ModelFailure;
 }
 
-/** Something a person said. Names, texts and quotes are whatever people wrote: data, never trusted. */
+/** A message of a person. Names, texts and quotes come from people: data, never trusted. */
 export interface TurnInput {
   text: string;
-  /** As the person is called; undefined where there is nobody to name. */
+  /** The person's name; undefined where there is no person. */
   from: string | undefined;
-  /** Tells people apart who call themselves the same; of nobody's choosing. */
+  /** Tells apart people who use the same name; people cannot choose it. */
   person?: string | undefined;
   quoted?: { from: string; text: string } | undefined;
-  /** The text was written by somebody else, and only passed on. */
+  /** The text was written by another person and forwarded. */
   forwarded?: { from: string } | undefined;
   /** Not a message of a person: a report on background processes. */
   report?: { notices: readonly BackgroundNotice[]; omitted: number } | undefined;
@@ -55,11 +55,11 @@ export interface TurnInput {
   files?: readonly { path: string; bytes: number | undefined }[] | undefined;
 }
 
-/** What the model is told about where it is. */
+/** Tells the model about its surroundings. */
 export interface TurnFacts {
-  /** What the agent is called. */
+  /** The agent's name. */
   name: string;
-  /** Of whoever runs it. Trusted. */
+  /** Instructions of the operator. Trusted. */
   instructions?: string | undefined;
   sandbox:
     | {
@@ -74,7 +74,7 @@ export interface TurnFacts {
         networkObstacle?: string | undefined;
         /** undefined where there are none. */
         limits?: Limits | undefined;
-        /** What can be installed inside, in sentences. */
+        /** Ways to install packages inside, in sentences. */
         installing?: string | undefined;
         /** Where the files are that people send. */
         received?: string | undefined;
@@ -85,7 +85,7 @@ export interface TurnFacts {
   chat: {
     platform: string;
     isDirect: boolean;
-    /** Whatever people called it. */
+    /** As people named it. */
     title?: string | undefined;
     topic?: string | undefined;
     /** False where only plain text shows. */
@@ -110,10 +110,10 @@ export type AgentEvent =
   | { type: 'step-finished'; text: string; usage: Usage; goesOn: boolean }
   /** The provider cannot answer now; it is asked again after this time. */
   | { type: 'waiting'; reason: string; ms: number; attempt: number }
-  /** What was said long ago is being shortened. */
+  /** The oldest part of the conversation is being summarised. */
   | { type: 'compacting' };
 
-/** One turn: somebody said something, and the agent works until it has an answer. */
+/** One turn: a message came, and the agent works until it has an answer. */
 export interface Turn {
   model: Model;
   /** The transcript so far, as it was recorded. */
@@ -129,8 +129,8 @@ export interface Turn {
     options: { callId: string; signal: AbortSignal; progress: (text: string) => void },
   ): Promise<ToolResult>;
   /**
-   * The same for a call that an earlier program made: does it when it is sure that it had not begun, such as when somebody still has to allow it.
-   * undefined when nobody can tell, and then the model is told so. Without it no such call is made.
+   * The same for a call that an earlier program made: does it when it is sure that it had not begun, such as when it still waits for a yes.
+   * undefined when that is unknown, and then the model is told so. Without it no such call is made.
    */
   takeUp?: ((...call: Parameters<Turn['call']>) => Promise<ToolResult | undefined>) | undefined;
   /**
@@ -143,7 +143,7 @@ export interface Turn {
    * rejects, the turn goes on and the transcript is as it was.
    */
   summarise(count: number, summary: unknown, usage: Usage): Promise<void>;
-  /** What came meanwhile and is meant for this turn. Asked between two steps; each input is given once. */
+  /** Messages that came meanwhile for this turn. Asked between two steps; each input is given once. */
   steer?(): Promise<readonly TurnInput[]>;
   /** Must not throw. */
   listener(event: AgentEvent): void;
@@ -154,7 +154,7 @@ export interface Turn {
 
 export type TurnResult =
   | { kind: 'answered'; text: string }
-  /** What was said until then is recorded. */
+  /** Everything up to then is recorded. */
   | { kind: 'interrupted' }
   /** The last answer called tools, which were run. */
   | { kind: 'limit'; steps: number }
@@ -168,7 +168,7 @@ export type Standing = {
   answers: readonly string[];
 } & (
   | { kind: 'unanswered' | 'answered' }
-  /** Tools were called, and nobody knows what came of these. */
+  /** Tools were called, and their results are unknown. */
   | { kind: 'calling'; calls: readonly OpenCall[] }
 );
 

@@ -1,12 +1,12 @@
 /**
- * What somebody wants to do, declared before it is done. Whoever judges it sees the whole of it: nothing is cut, nothing is summed up.
+ * An action, declared before it is done. The judge and the person see the whole of it: nothing is cut, nothing is summed up.
  */
 export type Action =
   /** Bash source, in the foreground or not. */
   | { kind: 'command'; command: string; cwd: string }
   | { kind: 'script'; language: ScriptLanguage; code: string; cwd: string }
   /**
-   * What a process is to read from its standard input: for a shell, a command like any other. `process` is its command where that is known,
+   * Input for the standard input of a process: for a shell, a command like any other. `process` is its command where that is known,
    * `cwd` where it was started, `before` what it has been given so far; a line that was only begun there stands at the start of `text`.
    */
   | { kind: 'input'; process: string; text: string; cwd?: string; before?: string }
@@ -15,18 +15,18 @@ export type Action =
 
 export type ScriptLanguage = 'python' | 'javascript' | 'bash';
 
-/** On whose behalf: a person in a chat, one at this machine, a scheduled job, somebody's own agent, a script that calls tools. */
+/** On whose behalf: a person in a chat, one at this machine, a scheduled job, a user's own agent, a script that calls tools. */
 export type Source = 'chat' | 'cli' | 'cron' | 'mcp' | 'script';
 
 /** Everything a judgement may depend on beside the action itself. */
 export interface Circumstances {
-  /** Ruining everything inside the sandbox hurts nobody, but for `hostPaths`. */
+  /** Everything inside the sandbox may be ruined without harm, except `hostPaths`. */
   disposable: boolean;
   /** Paths inside at which files of the host can be written. */
   hostPaths: readonly string[];
   source: Source;
   role: 'admin' | 'user';
-  /** The home of whoever the command runs as, inside; what `~` means. */
+  /** The home of the user inside the sandbox; the meaning of `~`. */
   home: string;
   /** Absolute paths at which Hermetic keeps its own things on the machine the command runs on; empty when they are not there. */
   ownPaths: readonly string[];
@@ -59,10 +59,10 @@ export interface Policy {
   judge(action: Action, circumstances: Circumstances): Promise<Verdict>;
 }
 
-/** May it run? A refusal is worded for whoever asked, who is often a model. */
+/** May it run? A refusal is worded for the caller, often a model. */
 export type Permission = { allowed: true } | { allowed: false; reason: string };
 
-/** What a person is asked before something is done: exactly this, and nothing else. */
+/** The question to a person before an action: exactly this, and nothing else. */
 export interface Question {
   /** Unguessable. An answer settles the question with this id and no other. */
   id: string;
@@ -89,14 +89,14 @@ export type Answer =
   | { kind: 'always'; by: string; remark?: string | undefined; expiresAt?: Date | undefined }
   | { kind: 'deny'; by: string; remark?: string | undefined };
 
-/** A way to reach somebody who may answer. */
+/** A way to reach a person who may answer. */
 export interface Approver {
   /**
    * True when it shows the question to all who may answer it, and they answer elsewhere, where it is checked that they may. Otherwise it reaches
    * only the person who asked.
    */
   readonly reachesApprovers?: boolean | undefined;
-  /** Waits for a person. undefined when nobody answered in time or the signal came first. When it rejects, the answer is no. */
+  /** Waits for a person. undefined when no answer came in time or the signal came first. When it rejects, the answer is no. */
   ask(question: Question, signal: AbortSignal): Promise<Answer | undefined>;
 }
 
@@ -104,9 +104,9 @@ export interface Approver {
 export interface CallOrigin {
   source: Source;
   role: Circumstances['role'];
-  /** undefined: there is nobody to ask. */
+  /** undefined: there is no person to ask. */
   approver: Approver | undefined;
-  /** Who asked for it, as the platform knows them, such as `telegram:4711`; undefined at this machine, where it is whoever runs Hermetic. */
+  /** Who asked for it, as the platform knows them, such as `telegram:4711`; undefined at this machine, where it is the owner. */
   person?: string | undefined;
   /** Who else said something that it may be about, in the same turn. */
   others?: readonly string[] | undefined;

@@ -1,6 +1,6 @@
 import type { Sync } from './conversation.ts';
 
-/** What can happen that is worth a record. */
+/** Kinds of events that get a record. */
 export const auditKinds = ['judgement', 'question', 'answer', 'grant', 'mode', 'command', 'script', 'tool', 'sandbox', 'message'] as const;
 export type AuditKind = (typeof auditKinds)[number];
 
@@ -29,7 +29,7 @@ export interface AuditRecord extends AuditEvent {
   hash: string;
 }
 
-/** What the first record follows. */
+/** The hash before the first record. */
 export const firstHash = '0'.repeat(64);
 
 /** Where the log ends. */
@@ -46,12 +46,12 @@ export interface AuditSegment {
   hash: string;
 }
 
-/** The text of a record that its hash is made of: the same whoever computes it, wherever. */
+/** The text of a record that its hash is made of: the same on every machine. */
 export function auditContent({ seq, at, actor, session, kind, what, outcome, previous }: Omit<AuditRecord, 'hash'>): object {
   return { seq, at: at.toISOString(), actor, session, kind, what, outcome, previous };
 }
 
-/** What is named must match. */
+/** Every field that is set must match. */
 export interface AuditFilter {
   after?: number | undefined;
   kind?: AuditKind | undefined;
@@ -67,7 +67,7 @@ export interface AuditLog {
   list(filter: AuditFilter, limit: number, newest?: boolean): Promise<AuditRecord[]>;
   /** Kept apart from the records, so that records missing at the end are missed. */
   head(): Promise<AuditHead>;
-  /** What was moved to files, in order. What `list` gives begins after it. */
+  /** Records that were moved to files, in order. `list` begins after them. */
   segments(): Promise<AuditSegment[]>;
   /**
    * Removes the records of a segment whose file is on disk. Rejects, and nothing was removed, unless it begins right after the segment before it

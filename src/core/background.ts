@@ -1,7 +1,7 @@
 import type { Person, Place } from './channel.ts';
 
 /**
- * What happens to a background process of a session. Texts are short and without known secrets. What a process printed is data, never
+ * An event of a background process of a session. Texts are short and without known secrets. Output of a process is data, never
  * an instruction.
  */
 export type BackgroundEvent = { process: string; command: string } & (

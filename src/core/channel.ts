@@ -4,14 +4,14 @@ import type { SessionKey } from './session.ts';
 /** Where messages come from and go to: a chat, or a thread in it. */
 export type Place = Omit<SessionKey, 'user'>;
 
-/** Somebody on a platform. Names are whatever people call themselves: data, never trusted and never a key. */
+/** A person on a platform. People choose their names: data, never trusted and never a key. */
 export interface Person {
-  /** As the platform has it, and nobody else on that platform. */
+  /** The platform's id, unique on that platform. */
   id: string;
   name: string;
 }
 
-/** A file somebody sent, still at the platform. */
+/** A file that was sent, still at the platform. */
 export interface IncomingFile {
   /** How the channel finds it again. */
   id: string;
@@ -31,13 +31,13 @@ interface Happening {
 export interface IncomingMessage extends Happening {
   kind: 'message';
   text: string;
-  /** Nobody else reads along. */
+  /** A chat with one person. */
   isDirect: boolean;
   /** Meant for us: a direct message, a mention, or a reply to one of ours. */
   isAddressed: boolean;
-  /** Written by somebody else, and only passed on by `from`: nothing in it is a command or an answer of theirs. */
+  /** Written by another person and forwarded by `from`: nothing in it is a command or an answer. */
   forwarded?: { from: string } | undefined;
-  /** What it replies to. */
+  /** The message it replies to. */
   quoted: { from: string; text: string } | undefined;
   files: readonly IncomingFile[];
   /** Not a message of a person: a report on background processes that `from` started, as `role`. Never set by a channel. */
@@ -47,7 +47,7 @@ export interface IncomingMessage extends Happening {
 /** Somebody pressed a button of ours. */
 export interface IncomingPress extends Happening {
   kind: 'press';
-  /** What the button carried. */
+  /** The data of the button. */
   data: string;
   /** The message it is on. */
   message: string;
@@ -55,12 +55,12 @@ export interface IncomingPress extends Happening {
 
 export type Incoming = IncomingMessage | IncomingPress;
 
-/** Resolves when it is stored and will be handled, whatever happens next; only then the platform may be told that it arrived. */
+/** Resolves when it is stored and will be handled, also after a crash; only then may the channel acknowledge it to the platform. */
 export type Accept = (incoming: Incoming) => Promise<void>;
 
 export interface Button {
   label: string;
-  /** At most 64 bytes, and it says nothing to whoever reads it. */
+  /** At most 64 bytes, without meaning to a reader. */
   data: string;
 }
 
@@ -84,7 +84,7 @@ export interface Outgoing {
 }
 
 export interface ChannelTraits {
-  /** Whoever reaches it is whoever runs this program, such as at its terminal. Nobody has to be let in there. */
+  /** Only the owner of this program reaches it, such as at its terminal, so there are no access rules. */
   isOwn: boolean;
   /** The longest text of one message, in UTF-16 units of its source. */
   mostText: number;
@@ -102,7 +102,7 @@ export interface ChannelTraits {
 
 export type ChannelState = { kind: 'up'; since: Date } | { kind: 'starting' | 'stopped' } | { kind: 'down'; since: Date; reason: string };
 
-/** What happens in a turn, as it happens. Seen by whoever looks, and then gone: what matters is said in messages. */
+/** Live progress of a turn. Not stored: everything that matters is also sent as a message. */
 export type Activity =
   | { kind: 'turn-started'; turn: string }
   | { kind: 'turn-ended'; turn: string }
@@ -112,7 +112,7 @@ export type Activity =
 
 /**
  * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`, `edit` and `fetchFile` are
- * `channel/busy` (it was not taken; try again, after `retryAfterMs` when that is known), `channel/unanswered` (nobody knows whether it was
+ * `channel/busy` (it was not taken; try again, after `retryAfterMs` when that is known), `channel/unanswered` (it is unknown whether it was
  * taken), or `channel/refused` (never again).
  */
 export interface Channel {
@@ -123,7 +123,7 @@ export interface Channel {
    * without being tried.
    */
   traitsAt?(place: Place): ChannelTraits | undefined;
-  /** What it is at this moment. A channel that went down comes up again by itself. */
+  /** The current state. A channel that went down comes up again by itself. */
   readonly state: ChannelState;
   /** Begins to listen. Rejects when it can never work, such as with a wrong token, which its state says too; an outage is no reason. */
   start(accept: Accept): Promise<void>;
@@ -134,11 +134,11 @@ export interface Channel {
   edit?(place: Place, id: string, message: Outgoing, signal?: AbortSignal): Promise<void>;
   /** Takes one of ours out of the chat. Resolves also when it is not there. */
   remove?(place: Place, id: string, signal?: AbortSignal): Promise<void>;
-  /** Shows for some seconds that somebody is at work. Never rejects. */
+  /** Shows for some seconds that an answer is being written. Never rejects. */
   typing?(place: Place): Promise<void>;
   /** For a channel that can show more than messages. */
   activity?(place: Place, activity: Activity): void;
-  /** Tells whoever pressed a button that it was noticed. Never rejects. */
+  /** Confirms a button press to the person who pressed it. Never rejects. */
   noticed?(press: IncomingPress, text?: string): Promise<void>;
   fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer>;
   /** Where this person and we talk alone, on a platform where that follows from who they are. It may refuse what is sent there. */

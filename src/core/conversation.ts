@@ -1,7 +1,7 @@
 import type { Incoming, Outgoing, Place } from './channel.ts';
 
 /**
- * What a conversation is made of, as it is remembered. The same promises as for every store: whole or not at all, several processes may use it, and
+ * The parts of a conversation, as they are stored. The same promises as for every store: whole or not at all, several processes may use it, and
  * what has resolved survives the end of the program. A power failure keeps everything up to some operation, which is at least the last one below that
  * is said to be on disk. So an effect outside needs one of those before it, and nothing more.
  */
@@ -25,7 +25,7 @@ export interface InboxEntry {
   receivedAt: Date;
   /** The turn that is or was about it. */
   turn: string | undefined;
-  /** What the first turn that was about it was allowed to do, whatever its person may do since. undefined when none has begun, or nobody knows. */
+  /** The role of the first turn about it; later changes of the person's role do not count. undefined when no turn has begun, or the role is unknown. */
   role: 'admin' | 'user' | undefined;
   /** How often it was begun without an end. */
   tries: number;
@@ -47,9 +47,9 @@ export interface InboxLedger {
   unreadable(): Promise<UnreadableEntry[]>;
   /** Counts a try before it is made, so that one that ends the program is counted too. */
   trying(seq: number): Promise<void>;
-  /** What was tried counts for nothing: the program was asked to end. */
+  /** Does not count the attempt: the program was asked to end. */
   excuse(seqs: readonly number[]): Promise<void>;
-  /** Makes waiting entries part of a turn that has this role, which counts as a try. Those that somebody else has taken are not in the answer. */
+  /** Makes waiting entries part of a turn that has this role, which counts as a try. Those that another program has taken are not in the answer. */
   begin(seqs: readonly number[], turn: string, role?: InboxEntry['role']): Promise<number[]>;
   /** Back in line: a turn that came to nothing. */
   release(turn: string): Promise<void>;
@@ -66,7 +66,7 @@ export type OutboxState = 'waiting' | 'sending' | 'sent' | 'dropped';
 
 /** One message to be said. */
 export interface OutboxItem {
-  /** Whoever adds twice under one key has added once. */
+  /** Adding twice under one key adds once. */
   key: string;
   message: Outgoing;
   /** The key of a message that this one takes the place of. When that one was not sent, it never will be. */
@@ -92,15 +92,15 @@ export interface OutboxEntry extends OutboxItem {
   dueAt: Date;
   /** How often it was handed to the platform. */
   attempts: number;
-  /** How often nobody could tell whether the platform took it. */
+  /** How often it was unknown whether the platform took it. */
   doubts: number;
   /** The last reason why it could not be sent. */
   failure: string | undefined;
-  /** What the platform calls it. */
+  /** The platform's id of it. */
   sentId: string | undefined;
 }
 
-/** What is to be said. Of one place, one after the other. */
+/** Messages to send. Those of one chat go one after the other. */
 export interface OutboxLedger {
   /** All of them, in this order. False, and nothing is stored, when there is one under any of these keys already, sent or not. */
   add(place: Place, items: readonly OutboxItem[], at: Date): Promise<boolean>;
@@ -113,14 +113,14 @@ export interface OutboxLedger {
   begin(seq: number): Promise<boolean>;
   /** It is there, under this id of the platform. */
   sent(seq: number, id: string, at: Date): Promise<void>;
-  /** Back in line. `inDoubt`: nobody knows whether the platform took it. */
+  /** Back in line. `inDoubt`: it is unknown whether the platform took it. */
   retry(seq: number, dueAt: Date, failure: string, inDoubt: boolean): Promise<void>;
   /** `inDoubt`: it may be there all the same. */
   drop(seq: number, failure: string, at: Date, inDoubt?: boolean): Promise<void>;
   /** Drops what is waiting under these keys; what is being sent stays. */
   withdraw(keys: readonly string[], failure: string, at: Date): Promise<void>;
   /**
-   * What a process left that died: what it was sending is back in line, in doubt, and its drafts are dropped, in doubt if they were being
+   * Takes over from a process that died: what it was sending is back in line, in doubt, and its drafts are dropped, in doubt if they were being
    * sent. Only when no other process sends.
    */
   recover(at: Date): Promise<void>;
@@ -160,7 +160,7 @@ export interface SessionEntry {
   usage: Usage;
 }
 
-/** What changes a session rejects when there is none of these parts. */
+/** Changes to a session that does not exist reject. */
 export interface ConversationLedger {
   /** Makes it when there is none; one that exists keeps its title and place. */
   session(parts: readonly string[], about: { title: string; place: Place }, at: Date): Promise<SessionEntry>;
@@ -219,7 +219,7 @@ export type PairingOutcome =
   | { kind: 'locked'; until: Date };
 
 /**
- * Security: a code is stored as a salted, slow hash; nobody who reads the store can pair with it. What one person asks for, or one approver
+ * Security: a code is stored as a salted, slow hash; reading the store is not enough to pair. What one person asks for, or one approver
  * gets wrong, takes nothing from anybody else.
  */
 export interface PairingLedger {
@@ -229,7 +229,7 @@ export interface PairingLedger {
    */
   request(request: PairingRequest, code: string): Promise<PairingRequest | undefined>;
   /**
-   * Pairs whoever was given this code. After five wrong ones in an hour its approver, and nobody else, is locked for the rest of that hour,
+   * Pairs the person who was given this code. After five wrong codes in an hour that approver alone is locked for the rest of the hour,
    * unless it is the owner of the store, who has nothing to guess.
    */
   approve(code: string, by: string, role: PairedPerson['role'], at: Date, isOwner?: boolean): Promise<PairingOutcome>;
@@ -262,7 +262,7 @@ export interface PeopleLedger {
 export interface QuestionCard {
   /** The id of the question. */
   question: string;
-  /** What it is called in the outbox. */
+  /** Its key in the outbox. */
   key: string;
   place: Place;
 }

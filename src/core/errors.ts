@@ -25,7 +25,7 @@ export const errorCodes = {
   'file/failed': 'The file could not be read or written inside the sandbox.',
   'tool/bad-input': 'A tool was called with input that does not fit its schema, or that contradicts itself.',
   'tool/failed': 'A tool could not do what it was asked to do.',
-  'approval/denied': 'It was not allowed to run: nobody may allow it, somebody said no, or nobody could be asked.',
+  'approval/denied': 'It was not allowed to run: the rules deny it, a person said no, or no person could be asked.',
   'approval/not-found': 'There is no question or grant of this name.',
   'approval/settled': 'The question has been settled already. Nothing was changed.',
   'approval/own-session':
@@ -34,7 +34,7 @@ export const errorCodes = {
   'gateway/running': 'Another gateway runs for this home.',
   'gateway/refused': 'The running gateway does not take this terminal.',
   'gateway/gone': 'The gateway ended while a terminal was connected to it.',
-  'pairing/not-found': 'No such code is waiting, or nobody of this name is paired.',
+  'pairing/not-found': 'No such code is waiting, or no person of this name is paired.',
   'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
   'secret/not-found': 'There is no secret of this name in .env.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',
@@ -53,7 +53,7 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 export interface ErrorDetails {
-  /** What the reader can do about it, as a sentence or a command line. */
+  /** The remedy, as a sentence or a command line. */
   hint?: string | undefined;
   /** When it makes sense to try again. */
   retryAfterMs?: number | undefined;

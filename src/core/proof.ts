@@ -11,7 +11,7 @@ export interface ProofLine {
   verdict: Verdict;
 }
 
-/** What was tried from inside a sandbox and what came of it, as opposed to what it was configured to be. */
+/** Attacks tried from inside a sandbox, and their results. */
 export interface Proof {
   provenAt: Date;
   /** False when any line is broken. */

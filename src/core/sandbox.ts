@@ -1,5 +1,5 @@
 /**
- * What a sandbox promises, whatever makes it. Tools get a `Sandbox`; only whoever opened it has the `OpenSandbox`.
+ * The promises of a sandbox on every backend. Tools get a `Sandbox`; only the code that opened it has the `OpenSandbox`.
  */
 
 /** `none`: the host itself. `process`: kernel namespaces. `container`: an engine's container. `machine`: another kernel. */
@@ -53,7 +53,7 @@ export type Wish = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-
 
 export interface Traits {
   isolation: Isolation;
-  /** Ruining everything inside hurts nobody. */
+  /** Everything inside may be ruined without harm. */
   disposable: boolean;
   /** Processes outlive this program and are found again by name. */
   durable: boolean;
@@ -61,7 +61,7 @@ export interface Traits {
   hostAliases: readonly string[];
   /** What the configuration asks for by a name that only this backend knows, in words. `auto` then has no other one to try. */
   insists: string | undefined;
-  /** What can be installed inside, and where it is kept, in sentences for the agent. */
+  /** Ways to install packages inside and where they are kept, in sentences for the agent. */
   installing: string;
   /** true, or the reason why not. */
   honours: Readonly<Record<Wish, true | string>>;
@@ -79,7 +79,7 @@ export type Check =
       fix: string;
     };
 
-/** What happens while a sandbox opens, for whoever waits. */
+/** Hears of the progress of opening a sandbox. */
 export interface OpenListener {
   /**
    * Something the person should know: a limit that is not enforced, a replaced sandbox. `inChat` is what people in a chat are told of it;
@@ -90,7 +90,7 @@ export interface OpenListener {
   progress(text: string): void;
 }
 
-/** What an earlier run, or another program, left on this machine under this installation's name. */
+/** A sandbox that an earlier run, or another program, left on this machine under this installation's name. */
 export interface Remains {
   name: string;
   session: string;
@@ -98,7 +98,7 @@ export interface Remains {
   image: string | undefined;
   createdAt: Date;
   directory: string;
-  /** False for a container or the like that belongs to no session's files: left by a crash, and nobody will come back for it. */
+  /** False for a container or the like that belongs to no session's files: left by a crash, and no session will come back for it. */
   hasFiles: boolean;
   /**
    * Ends it and keeps what returns with the session, unless a program has it open, or a process that a command left there still runs and
@@ -123,7 +123,7 @@ export interface ReceivedFiles {
   inside: string;
 }
 
-/** What a sandbox takes of the host's disk at this moment, as far as it can be seen. */
+/** Disk space of the host that a sandbox takes now, as far as it can be measured. */
 export interface DiskUse {
   bytes: number;
   /** Of those, in files that were deleted and that a process still has open. */
@@ -168,7 +168,7 @@ export interface ExecRequest {
   stdin?: 'open' | 'empty';
   /** Runs on a terminal inside the sandbox; everything then arrives as stdout. */
   terminal?: TerminalSize;
-  /** Leaves the session as it was, whatever the command changes. */
+  /** Leaves the session's state as it was. */
   stateless?: boolean;
   /**
    * Without the session's exports, functions, aliases and options, which may have made something else of any program there is; only its
@@ -184,7 +184,7 @@ export interface ExecRequest {
   onlyIf?: (session: SessionMeaning) => boolean;
 }
 
-/** What the words of a command depend on. */
+/** The parts of a session's state that the meaning of a command depends on. */
 export type SessionMeaning = Pick<Sandbox, 'cwd' | 'definitions'>;
 
 export interface OutputChunk {
@@ -192,7 +192,7 @@ export interface OutputChunk {
   data: Buffer;
 }
 
-/** How a command ended. Never guessed: `lost` when nobody can know. */
+/** How a command ended. Never guessed: `lost` when it cannot be known. */
 export type Exit = { kind: 'exited'; code: number } | { kind: 'signaled'; signal: string } | { kind: 'lost'; reason: string };
 
 /** A limit of the sandbox that was hit: the kernel killed a process for want of memory, or would not start another one. */
@@ -216,13 +216,13 @@ export interface ExecHandle {
   readonly exit: Promise<Exit>;
   /**
    * Which limits of the sandbox were hit while the command ran, by it or by what runs beside it. Resolves after the exit and never
-   * rejects. Empty where nobody counts. Whoever does not ask does not wait for it.
+   * rejects. Empty where the backend does not count them. Costs nothing unless it is asked for.
    */
   troubles(): Promise<readonly Trouble[]>;
   write(data: Uint8Array | string): Promise<void>;
   closeStdin(): void;
   /**
-   * Signals every process the command started and that still runs, whatever session, group or parent it moved to. With `KILL` it
+   * Signals every process the command started and that still runs, in any session, group or parent it moved to. With `KILL` it
    * resolves when they are dead; a sandbox that cannot do that is ended as a whole. A process that gave up the mark by which it is
    * known dies with the next `KILL` in its sandbox, whichever command that is for.
    */
@@ -248,7 +248,7 @@ export interface Sandbox {
 }
 
 export interface OpenSandbox extends Sandbox {
-  /** Resolves with the reason when the sandbox has ended, for whatever cause. Never rejects. */
+  /** Resolves with the reason when the sandbox has ended, for any cause. Never rejects. */
   readonly ended: Promise<string>;
   /**
    * Whether a process that any command started still runs in it, also one of another program. Rejects when the sandbox does not answer.
@@ -257,7 +257,7 @@ export interface OpenSandbox extends Sandbox {
   hasLiveProcesses(): Promise<boolean>;
   /** Kills every process that any command started, whenever that was. A sandbox that cannot do that is ended as a whole. */
   killAll(): Promise<void>;
-  /** Ends it now, with every process in it, whoever else has it open. Its files stay. */
+  /** Ends it now, with every process in it, also when other programs have it open. Its files stay. */
   end(reason: string): Promise<void>;
   /** Lets go. A durable, persistent sandbox stays until its idle time is over; any other ends now. Ephemeral files are removed. */
   close(): Promise<void>;

@@ -15,13 +15,13 @@ export interface SetAside {
   session: readonly string[];
   /** One sentence. */
   reason: string;
-  /** What arrived, as text. */
+  /** The message or update, as text. */
   content: string;
   tries: number;
   at: Date;
 }
 
-/** What failed again and again, and how often what is being tried was tried before. */
+/** Messages that failed again and again, and the number of attempts for those in work. */
 export interface SetAsideLedger {
   /**
    * Counts a try of each before it is made, so that one that ends the program is counted too, and forgets what of this source is neither among them

@@ -7,7 +7,7 @@ import type { SetAsideLedger } from './set-aside.ts';
 import type { WebLog } from './web-log.ts';
 
 /**
- * What Hermetic remembers. An operation is durable when it resolves: a crash right after it loses nothing (of conversations, a power failure may
+ * The state of Hermetic. An operation is durable when it resolves: a crash right after it loses nothing (of conversations, a power failure may
  * lose the last ones, as said there). Several processes may use the same store at once; each operation happens as a whole or not at all.
  */
 export interface Store {
@@ -37,11 +37,11 @@ export interface SandboxKey {
   name: string;
 }
 
-/** `opening`: something of it may exist. `open`: somebody has it. `closed`: nobody has it, though it may still be there. */
+/** `opening`: parts of it may exist. `open`: a program has it open. `closed`: no program has it open, though it may still exist. */
 export type SandboxState = 'opening' | 'open' | 'closed';
 
 export interface SandboxEntry extends SandboxKey {
-  /** The parts that name the session, such as `['cli', 'default']`. Data: never joined into text. None: a spare that nobody has claimed. */
+  /** The parts that name the session, such as `['cli', 'default']`. Data: never joined into text. None: a spare that no session has claimed. */
   session: readonly string[];
   image: string | undefined;
   /** Of the sandbox that was last opened, or of the first one begun when none ever was. */
@@ -54,7 +54,7 @@ export interface SandboxEntry extends SandboxKey {
   state: SandboxState;
   /** Names the process that has it, in a way no later process shares. */
   owner: string | undefined;
-  /** Until then somebody vouches for it, whatever the state says. */
+  /** Until then a program holds it, in every state. */
   leaseUntil: Date | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface SandboxOpening {
   leaseUntil: Date;
 }
 
-/** What is named must match. */
+/** Every field that is set must match. */
 export interface SandboxFilter {
   backend?: string | undefined;
   session?: readonly string[] | undefined;
@@ -84,7 +84,7 @@ export interface SandboxLedger {
   begin(sandbox: SandboxBeginning): Promise<void>;
   /**
    * Gives an open spare to a session that has no sandbox anywhere. False, and nothing has changed, when the session has one or the spare is
-   * somebody's: of several who claim at once one gets it.
+   * taken: of several programs that claim at once, one gets it.
    */
   claim(spare: SandboxKey, session: readonly string[]): Promise<boolean>;
   /** Rejects with `sandbox/not-found` when nothing was begun: what was made is not recorded then and has to go. */
@@ -100,7 +100,7 @@ export interface SandboxLedger {
   list(filter?: SandboxFilter): Promise<SandboxEntry[]>;
 }
 
-/** What was tried from inside a sandbox of this spec, and whether it held. */
+/** The proof of a sandbox of this spec, and whether it held. */
 export interface ProofEntry {
   backend: string;
   specHash: string;
@@ -118,7 +118,7 @@ export interface ProofLedger {
   list(): Promise<ProofEntry[]>;
 }
 
-/** `expired` and `withdrawn` are a no that nobody said. */
+/** `expired` and `withdrawn` mean no, without an answer of a person. */
 export type QuestionState = 'open' | 'answered' | 'expired' | 'withdrawn';
 
 /** A question as it was put, and what became of it. */
@@ -148,7 +148,7 @@ export type Settlement = { at: Date; events: readonly AuditEvent[] } & (
   | { state: 'expired' | 'withdrawn' }
 );
 
-/** What is named must match. */
+/** Every field that is set must match. */
 export interface QuestionFilter {
   state?: QuestionState | undefined;
   session?: readonly string[] | undefined;
@@ -203,7 +203,7 @@ export interface GrantEntry {
   grantedBy: string;
   grantedAt: Date;
   grantedFrom: string;
-  /** What it was given for: the finding in words, and what its giver remarked. */
+  /** The finding in words, and the remark of the person who gave the grant. */
   why: string;
   /** The question it is the answer to. */
   question: string;

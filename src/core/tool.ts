@@ -2,10 +2,10 @@ import type { ZodType } from 'zod';
 import type { Action } from './approval.ts';
 import type { Sandbox, SessionMeaning } from './sandbox.ts';
 
-/** What a tool gives back: data that JSON can carry. */
+/** The result of a tool: data that JSON can carry. */
 export type Output = Readonly<Record<string, unknown>>;
 
-/** What anybody who offers tools to a model says about them; the words are those of the Model Context Protocol. */
+/** Hints about a tool for a model, in the words of the Model Context Protocol. */
 export interface ToolHints {
   readOnly: boolean;
   destructive: boolean;
@@ -13,14 +13,14 @@ export interface ToolHints {
   openWorld: boolean;
 }
 
-/** What a tool has to work with during one call. */
+/** Passed to a tool for one call. */
 export interface ToolContext {
   readonly sandbox: Sandbox;
-  /** Ends the call: whatever it runs inside is dead when it returns. */
+  /** Ends the call: everything it runs inside is dead when it returns. */
   readonly signal: AbortSignal;
   /** The most bytes of text a result should carry. */
   readonly mostBytes: number;
-  /** What happens meanwhile, for whoever watches. Clean text in pieces, redacted before anybody sees it. */
+  /** Reports progress to people who watch. Clean text in pieces, redacted before it is shown. */
   progress(text: string): void;
   /**
    * Takes secrets out of a text before it is cut, for half of one is not known as one. What the tool gives back is redacted anyway. Gives a text as it is to
@@ -28,7 +28,7 @@ export interface ToolContext {
    */
   redact(this: void, text: string): string;
   /**
-   * Security: whether a session is still what it was when the call was allowed. Belongs into the request for whatever was allowed; the call is
+   * Security: whether a session is still what it was when the call was allowed. Belongs into the request for the allowed action; the call is
    * judged again when it is not.
    */
   isAsAllowed(session: SessionMeaning): boolean;
@@ -42,7 +42,7 @@ export interface Prepared<Result> {
   run(context: ToolContext): Promise<Result>;
 }
 
-/** What every tool has, whatever goes in and comes out. */
+/** A tool of any input and output. */
 interface ToolFace {
   readonly name: string;
   /** For people. */

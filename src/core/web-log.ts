@@ -8,7 +8,7 @@ export interface WebFile {
   bytes: number;
 }
 
-/** What a message says. */
+/** The content of a message. */
 export interface WebContent {
   /** CommonMark when it is ours; as it was typed when a person wrote it. */
   text: string;
@@ -34,20 +34,20 @@ export interface WebChat {
   id: string;
   /** Whose it is. */
   person: string;
-  /** Empty until somebody says something. */
+  /** Empty until the first message. */
   title: string;
   startedAt: Date;
   lastActiveAt: Date;
 }
 
-/** What a person said, and nobody has answered for yet. */
+/** A message of a person that has no answer yet. */
 export interface UnacceptedMessage {
   chat: WebChat;
   message: WebMessage;
 }
 
 /**
- * The chats of the web page, message by message. The same promises as for every store. Whoever has read up to one `seq` and asks for what
+ * The chats of the web page, message by message. The same promises as for every store. A reader that has read up to one `seq` and asks for what
  * is after it gets every message that is new or was changed since, as it is now, and no other.
  */
 export interface WebLog {
@@ -56,7 +56,7 @@ export interface WebLog {
   /** The most recently active first. */
   chats(person: string, limit: number): Promise<WebChat[]>;
   /**
-   * Resolves with the message as it is in the log. Whoever appends twice under one id has appended once. A file named in it belongs to the
+   * Resolves with the message as it is in the log. Appending twice under one id appends once. A file named in it belongs to the
    * message from then on. undefined when there is no such chat.
    */
   append(
@@ -91,7 +91,7 @@ export interface WebLog {
   pruneFiles(before: Date): Promise<void>;
 }
 
-/** What a page is shown of one call of a tool. */
+/** One tool call, as a page shows it. */
 export interface WebCall {
   call: string;
   turn: string;
@@ -105,7 +105,7 @@ export interface WebCall {
   after: number | undefined;
 }
 
-/** What a page that follows a chat is told. Messages and calls are remembered; the rest is how things are at that moment. */
+/** Events for a page that follows a chat. Messages and calls are stored; the rest is the state of that moment. */
 export type WebEvent =
   | { kind: 'message'; message: WebMessage }
   /** At first, and whenever a page was too slow to be told everything: what runs. */
@@ -114,7 +114,7 @@ export type WebEvent =
   | { kind: 'typing' }
   | { kind: 'noticed'; message: string; text: string | undefined };
 
-/** What one person can do with the web chats. `undefined` and false: no such chat, message or file, or somebody else's. */
+/** The web chats of one person. `undefined` and false: no such chat, message or file, or another person's. */
 export interface WebChats {
   list(): Promise<WebChat[]>;
   create(): Promise<WebChat>;
@@ -123,9 +123,9 @@ export interface WebChats {
     before: number | undefined,
     limit: number,
   ): Promise<{ messages: WebMessage[]; seq: number; hasMore: boolean } | undefined>;
-  /** What happens after `seq`, and from then on, until the signal. Whoever reads slowly gets fewer states in between, and no less. */
+  /** All events after `seq`, until the signal. A slow reader gets fewer intermediate states and misses nothing that is stored. */
   follow(chat: string, seq: number, signal: AbortSignal): Promise<AsyncIterable<WebEvent> | undefined>;
-  /** Resolves when it will be handled. Whoever sends twice under one id has sent once. */
+  /** Resolves when it will be handled. Sending twice under one id sends once. */
   receive(chat: string, message: { id: string; text: string; files: readonly string[]; replyTo: string | undefined }): Promise<boolean>;
   /** The same for a button; `data` must be on that message now. */
   press(chat: string, press: { id: string; message: string; data: string }): Promise<boolean>;

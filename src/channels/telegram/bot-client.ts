@@ -6,7 +6,7 @@ import { CallError, callErrorOf } from './failures.ts';
 
 const telegramRoot = 'https://api.telegram.org';
 
-/** What grammY calls a signal: one of Node does as well. */
+/** The signal type of grammY; Node's signals fit. */
 type Signal = NonNullable<Parameters<RawApi['getMe']>[0]>;
 
 /** As many messages a second as Telegram takes of a bot. More connections at once would only wait there, and time out. */

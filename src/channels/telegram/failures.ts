@@ -45,12 +45,12 @@ export function callErrorOf(error: unknown, token: string): CallError {
   return failure;
 }
 
-/** What the system says when nothing of a request has left. */
+/** Errors of the system that mean that nothing of the request was sent. */
 const neverConnected: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 export const tokenHint = 'Get the token from @BotFather and put it into the variable that telegram.token_env names.';
 
-/** Why nothing arrives, for whoever looks at the state. */
+/** Why no updates arrive, as text for `hermetic status`. */
 export function reasonOf(error: CallError): string {
   if (error.isUnauthorised) return `Telegram refuses the token (${error.status}).`;
   if (error.status === 409) {

@@ -15,7 +15,7 @@ interface Style {
   isQuoted: boolean;
 }
 
-/** What Telegram reads before it looks at what is meant. */
+/** The largest HTML that Telegram parses. */
 const mostHtmlBytes = 32_768;
 
 /** Of one message. Ordinary text takes a tenth; while this many are taken the gateway does nothing else. */

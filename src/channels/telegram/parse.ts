@@ -23,7 +23,7 @@ export function chatOf(update: Update): string | undefined {
   return chat && String(chat.id);
 }
 
-/** undefined for what is nobody's message to us: service messages, posts in channels, and whatever bots say. */
+/** undefined for updates that are no message of a person: service messages, posts in channels, messages of bots. */
 export function parseUpdate(update: Update, self: Self): Incoming | undefined {
   if (update.message) return parseMessage(update.message, self);
   if (update.callback_query) return parsePress(update.callback_query);
@@ -47,7 +47,7 @@ function parseMessage(message: Message, self: Self): IncomingMessage | undefined
   const isDirect = chat.type === 'private';
   const replied = repliedTo(message);
   const forwarded = forwardedIn(message);
-  // What others wrote does not address us in the name of who passes it on.
+  // A forwarded text does not address us in the name of the person who forwards it.
   const isMeant = !forwarded && entities.some((entity) => names(entity, said, self));
   return {
     kind: 'message',
@@ -98,7 +98,7 @@ function nameOf(user: User | undefined, chat: Chat | undefined): string {
   return user ? person(user).name : (chat?.title ?? '');
 }
 
-/** Everything in a topic is a reply to what opened the topic, which nobody meant. */
+/** Telegram marks every message in a topic as a reply to the one that opened it; that is no reply of the person. */
 function repliedTo({ reply_to_message: replied, message_thread_id, is_topic_message }: Message): Message | undefined {
   return is_topic_message && replied?.message_id === message_thread_id ? undefined : replied;
 }

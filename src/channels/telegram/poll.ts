@@ -14,7 +14,7 @@ import { UpdateWindow } from './update-window.ts';
 const introductionMs = 10_000;
 const longPollSeconds = 30;
 const conflictPollSeconds = 3;
-/** What Telegram gives at once, and how far can be seen beyond an update that is not accepted. */
+/** Updates per request, and so how far we see beyond one that is not accepted. */
 const mostUpdates = 100;
 const mostCommands = 100;
 const shortestPauseMs = 250;
@@ -93,7 +93,7 @@ export class Poll {
     const seconds = this.#patienceSeconds();
     const fresh = await this.#receive(seconds);
     this.#failures = 0;
-    // Whoever reads beside us lets an answer at once pass, and takes the next one away.
+    // Another poller of this token lets an immediate answer pass and takes the next one away.
     if (seconds > 0) this.#conflicts = 0;
     if (this.#conflicts === 0) this.#parts.health.report('connection', undefined);
     const tries = await this.#tries(fresh);
@@ -105,7 +105,7 @@ export class Poll {
   #patienceSeconds(): number {
     if (this.#window.isHeld) return 0;
     if (this.#conflicts > 0) return conflictPollSeconds;
-    // After a failure an answer at once, so that the state does not wait for somebody to write.
+    // After a failure ask for an immediate answer, so that the state is known before the next message.
     return this.#failures > 0 ? 0 : longPollSeconds;
   }
 
@@ -114,7 +114,7 @@ export class Poll {
     const known = error instanceof CallError ? error : new CallError(`something unexpected (${name})`);
     this.#failures += 1;
     if (known.status === 409) this.#conflicts += 1;
-    // A connection that nobody used for a while may be gone without anything being wrong.
+    // An idle connection may have been closed; that alone is no failure.
     if (known.status !== undefined || this.#failures > 1) this.#parts.health.report('connection', reasonOf(known));
     if (known.retryAfterMs !== undefined) await this.#pause(known.retryAfterMs);
   }
@@ -154,7 +154,7 @@ export class Poll {
     );
     this.#window.confirmed(offset);
     const numbered = updates.filter((update) => Number.isSafeInteger(update?.update_id));
-    // What has no number can neither be confirmed nor be told from the next one, and comes again at once.
+    // An update without a number cannot be confirmed, and comes again at once.
     if (numbered.length < updates.length) await this.#pause(heldPollMs);
     return numbered.filter(({ update_id }) => this.#window.begin(update_id));
   }

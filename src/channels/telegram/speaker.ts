@@ -11,7 +11,7 @@ import { callbackIdOf } from './parse.ts';
 
 const groupEditsApartMs = 3000;
 const uploadMs = 300_000;
-/** What only shows that somebody is there is not worth waiting for. */
+/** A typing indicator is not worth waiting for. */
 const politenessMs = 5000;
 const mostPhotoBytes = 10 * 1024 * 1024;
 const photoTypes = new Set(['image/png', 'image/jpeg', 'image/webp']);
@@ -21,7 +21,7 @@ interface Target {
   message_thread_id?: number;
 }
 
-/** What is said in chats. */
+/** Sends, edits and answers in chats. */
 export class Speaker {
   readonly #client: BotClient;
   readonly #groupPace = new EditPace(groupEditsApartMs);
@@ -76,7 +76,7 @@ export class Speaker {
   }
 
   async typing(place: Place): Promise<void> {
-    // What was said waits already.
+    // A message is already waiting.
     if (this.#client.isBusy) return;
     await this.#politely(
       this.#client.call((api, cancel) => api.sendChatAction({ ...this.#target(place), action: 'typing' }, cancel), {
@@ -166,7 +166,7 @@ function idOf({ message_id }: { message_id: number }): string {
   return String(message_id);
 }
 
-/** Security: no preview, because Telegram would fetch an address that a model wrote, with whatever is in it. */
+/** Security: no preview, because Telegram would fetch an address that a model wrote, and so leak what is in it. */
 function messageText({ html, plain }: Formatted) {
   const link_preview_options = { is_disabled: true } as const;
   return html === undefined ? { text: plain, link_preview_options } : { text: html, parse_mode: 'HTML' as const, link_preview_options };

@@ -33,7 +33,7 @@ export class UpdateWindow {
   }
 
   /**
-   * What to ask for, which confirms everything below. undefined when there is nothing to confirm: numbers may begin anew below the last ones
+   * The next offset, which confirms everything below it. undefined when there is nothing to confirm: numbers may begin anew below the last ones
    * when a bot was silent for a week.
    */
   get offset(): number | undefined {

@@ -31,7 +31,7 @@ export class CallLines {
     if (found) found.output = (found.output + text).slice(-mostKept);
   }
 
-  /** What is left to be seen of it. */
+  /** The line that stays on the screen. */
   ended(turn: string, call: string, ok: boolean, text: string): string | undefined {
     const found = this.#calls.get(`${turn}/${call}`);
     this.#calls.delete(`${turn}/${call}`);

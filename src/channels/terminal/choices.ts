@@ -7,7 +7,7 @@ export interface OpenQuestion {
   buttons: readonly Button[];
 }
 
-/** The first button is the yes, the last one the no; whoever types sees which are meant. */
+/** The first button is the yes, the last one the no; the person sees which ones are meant. */
 export function choicesText({ buttons }: OpenQuestion): string {
   const last = buttons.length - 1;
   return buttons

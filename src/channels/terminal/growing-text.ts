@@ -33,7 +33,7 @@ export class GrowingText {
     return this.#text.slice(Math.max(this.#printed, this.#text.lastIndexOf('\n') + 1));
   }
 
-  /** What is to be printed now; with `isAll` also the last line. undefined when nothing is. */
+  /** The text to print now; with `isAll` also the last line. undefined when there is none. */
   take(isAll: boolean): string | undefined {
     const end = isAll ? this.#text.trimEnd().length : this.#text.lastIndexOf('\n') + 1;
     if (end <= this.#printed) return undefined;

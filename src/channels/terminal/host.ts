@@ -31,7 +31,7 @@ export interface TerminalHostOptions {
   interrupt(place: Place): Promise<boolean>;
   /** Questions that were shown there and have no answer yet. */
   openQuestions(place: Place): Promise<{ id: string; message: Outgoing }[]>;
-  /** What waits for a terminal can be shown now. */
+  /** Called when a terminal can show waiting messages. */
   onAttached(): void;
   /** Why a terminal is not let in. `ask` has it open a file, and resolves with the number of its process. */
   refusalOf(ask: (path: string) => Promise<unknown>): Promise<string | undefined>;
@@ -48,7 +48,7 @@ interface Terminal {
 const helloMs = 10_000;
 /** A terminal that takes longer than this to show something, for example because it is suspended, is disconnected. */
 const answerMs = 120_000;
-/** What a command prints is left out for a terminal that is behind by this much. */
+/** A terminal that is behind by this much misses output of commands. */
 const maxUnsentBytes = 4 * 1024 * 1024;
 const maxTerminals = 32;
 

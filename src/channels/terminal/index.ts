@@ -51,7 +51,7 @@ export const terminalTraits = {
   editEveryMs: 100,
   maxFileBytes: 50 * 1024 * 1024,
   typing: false,
-  // What an earlier process printed cannot be known.
+  // The output of an earlier process is unknown.
   sendsOncePerKey: false,
 } as const satisfies ChannelTraits;
 const lookEveryMs = 50;
@@ -141,7 +141,7 @@ export class TerminalChannel implements Channel {
     }
   }
 
-  /** Beside the conversation: what whoever runs this should know. */
+  /** Tells the person at this terminal something that is not part of the conversation. */
   note(text: string): void {
     this.#view.note(text);
   }
@@ -156,7 +156,7 @@ export class TerminalChannel implements Channel {
       .catch((error: unknown) => this.#view.note(`That did not work: ${printable(errorText(error))}`));
   }
 
-  /** Behind a pipe nobody waits for an answer, so the next line does, unless it may be one. */
+  /** Behind a pipe the next line waits for the answer to this one, unless the line may itself be an answer. */
   async #quiet(): Promise<void> {
     const { screen, isSettled } = this.#options;
     if (screen.isLive) return;
@@ -180,7 +180,7 @@ export class TerminalChannel implements Channel {
     if (line.trim() !== '') await this.#say(line);
   }
 
-  /** Security: a question that nobody is there to answer is a no. */
+  /** Security: without a person to answer, a question is a no. */
   async #end(): Promise<void> {
     const { screen, leave } = this.#options;
     for (let question = this.#view.question; question && !screen.isLive; question = this.#view.question) {

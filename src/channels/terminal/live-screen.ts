@@ -7,7 +7,7 @@ import { shownText } from './shown-text.ts';
 /** Lines that come faster than anybody types were pasted, and are one text. */
 const pasteMs = 30;
 
-/** What `readline` keeps of a prompt it has drawn, which its types do not name. */
+/** The state `readline` keeps of a drawn prompt, missing in its types. */
 interface Drawn {
   line: string;
   cursor: number;

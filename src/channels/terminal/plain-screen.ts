@@ -37,7 +37,7 @@ export class PlainScreen implements Screen {
   }
 
   show(): void {
-    // Nobody looks.
+    // A pipe has no progress to show.
   }
 
   clearTyped(): boolean {

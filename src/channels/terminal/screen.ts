@@ -3,7 +3,7 @@ import type { styleText } from 'node:util';
 type Format = Parameters<typeof styleText>[0];
 export type Style = (format: Format, text: string) => string;
 
-/** What a person does at it. */
+/** Input of a person at a screen. */
 export interface Heard {
   line(text: string): void;
   /** Ctrl-C. */
@@ -12,9 +12,9 @@ export interface Heard {
   end(): void;
 }
 
-/** Where a conversation is shown and typed. Whoever shows text of others has made it harmless before. */
+/** Where a conversation is shown and typed. Callers pass only text that is safe to print. */
 export interface Screen {
-  /** A person sits at it, who sees a text grow. Otherwise somebody reads what is printed, and nothing else. */
+  /** A person sees text grow on it. False for a pipe, which only gets finished lines. */
   readonly isLive: boolean;
   readonly columns: number;
   readonly rows: number;

@@ -14,7 +14,7 @@ const mostRemembered = 50;
 /** Rows below a text that grows: tools, the spinner, what is typed. */
 const rowsBelow = 8;
 
-/** What a conversation looks like at a terminal. */
+/** Shows a conversation at a terminal. */
 export class TerminalView {
   readonly #screen: Screen;
   readonly #calls = new CallLines();
@@ -60,7 +60,7 @@ export class TerminalView {
   }
 
   #grow(growing: GrowingText, text: string, id: string, buttons: readonly Button[]): void {
-    // Security: nobody agrees to what they cannot see.
+    // Security: a person must see the whole question before they can say yes.
     if (!growing.grow(buttons.length > 0 ? visible(text) : text)) this.#screen.note('This takes the place of what was begun above:');
     this.#printed(growing.take(false));
     if (!this.isBusy || buttons.length > 0) this.#finish();
@@ -149,7 +149,7 @@ export class TerminalView {
     }
   }
 
-  /** What was open has its end. */
+  /** Ends what was open on the screen. */
   #finish(): void {
     const open = this.#open;
     this.#open = undefined;

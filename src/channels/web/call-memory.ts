@@ -1,7 +1,7 @@
 import type { Activity } from '../../core/channel.ts';
 import type { WebCall, WebLog } from '../../core/web-log.ts';
 
-/** What a call prints is written down no more often than this. */
+/** The output of a call is stored at most this often. */
 const outputEveryMs = 2000;
 
 /** Writes down the calls of tools, one after the other, so that a page finds them after a restart. */

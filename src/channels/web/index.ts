@@ -26,12 +26,12 @@ const kind = 'web';
 
 const mostLiveChats = 500;
 const batch = 50;
-/** What is being accepted has so long to be when the channel stops; if it is not, it is at the next start. */
+/** How long `stop` waits for messages that are being accepted; the rest is accepted at the next start. */
 const stopPatienceMs = 2000;
 /** A file that was sent up and that no message names. */
 const looseFilesLastMs = 24 * 60 * 60 * 1000;
 
-/** What somebody sends, before it is a message. */
+/** Sent by a person, before it is a message. */
 export interface Said {
   chat: string;
   person: Person;
@@ -128,7 +128,7 @@ export class WebChannel implements Channel {
     return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   }
 
-  /** The chats as one person has them: nobody else's. */
+  /** The chats of one person. */
   chatsOf(person: Person): WebChats {
     return chatsOf(this, this.#log, person);
   }
@@ -251,7 +251,7 @@ function titleOf(text: string, files: readonly WebFile[]): string {
   return cut === line ? line : `${cut.replace(/\s+\S*$/u, '')}…`;
 }
 
-/** By what is in it: nobody is believed. */
+/** Security: by the content of the file; the sender's claim does not count. */
 function mimeTypeOf(data: Uint8Array): string {
   return guessType(data.subarray(0, 512)).replace(/;.*/, '');
 }

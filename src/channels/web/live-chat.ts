@@ -63,7 +63,7 @@ function keyOf({ turn, call }: Pick<WebCall, 'turn' | 'call'>): string {
   return `${turn}/${call}`;
 }
 
-/** What happens in a chat at this moment, and who looks. */
+/** The current activity of a chat, and the pages that follow it. */
 export class LiveChat {
   readonly #followers = new Set<Follower>();
   readonly #calls = new Map<string, WebCall>();
@@ -81,7 +81,7 @@ export class LiveChat {
     this.#loading ??= remembered().then((calls) => {
       const seen = [...this.#calls];
       this.#calls.clear();
-      // What runs now has been seen here.
+      // This page has seen the running calls.
       for (const call of calls) this.#calls.set(keyOf(call), call.state === 'running' ? { ...call, state: 'interrupted' } : call);
       for (const [key, call] of seen) this.#calls.set(key, call);
     });

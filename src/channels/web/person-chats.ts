@@ -7,7 +7,7 @@ const mostListed = 200;
 
 /** The chats as one person has them. */
 export function chatsOf(channel: WebChannel, log: WebLog, person: Person): WebChats {
-  // Security: whoever knows the id of somebody else's chat has nothing of it.
+  // Security: knowing the id of another person's chat gives no access to it.
   const own = async (id: string): Promise<WebChat | undefined> => {
     const chat = await log.chat(id);
     return chat?.person === person.id ? chat : undefined;
