@@ -23,6 +23,7 @@ import { setAside } from '../gateway/set-aside.ts';
 import type { QuestionDesk, Surroundings } from '../gateway/work.ts';
 import { serveWeb, type WebServer } from '../http/server.ts';
 import { tokenIn } from '../http/token.ts';
+import { errorText } from '../lib/error-text.ts';
 import { IdleMemory } from '../lib/idle-memory.ts';
 import { listenForOwner } from '../lib/owner-socket.ts';
 import { openModel, settingsFor } from '../models/index.ts';
@@ -94,7 +95,7 @@ export class GatewayProgram {
       ledger: store.outbox,
       channels: this.channels,
       onDropped: ({ place }, failure) => log(`a message to ${place.platform} was given up: ${failure}`),
-      onTrouble: (error) => log(`messages wait: ${error instanceof Error ? error.message : String(error)}`),
+      onTrouble: (error) => log(`messages wait: ${errorText(error)}`),
     });
     this.config = new LiveConfig({ running: loaded, load: options.reload, apply: (next) => app.apply(next), log });
     const { gateway } = loaded.config;
@@ -179,9 +180,7 @@ export class GatewayProgram {
     this.#begun.defer(() => this.config.stop());
     // First: without the page nothing else starts.
     await this.servePage();
-    await app.sandboxes
-      .start()
-      .catch((error: unknown) => log(`nothing was swept: ${error instanceof Error ? error.message : String(error)}`));
+    await app.sandboxes.start().catch((error: unknown) => log(`nothing was swept: ${errorText(error)}`));
     await this.#forget();
     const forgetting = setInterval(() => {
       void this.#forget();
@@ -291,7 +290,7 @@ export class GatewayProgram {
       await aside.prune(before);
       await outbox.prune(before);
     } catch (error) {
-      this.#options.log(`nothing was forgotten: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.log(`nothing was forgotten: ${errorText(error)}`);
     }
   }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { archiveLog } from '../audit/archive.ts';
+import { errorText } from '../lib/error-text.ts';
 import { sweep } from '../sandboxes/sweep.ts';
 import type { App } from './app.ts';
 
@@ -20,9 +21,7 @@ export async function applyRetention(app: App, log: (line: string) => void): Pro
     try {
       await remove(before);
     } catch (error) {
-      log(
-        `${what} from before ${before.toISOString().slice(0, 10)} stay where they are: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      log(`${what} from before ${before.toISOString().slice(0, 10)} stay where they are: ${errorText(error)}`);
     }
   };
   for (const backend of app.backends.values()) {

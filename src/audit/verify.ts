@@ -1,4 +1,5 @@
 import type { AuditHead, AuditLog, AuditSegment } from '../core/audit.ts';
+import { errorText } from '../lib/error-text.ts';
 import { readSegment, segmentName } from './archive.ts';
 import { Chain, type ChainProblem, missing } from './chain.ts';
 
@@ -66,7 +67,7 @@ async function addSegment(
     if (chain.last !== last || chain.hash !== hash) chain.problems.push({ seq: last, what: `is not the last one in ${name}` });
   } catch (error) {
     const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const why = isGone ? 'is missing' : `cannot be read: ${(error as Error).message}`;
+    const why = isGone ? 'is missing' : `cannot be read: ${errorText(error)}`;
     chain.problems.push({ seq: first, what: `${name}, which holds the records up to ${last}, ${why}` });
   }
   chain.skip(segment);

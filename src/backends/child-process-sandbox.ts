@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import { errorText } from '../lib/error-text.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
 import { attachmentName, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
 import { attachToForker } from '../shell/pipes/forked-sandbox.ts';
@@ -63,7 +64,7 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
     await (isNew ? removeTree(spec.directory) : removeFiles());
     signal?.throwIfAborted();
     if (error instanceof HermeticError) throw error;
-    throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${(error as Error).message}`, { cause: error });
+    throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${errorText(error)}`, { cause: error });
   }
 }
 

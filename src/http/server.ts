@@ -8,6 +8,7 @@ import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { within } from '../lib/deadline.ts';
+import { errorText } from '../lib/error-text.ts';
 import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
 import { minSecretCharacters } from '../lib/same-secret.ts';
@@ -93,14 +94,10 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     await once(server, 'listening');
   } catch (error) {
     const hint = 'Set web.port to another one, or to 0 for one that is free.';
-    throw new HermeticError(
-      'config/bad-value',
-      `The web page cannot listen on ${options.host} port ${options.port}: ${(error as Error).message}`,
-      {
-        hint,
-        cause: error,
-      },
-    );
+    throw new HermeticError('config/bad-value', `The web page cannot listen on ${options.host} port ${options.port}: ${errorText(error)}`, {
+      hint,
+      cause: error,
+    });
   }
   const { port } = server.address() as AddressInfo;
   site = new Site(options, port);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import { HermeticError } from '../core/errors.ts';
 import { createFile } from '../lib/create-file.ts';
+import { errorText } from '../lib/error-text.ts';
 import { minSecretCharacters } from '../lib/same-secret.ts';
 
 /** The token in a file for its owner alone; made when there is none. Of several processes that make it at once, all get the same. */
@@ -22,6 +23,6 @@ function make(path: string): void {
   try {
     createFile(path, () => `${randomBytes(32).toString('base64url')}\n`);
   } catch (error) {
-    throw new HermeticError('config/unreadable', `${path} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new HermeticError('config/unreadable', `${path} cannot be written: ${errorText(error)}`, { cause: error });
   }
 }

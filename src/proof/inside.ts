@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { errorText } from '../lib/error-text.ts';
 import { AnswerReader, type ProbeRecord } from './answer-reader.ts';
 
 const script = fileURLToPath(new URL('../../guest/proof.bash', import.meta.url));
@@ -67,7 +68,7 @@ export class Inside {
       return inside;
     } catch (error) {
       const inside = new Inside(undefined, timeoutMs);
-      inside.#fail(`could not be started: ${(error as Error).message}`);
+      inside.#fail(`could not be started: ${errorText(error)}`);
       return inside;
     }
   }
@@ -110,7 +111,7 @@ export class Inside {
       }
       if (this.#pending.length > 0 || this.#asked === 0) this.#fail('ended before it had answered');
     } catch (error) {
-      this.#fail((error as Error).message);
+      this.#fail(errorText(error));
     }
   }
 

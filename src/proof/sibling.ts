@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { ProofLine } from '../core/proof.ts';
 import type { ExecHandle, Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import { errorText } from '../lib/error-text.ts';
 import { noticed, token } from './bait.ts';
 import { judge } from './files.ts';
 import { type Ground, line, unanswered } from './ground.ts';
@@ -30,7 +31,7 @@ export async function checkSiblingFiles(ground: Ground, sibling: Sibling | undef
   try {
     for (const path of paths) await sandbox.writeFile(path, `${secret}\n`);
   } catch (error) {
-    return line(check, filesTried, 'unknown', `No file could be put into the other sandbox: ${(error as Error).message}`);
+    return line(check, filesTried, 'unknown', `No file could be put into the other sandbox: ${errorText(error)}`);
   }
   try {
     const onHost = join(pathsIn(spec.directory).workspace, name);
@@ -78,7 +79,7 @@ export async function checkSiblingPorts(ground: Ground, sibling: Sibling | undef
   try {
     handle = await startPlainly(sibling.sandbox, listenScript, mark);
   } catch (error) {
-    return line(check, portsTried, 'unknown', `The other sandbox could not listen: ${(error as Error).message}`);
+    return line(check, portsTried, 'unknown', `The other sandbox could not listen: ${errorText(error)}`);
   }
   try {
     const listener = new SiblingListener(handle);

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import type { ExecHandle, Exit, KillSignal, OutputChunk, TerminalSize, Trouble } from '../core/sandbox.ts';
+import { errorText } from '../lib/error-text.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Output } from './output.ts';
 import type { Shell } from './spawner.ts';
@@ -120,7 +121,7 @@ export class Execution implements ExecHandle {
       if (signal === 'KILL') await this.#death();
     } catch (error) {
       await this.#owner
-        .endSandbox(`a command could not be killed: ${(error as Error).message}`)
+        .endSandbox(`a command could not be killed: ${errorText(error)}`)
         .finally(() => this.lost('the command could not be killed, so its sandbox was ended'));
     }
   }

@@ -1,5 +1,6 @@
 import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, ExecRequest, TerminalSize } from '../core/sandbox.ts';
+import { errorText } from '../lib/error-text.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import { readFileIn, writeFileIn } from './files.ts';
@@ -234,7 +235,7 @@ export class ShellSession {
     } catch (cause) {
       // A sandbox can fill its shell's pipe, and the disk.
       waiting.shell.release();
-      throw new HermeticError('sandbox/lost', `The command did not start: ${(cause as Error).message}.`, { cause });
+      throw new HermeticError('sandbox/lost', `The command did not start: ${errorText(cause)}.`, { cause });
     }
     if (request.stdin !== 'open') waiting.shell.closeStdin();
     if (waiting.dead) execution.lost('the shell had ended');

@@ -1,5 +1,6 @@
 import type { ScriptLanguage } from '../core/approval.ts';
 import type { ToolResult } from '../core/tool.ts';
+import { errorText } from '../lib/error-text.ts';
 import { encodeFrame, FrameReader } from './code-frames.ts';
 import { type CodeFunction, inputFrom } from './code-functions.ts';
 
@@ -70,7 +71,7 @@ export class CodeBridge {
         if (this.#isOver()) return;
       }
     } catch (error) {
-      this.#violated((error as Error).message);
+      this.#violated(errorText(error));
     }
   }
 
@@ -151,7 +152,7 @@ export class CodeBridge {
     try {
       input = inputFrom(language, called, values);
     } catch (error) {
-      return failed(`The arguments of ${called.name} cannot be read: ${(error as Error).message}`, 'bad-input');
+      return failed(`The arguments of ${called.name} cannot be read: ${errorText(error)}`, 'bad-input');
     }
     return await call(called.name, input, this.#ending.signal);
   }

@@ -1,4 +1,5 @@
 import type { Backend } from '../../core/sandbox.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { App } from '../app.ts';
 import { type Posture, postureOf, unsafeWarning } from './sandbox-status.ts';
 
@@ -105,7 +106,7 @@ export class SandboxStatus {
       // At the start that is a reason not to start. Later it is why nothing can be run.
       if (!this.#known) throw error;
       const { backend: configured } = this.#app.settings(audience);
-      const unusable = [{ backend: configured, reason: error instanceof Error ? error.message : String(error) }];
+      const unusable = [{ backend: configured, reason: errorText(error) }];
       const nothing = { backend: undefined, image: undefined, enforcement: undefined, proof: undefined };
       return { posture: { ...this.#known.posture, configured, unusable, ...nothing }, warning: undefined };
     }

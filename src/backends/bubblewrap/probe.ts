@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement } from '../../core/sandbox.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { started } from '../../lib/started.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
@@ -30,7 +31,7 @@ export async function probe({ network = false } = {}): Promise<{ ok: true } | ({
     const reason = `A sandbox started, but the program true ended in it with ${signal ?? `code ${code}`}.`;
     return { ok: false, code: 'backend/unavailable', reason, fix: 'Use the docker backend.' };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     const fix = (error instanceof HermeticError ? error.hint : undefined) ?? 'Use the docker backend.';
     return { ok: false, code: failureCode(error), reason, fix };
   }

@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { claim } from '../../shell/pipes/attachments.ts';
 import { attachToForker } from '../../shell/pipes/forked-sandbox.ts';
 import type { AttachmentPipes } from '../../shell/pipes/forker.ts';
@@ -70,7 +71,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
     // Whatever keeps a shell from starting in it, a new container may be better.
     await engine.remove(id);
     signal?.throwIfAborted();
-    throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${(error as Error).message}`, {
+    throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${errorText(error)}`, {
       hint: 'The image needs bash 5 or newer and coreutils.',
       cause: error,
     });

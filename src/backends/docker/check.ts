@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Check } from '../../core/sandbox.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { BackendContext } from '../context.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
@@ -28,7 +29,7 @@ export async function checkDocker(find: () => Promise<Engine>, image: string, co
     return { usable: true, summary, limits: limitEnforcement(info, storage), notes: [] };
   } catch (error) {
     const failure = error instanceof HermeticError ? error : undefined;
-    const reason = (error as Error).message;
+    const reason = errorText(error);
     const fix = failure?.hint ?? 'See the log of the engine.';
     switch (failure?.code) {
       case 'backend/not-installed':

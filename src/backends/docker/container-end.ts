@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '../../lib/error-text.ts';
 import type { Engine } from './engine.ts';
 
 const attempts = 5;
@@ -11,7 +12,7 @@ export async function containerEnd(engine: Engine, id: string, signal: AbortSign
       return (await engine.wait(id, { signal })).reason;
     } catch (error) {
       const state = await lookAgain(engine, id, signal);
-      if (state !== 'running') return state ?? (error as Error).message;
+      if (state !== 'running') return state ?? errorText(error);
     }
   }
 }

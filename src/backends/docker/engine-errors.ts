@@ -1,4 +1,5 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 
 /** What the engine itself answered. It is the `cause` of the HermeticError that callers see. */
 class EngineRefusal extends Error {
@@ -99,7 +100,7 @@ export function connectionError(error: unknown, where: string): HermeticError {
       cause: error,
     });
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorText(error);
   return new HermeticError('backend/not-running', `The Docker engine at ${where} does not answer (${reason}).`, {
     hint: 'Start the engine, for example with: sudo systemctl start docker',
     cause: error,

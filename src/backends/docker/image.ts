@@ -1,4 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { Engine } from './engine.ts';
 import { refusedStatus } from './engine-errors.ts';
 import { type ImageReference, parseImageReference } from './image-reference.ts';
@@ -163,7 +164,7 @@ function noImage(message: string, reference: string, reason: string, cause: unkn
 /** In the engine's own words where it has said something. */
 function reasonOf(error: unknown): string {
   const said = error instanceof HermeticError && error.cause instanceof Error ? error.cause : error;
-  return (said instanceof Error ? said.message : String(said)).trim();
+  return errorText(said).trim();
 }
 
 function hintFor(reason: string, reference: string): string {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { CreateBody, Engine } from './engine.ts';
 import { refusedStatus } from './engine-errors.ts';
 import { launchContainer } from './launch.ts';
@@ -170,7 +171,7 @@ async function make(engine: Engine, installation: string): Promise<Network> {
 }
 
 function isTaken(refusal: unknown): boolean {
-  return refusedStatus(refusal) !== undefined && /already exists|same bridge name|conflicts with network/i.test((refusal as Error).message);
+  return refusedStatus(refusal) !== undefined && /already exists|same bridge name|conflicts with network/i.test(errorText(refusal));
 }
 
 function explain(refusal: unknown): unknown {

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import type { KillSignal } from '../../core/sandbox.ts';
+import { errorText } from '../../lib/error-text.ts';
 import type { EndRecord } from '../end-channel.ts';
 import type { Call, Shell, ShellOwner } from '../spawner.ts';
 import type { AttachedCommand } from './attached-command.ts';
@@ -66,7 +67,7 @@ export class StreamShell implements Shell {
         return this.#ready.resolve();
       } catch (error) {
         const retryMs = retriesMs[attempt];
-        if (retryMs === undefined) return this.lost(`no shell starts in it: ${(error as Error).message}`);
+        if (retryMs === undefined) return this.lost(`no shell starts in it: ${errorText(error)}`);
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }

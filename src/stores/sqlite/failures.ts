@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 
 /** The primary codes of https://sqlite.org/rescode.html that mean something to the person who reads the message. */
@@ -52,7 +53,7 @@ function busy(path: string, patienceMs: number, cause: unknown): HermeticError {
 export function explained(path: string, error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof HermeticError || code === undefined) return error;
-  const said = (error as Error).message;
+  const said = errorText(error);
   if (damaged.includes(code)) return corrupt(path, `is damaged or not a database (${said})`, error);
   if (noSpace.includes(code)) return failed(path, 'cannot be written: no space is left', 'Free some space on its file system.', error);
   if (notWritable.includes(code)) {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely, Transaction } from 'kysely';
 import { HermeticError } from '../../core/errors.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { syncPath } from '../../lib/sync-path.ts';
 import { migrations } from '../migrations.ts';
 import type { Tables } from '../schema.ts';
@@ -34,7 +35,7 @@ export async function migrate(path: string, database: DatabaseSync, db: Kysely<T
         const reason = explained(path, error);
         if (reason instanceof HermeticError) throw reason;
         const versions = `from version ${version} to ${latestVersion}`;
-        throw failed(path, `could not be migrated ${versions} (${(error as Error).message})`, 'It was left as it is. Report this.', error);
+        throw failed(path, `could not be migrated ${versions} (${errorText(error)})`, 'It was left as it is. Report this.', error);
       }
     });
   } finally {
