@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
 import { attachmentName, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
@@ -46,9 +47,10 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
     if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
     const close = async (): Promise<void> => {
       child.ref();
-      const late = setTimeout(() => child.kill('SIGKILL'), closePatienceMs);
-      await ended;
-      clearTimeout(late);
+      await within(closePatienceMs, ended, () => {
+        child.kill('SIGKILL');
+        return ended;
+      });
       await release();
       await removeFiles();
     };

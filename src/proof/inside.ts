@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
+import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { AnswerReader, type ProbeRecord } from './answer-reader.ts';
 
@@ -57,11 +57,10 @@ export class Inside {
   static async start(sandbox: Sandbox, mark: string, timeoutMs: number): Promise<Inside> {
     try {
       const starting = startPlainly(sandbox, await readFile(script, 'utf8'), mark);
-      const handle = await Promise.race([starting, delay(timeoutMs, undefined, { ref: false })]);
-      if (!handle) {
+      const handle = await within({ ms: timeoutMs, ref: false }, starting, () => {
         void starting.then((late) => late.kill('KILL')).catch(() => undefined);
         throw new Error(`nothing happened for ${timeoutMs / 1000} s`);
-      }
+      });
       const inside = new Inside(handle, timeoutMs);
       void inside.#read();
       await inside.#ready.promise;

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Proof, ProofLine } from '../core/proof.ts';
 import type { Backend, Isolation, Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import { within } from '../lib/deadline.ts';
 import { type Bait, listenAt, startWitness, token } from './bait.ts';
 import { canaryDirectories, plantCanary, sweepCanaries } from './canary.ts';
 import { checkHermeticHome, checkHostFile, checkShadow, checkTemporaryFiles } from './files.ts';
@@ -92,8 +92,8 @@ async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation
       checkHostNetwork(ground, listeners, hostAliases),
       checkEngineSockets(ground, engineSockets),
       checkMetadata(ground),
-      within(timeoutMs, 'sibling-files', checkSiblingFiles(ground, sibling)),
-      within(timeoutMs, 'sibling-ports', checkSiblingPorts(ground, sibling)),
+      siblingWithin(timeoutMs, 'sibling-files', checkSiblingFiles(ground, sibling)),
+      siblingWithin(timeoutMs, 'sibling-ports', checkSiblingPorts(ground, sibling)),
       checkReadOnlyMounts(ground),
       checkRunDirectory(ground),
       checkLimits(ground),
@@ -123,9 +123,9 @@ async function checkKernel(ground: Ground, promises: Promises): Promise<ProofLin
 }
 
 /** The other sandbox may hang, and this one is not to blame. */
-async function within(timeoutMs: number, check: string, answer: Promise<ProofLine>): Promise<ProofLine> {
+async function siblingWithin(timeoutMs: number, check: string, answer: Promise<ProofLine>): Promise<ProofLine> {
   const late = line(check, 'Reach another sandbox.', 'unknown', `The other sandbox did nothing for ${timeoutMs / 1000} s.`);
-  return await Promise.race([answer, delay(timeoutMs, late, { ref: false })]);
+  return await within({ ms: timeoutMs, ref: false }, answer, () => late);
 }
 
 /** Of a probe that failed half way nothing good it said can be relied on. */

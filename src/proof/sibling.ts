@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { ProofLine } from '../core/proof.ts';
 import type { ExecHandle, Sandbox, SandboxSpec } from '../core/sandbox.ts';
+import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { noticed, token } from './bait.ts';
 import { judge } from './files.ts';
@@ -83,7 +83,7 @@ export async function checkSiblingPorts(ground: Ground, sibling: Sibling | undef
   }
   try {
     const listener = new SiblingListener(handle);
-    const port = await Promise.race([listener.port, delay(listenPatienceMs, undefined, { ref: false })]);
+    const port = await within({ ms: listenPatienceMs, ref: false }, listener.port, () => undefined);
     if (port === undefined)
       return line(check, portsTried, 'unknown', 'The other sandbox has no program that can listen (python3 or perl).');
     return await tryPort(ground, mark, listener, port);

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import type { ExecHandle, Exit, KillSignal, OutputChunk, TerminalSize, Trouble } from '../core/sandbox.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Output } from './output.ts';
@@ -127,9 +128,7 @@ export class Execution implements ExecHandle {
   }
 
   async #death(): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error('its shell did not report')), deathPatienceMs).unref();
-    await Promise.race([this.exit, late.promise]).finally(() => clearTimeout(timer));
+    if (!(await settlesWithin({ ms: deathPatienceMs, ref: false }, this.exit))) throw new Error('its shell did not report');
   }
 
   async resize(size: TerminalSize): Promise<void> {

@@ -1,5 +1,6 @@
 import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, ExecRequest, TerminalSize } from '../core/sandbox.ts';
+import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
@@ -355,10 +356,7 @@ export class ShellSession {
   async endSandbox(reason: string): Promise<void> {
     this.#over ??= `the sandbox was ended: ${reason}`;
     await this.#endSandbox(reason);
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, endPatienceMs).unref();
-    await Promise.race([this.#spawner.ended, late.promise]);
-    clearTimeout(timer);
+    await settlesWithin({ ms: endPatienceMs, ref: false }, this.#spawner.ended);
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
+import { within } from '../lib/deadline.ts';
 import type { LimitWishes } from './limit-watch.ts';
 import { ShellSession } from './session.ts';
 import type { Spawner } from './spawner.ts';
@@ -46,18 +47,16 @@ export async function openShellSandbox(
     return new ShellSandbox(place, attachment, session);
   };
   // Security: what is still there of an earlier command may keep a durable sandbox from ever answering.
-  const instead = Promise.withResolvers<never>();
-  // Waiting pipes do not keep the program running; this does.
-  const timer = setTimeout(() => instead.reject(new Error(`no shell came up in ${patienceMs / 1000} s`)), patienceMs);
-  signal?.addEventListener('abort', () => instead.reject(signal.reason), { once: true });
   try {
-    return await Promise.race([open(), instead.promise]);
+    // Waiting pipes do not keep the program running; the deadline does.
+    return await within({ ms: patienceMs, signal }, open(), () => {
+      signal?.throwIfAborted();
+      throw new Error(`no shell came up in ${patienceMs / 1000} s`);
+    });
   } catch (error) {
     await attachment?.close();
     await place.end();
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,10 +2,10 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
+import { settlesWithin, within } from '../../lib/deadline.ts';
 import { started } from '../../lib/started.ts';
 import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
@@ -125,13 +125,11 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     args.end(terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
     filter.end(seccompFilter());
     const handedOver = handOverFiles(etcStreams, network);
-    const outcome = await Promise.race([
-      once(ready, 'data').then(() => 'ready' as const),
-      ended.then(() => 'ended' as const),
-      delay(startTimeoutMs, 'late' as const, { ref: false }),
-      failureOf(handedOver, ended),
-    ]);
-    if (outcome === 'late') throw new HermeticError('sandbox/open-failed', `bubblewrap did not start in ${startTimeoutMs / 1000} s.`);
+    const isUp = once(ready, 'data').then(() => 'ready' as const);
+    const started = Promise.race([isUp, ended.then(() => 'ended' as const), failureOf(handedOver, ended)]);
+    const outcome = await within({ ms: startTimeoutMs, ref: false }, started, () => {
+      throw new HermeticError('sandbox/open-failed', `bubblewrap did not start in ${startTimeoutMs / 1000} s.`);
+    });
     if (outcome === 'ready') {
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
@@ -142,7 +140,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
   } catch (error) {
     // What is on its way in is not tied to bubblewrap yet. It finds nobody to wait for, and ends.
     for (const stream of child.stdio) stream?.destroy();
-    await Promise.race([ended, delay(startTimeoutMs / 10, undefined, { ref: false })]);
+    await settlesWithin({ ms: startTimeoutMs / 10, ref: false }, ended);
     child.kill('SIGKILL');
     await ended;
     await release();
@@ -164,7 +162,7 @@ async function handOverFiles(files: Streams['etcStreams'], network: NetworkProce
 /** Rejects when the work fails, and otherwise never settles. Where bubblewrap fails too, its end is the better account. */
 async function failureOf(work: Promise<void>, ended: Promise<void>): Promise<never> {
   await work.catch(async (error: unknown) => {
-    await Promise.race([ended, delay(500, undefined, { ref: false })]);
+    await settlesWithin({ ms: 500, ref: false }, ended);
     throw error;
   });
   return await new Promise<never>(() => undefined);

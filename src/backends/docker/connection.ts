@@ -2,6 +2,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
+import { abortAfter } from '../../lib/deadline.ts';
 import { connectionError, errnoOf, refusalError } from './engine-errors.ts';
 
 export type EngineAddress = { kind: 'unix'; path: string } | { kind: 'tcp'; host: string; port: number };
@@ -72,15 +73,13 @@ export class Connection {
   /** Resolves when the engine has accepted; the body is the caller's to read. `signal` ends that too. */
   async stream(method: Method, path: string, options: { signal: AbortSignal }): Promise<http.IncomingMessage> {
     const prefix = await this.#versionPrefix();
-    try {
-      const response = await this.#send(method, prefix + path, undefined, options.signal);
+    return await this.#explained(options.signal, async (signal) => {
+      const response = await this.#send(method, prefix + path, undefined, signal);
       if (!isSuccess(response)) {
         throw refusalError(response.statusCode ?? 0, messageOf(await textOf(response)));
       }
       return response;
-    } catch (error) {
-      throw this.#explain(error, options.signal);
-    }
+    });
   }
 
   /** Turns the connection of one call into a raw socket. `options` count until then. Never repeated. */
@@ -150,34 +149,22 @@ export class Connection {
   }
 
   async #within<T>(options: CallOptions, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    options.signal?.throwIfAborted();
     const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    const controller = new AbortController();
-    const cancel = () => controller.abort(options.signal?.reason);
-    options.signal?.addEventListener('abort', cancel, { once: true });
-    const late = new HermeticError(
-      'backend/not-running',
-      `The Docker engine at ${this.where} did not answer within ${timeoutMs / 1000} s.`,
-      {
+    const late = (): HermeticError =>
+      new HermeticError('backend/not-running', `The Docker engine at ${this.where} did not answer within ${timeoutMs / 1000} s.`, {
         hint: 'Look at the engine with `docker info`; it may be overloaded or need a restart.',
-      },
-    );
-    const timer = timeoutMs > 0 ? setTimeout(() => controller.abort(late), timeoutMs) : undefined;
-    try {
-      return await act(controller.signal);
-    } catch (error) {
-      throw this.#explain(error, controller.signal);
-    } finally {
-      clearTimeout(timer);
-      options.signal?.removeEventListener('abort', cancel);
-    }
+      });
+    const deadline = { ms: timeoutMs > 0 ? timeoutMs : undefined, signal: options.signal };
+    return await abortAfter(deadline, (signal) => this.#explained(signal, act), late);
   }
 
-  #explain(error: unknown, signal: AbortSignal): unknown {
-    if (signal.aborted) {
-      return signal.reason;
+  async #explained<T>(signal: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await act(signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw error instanceof HermeticError ? error : connectionError(error, this.where);
     }
-    return error instanceof HermeticError ? error : connectionError(error, this.where);
   }
 }
 

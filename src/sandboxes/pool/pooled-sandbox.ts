@@ -1,4 +1,5 @@
 import type { ExecHandle, ExecRequest, OpenListener, OpenSandbox, Sandbox, TerminalSize } from '../../core/sandbox.ts';
+import { within } from '../../lib/deadline.ts';
 
 export interface Opened {
   sandbox: OpenSandbox;
@@ -244,9 +245,9 @@ export class PooledSandbox implements Sandbox {
   /** A sandbox in which `true` does not run is given up. */
   async #examine(opened: Opened, doubt: string): Promise<void> {
     this.#doubt = undefined;
-    const patience = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), examinationMs).unref());
     const answer = async () => (await opened.sandbox.exec({ command: 'true', stateless: true })).exit;
-    const exit = await Promise.race([answer().catch(() => undefined), patience]);
+    const nothing = () => undefined;
+    const exit = await within({ ms: examinationMs, ref: false }, answer().catch(nothing), nothing);
     if (exit?.kind === 'exited' || this.#open !== opened) return;
     this.#lost = doubt;
     await this.#letGo(opened, 'stop');

@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { KillSignal } from '../../core/sandbox.ts';
+import { within } from '../../lib/deadline.ts';
 import type { EndRecord } from '../end-channel.ts';
 import { markOf, newMarkBase } from '../marks.ts';
 import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
@@ -95,23 +96,21 @@ export class Attachment implements Spawner {
   }
 
   async #hello(signal: AbortSignal | undefined): Promise<void> {
-    const aborted = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
     signal?.throwIfAborted();
-    await Promise.race([this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs), aborted]);
+    await within({ signal }, this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs), () => signal?.throwIfAborted());
   }
 
   /** Rejects when the answer does not come in time, or the sandbox ends before it. */
   async #ask(answer: string, request: string, patienceMs: number): Promise<string> {
-    const instead = Promise.withResolvers<never>();
-    const timer = setTimeout(() => instead.reject(new Error('its forker does not answer')), patienceMs);
-    void this.ended.then((reason) => instead.reject(new Error(reason)));
-    instead.promise.catch(() => undefined);
+    const over = this.ended.then((reason) => Promise.reject(new Error(reason)));
+    over.catch(() => undefined);
     try {
       const answered = this.#events.expect(answer);
       this.#tell(request);
-      return await Promise.race([answered, instead.promise]);
+      return await within(patienceMs, Promise.race([answered, over]), () => {
+        throw new Error('its forker does not answer');
+      });
     } finally {
-      clearTimeout(timer);
       this.#events.forget(answer);
     }
   }

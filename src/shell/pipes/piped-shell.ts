@@ -2,6 +2,7 @@ import { closeSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { KillSignal } from '../../core/sandbox.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { EndChannel, type EndRecord } from '../end-channel.ts';
 import { type Call, callFields, type OutputPipe, type Shell, type ShellOwner, type SpawnRequest } from '../spawner.ts';
 import { DumpReader } from './dump-reader.ts';
@@ -152,7 +153,7 @@ export class PipedShell implements Shell {
 
   async kill(signal: KillSignal): Promise<void> {
     // Before its first word it has no mark to be found by.
-    await Promise.race([this.#begun.promise, new Promise((resolve) => setTimeout(resolve, startPatienceMs).unref())]);
+    await settlesWithin({ ms: startPatienceMs, ref: false }, this.#begun.promise);
     await this.#owner.kill(signal);
   }
 

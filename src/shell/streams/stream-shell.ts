@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import type { KillSignal } from '../../core/sandbox.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { EndRecord } from '../end-channel.ts';
 import type { Call, Shell, ShellOwner } from '../spawner.ts';
@@ -108,8 +109,7 @@ export class StreamShell implements Shell {
 
   async kill(signal: KillSignal): Promise<void> {
     // Before that nothing carries its mark.
-    const late = new Promise<false>((resolve) => setTimeout(resolve, startPatienceMs, false).unref());
-    const isUp = await Promise.race([this.#ready.promise.then(() => true), late]);
+    const isUp = await settlesWithin({ ms: startPatienceMs, ref: false }, this.#ready.promise);
     if (!isUp && signal === 'KILL') throw new Error('its shell does not start');
     await this.#owner.kill(signal);
     if (signal !== 'KILL') return;

@@ -1,4 +1,5 @@
 import type { KillSignal } from '../../core/sandbox.ts';
+import { within } from '../../lib/deadline.ts';
 import type { Attach, AttachedCommand } from './attached-command.ts';
 
 const killPatienceMs = 8_000;
@@ -132,16 +133,11 @@ export class Tether {
   async #ask(start: string, request: string, patienceMs: number): Promise<string> {
     this.#heardBytes = 0;
     const answer = new Promise<string>((resolve) => this.#waiting.set(start, resolve));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve('late'), patienceMs);
-    });
     const over = this.#options.ended.then(() => '0');
     this.#tell(request);
     try {
-      return await Promise.race([answer, late, over]);
+      return await within(patienceMs, Promise.race([answer, over]), () => 'late');
     } finally {
-      clearTimeout(timer);
       this.#waiting.delete(start);
     }
   }

@@ -76,7 +76,7 @@ afterAll(() => {
 function copySources(): string {
   const target = join(root, 'product');
   const sources = join(import.meta.dirname, '../../../src');
-  for (const part of ['core', 'lib/started.ts', 'backends/bubblewrap', 'shell/limit-counts.ts'])
+  for (const part of ['core', 'lib', 'backends/bubblewrap', 'shell/limit-counts.ts'])
     cpSync(join(sources, part), join(target, part), { recursive: true });
   rmSync(join(target, 'backends/bubblewrap/index.ts'), { force: true });
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
