@@ -1,15 +1,14 @@
 /** The sandbox layer as a library: put the parts together from a configuration, open a session's sandbox, run commands in it. */
-import { App, quiet } from './app/app.ts';
-import type { SessionSandboxes } from './app/session-sandboxes.ts';
+import { App } from './app/app.ts';
 import { ToolSession } from './app/tool-session.ts';
 import { loadConfig } from './config/load.ts';
 import type { BackgroundEvent } from './core/background.ts';
-import type { OpenListener } from './core/sandbox.ts';
+import { type OpenListener, quiet } from './core/sandbox.ts';
 import { namedSession } from './sandboxes/request.ts';
+import type { SessionSandboxes } from './sandboxes/session-sandboxes.ts';
 import type { DeliverFile } from './tools/send-file.ts';
 
-export type { App, OpenedSandbox } from './app/app.ts';
-export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './app/session-sandboxes.ts';
+export type { App } from './app/app.ts';
 export type { Action, Answer, Approver, CallOrigin, Finding, Question } from './core/approval.ts';
 export type { BackgroundEvent } from './core/background.ts';
 export { type ErrorCode, errorCodes, HermeticError } from './core/errors.ts';
@@ -38,7 +37,9 @@ export { troubleSentences } from './core/sandbox.ts';
 export type { SessionKey } from './core/session.ts';
 export type { SandboxEntry } from './core/store.ts';
 export type { Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';
+export type { OpenedSandbox } from './sandboxes/open.ts';
 export { cliSession, messagingSession, type SandboxRequest } from './sandboxes/request.ts';
+export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './sandboxes/session-sandboxes.ts';
 export type { Leftover } from './sandboxes/sweep.ts';
 export { exitCodeOf, type RunEnd, type RunOptions, run } from './shell/run.ts';
 export type { DeliverFile, SentFile } from './tools/send-file.ts';

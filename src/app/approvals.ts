@@ -10,15 +10,16 @@ import type { Guard } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Usage } from '../core/conversation.ts';
 import { openModel } from '../models/index.ts';
+import type { OpenedSandbox } from '../sandboxes/open.ts';
 import type { SandboxRequest } from '../sandboxes/request.ts';
 import type { FinishedCall } from '../tools/toolbox.ts';
-import type { App, OpenedSandbox } from './app.ts';
+import type { App } from './app.ts';
 import { circumstancesOf } from './judge-context.ts';
 
 export interface GuardRequest {
   session: Pick<SandboxRequest, 'parts' | 'title'>;
-  /** May open it first. */
-  opened(): Promise<OpenedSandbox>;
+  /** Makes sure that the session's sandbox is open. */
+  open(): Promise<OpenedSandbox>;
   /** A durable name of what asks, such as a turn: questions it asked before a restart are taken up again. */
   run?: string | undefined;
   /** Reviews in the mode `smart`. Default: as it was configured when the program began. */
@@ -43,13 +44,13 @@ export class Approvals {
     this.#redact = app.redact;
   }
 
-  guard({ session, opened, run, model, spent }: GuardRequest): Guard {
+  guard({ session, open, run, model, spent }: GuardRequest): Guard {
     const app = this.#app;
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
       policy: this.#judge,
       situation: async (origin) => {
-        const place = await opened();
+        const place = await open();
         const circumstances = circumstancesOf(place, origin, this.#app.loaded);
         return { circumstances, sandbox: place.sandbox.name, backend: place.backend.kind };
       },

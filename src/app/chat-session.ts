@@ -10,11 +10,11 @@ import type { SessionKey } from '../core/session.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Outlet, Work, WorkStatus } from '../gateway/work.ts';
 import { skillsInside } from '../sandboxes/home-mounts.ts';
+import type { SessionSandbox } from '../sandboxes/session-sandboxes.ts';
 import type { ProcessTable } from '../tools/process-table.ts';
 import { putFile } from '../tools/put-file.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
-import type { App, OpenedSandbox } from './app.ts';
-import type { SessionSandbox } from './session-sandboxes.ts';
+import type { App } from './app.ts';
 import { sessionTools } from './session-toolbox.ts';
 
 export interface ChatWorkOptions {
@@ -33,10 +33,8 @@ export class ChatWork implements Work {
   readonly #sandbox: SessionSandbox;
   readonly #toolbox: Toolbox;
   readonly #processes: ProcessTable;
-  readonly #openedNow: () => OpenedSandbox | undefined;
   /** Of conversations that share a sandbox, the one that uses it hears of it. */
   readonly #listen: () => SessionSandbox;
-  readonly #opened: () => Promise<OpenedSandbox>;
 
   constructor(app: App, { key, session, outlet, model, log }: ChatWorkOptions) {
     this.#app = app;
@@ -47,8 +45,6 @@ export class ChatWork implements Work {
     const listener = { notice, progress: () => undefined };
     this.#listen = () => app.sandboxes.of(key, listener);
     this.#sandbox = this.#listen();
-    this.#opened = () => app.sandboxes.opened(key);
-    this.#openedNow = () => app.sandboxes.openedNow(key);
     const { user: _, ...place } = key;
     const spent = async (usage: Usage): Promise<void> => {
       const { conversations } = await app.store();
@@ -58,12 +54,11 @@ export class ChatWork implements Work {
     };
     const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#sandbox,
-      ready: (signal) => this.#sandbox.open(signal),
-      guard: app.approvals.guard({ session, opened: this.#opened, model, spent }),
+      guard: app.approvals.guard({ session, open: () => this.#sandbox.open(), model, spent }),
       deliver: async ({ name, data, caption }) => await outlet.file({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(session.parts, call),
       background: async (event) => {
-        const survives = event.kind === 'started' && (await this.#opened()).backend.traits.durable;
+        const survives = event.kind === 'started' && (await this.#sandbox.open()).backend.traits.durable;
         await outlet.background(event, survives);
       },
     });
@@ -90,7 +85,7 @@ export class ChatWork implements Work {
 
   async put(name: string, data: Uint8Array): Promise<string> {
     const sandbox = this.#listen();
-    const { backend, spec } = await this.#opened();
+    const { backend, spec } = await sandbox.open();
     const received = await backend.received(spec);
     if (!received) return await putFile(sandbox, name, data);
     const maxBytes = spec.limits.diskMb * 1024 * 1024;
@@ -106,7 +101,7 @@ export class ChatWork implements Work {
   }
 
   async facts(): Promise<TurnFacts['sandbox']> {
-    const { backend, image, network, networkObstacle, limits } = (await this.#app.sandboxStatus.known()).posture;
+    const { backend, image, network, networkObstacle, limits } = (await this.#app.sandboxStatus.known()).status;
     if (!backend) return undefined;
     const { config, home } = this.#app.loaded;
     const { isolation, installing, honours } = backend.traits;
@@ -128,7 +123,7 @@ export class ChatWork implements Work {
   }
 
   status(): WorkStatus {
-    const opened = this.#sandbox.isOpen ? this.#openedNow() : undefined;
+    const { opened } = this.#sandbox;
     const calls = this.#toolbox.running.map((call) => ({ ...call, isBackground: false }));
     const background = this.#processes.running.map(({ facts }) => ({
       tool: 'process',

@@ -2,7 +2,6 @@ import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { CallOrigin, Circumstances } from '../core/approval.ts';
 import type { Backend, SandboxSpec, SessionMeaning } from '../core/sandbox.ts';
-import { isDisposable } from '../sandboxes/spec-fingerprint.ts';
 
 /** Where what is judged would run. */
 interface Place {
@@ -19,7 +18,7 @@ export function circumstancesOf(
 ): Circumstances {
   const onHost = backend.traits.isolation === 'none';
   return {
-    disposable: isDisposable(backend.traits, { ...spec, mounts: [] }),
+    disposable: backend.traits.disposable,
     hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
     source,
     role,

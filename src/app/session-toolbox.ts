@@ -17,8 +17,7 @@ export interface SessionTools {
 }
 
 export interface SessionToolsOptions {
-  sandbox: Sandbox;
-  ready(signal: AbortSignal): Promise<void>;
+  sandbox: Sandbox & { open(signal: AbortSignal): Promise<unknown> };
   guard: Guard;
   deliver?: DeliverFile | undefined;
   finished?: ((call: FinishedCall) => void) | undefined;
@@ -28,7 +27,7 @@ export interface SessionToolsOptions {
 
 /** The tools of a session, with the limits of the configuration. */
 export function sessionTools(app: App, options: SessionToolsOptions): SessionTools {
-  const { sandbox, ready, guard, deliver, finished, background } = options;
+  const { sandbox, guard, deliver, finished, background } = options;
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
@@ -48,5 +47,8 @@ export function sessionTools(app: App, options: SessionToolsOptions): SessionToo
       }
     });
   }
-  return { toolbox: new Toolbox({ tools, sandbox, ready, guard, redact, mostBytes: output.max_bytes, finished }), processes };
+  return {
+    toolbox: new Toolbox({ tools, sandbox, open: (signal) => sandbox.open(signal), guard, redact, mostBytes: output.max_bytes, finished }),
+    processes,
+  };
 }

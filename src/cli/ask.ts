@@ -1,8 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
-import type { App, OpenedSandbox } from '../app/app.ts';
+import type { App } from '../app/app.ts';
 import { terminalApprover } from '../approval/terminal-approver.ts';
 import type { Action, Approver } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
+import type { OpenedSandbox } from '../sandboxes/open.ts';
 import { cliSession } from '../sandboxes/request.ts';
 import type { CliIo } from './io.ts';
 import { personHere } from './person.ts';
@@ -22,7 +23,7 @@ export async function permit(
   action: Action,
   signal: AbortSignal,
 ): Promise<void> {
-  const guard = app.approvals.guard({ session: cliSession(session), opened: async () => opened });
+  const guard = app.approvals.guard({ session: cliSession(session), open: async () => opened });
   const permission = await guard([action], { source: 'cli', role: 'admin', approver: approverHere(io) }, signal);
   if (!permission.allowed) throw new HermeticError('approval/denied', permission.reason);
 }

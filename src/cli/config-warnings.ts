@@ -1,11 +1,11 @@
-import { type App, quiet } from '../app/app.ts';
+import type { App } from '../app/app.ts';
 import { platformChannels } from '../app/channels.ts';
 import { problemsError } from '../config/explain.ts';
 import type { Audience } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
+import { quiet } from '../core/sandbox.ts';
 import { refuseInTheClear } from '../http/site.ts';
-import { checkedVolumes } from '../sandboxes/specs.ts';
-import { refuseUnhonoured } from '../sandboxes/supported.ts';
+import { assertSupported, checkedVolumes, configuredSpec } from '../sandboxes/spec.ts';
 
 /** Settings that `start` or `run` will refuse, as far as that is known without asking an engine or a platform. */
 export async function configWarnings(app: App): Promise<HermeticError[]> {
@@ -33,7 +33,7 @@ export async function configWarnings(app: App): Promise<HermeticError[]> {
 async function checkSandboxes(app: App, audience: Audience): Promise<void> {
   const [backend] = app.candidates(app.settings(audience).backend);
   if (!backend) return;
-  const spec = app.specFor({ audience, parts: ['check'], title: 'check' }, backend, quiet);
-  refuseUnhonoured(backend, spec);
+  const spec = configuredSpec(app.deps, { audience, parts: ['check'], title: 'check' }, backend, quiet);
+  assertSupported(backend, spec);
   await checkedVolumes(app.loaded, spec.mounts);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { GatewayStatus } from '../app/status/gateway-status.ts';
-import type { PostureFacts } from '../app/status/sandbox-status.ts';
+import type { SandboxStatusFacts } from '../app/status/sandbox-status.ts';
 import type { SessionStatus } from '../app/status/session-status.ts';
 import type { Talkers } from '../app/status/who-may-talk.ts';
 import { HermeticError } from '../core/errors.ts';
@@ -30,7 +30,7 @@ export async function askGateway(home: string): Promise<Partial<GatewayStatus> |
 }
 
 /** Where messaging sessions run, and the warning when that is the host. */
-export type MessagingFacts = PostureFacts & { warning: string | null };
+export type MessagingFacts = SandboxStatusFacts & { warning: string | null };
 
 export interface GatewayAnswer {
   status: RunningGateway;

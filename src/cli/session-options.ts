@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { App, OpenedSandbox } from '../app/app.ts';
+import type { App } from '../app/app.ts';
 import type { OpenListener } from '../core/sandbox.ts';
 import { createApp } from '../index.ts';
+import type { OpenedSandbox } from '../sandboxes/open.ts';
 import { cliSession } from '../sandboxes/request.ts';
 import type { CliIo } from './io.ts';
 

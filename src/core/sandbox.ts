@@ -48,8 +48,8 @@ export interface SandboxSpec {
   backgroundSeconds: number;
 }
 
-/** What a spec may ask for beyond running commands. A new wish does not compile until every backend answers it. */
-export type Wish = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-restricted' | 'network-open' | 'ephemeral';
+/** What a spec may ask for beyond running commands. A new feature does not compile until every backend answers it. */
+export type Feature = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-restricted' | 'network-open' | 'ephemeral';
 
 export interface Traits {
   isolation: Isolation;
@@ -64,7 +64,7 @@ export interface Traits {
   /** Ways to install packages inside and where they are kept, in sentences for the agent. */
   installing: string;
   /** true, or the reason why not. */
-  honours: Readonly<Record<Wish, true | string>>;
+  honours: Readonly<Record<Feature, true | string>>;
 }
 
 /** How each limit is enforced here, in words, or the reason why it is not. */
@@ -89,6 +89,9 @@ export interface OpenListener {
   /** Progress of something slow, such as an image pull. */
   progress(text: string): void;
 }
+
+/** Ignores everything. */
+export const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
 /** A sandbox that an earlier run, or another program, left on this machine under this installation's name. */
 export interface Remains {

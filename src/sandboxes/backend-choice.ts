@@ -1,8 +1,51 @@
+import { automaticKinds, backendDrivers } from '../backends/index.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { backendNames } from '../config/schema.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend } from '../core/sandbox.ts';
+import { nearest } from '../lib/nearest.ts';
 
-/** Failures that mean `auto` may look further: the backend cannot work here, whatever the spec. In words that say nothing of the host. */
-const passable: ReadonlyMap<string, string> = new Map([
+/** Every backend by name, in the order of preference. */
+export function createBackends({ config: { terminal }, environment }: LoadedConfig, installation: string): Map<string, Backend> {
+  const context = {
+    installation,
+    sandboxesDirectory: terminal.sandbox_dir,
+    environment,
+    docker: {
+      host: terminal.docker_host,
+      image: terminal.docker_image,
+      runtime: terminal.docker_runtime,
+      extraArgs: terminal.docker_extra_args,
+    },
+  };
+  return new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context)]));
+}
+
+/** The backends a name stands for: one, or for `auto` those to try in turn. */
+export function candidatesFor(name: string, backends: ReadonlyMap<string, Backend>): Backend[] {
+  if (name !== 'auto') return [backendNamed(name, backends)];
+  const all = automaticKinds.map((kind) => backendNamed(kind, backends));
+  const last = all.findIndex(({ traits }) => traits.insists !== undefined);
+  return last === -1 ? all : all.slice(0, last + 1);
+}
+
+function backendNamed(kind: string, backends: ReadonlyMap<string, Backend>): Backend {
+  const backend = backends.get(kind);
+  if (backend) return backend;
+  const names: readonly string[] = backendNames;
+  if (names.includes(kind)) {
+    throw new HermeticError('backend/unavailable', `The ${kind} backend is not part of this version.`, {
+      hint: `Available: auto, ${[...backends.keys()].join(', ')}.`,
+    });
+  }
+  const close = nearest(kind, names);
+  throw new HermeticError('backend/unknown', `There is no backend ${JSON.stringify(kind)}${close ? `; did you mean ${close}?` : '.'}`, {
+    hint: `Valid names: ${names.join(', ')}.`,
+  });
+}
+
+/** Failures after which `auto` tries the next backend: this one cannot work here, whatever the spec. In words that say nothing of the host. */
+const skippable: ReadonlyMap<string, string> = new Map([
   ['backend/not-installed', 'is not installed'],
   ['backend/not-running', 'is not running'],
   ['backend/not-permitted', 'may not be used'],
@@ -10,18 +53,18 @@ const passable: ReadonlyMap<string, string> = new Map([
   ['sandbox/no-image', 'has no image'],
 ]);
 
-/** Why a backend was passed over. */
-export interface Passed {
+/** A backend that `auto` skipped, and why. */
+export interface Skipped {
   backend: Backend;
   error: HermeticError;
 }
 
 /**
- * What `auto` does about a backend that a session could not be opened on: it goes on with the next one, or throws why not.
- * Security: whoever asked for what only this backend has gets nothing else. And nobody finds an empty place where their files were.
+ * Whether `auto` may skip a backend that a session could not be opened on; throws why not.
+ * Security: a setting that only this backend has is never dropped, and a session never gets an empty sandbox in place of its files.
  */
-export function passOver(error: unknown, backend: Backend, hasFiles: boolean): Passed {
-  if (!(error instanceof HermeticError) || !passable.has(error.code)) throw error;
+export function skipOrThrow(error: unknown, backend: Backend, hasFiles: boolean): Skipped {
+  if (!(error instanceof HermeticError) || !skippable.has(error.code)) throw error;
   const reason = hasFiles ? `The files of this session are on ${backend.kind}` : backend.traits.insists;
   if (reason === undefined) return { backend, error };
   const ways = 'name another backend: --backend for one command, terminal.backend or gateway.terminal_backend in the configuration';
@@ -29,20 +72,20 @@ export function passOver(error: unknown, backend: Backend, hasFiles: boolean): P
   throw new HermeticError(error.code, `${sentence(error.message)} ${reason}, so no other backend is tried.`, { hint, cause: error });
 }
 
-/** For whoever gets another backend than the first: in full, and for people in a chat. */
-export function insteadNotice(passed: readonly Passed[], { kind }: Backend): [text: string, inChat: string] {
-  const short = passed.map(({ backend, error }) => `${backend.kind} ${passable.get(error.code)}`).join(', ');
-  return [`${reasons(passed)} This session runs on ${kind} instead.`, `This session runs on ${kind}: ${short}.`];
+/** Why a session runs on another backend than the first: in full, and for people in a chat. */
+export function fallbackNotice(skipped: readonly Skipped[], { kind }: Backend): [text: string, inChat: string] {
+  const short = skipped.map(({ backend, error }) => `${backend.kind} ${skippable.get(error.code)}`).join(', ');
+  return [`${reasons(skipped)} This session runs on ${kind} instead.`, `This session runs on ${kind}: ${short}.`];
 }
 
-export function noneWorks(passed: readonly Passed[]): HermeticError {
-  return new HermeticError('backend/unavailable', `No sandbox can be made on this machine. ${reasons(passed)}`, {
+export function noBackendError(skipped: readonly Skipped[]): HermeticError {
+  return new HermeticError('backend/unavailable', `No sandbox can be made on this machine. ${reasons(skipped)}`, {
     hint: 'Install one: sudo apt-get install bubblewrap. Commands are never run without a sandbox unless terminal.backend is local.',
   });
 }
 
-function reasons(passed: readonly Passed[]): string {
-  return passed.map(({ backend, error }) => `${backend.kind}: ${sentence(error.message)}`).join(' ');
+function reasons(skipped: readonly Skipped[]): string {
+  return skipped.map(({ backend, error }) => `${backend.kind}: ${sentence(error.message)}`).join(' ');
 }
 
 export function sentence(text: string): string {

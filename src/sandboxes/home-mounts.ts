@@ -5,11 +5,11 @@ import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
 import { makeDirectory } from '../lib/make-directory.ts';
 
-/** Where sandboxes find, read-only, what Hermetic's home offers them. */
-const offeringsInside = '/opt/hermetic';
-export const skillsInside = `${offeringsInside}/skills`;
+/** Where sandboxes find the home mounts, read-only. */
+const insideDirectory = '/opt/hermetic';
+export const skillsInside = `${insideDirectory}/skills`;
 
-export interface OfferingOptions {
+export interface HomeMountOptions {
   hermeticHome: string;
   /** Paths relative to the home. */
   credentialFiles: readonly string[];
@@ -18,15 +18,15 @@ export interface OfferingOptions {
 }
 
 /** Mounts for credential files, skills and caches. Nothing is written. */
-export async function offerings({ hermeticHome, credentialFiles, credentialsDirectory }: OfferingOptions): Promise<Mount[]> {
+export async function homeMounts({ hermeticHome, credentialFiles, credentialsDirectory }: HomeMountOptions): Promise<Mount[]> {
   const mounts: Mount[] = [];
   if (credentialFiles.length > 0) {
     await Promise.all(credentialFiles.map((name) => fileInside(hermeticHome, name)));
-    mounts.push({ source: credentialsDirectory, target: `${offeringsInside}/credentials`, readOnly: true });
+    mounts.push({ source: credentialsDirectory, target: `${insideDirectory}/credentials`, readOnly: true });
   }
   for (const name of ['skills', 'cache']) {
     const source = join(hermeticHome, name);
-    if (existsSync(source)) mounts.push({ source: await inside(hermeticHome, name), target: `${offeringsInside}/${name}`, readOnly: true });
+    if (existsSync(source)) mounts.push({ source: await inside(hermeticHome, name), target: `${insideDirectory}/${name}`, readOnly: true });
   }
   return mounts;
 }
@@ -35,7 +35,7 @@ export async function offerings({ hermeticHome, credentialFiles, credentialsDire
  * Copies the credential files into the directory that is mounted as a whole, so that one that is added or replaced later is seen by a sandbox that
  * is already running.
  */
-export async function copyCredentials({ hermeticHome, credentialFiles, credentialsDirectory }: OfferingOptions): Promise<void> {
+export async function copyCredentials({ hermeticHome, credentialFiles, credentialsDirectory }: HomeMountOptions): Promise<void> {
   if (credentialFiles.length === 0) return;
   // All are looked at before any is copied.
   const sources = await Promise.all(credentialFiles.map(async (name) => ({ name, source: await fileInside(hermeticHome, name) })));
@@ -75,7 +75,7 @@ async function inside(home: string, name: string): Promise<string> {
 }
 
 function refusal(name: string, why: string): HermeticError {
-  return new HermeticError('config/bad-value', `${name} cannot be offered to a sandbox: ${why}.`, {
+  return new HermeticError('config/bad-value', `${name} cannot be mounted into a sandbox: ${why}.`, {
     hint: 'terminal.credential_files are paths relative to the Hermetic home.',
   });
 }

@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Audience } from '../config/sandbox-settings.ts';
 import type { SessionKey } from '../core/session.ts';
-import { type SandboxScope, sandboxParts } from './scope.ts';
 
 export interface SandboxRequest {
   audience: Audience;
-  /** What its name is derived from: parts, never joined text. None for a spare, which belongs to nobody yet. */
+  /** What its name is derived from: parts, never joined text. None for a spare, which belongs to no session yet. */
   parts: readonly string[];
   /** What people call it. */
   title: string;
@@ -12,22 +12,56 @@ export interface SandboxRequest {
   backend?: string | undefined;
   /** Instead of the backend's configured image. */
   image?: string | undefined;
-  /** Whoever opens it destroys it, and nobody comes back for its files: when that program dies before, they go with the next sweep. */
+  /** The program that opens it destroys it. When the program dies before that, the next sweep removes the files. */
+  isEphemeral?: boolean;
+  /** @deprecated The old name of `isEphemeral`. */
   isPassing?: boolean;
 }
 
-/** The sandbox of a session somebody names on the command line. */
-export function cliSession(name: string): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
+type SessionRequest = Pick<SandboxRequest, 'audience' | 'parts' | 'title'>;
+
+/** The sandbox of a session that is named on the command line. */
+export function cliSession(name: string): SessionRequest {
   return { audience: 'cli', parts: ['cli', name], title: name };
 }
 
 /** The sandbox of a session that a program names, which is no conversation and not one of the command line. */
-export function namedSession(name: string): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
+export function namedSession(name: string): SessionRequest {
   return { audience: 'messaging', parts: ['named', name], title: name };
 }
 
 /** The sandbox of a conversation, as far as it is shared by `gateway.sandbox_scope`. */
-export function messagingSession(key: SessionKey, scope: SandboxScope): Pick<SandboxRequest, 'audience' | 'parts' | 'title'> {
+export function messagingSession(key: SessionKey, scope: SandboxScope): SessionRequest {
   const title = [key.platform, key.workspace, key.chat, key.thread, key.user].filter((part) => part !== undefined).join(' ');
   return { audience: 'messaging', parts: sandboxParts(key, scope), title };
+}
+
+/** Which sessions share a sandbox. */
+type SandboxScope = 'session' | 'user' | 'chat' | 'shared';
+
+/** A missing part differs from every part that is there. A session without a single user shares by chat where it would share by user. */
+function sandboxParts(key: SessionKey, scope: SandboxScope): string[] {
+  const { platform, workspace, chat, thread, user } = key;
+  const optional = (part: string | undefined): string => JSON.stringify(part ?? null);
+  switch (scope) {
+    case 'session':
+      return ['session', platform, optional(workspace), chat, optional(thread), optional(user)];
+    case 'user':
+      return user === undefined ? sandboxParts(key, 'chat') : ['user', platform, optional(workspace), user];
+    case 'chat':
+      return ['chat', platform, optional(workspace), chat];
+    case 'shared':
+      return ['shared'];
+  }
+}
+
+/**
+ * The name of a session's sandbox. Security: people choose the names of sessions, and some are hostile. The parts are hashed as a structure, so
+ * that no two sessions and no two installations share a name, and nothing a person chose ends up in a path, a label or a host name.
+ */
+export function sandboxName(installation: string, parts: readonly string[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([installation, ...parts]))
+    .digest('hex')
+    .slice(0, 24);
 }

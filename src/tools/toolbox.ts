@@ -10,8 +10,8 @@ export interface ToolboxOptions {
   tools: readonly Tool[];
   /** Of the one session these tools work for. */
   sandbox: Sandbox;
-  /** Resolves when the sandbox is open and knows where it is: what a tool declares depends on it. */
-  ready?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Makes sure that the sandbox is open: the actions a tool declares depend on its directory. */
+  open?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   guard: Guard;
   /** Takes secrets out of a text. */
   redact: Redact;
@@ -99,7 +99,7 @@ export class Toolbox {
     if (!tool) return failed('unknown-tool', this.#unknown(name));
     let prepared: Prepared<{ data: Output; text: string }>;
     try {
-      await this.#options.ready?.(signal);
+      await this.#options.open?.(signal);
     } catch (error) {
       return failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }

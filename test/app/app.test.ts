@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type App, createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
-import { refuseUnhonoured } from '../../src/sandboxes/supported.ts';
+import { assertSupported, configuredSpec } from '../../src/sandboxes/spec.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'hermetic-app-'));
 afterAll(() => rm(home, { recursive: true }));
@@ -18,7 +18,7 @@ function specOf(app: App, kind: string, request: { image?: string } = {}) {
   const notices: string[] = [];
   const [backend] = app.candidates(kind);
   if (!backend) throw new Error(kind);
-  const spec = app.specFor({ ...cliSession('x'), ...request }, backend, {
+  const spec = configuredSpec(app.deps, { ...cliSession('x'), ...request }, backend, {
     notice: (text) => notices.push(text),
     progress: () => undefined,
   });
@@ -93,9 +93,9 @@ describe('the spec of a sandbox', () => {
     ['bubblewrap', {}, { image: 'debian' }],
     ['docker', { TERMINAL_NETWORK: 'restricted' }, {}],
     ['local', { TERMINAL_NETWORK: 'none' }, {}],
-  ])('what %s cannot honour is refused: %j %j', (kind, environment, request) => {
+  ])('what %s does not support is refused: %j %j', (kind, environment, request) => {
     const { backend, spec } = specOf(appWith(environment as Record<string, string>), kind, request);
-    expect(() => refuseUnhonoured(backend, spec)).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
+    expect(() => assertSupported(backend, spec)).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
   });
 
   it.each([

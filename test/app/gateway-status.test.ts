@@ -23,7 +23,7 @@ const contained: GatewayStatus = {
     unenforced: [],
     proof: null,
   },
-  posture: [],
+  sandboxLines: [],
   warning: undefined,
   configuration: { problem: undefined, restart: [] },
   approvals: { mode: 'manual', waiting: 0 },

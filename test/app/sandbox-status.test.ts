@@ -2,18 +2,18 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { postureLines, postureOf } from '../../src/app/status/sandbox-status.ts';
+import { findSandboxStatus, sandboxStatusLines } from '../../src/app/status/sandbox-status.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { type App, createApp } from '../../src/index.ts';
 import { describeBackend } from '../engines.ts';
 
 await describeBackend('bubblewrap', () => {
-  const home = mkdtempSync(join(tmpdir(), 'hermetic-posture-'));
+  const home = mkdtempSync(join(tmpdir(), 'hermetic-sandbox-status-'));
   const apps: App[] = [];
   const linesOf = async (environment: Record<string, string>): Promise<string> => {
     const app = createApp({ environment: { PATH: process.env.PATH ?? '', HOME: home, HERMETIC_HOME: home, ...environment } });
     apps.push(app);
-    return postureLines(app, await postureOf(app, 'messaging')).join('\n');
+    return sandboxStatusLines(app, await findSandboxStatus(app, 'messaging')).join('\n');
   };
   afterAll(async () => {
     for (const app of apps) await app.close();

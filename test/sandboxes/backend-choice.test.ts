@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { postureOf } from '../../src/app/status/sandbox-status.ts';
+import { findSandboxStatus } from '../../src/app/status/sandbox-status.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { type App, createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
@@ -61,7 +61,7 @@ await describeBackend('docker', ({ context }) => {
     ['terminal.docker_image', { TERMINAL_DOCKER_IMAGE: missing }],
     ['gateway.sandbox_image', { HERMETIC_GATEWAY_SANDBOX_IMAGE: missing }],
   ])('an engine without the image of %s, which cannot be pulled, is not said to be used', async (_, environment) => {
-    const { backend, unusable } = await postureOf(appWith({ TERMINAL_ENV: 'docker', ...environment }), 'messaging');
+    const { backend, unusable } = await findSandboxStatus(appWith({ TERMINAL_ENV: 'docker', ...environment }), 'messaging');
     expect(backend).toBeUndefined();
     expect(unusable).toMatchObject([
       { backend: 'docker', reason: expect.stringContaining(`${missing} is not there and cannot be pulled`) },

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, sym
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { copyCredentials, offerings } from '../../src/sandboxes/home-mounts.ts';
+import { copyCredentials, homeMounts } from '../../src/sandboxes/home-mounts.ts';
 
 let root: string;
 let hermeticHome: string;
 let credentialsDirectory: string;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'hermetic-offerings-'));
+  root = mkdtempSync(join(tmpdir(), 'hermetic-homeMounts-'));
   hermeticHome = join(root, 'home');
   credentialsDirectory = join(root, 'sandbox', 'credentials');
   mkdirSync(join(hermeticHome, 'google'), { recursive: true });
@@ -20,7 +20,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 async function offer(...credentialFiles: string[]) {
   const options = { hermeticHome, credentialFiles, credentialsDirectory };
-  const mounts = await offerings(options);
+  const mounts = await homeMounts(options);
   await copyCredentials(options);
   return mounts;
 }

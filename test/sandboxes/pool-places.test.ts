@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import type { OpenListener, OpenSandbox } from '../../src/core/sandbox.ts';
 import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
-import { SandboxAround } from '../../src/sandboxes/sandbox-wrapper.ts';
+import { SandboxWrapper } from '../../src/sandboxes/sandbox-wrapper.ts';
 import { describeBackend } from '../engines.ts';
 import { collectGarbage } from '../garbage.ts';
 import { until } from '../until.ts';
@@ -13,7 +13,7 @@ await describeBackend('bubblewrap', (engine) => {
   /** A pool over real sandboxes that cannot be ended while `isStuck`. */
   function poolOf(wishes: Partial<PoolOptions<string>> = {}) {
     const world = { isStuck: false, isBroken: false, running: new Set<OpenSandbox>(), highest: 0, told: [] as string[], tries: 0 };
-    class Stubborn extends SandboxAround {
+    class Stubborn extends SandboxWrapper {
       override async stop(): Promise<void> {
         world.tries += 1;
         if (world.isStuck) throw new Error('the engine does not answer.');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sandboxName } from '../../src/sandboxes/sandbox-name.ts';
+import { sandboxName } from '../../src/sandboxes/request.ts';
 
 describe('the name of a sandbox', () => {
   it('is harmless whatever a session is called', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
-import { isDisposable, specFingerprint } from '../../src/sandboxes/spec-fingerprint.ts';
+import { specFingerprint } from '../../src/sandboxes/spec.ts';
 
 const spec: SandboxSpec = {
   name: 'a',
@@ -44,14 +44,5 @@ describe('the fingerprint of a spec', () => {
 
   it('of a value says nothing to another installation', () => {
     expect(of({}, 'two')).not.toBe(of({}, 'one'));
-  });
-});
-
-describe('a sandbox is disposable', () => {
-  it('unless it can write to a directory of the host', () => {
-    const mount = { source: '/srv', target: '/srv', readOnly: true };
-    expect(isDisposable({ disposable: true }, { ...spec, mounts: [mount] })).toBe(true);
-    expect(isDisposable({ disposable: true }, { ...spec, mounts: [{ ...mount, readOnly: false }] })).toBe(false);
-    expect(isDisposable({ disposable: false }, spec)).toBe(false);
   });
 });

@@ -62,7 +62,7 @@ await describeBackend('bubblewrap', () => {
   });
 
   it('one that is to pass with its program belongs to it also while it is closed', async () => {
-    const request = { ...cliSession('passing'), backend: 'bubblewrap', isPassing: true };
+    const request = { ...cliSession('passing'), backend: 'bubblewrap', isEphemeral: true };
     const { sandbox } = await app.openSandbox(request, quiet);
     await sandbox.writeFile('/workspace/file', 'content');
     await sandbox.close();

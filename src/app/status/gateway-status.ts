@@ -1,7 +1,14 @@
 import type { Channel } from '../../core/channel.ts';
 import type { StatusLine, StatusView } from '../../http/parts.ts';
 import type { GatewayProgram } from '../gateway.ts';
-import { type Posture, type PostureFacts, type PostureWords, postureFacts, postureLines, postureWords } from './sandbox-status.ts';
+import {
+  describeSandboxStatus,
+  type SandboxStatus,
+  type SandboxStatusFacts,
+  type SandboxStatusText,
+  sandboxStatusFacts,
+  sandboxStatusLines,
+} from './sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from './session-status.ts';
 import { type Talkers, whoMayTalk } from './who-may-talk.ts';
 
@@ -18,11 +25,11 @@ export interface GatewayStatus {
   /** Who shares a sandbox. */
   scope: 'session' | 'user' | 'chat' | 'shared';
   proof: { held: boolean; at: string } | undefined;
-  words: PostureWords;
+  words: SandboxStatusText;
   /** For `hermetic status`. */
-  messaging: PostureFacts;
+  messaging: SandboxStatusFacts;
   /** As they are logged at the start. */
-  posture: string[];
+  sandboxLines: string[];
   warning: string | undefined;
   /** What is wrong with the configuration files, and which changes wait for a restart. */
   configuration: { problem: string | undefined; restart: readonly string[] };
@@ -38,21 +45,21 @@ export interface GatewayStatus {
 
 export async function gatewayStatus({ app, config, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
   await config.fresh();
-  const { posture, warning } = await app.sandboxStatus.latest();
+  const { status, warning } = await app.sandboxStatus.latest();
   const { approvals, gateway: settings } = app.loaded.config;
   const questions = await (await app.approvals.questions()).open();
   return {
     isPublic,
-    backend: posture.backend?.kind,
-    image: posture.image,
-    isContained: posture.backend !== undefined && posture.backend.traits.isolation !== 'none',
-    network: posture.network,
-    networkObstacle: posture.networkObstacle,
+    backend: status.backend?.kind,
+    image: status.image,
+    isContained: status.backend !== undefined && status.backend.traits.isolation !== 'none',
+    network: status.network,
+    networkObstacle: status.networkObstacle,
     scope: settings.sandbox_scope,
-    proof: proofOf(posture),
-    words: postureWords(app, posture),
-    messaging: postureFacts(posture),
-    posture: postureLines(app, posture),
+    proof: proofOf(status),
+    words: describeSandboxStatus(app, status),
+    messaging: sandboxStatusFacts(status),
+    sandboxLines: sandboxStatusLines(app, status),
     warning,
     configuration: { problem: config.problem, restart: config.restartNotes },
     approvals: { mode: approvals.mode, waiting: questions.length },
@@ -65,7 +72,7 @@ export async function gatewayStatus({ app, config, gateway, channels, isPublic, 
   };
 }
 
-function proofOf({ proof }: Posture): GatewayStatus['proof'] {
+function proofOf({ proof }: SandboxStatus): GatewayStatus['proof'] {
   return proof && { held: proof.held, at: proof.provenAt.toISOString() };
 }
 
@@ -76,10 +83,10 @@ function channelStatus({ kind, state }: Channel): GatewayStatus['channels'][numb
 const channelText = ({ state, reason }: GatewayStatus['channels'][number]): string => `${state}${reason ? ` (${reason})` : ''}`;
 
 /** For a chat: one fact a line. */
-export function statusLines({ posture, warning, approvals, model, turnsRunning, channels }: GatewayStatus): string[] {
+export function statusLines({ sandboxLines, warning, approvals, model, turnsRunning, channels }: GatewayStatus): string[] {
   return [
     ...(warning ? [warning.split('\n')[0] ?? ''] : []),
-    ...posture,
+    ...sandboxLines,
     `Approvals: ${approvals.mode}, ${approvals.waiting} pending in all sessions`,
     `Model: ${model ?? 'none; hermetic setup adds one'}`,
     `Turns running: ${turnsRunning}; channels: ${channels.map((channel) => `${channel.kind} ${channelText(channel)}`).join(', ')}`,

@@ -1,5 +1,5 @@
 import type { GatewayProgram } from '../gateway.ts';
-import type { Posture } from './sandbox-status.ts';
+import type { SandboxStatus } from './sandbox-status.ts';
 
 interface Metric {
   name: string;
@@ -10,7 +10,7 @@ interface Metric {
 /** Figures about the running gateway, in the text format of Prometheus. */
 export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram): Promise<string> {
   const { inbox, outbox } = await app.store();
-  const { posture } = await app.sandboxStatus.known();
+  const { status } = await app.sandboxStatus.known();
   const [waiting, places, questions] = await Promise.all([
     inbox.list('waiting'),
     outbox.places(),
@@ -31,11 +31,11 @@ export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram)
     { name: 'hermetic_questions_open', help: 'Questions that wait for a person.', values: one(questions.length) },
     { name: 'hermetic_sandboxes_open', help: 'Sandboxes of sessions that are open.', values: one(app.sandboxes.openCount) },
     { name: 'hermetic_spares_ready', help: 'Sandboxes that belong to nobody yet.', values: one(app.sandboxes.spares) },
-    { name: 'hermetic_backend_usable', help: 'Whether a backend worked when it was last tried.', values: backendsOf(posture) },
+    { name: 'hermetic_backend_usable', help: 'Whether a backend worked when it was last tried.', values: backendsOf(status) },
     {
       name: 'hermetic_containment_held',
       help: 'Whether the last proof of containment held.',
-      values: posture.proof ? one(Number(posture.proof.held)) : [],
+      values: status.proof ? one(Number(status.proof.held)) : [],
     },
     { name: 'process_resident_memory_bytes', help: 'Memory of this process.', values: one(process.memoryUsage().rss) },
     { name: 'process_uptime_seconds', help: 'How long this process has run.', values: one(Math.round(process.uptime())) },
@@ -43,7 +43,7 @@ export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram)
   return metrics.map(textOf).join('');
 }
 
-function backendsOf({ backend, unusable }: Posture): Metric['values'] {
+function backendsOf({ backend, unusable }: SandboxStatus): Metric['values'] {
   const inUse = backend ? [{ labels: { backend: backend.kind }, value: 1 }] : [];
   return [...inUse, ...unusable.map(({ backend: kind }) => ({ labels: { backend: kind }, value: 0 }))];
 }

@@ -1,11 +1,13 @@
 import type { Backend } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { latestProof } from '../../sandboxes/prove-backend.ts';
+import type { SandboxRequest } from '../../sandboxes/request.ts';
 import type { App } from '../app.ts';
-import { type Posture, postureOf, unsafeWarning } from './sandbox-status.ts';
+import { findSandboxStatus, type SandboxStatus, unsafeWarning } from './sandbox-status.ts';
 
-/** Where messaging sessions run, as it was last found out by trying. */
+/** The last result of a check. */
 export interface KnownStatus {
-  posture: Posture;
+  status: SandboxStatus;
   /** For people, when they would get the host. */
   warning: string | undefined;
 }
@@ -19,7 +21,7 @@ const retryMs = 30 * 1000;
  * What is known about the backend of messaging sessions. Finding it out opens a throw-away sandbox, so it is done once at the start, and
  * later in the background: readers are answered with what is known. There is at most one check in flight.
  */
-export class SandboxStatus {
+export class SandboxStatusCache {
   readonly #app: App;
   #known: KnownStatus | undefined;
   #knownAt = 0;
@@ -42,7 +44,7 @@ export class SandboxStatus {
   async known(): Promise<KnownStatus> {
     const known = this.#known;
     if (!known) return await this.#check();
-    const isOld = Date.now() - this.#knownAt > (known.posture.backend ? freshMs : retryMs);
+    const isOld = Date.now() - this.#knownAt > (known.status.backend ? freshMs : retryMs);
     if (isOld) this.#refresh();
     return known;
   }
@@ -54,19 +56,20 @@ export class SandboxStatus {
     this.#refresh();
   }
 
-  /** A sandbox was opened on this backend, or could not be opened (undefined). What contradicts that is found out anew. */
-  opened(backend: Backend | undefined): void {
-    if (this.#known && (backend === undefined || backend !== this.#known.posture.backend)) this.#refresh();
+  /** A sandbox was opened on this backend, or could not be opened (undefined). When that contradicts the known status, a check begins. */
+  opened(request: SandboxRequest, backend: Backend | undefined): void {
+    if (request.audience !== audience || request.backend !== undefined) return;
+    if (this.#known && (backend === undefined || backend !== this.#known.status.backend)) this.#refresh();
   }
 
   /** Never rejects. */
   async proofStored(): Promise<void> {
     await this.settled();
     const known = this.#known;
-    if (!known?.posture.backend) return;
+    if (!known?.status.backend) return;
     // What cannot be looked up now is looked up by the next check.
-    const proof = await this.#app.latestProof(known.posture.backend, audience).catch(() => known.posture.proof);
-    if (this.#known === known) this.#known = { ...known, posture: { ...known.posture, proof } };
+    const proof = await latestProof(this.#app.deps, known.status.backend, audience).catch(() => known.status.proof);
+    if (this.#known === known) this.#known = { ...known, status: { ...known.status, proof } };
   }
 
   /** Resolves when no check is in flight. Never rejects. */
@@ -100,15 +103,15 @@ export class SandboxStatus {
 
   async #find(): Promise<KnownStatus> {
     try {
-      const posture = await postureOf(this.#app, audience);
-      return { posture, warning: await unsafeWarning(this.#app, posture) };
+      const status = await findSandboxStatus(this.#app, audience);
+      return { status, warning: await unsafeWarning(this.#app, status) };
     } catch (error) {
       // At the start that is a reason not to start. Later it is why nothing can be run.
       if (!this.#known) throw error;
       const { backend: configured } = this.#app.settings(audience);
       const unusable = [{ backend: configured, reason: errorText(error) }];
       const nothing = { backend: undefined, image: undefined, enforcement: undefined, proof: undefined };
-      return { posture: { ...this.#known.posture, configured, unusable, ...nothing }, warning: undefined };
+      return { status: { ...this.#known.status, configured, unusable, ...nothing }, warning: undefined };
     }
   }
 }

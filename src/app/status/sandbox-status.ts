@@ -5,11 +5,12 @@ import type { Backend, Enforcement, Isolation, Limits } from '../../core/sandbox
 import type { ProofEntry } from '../../core/store.ts';
 import { durationText } from '../../lib/duration.ts';
 import { sentence } from '../../sandboxes/backend-choice.ts';
-import { limitsOf } from '../../sandboxes/specs.ts';
+import { latestProof } from '../../sandboxes/prove-backend.ts';
+import { limitsOf } from '../../sandboxes/spec.ts';
 import type { App } from '../app.ts';
 
 /** Where sessions of one kind run, found out by trying. */
-export interface Posture {
+export interface SandboxStatus {
   audience: Audience;
   configured: string;
   /** undefined when nothing that is configured works. */
@@ -27,9 +28,9 @@ export interface Posture {
   proof: ProofEntry | undefined;
 }
 
-export async function postureOf(app: App, audience: Audience): Promise<Posture> {
+export async function findSandboxStatus(app: App, audience: Audience): Promise<SandboxStatus> {
   const settings = app.settings(audience);
-  const unusable: Posture['unusable'] = [];
+  const unusable: SandboxStatus['unusable'] = [];
   let backend: Backend | undefined;
   let enforcement: Enforcement | undefined;
   for (const candidate of app.candidates(settings.backend)) {
@@ -55,14 +56,19 @@ export async function postureOf(app: App, audience: Audience): Promise<Posture> 
     limits: limitsOf(app.loaded.config),
     enforcement,
     unusable,
-    proof: backend && (await latestProof(app, backend, audience, unusable)),
+    proof: backend && (await proofOf(app, backend, audience, unusable)),
   };
 }
 
 /** Throws when the settings ask for what the backend cannot do, and why no other one is used. */
-async function latestProof(app: App, backend: Backend, audience: Audience, unusable: Posture['unusable']): Promise<ProofEntry | undefined> {
+async function proofOf(
+  app: App,
+  backend: Backend,
+  audience: Audience,
+  unusable: SandboxStatus['unusable'],
+): Promise<ProofEntry | undefined> {
   try {
-    return await app.latestProof(backend, audience);
+    return await latestProof(app.deps, backend, audience);
   } catch (error) {
     if (!(error instanceof HermeticError) || unusable.length === 0) throw error;
     const others = unusable.map(({ backend: kind, reason }) => `${kind} cannot be used: ${sentence(reason)}`).join(' ');
@@ -71,8 +77,8 @@ async function latestProof(app: App, backend: Backend, audience: Audience, unusa
 }
 
 /** The same as JSON, for other processes. */
-export function postureFacts(posture: Posture) {
-  const { configured, backend, image, network, idleSeconds, unusable, proof } = posture;
+export function sandboxStatusFacts(status: SandboxStatus) {
+  const { configured, backend, image, network, idleSeconds, unusable, proof } = status;
   return {
     configured,
     used: backend?.kind ?? null,
@@ -81,15 +87,15 @@ export function postureFacts(posture: Posture) {
     network,
     idleSeconds,
     unusable,
-    unenforced: unenforcedIn(posture),
+    unenforced: unenforcedIn(status),
     proof: proof ? { held: proof.held, provenAt: proof.provenAt.toISOString() } : null,
   };
 }
 
-export type PostureFacts = ReturnType<typeof postureFacts>;
+export type SandboxStatusFacts = ReturnType<typeof sandboxStatusFacts>;
 
 /** A sentence for each limit that does not hold here. */
-function unenforcedIn({ backend, limits, enforcement }: Posture): string[] {
+function unenforcedIn({ backend, limits, enforcement }: SandboxStatus): string[] {
   return backend && enforcement ? unenforcedLimits(limits, enforcement, backend.traits) : [];
 }
 
@@ -99,8 +105,8 @@ export function cpuText(count: number): string {
   return `${count} ${count === 1 ? 'cpu' : units.cpus}`;
 }
 
-/** In words, what there is to say of a posture besides its names. */
-export interface PostureWords {
+/** The details of a sandbox status, in words. */
+export interface SandboxStatusText {
   /** Why not another backend. */
   skipped: string[];
   limits: string;
@@ -109,8 +115,8 @@ export interface PostureWords {
   proof: string | undefined;
 }
 
-export function postureWords(app: App, posture: Posture): PostureWords {
-  const { audience, backend, limits, enforcement, idleSeconds, unusable, proof } = posture;
+export function describeSandboxStatus(app: App, status: SandboxStatus): SandboxStatusText {
+  const { audience, backend, limits, enforcement, idleSeconds, unusable, proof } = status;
   const { gateway, terminal } = app.loaded.config;
   const limit = (name: keyof Limits): string => {
     if (limits[name] === 0) return `no limit of ${units[name]}`;
@@ -140,10 +146,10 @@ const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {
 };
 
 /** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
-export function postureLines(app: App, posture: Posture): string[] {
-  const { audience, backend, configured, image, networkObstacle } = posture;
-  const network = `${posture.network}${networkObstacle ? ` (${networkObstacle})` : ''}`;
-  const { skipped, limits, sandboxes, proof } = postureWords(app, posture);
+export function sandboxStatusLines(app: App, status: SandboxStatus): string[] {
+  const { audience, backend, configured, image, networkObstacle } = status;
+  const network = `${status.network}${networkObstacle ? ` (${networkObstacle})` : ''}`;
+  const { skipped, limits, sandboxes, proof } = describeSandboxStatus(app, status);
   const who = audience === 'messaging' ? 'Chat sessions' : 'Sessions of the command line';
   if (!backend) return [`${who} cannot run: no sandbox backend works here (backend ${configured}).`, ...skipped];
   const { isolation } = backend.traits;
@@ -163,7 +169,7 @@ export function postureLines(app: App, posture: Posture): string[] {
  * What to shout when people in chats would get the host. Names the choices that work on this very machine. undefined when they are contained,
  * or when nothing works and so nothing runs.
  */
-export async function unsafeWarning(app: App, { audience, backend }: Posture): Promise<string | undefined> {
+export async function unsafeWarning(app: App, { audience, backend }: SandboxStatus): Promise<string | undefined> {
   if (audience !== 'messaging' || backend === undefined || backend.traits.isolation !== 'none') return undefined;
   const choices: string[] = [];
   const { imageFor } = app.settings(audience);

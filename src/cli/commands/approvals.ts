@@ -1,13 +1,15 @@
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { type App, quiet } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import { circumstancesOf } from '../../app/judge-context.ts';
 import { JudgeThread } from '../../bash-judge/index.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { quiet } from '../../core/sandbox.ts';
 import { visible } from '../../lib/visible.ts';
 import { cliSession } from '../../sandboxes/request.ts';
+import { configuredSpec } from '../../sandboxes/spec.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { appOf } from '../session-options.ts';
 import { addGrantCommands } from './approvals-grants.ts';
@@ -59,7 +61,7 @@ export function approvalsCommand(io: CliIo): Command {
 function judgeFor(app: App, name: string): (command: string) => Promise<Verdict> {
   const [backend] = app.candidates(name);
   if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
-  const spec = app.specFor({ ...cliSession('default'), backend: name }, backend, quiet);
+  const spec = configuredSpec(app.deps, { ...cliSession('default'), backend: name }, backend, quiet);
   const place = { backend, spec, sandbox: { definitions: {} } };
   const circumstances = circumstancesOf(place, { source: 'cli', role: 'admin' }, app.loaded);
   const { workdir } = backend.places(spec);

@@ -13,6 +13,7 @@ import { sessionPartsText } from '../../gateway/session-key.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { printable } from '../../lib/printable.ts';
 import { proofJson, proofText } from '../../proof/index.ts';
+import { proveBackend } from '../../sandboxes/prove-backend.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -46,7 +47,7 @@ export function doctorCommand(io: CliIo): Command {
       for (const [kind, backend] of prove ? app.backends : []) {
         if (!checks.get(kind)?.usable) continue;
         if (!json) io.stderr.write(`hermetic: trying to break out of ${kind} …\n`);
-        proofs.set(kind, await app.proveBackend(backend, 'cli').catch(asFailure));
+        proofs.set(kind, await proveBackend(app.deps, backend, 'cli').catch(asFailure));
       }
       const now = await approvalsNow(app);
       await app.close();

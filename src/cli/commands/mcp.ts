@@ -53,18 +53,18 @@ async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions)
   app.candidates(choice.backend ?? app.settings('cli').backend);
   const interrupt = interruptSignal(io);
   // Only a connection that cannot be resumed removes its files when it ends.
-  const isPassing = session === undefined && http === undefined;
-  const name = session ?? (isPassing ? `mcp ${randomUUID()}` : 'mcp');
+  const isEphemeral = session === undefined && http === undefined;
+  const name = session ?? (isEphemeral ? `mcp ${randomUUID()}` : 'mcp');
   const { BackgroundFeed } = await import('../../mcp/background-feed.ts');
   const feed = new BackgroundFeed();
   const background = (event: BackgroundEvent): void => feed.hear(event);
-  const tools = new ToolSession(app, { ...cliSession(name), ...choice, isPassing }, { listener: listenerOn(io), background });
+  const tools = new ToolSession(app, { ...cliSession(name), ...choice, isEphemeral }, { listener: listenerOn(io), background });
   try {
     const options = await serverOptions(app, tools, feed);
     if (http === undefined) await onStreams(io, options, interrupt.signal);
     else await onPort(io, options, { wanted: http, peers: peersOf(app, choice.backend) }, interrupt.signal);
   } finally {
-    await tools.close({ destroy: isPassing });
+    await tools.close({ destroy: isEphemeral });
     await app.close();
     interrupt.stop();
   }

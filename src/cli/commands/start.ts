@@ -60,14 +60,14 @@ async function start(io: CliIo): Promise<void> {
 async function containedStatus(program: GatewayProgram, say: (line: string) => void): Promise<GatewayStatus> {
   const status = await gatewayStatus(program);
   if (status.backend !== undefined) return status;
-  for (const line of status.posture) say(line);
+  for (const line of status.sandboxLines) say(line);
   throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
     hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
   });
 }
 
 function introduce(status: GatewayStatus, say: (line: string) => void): void {
-  for (const line of status.posture) say(line);
+  for (const line of status.sandboxLines) say(line);
   if (status.warning) say(`\n${status.warning}\n`);
   tellOf(status, say);
 }

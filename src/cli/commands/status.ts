@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
-import { cpuText, type PostureFacts, postureFacts, postureOf, unsafeWarning } from '../../app/status/sandbox-status.ts';
+import { cpuText, findSandboxStatus, type SandboxStatusFacts, sandboxStatusFacts, unsafeWarning } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
 import { type Problem, throwProblems } from '../../config/explain.ts';
 import { findHome } from '../../config/home.ts';
@@ -23,7 +23,7 @@ export function statusCommand(io: CliIo): Command {
       const gateway = await runningGateway(app.loaded.home);
       // All at once: of an engine that does not answer, all of them wait for the same word.
       const [cli, { warning, ...messaging }, sandboxes] = await Promise.all([
-        postureOf(app, 'cli').then(postureFacts),
+        findSandboxStatus(app, 'cli').then(sandboxStatusFacts),
         gateway?.messaging ?? messagingFacts(app),
         count(app),
       ]);
@@ -67,8 +67,8 @@ async function withoutConfiguration(io: CliIo, problems: readonly Problem[], jso
 
 /** Found out by trying: no gateway runs that would know. */
 async function messagingFacts(app: App): Promise<MessagingFacts> {
-  const posture = await postureOf(app, 'messaging');
-  return { ...postureFacts(posture), warning: (await unsafeWarning(app, posture)) ?? null };
+  const status = await findSandboxStatus(app, 'messaging');
+  return { ...sandboxStatusFacts(status), warning: (await unsafeWarning(app, status)) ?? null };
 }
 
 function limits(app: App) {
@@ -90,8 +90,8 @@ async function count(app: App) {
 
 interface Status {
   home: string;
-  backend: PostureFacts;
-  messaging: PostureFacts & { scope: string };
+  backend: SandboxStatusFacts;
+  messaging: SandboxStatusFacts & { scope: string };
   sandboxes: { total: number; running: number };
   limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
@@ -151,7 +151,7 @@ function gatewayRows(gateway: RunningGateway | null): string[][] {
 
 function rows(
   title: string,
-  { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: PostureFacts,
+  { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: SandboxStatusFacts,
 ): string[][] {
   return [
     [title, used === null ? `no sandbox backend works here (${configured})` : `${used} (${configured})`],

@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { HermeticError } from '../../core/errors.ts';
-import type { OpenListener } from '../../core/sandbox.ts';
+import { type OpenListener, quiet } from '../../core/sandbox.ts';
 import { Latest } from '../../lib/latest.ts';
 import { PlaceNotices } from './place-notices.ts';
 import { type Opened, PooledSandbox } from './pooled-sandbox.ts';
 import { Slots } from './slots.ts';
 
-export interface PoolOptions<Session> {
+export interface PoolOptions<Session, T extends OpenedInPool = OpenedInPool> {
   /** How many may run at once. */
   most: number;
   /** How long one may be idle. */
@@ -18,7 +18,7 @@ export interface PoolOptions<Session> {
   /** Equal for what is the same session. */
   nameOf(session: Session): string;
   /** Opens or finds the sandbox, when there is room for it. */
-  open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<OpenedInPool>;
+  open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<T>;
   /** How often it is tried again to end one that could not be. */
   stopAgainEveryMs?: number;
 }
@@ -55,30 +55,29 @@ interface Place {
   stopAgain(): Promise<boolean>;
 }
 
-const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 const betweenLooksMs = 2_000;
 const tellEveryMs = 5_000;
 const stopAgainEveryMs = 60_000;
 const ordinal = (place: number): string => (place === 1 ? 'next' : `number ${place}`);
 
 /** One sandbox per session, opened when it is first used. When there are too many, the one idle for longest goes first, and others wait in line. */
-export class SandboxPool<Session> {
-  readonly #options: PoolOptions<Session>;
+export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
+  readonly #options: PoolOptions<Session, T>;
   readonly #slots: Slots;
   /** Making sandboxes is work for the processor: more at once take longer each. */
   readonly #making = new Slots(availableParallelism());
-  readonly #sandboxes = new Latest<PooledSandbox>({ isNeeded: ({ isOpen }) => isOpen });
+  readonly #sandboxes = new Latest<PooledSandbox<T>>({ isNeeded: ({ isOpen }) => isOpen });
   readonly #kept = new Map<string, Kept>();
   readonly #places = new Map<string, Place>();
   readonly #stopping = new AbortController();
 
-  constructor(options: PoolOptions<Session>) {
+  constructor(options: PoolOptions<Session, T>) {
     this.#options = options;
     this.#slots = new Slots(options.most);
   }
 
   /** The same object for the same session. Nothing is opened yet. Without a listener, whoever is told stays the same. */
-  sandboxOf(session: Session, listener?: OpenListener): PooledSandbox {
+  sandboxOf(session: Session, listener?: OpenListener): PooledSandbox<T> {
     const name = this.#options.nameOf(session);
     const known = this.#sandboxes.get(name);
     if (known) {
@@ -86,7 +85,7 @@ export class SandboxPool<Session> {
       return known;
     }
     const { idleMs, backgroundMs } = this.#options;
-    const sandbox = new PooledSandbox(
+    const sandbox = new PooledSandbox<T>(
       {
         name,
         idleMs,
@@ -151,7 +150,7 @@ export class SandboxPool<Session> {
     }, this.#options.stopAgainEveryMs ?? stopAgainEveryMs).unref();
   }
 
-  async #openOne(name: string, session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<Opened> {
+  async #openOne(name: string, session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<T> {
     const kept = this.#kept.get(name);
     const giveBack = await this.#takePlace(name, listener, signal);
     try {
@@ -218,7 +217,7 @@ export class SandboxPool<Session> {
     return Math.max(this.#slots.free, 0);
   }
 
-  get open(): readonly PooledSandbox[] {
+  get open(): readonly PooledSandbox<T>[] {
     return this.#sandboxes.values().filter((sandbox) => sandbox.isOpen);
   }
 

@@ -1,23 +1,17 @@
 import type { ExecHandle, ExecRequest, OpenListener, OpenSandbox, Sandbox, TerminalSize } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
+import type { Comparison } from '../comparison.ts';
 
 export interface Opened {
   sandbox: OpenSandbox;
   compare(): Promise<Comparison>;
 }
 
-/** How an open sandbox differs from what the settings would make now. */
-export interface Comparison {
-  differs: 'not' | 'in variables' | 'in more';
-  /** Variables with another value now; blank for those that are gone. */
-  env: Readonly<Record<string, string>>;
-}
-
-export interface PooledOptions {
+export interface PooledOptions<T extends Opened> {
   /** Until it is open and has one. */
   name: string;
   /** Opens or finds the sandbox, when there is room for it. */
-  open(listener: OpenListener, signal?: AbortSignal): Promise<Opened>;
+  open(listener: OpenListener, signal?: AbortSignal): Promise<T>;
   idleMs: number;
   /** How long after the last command a process that was left running keeps it open; 0: for as long as it runs. */
   backgroundMs: number;
@@ -25,7 +19,7 @@ export interface PooledOptions {
   rested(): void;
   /** It has been closed, for whatever reason. */
   closed(): void;
-  /** It was to be ended and could not be: it may run on. */
+  /** It could not be ended and may run on. */
   left(error: Error): void;
 }
 
@@ -36,15 +30,17 @@ const replaced = 'The settings of this sandbox have changed. It is replaced; its
 const madeAgain = 'It has been made again; what was running is not repeated.';
 
 /**
- * The sandbox of a session, whether or not there is one at the moment. It is opened by the first command, closed after a time without any,
+ * The sandbox of a session, whether or not there is one at the moment, and the first wrapper on the way of a command: it is opened by the first command, closed after a time without any,
  * made again when it was lost, and replaced between two commands when its settings have changed.
  */
-export class PooledSandbox implements Sandbox {
+export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   /** Where to tell what happens to it. */
   listener: OpenListener;
-  readonly #options: PooledOptions;
-  #open: Opened | undefined;
-  #opening: Promise<Opened> | undefined;
+  /** Whether it has ever been open, also when it is not now. */
+  wasOpened = false;
+  readonly #options: PooledOptions<T>;
+  #open: T | undefined;
+  #opening: Promise<T> | undefined;
   #closing: Promise<void> | undefined;
   #lost: string | undefined;
   /** Why the last command was lost; then the sandbox may be too. */
@@ -61,7 +57,7 @@ export class PooledSandbox implements Sandbox {
   /** What the settings say now of variables that the open sandbox has otherwise. */
   #env: Comparison['env'] = {};
 
-  constructor(options: PooledOptions, listener: OpenListener) {
+  constructor(options: PooledOptions<T>, listener: OpenListener) {
     this.#name = options.name;
     this.listener = listener;
     this.#options = options;
@@ -94,28 +90,33 @@ export class PooledSandbox implements Sandbox {
     return since === undefined ? undefined : since + this.#options.idleMs - Date.now();
   }
 
-  /** Opens it now. When several do at once, the first one's signal counts. */
-  async open(signal?: AbortSignal): Promise<void> {
-    await this.#during(async () => undefined, signal);
+  /** undefined while it is not open. */
+  get opened(): T | undefined {
+    return this.#open;
+  }
+
+  /** Makes sure that it is open, and resolves with what it is. When several do at once, the first one's signal counts. */
+  async open(signal?: AbortSignal): Promise<T> {
+    return await this.#during(async (opened) => opened, signal);
   }
 
   exec(request: ExecRequest): Promise<ExecHandle> {
     const isChanged = (): boolean => Object.keys(this.#env).length > 0;
-    const begin = (sandbox: OpenSandbox): Promise<ExecHandle> =>
+    const begin = ({ sandbox }: T): Promise<ExecHandle> =>
       sandbox.exec(isChanged() ? { ...request, env: { ...this.#env, ...request.env } } : request);
     return request.listensOnly && this.#options.backgroundMs > 0 ? this.#listen(begin) : this.#start(begin);
   }
 
   shell(terminal?: TerminalSize): Promise<ExecHandle> {
-    return this.#start((sandbox) => sandbox.shell(terminal));
+    return this.#start(({ sandbox }) => sandbox.shell(terminal));
   }
 
   readFile(path: string): Promise<Buffer> {
-    return this.#during((sandbox) => sandbox.readFile(path));
+    return this.#during(({ sandbox }) => sandbox.readFile(path));
   }
 
   writeFile(path: string, data: Uint8Array | string): Promise<void> {
-    return this.#during((sandbox) => sandbox.writeFile(path, data));
+    return this.#during(({ sandbox }) => sandbox.writeFile(path, data));
   }
 
   /** Ends it unless something runs in it. Its files and the session's state stay. */
@@ -138,20 +139,20 @@ export class PooledSandbox implements Sandbox {
     const isOverdue = backgroundMs > 0 && Date.now() - since >= backgroundMs;
     if (!isOverdue && (await opened.sandbox.hasLiveProcesses().catch(() => true))) return false;
     if (this.#open !== opened || this.idleSince !== since) return false;
-    await this.#letGo(opened, 'stop');
+    await this.#detach(opened, 'stop');
     return true;
   }
 
   /** Lets go of it whatever runs in it. */
   async end(): Promise<void> {
     await this.#opening?.catch(() => undefined);
-    if (this.#open) await this.#letGo(this.#open, 'close');
+    if (this.#open) await this.#detach(this.#open, 'close');
   }
 
   /** Ends it and removes its files. */
   async destroy(): Promise<void> {
     await this.open();
-    if (this.#open) await this.#letGo(this.#open, 'destroy');
+    if (this.#open) await this.#detach(this.#open, 'destroy');
   }
 
   #enter(): void {
@@ -182,7 +183,7 @@ export class PooledSandbox implements Sandbox {
     this.#timer = setTimeout(() => void look(), waitMs).unref();
   }
 
-  async #start(begin: (sandbox: OpenSandbox) => Promise<ExecHandle>): Promise<ExecHandle> {
+  async #start(begin: (opened: T) => Promise<ExecHandle>): Promise<ExecHandle> {
     this.#enter();
     try {
       const handle = await begin(await this.#current());
@@ -198,7 +199,7 @@ export class PooledSandbox implements Sandbox {
   }
 
   /** Counts as a command until it has begun. */
-  async #listen(begin: (sandbox: OpenSandbox) => Promise<ExecHandle>): Promise<ExecHandle> {
+  async #listen(begin: (opened: T) => Promise<ExecHandle>): Promise<ExecHandle> {
     const handle = await this.#during(begin);
     this.#listening += 1;
     void handle.exit.then(() => {
@@ -207,7 +208,7 @@ export class PooledSandbox implements Sandbox {
     return handle;
   }
 
-  async #during<T>(action: (sandbox: OpenSandbox) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async #during<Result>(action: (opened: T) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     this.#enter();
     try {
       return await action(await this.#current(signal));
@@ -216,23 +217,23 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
-  async #current(signal?: AbortSignal): Promise<OpenSandbox> {
+  async #current(signal?: AbortSignal): Promise<T> {
     if (this.#doubt !== undefined && this.#open) await this.#examine(this.#open, this.#doubt);
     const opened = this.#open;
     if (opened && (await this.#isOutdated(opened)) && this.#open === opened) {
       this.listener.notice(replaced, replaced);
-      await this.#letGo(opened, 'stop');
+      await this.#detach(opened, 'stop');
     }
     while (this.#closing !== undefined) await this.#closing.catch(() => undefined);
-    if (this.#open) return this.#open.sandbox;
+    if (this.#open) return this.#open;
     this.#opening ??= this.#make(signal).finally(() => {
       this.#opening = undefined;
     });
-    return (await this.#opening).sandbox;
+    return await this.#opening;
   }
 
   /** Whether it is to be replaced now. Not while a command runs, and not for variables while anything does: commands are given those. */
-  async #isOutdated(opened: Opened): Promise<boolean> {
+  async #isOutdated(opened: T): Promise<boolean> {
     // The caller counts as live: when it is the only one, replacing the sandbox disturbs nothing.
     const isAlone = (): boolean => this.#live === 1 && this.#listening === 0;
     const { differs, env } = await opened.compare();
@@ -243,17 +244,17 @@ export class PooledSandbox implements Sandbox {
   }
 
   /** A sandbox in which `true` does not run is given up. */
-  async #examine(opened: Opened, doubt: string): Promise<void> {
+  async #examine(opened: T, doubt: string): Promise<void> {
     this.#doubt = undefined;
     const answer = async () => (await opened.sandbox.exec({ command: 'true', stateless: true })).exit;
     const nothing = () => undefined;
     const exit = await within({ ms: examinationMs, ref: false }, answer().catch(nothing), nothing);
     if (exit?.kind === 'exited' || this.#open !== opened) return;
     this.#lost = doubt;
-    await this.#letGo(opened, 'stop');
+    await this.#detach(opened, 'stop');
   }
 
-  async #make(signal: AbortSignal | undefined): Promise<Opened> {
+  async #make(signal: AbortSignal | undefined): Promise<T> {
     // Not the listener of this moment: what was opened may have something to tell when there is another one.
     const notice = (text: string, inChat?: string): void => this.listener.notice(text, inChat);
     const progress = (text: string): void => this.listener.progress(text);
@@ -264,16 +265,17 @@ export class PooledSandbox implements Sandbox {
       this.#lost = undefined;
     }
     this.#open = opened;
+    this.wasOpened = true;
     this.#env = {};
     void opened.sandbox.ended.then((reason) => {
       if (this.#open !== opened) return;
       this.#lost = reason;
-      void this.#letGo(opened, 'close').catch(() => undefined);
+      void this.#detach(opened, 'close').catch(() => undefined);
     });
     return opened;
   }
 
-  async #letGo({ sandbox }: Opened, how: 'close' | 'stop' | 'destroy'): Promise<void> {
+  async #detach({ sandbox }: Opened, how: 'close' | 'stop' | 'destroy'): Promise<void> {
     this.#directory = sandbox.cwd;
     this.#definitions = sandbox.definitions;
     this.#open = undefined;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { DiskUse, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
-import { type DiskWatch, watchDisk } from '../../../src/sandboxes/disk-limited-sandbox.ts';
+import { DiskLimit, type DiskLimitOptions } from '../../../src/sandboxes/disk-limit.ts';
+import { SandboxWrapper } from '../../../src/sandboxes/sandbox-wrapper.ts';
 import { sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
@@ -24,13 +25,14 @@ const writers: Record<string, string> = {
 
 /** What counts bytes and files where this machine sees the files of a sandbox. */
 export function diskAttacks(engine: TestEngine, isShared: boolean): void {
-  const watched = async (wishes: Partial<DiskWatch> = {}): Promise<Watched> => {
+  const watched = async (wishes: Partial<DiskLimitOptions> = {}): Promise<Watched> => {
     const spec: SandboxSpec = engine.spec({ limits });
     const notices: string[] = [];
     const measure = (): Promise<DiskUse> => engine.backend.diskUse(spec);
     const notice = (text: string): void => void notices.push(text);
-    const opened = await engine.open(spec);
-    return { sandbox: watchDisk(opened, { maxBytes, maxFiles: 10_000, measure, notice, everyMs: 100, ...wishes }), notices, measure };
+    const sandbox = new SandboxWrapper(await engine.open(spec));
+    sandbox.add(new DiskLimit(sandbox, { maxBytes, maxFiles: 10_000, measure, notice, everyMs: 100, ...wishes }));
+    return { sandbox, notices, measure };
   };
 
   // Very many commands take their time by streams, and what they leave is killed in the same way.

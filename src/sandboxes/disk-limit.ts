@@ -1,7 +1,8 @@
-import type { DiskUse, ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
-import { SandboxAround } from './sandbox-wrapper.ts';
+import { isDiskWatched } from '../backends/unenforced-limits.ts';
+import type { Backend, DiskUse, ExecHandle, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { SandboxHooks, SandboxWrapper } from './sandbox-wrapper.ts';
 
-export interface DiskWatch {
+export interface DiskLimitOptions {
   maxBytes: number;
   maxFiles: number;
   measure(): Promise<DiskUse>;
@@ -9,9 +10,14 @@ export interface DiskWatch {
   everyMs?: number;
 }
 
-/** As many files as most file systems have room for beside so many bytes, and enough for a small project. */
-export function diskAllowance(megabytes: number): Pick<DiskWatch, 'maxBytes' | 'maxFiles'> {
-  return { maxBytes: megabytes * 1024 * 1024, maxFiles: Math.max(megabytes * 64, 10_000) };
+/** Holds a new sandbox to the disk its spec allows, where that is watched. */
+export function limitDisk(sandbox: SandboxWrapper, backend: Backend, spec: SandboxSpec, listener: OpenListener): void {
+  const { diskMb } = spec.limits;
+  if (diskMb === 0 || !isDiskWatched(backend.traits)) return;
+  const notice = (text: string, inChat?: string): void => listener.notice(text, inChat);
+  // As many files as most file systems have room for beside so many bytes, and enough for a small project.
+  const allowance = { maxBytes: diskMb * 1024 * 1024, maxFiles: Math.max(diskMb * 64, 10_000) };
+  sandbox.add(new DiskLimit(sandbox, { ...allowance, measure: () => backend.diskUse(spec), notice }));
 }
 
 type Amount = Pick<DiskUse, 'bytes' | 'files'>;
@@ -27,12 +33,9 @@ const restFactor = 10;
  * Where no quota can be set, looks again and again while something runs or grows, and now and then when nothing seems to; kills everything in a
  * sandbox that is beyond the limit, and ends it when it grows on. Removing files stays possible, whatever is there already.
  */
-export function watchDisk(sandbox: OpenSandbox, watch: DiskWatch): OpenSandbox {
-  return new WatchedSandbox(sandbox, watch);
-}
-
-class WatchedSandbox extends SandboxAround {
-  readonly #watch: DiskWatch;
+export class DiskLimit implements SandboxHooks {
+  readonly #sandbox: OpenSandbox;
+  readonly #options: DiskLimitOptions;
   readonly #everyMs: number;
   readonly #max: Amount;
   #running = 0;
@@ -48,54 +51,30 @@ class WatchedSandbox extends SandboxAround {
   /** What was left, and how many commands had begun, when everything was killed; until it is below the limit again. */
   #killed: { left: Amount; begun: number } | undefined;
 
-  constructor(sandbox: OpenSandbox, watch: DiskWatch) {
-    super(sandbox);
-    this.#watch = watch;
-    this.#everyMs = watch.everyMs ?? 2_000;
-    this.#max = { bytes: watch.maxBytes, files: watch.maxFiles };
+  constructor(sandbox: OpenSandbox, options: DiskLimitOptions) {
+    this.#sandbox = sandbox;
+    this.#options = options;
+    this.#everyMs = options.everyMs ?? 2_000;
+    this.#max = { bytes: options.maxBytes, files: options.maxFiles };
     this.#allowed = this.#max;
     void sandbox.ended.then(() => {
       this.#hasEnded = true;
-      this.#stop();
+      this.leaving();
     });
   }
 
-  override async exec(request: ExecRequest): Promise<ExecHandle> {
-    return this.#follow(await super.exec(request));
-  }
-
-  override async shell(terminal?: TerminalSize): Promise<ExecHandle> {
-    return this.#follow(await super.shell(terminal));
-  }
-
-  override async close(): Promise<void> {
-    this.#stop();
-    await super.close();
-  }
-
-  override async stop(): Promise<void> {
-    this.#stop();
-    await super.stop();
-  }
-
-  override async destroy(): Promise<void> {
-    this.#stop();
-    await super.destroy();
-  }
-
-  #stop(): void {
+  leaving(): void {
     this.#over = true;
     clearTimeout(this.#timer);
   }
 
-  #follow(handle: ExecHandle): ExecHandle {
+  started(handle: ExecHandle): void {
     this.#begun += 1;
     this.#running += 1;
     void handle.exit.then(() => {
       this.#running -= 1;
     });
     this.#schedule(this.#everyMs);
-    return handle;
   }
 
   /** Short commands are not worth a look; whoever starts many of them is caught by the next look all the same. */
@@ -122,7 +101,7 @@ class WatchedSandbox extends SandboxAround {
   }
 
   #measure(): Promise<DiskUse> {
-    return this.#watch.measure().catch(() => this.#use);
+    return this.#options.measure().catch(() => this.#use);
   }
 
   async #judge(use: DiskUse): Promise<void> {
@@ -137,7 +116,7 @@ class WatchedSandbox extends SandboxAround {
   }
 
   async #kill(use: DiskUse): Promise<void> {
-    await this.inner.killAll();
+    await this.#sandbox.killAll();
     if (this.#hasEnded) return this.#say(use, `What was running in it could not be killed, so it was ended. ${goOn}`);
     const left = await this.#measure();
     const isFreed = !exceeds(left, this.#max);
@@ -149,12 +128,12 @@ class WatchedSandbox extends SandboxAround {
   }
 
   async #end(use: DiskUse): Promise<void> {
-    await this.inner.end('it used more and more disk after everything in it was killed');
+    await this.#sandbox.end('it used more and more disk after everything in it was killed');
     this.#say(use, `It still grew after everything in it was ended, so it was ended itself; the next command gets a new one. ${goOn}`);
   }
 
   #say(use: DiskUse, outcome: string): void {
-    const { maxBytes, maxFiles, notice } = this.#watch;
+    const { maxBytes, maxFiles, notice } = this.#options;
     const deleted =
       use.deletedBytes >= noise.bytes ? `, ${megabytes(use.deletedBytes)} MB of that in deleted files that were still open` : '';
     const what =

@@ -1,25 +1,30 @@
-import { HermeticError } from '../core/errors.ts';
+import { sandboxSettings } from '../config/sandbox-settings.ts';
 import type { Backend, ExecRequest, OpenListener, Sandbox, Trouble } from '../core/sandbox.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
 import { ByteStore } from '../lib/byte-store.ts';
 import { Latest } from '../lib/latest.ts';
 import { sweepCanaries } from '../proof/index.ts';
-import { HeldListener } from '../sandboxes/pool/held-listener.ts';
-import { type FoundSandbox, type OpenedInPool, SandboxPool } from '../sandboxes/pool/pool.ts';
-import { Spares } from '../sandboxes/pool/spares.ts';
-import { messagingSession, namedSession, type SandboxRequest } from '../sandboxes/request.ts';
-import { type Leftover, sweep } from '../sandboxes/sweep.ts';
 import { type RunEnd, run } from '../shell/run.ts';
-import type { App, OpenedSandbox } from './app.ts';
+import { claimSpare } from './claim.ts';
+import { compare, comparisonOf } from './comparison.ts';
+import { candidates, type OpenedSandbox, openSandbox, type SandboxDeps } from './open.ts';
+import { HeldListener } from './pool/held-listener.ts';
+import { type FoundSandbox, type OpenedInPool, SandboxPool } from './pool/pool.ts';
+import { type Opened, PooledSandbox } from './pool/pooled-sandbox.ts';
+import { Spares } from './pool/spares.ts';
+import { messagingSession, namedSession, type SandboxRequest, sandboxName } from './request.ts';
+import { type Leftover, sweep } from './sweep.ts';
 
 /** The sandbox of a session, whether or not there is one at the moment: a command opens it, and it is closed when it has been idle for long. */
 export interface SessionSandbox extends Sandbox {
   readonly isOpen: boolean;
   /** How long until it is closed unless it is used; undefined while something runs in it or it is not open. */
   readonly closesInMs: number | undefined;
-  /** Opens it now, so that the first command need not wait. */
-  open(signal?: AbortSignal): Promise<void>;
+  /** undefined while it is not open. */
+  readonly opened: OpenedSandbox | undefined;
+  /** Makes sure that it is open, and resolves with what it is. */
+  open(signal?: AbortSignal): Promise<OpenedSandbox>;
   /** Ends it unless something runs in it: a command, or a process that one left there. Files and state stay. */
   close(): Promise<void>;
   /** Ends it and removes its files. */
@@ -49,9 +54,10 @@ export interface RunResult {
 export type SessionName = SessionKey | string;
 
 type Spare = OpenedSandbox & { listener: HeldListener };
+type Pooled = OpenedSandbox & OpenedInPool;
 
 const audience = 'messaging';
-const nobody: SandboxRequest = { audience, parts: [], title: '' };
+const noSession: SandboxRequest = { audience, parts: [], title: '' };
 const defaultMostBytes = 1024 * 1024;
 
 /**
@@ -59,21 +65,22 @@ const defaultMostBytes = 1024 * 1024;
  * once, spares included, each closed after `gateway.sandbox_lifetime` of doing nothing, and `terminal.warm_spares` ready for sessions that have none yet.
  */
 export class SessionSandboxes {
-  readonly #app: App;
-  readonly #pool: SandboxPool<SandboxRequest>;
+  readonly #deps: SandboxDeps;
+  /** Also closes the state database. */
+  readonly #closeAll: () => Promise<void>;
+  readonly #pool: SandboxPool<SandboxRequest, Pooled>;
   readonly #spares: Spares<Spare>;
-  /** By the name of the sandbox. */
-  readonly #opened = new Map<string, OpenedSandbox>();
   /** What people in the chat were told when the sandbox of this session was last opened. */
   readonly #told = new Latest<ReadonlySet<string>>();
 
-  constructor(app: App) {
-    const { gateway, terminal } = app.loaded.config;
-    this.#app = app;
+  constructor(deps: SandboxDeps, closeAll: () => Promise<void>) {
+    const { gateway, terminal } = deps.loaded().config;
+    this.#deps = deps;
+    this.#closeAll = closeAll;
     this.#spares = new Spares({
       wanted: () => Math.min(terminal.warm_spares, this.#pool.room),
       make: (signal) => this.#makeSpare(signal),
-      isCurrent: (spare) => app.isCurrent(spare, nobody),
+      isCurrent: async (spare) => (await compare(deps, spare, noSession)).differs === 'not',
       // What may run on counts like one of an earlier program.
       left: (spare) => void this.#pool.adopt([{ name: spare.spec.name, lastUsedAt: new Date(), stop: () => stopAgain(spare) }]),
     });
@@ -81,7 +88,7 @@ export class SessionSandboxes {
       most: gateway.max_sandboxes,
       idleMs: gateway.sandbox_lifetime * 1000,
       backgroundMs: gateway.background_lifetime * 1000,
-      nameOf: ({ parts }) => app.sandboxName(parts),
+      nameOf: ({ parts }) => this.#nameOf(parts),
       open: (request, listener, signal) => this.#open(request, listener, signal),
     });
   }
@@ -91,9 +98,9 @@ export class SessionSandboxes {
    * of a session; counts what still runs against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
    */
   async start(): Promise<readonly Leftover[]> {
-    await sweepCanaries(this.#app.loaded.home);
-    const backends = this.#app.candidates(this.#app.settings(audience).backend);
-    const ledger = (await this.#app.store()).sandboxes;
+    await sweepCanaries(this.#deps.loaded().home);
+    const backends = candidates(this.#deps, { audience });
+    const ledger = (await this.#deps.store()).sandboxes;
     const leftovers = await sweep({ backends, ledger });
     await this.#pool.adopt(await this.#running(backends, ledger));
     void this.#spares.fill();
@@ -109,7 +116,7 @@ export class SessionSandboxes {
       for (const { name, state, createdAt, stop } of await backend.list()) {
         if (state !== 'running') continue;
         const entry = entries.get(name);
-        const session = entry && entry.session.length > 0 ? this.#app.sandboxName(entry.session) : name;
+        const session = entry && entry.session.length > 0 ? this.#nameOf(entry.session) : name;
         found.push({ name: session, lastUsedAt: entry?.lastUsedAt ?? createdAt, stop });
       }
     }
@@ -118,28 +125,14 @@ export class SessionSandboxes {
 
   /** The same object for the same session. Nothing is opened yet. A listener is told what happens from now on. */
   of(session: SessionName, listener?: OpenListener): SessionSandbox {
-    const { sandbox_scope: scope } = this.#app.loaded.config.gateway;
+    const { sandbox_scope: scope } = this.#deps.loaded().config.gateway;
     const request = typeof session === 'string' ? namedSession(session) : messagingSession(session, scope);
     return this.#pool.sandboxOf(request, listener);
   }
 
-  /** What the sandbox of this session is, opened when it is not. */
-  async opened(session: SessionName): Promise<OpenedSandbox> {
-    const sandbox = this.of(session);
-    await sandbox.open();
-    const opened = this.#opened.get(sandbox.name);
-    if (!opened) throw new HermeticError('sandbox/lost', 'The sandbox was lost right after it was opened.');
-    return opened;
-  }
-
-  /** The same, and undefined when it is not open. */
-  openedNow(session: SessionName): OpenedSandbox | undefined {
-    return this.#opened.get(this.of(session).name);
-  }
-
   /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */
   async run(session: SessionName, command: string, options: RunRequest = {}): Promise<RunResult> {
-    const { timeoutMs = this.#app.loaded.config.terminal.timeout * 1000, signal, mostBytes = defaultMostBytes, ...request } = options;
+    const { timeoutMs = this.#deps.loaded().config.terminal.timeout * 1000, signal, mostBytes = defaultMostBytes, ...request } = options;
     const sandbox = this.of(session);
     await sandbox.open(signal);
     const handle = await sandbox.exec({ ...request, command });
@@ -157,7 +150,7 @@ export class SessionSandboxes {
 
   /** Every sandbox of this installation that belongs to a session, open or not, the oldest first. */
   async list(): Promise<SandboxEntry[]> {
-    const entries = await (await this.#app.store()).sandboxes.list();
+    const entries = await (await this.#deps.store()).sandboxes.list();
     return entries.filter(({ session }) => session.length > 0);
   }
 
@@ -178,7 +171,7 @@ export class SessionSandboxes {
 
   /** Lets go of everything: sandboxes, spares and the state database. */
   async close(): Promise<void> {
-    await this.#app.close();
+    await this.#closeAll();
   }
 
   /** Lets go of all sandboxes and destroys the spares. Durable sandboxes end by themselves when their time is over. */
@@ -187,21 +180,19 @@ export class SessionSandboxes {
     await this.#spares.stop();
   }
 
-  async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<OpenedInPool> {
+  async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<Pooled> {
     const listener = this.#onlyNew(request, whole);
     const claimed = await this.#claim(request, listener);
     // They count against the limit, and a session comes before them.
     if (!claimed) await this.#spares.shrink();
-    const opened = claimed ?? (await this.#app.openSandbox(request, listener, signal));
-    this.#opened.set(opened.sandbox.name, opened);
-    void opened.sandbox.ended.then(() => this.#opened.delete(opened.sandbox.name));
+    const opened = claimed ?? (await openSandbox(this.#deps, request, listener, signal));
     void this.#spares.fill();
-    return { sandbox: opened.sandbox, compare: this.#app.comparisonOf(opened, request), stopAgain: () => stopAgain(opened) };
+    return { ...opened, compare: comparisonOf(this.#deps, opened, request), stopAgain: () => stopAgain(opened) };
   }
 
-  /** What was so the last time, and people in the chat were told, is not told them again. */
+  /** Drops notices this chat has already seen. */
   #onlyNew({ parts }: SandboxRequest, listener: OpenListener): OpenListener {
-    const name = this.#app.sandboxName(parts);
+    const name = this.#nameOf(parts);
     const before = this.#told.get(name);
     const now = new Set<string>();
     this.#told.set(name, now);
@@ -214,8 +205,12 @@ export class SessionSandboxes {
     };
   }
 
+  #nameOf(parts: readonly string[]): string {
+    return sandboxName(this.#deps.installation(), parts);
+  }
+
   async #claim(request: SandboxRequest, listener: OpenListener): Promise<OpenedSandbox | undefined> {
-    const spare = await this.#spares.offer(async (ready) => (await this.#app.claim(ready, request)) && ready);
+    const spare = await this.#spares.offer(async (ready) => await claimSpare(this.#deps, ready, request));
     spare?.listener.handTo(listener);
     return spare;
   }
@@ -223,8 +218,21 @@ export class SessionSandboxes {
   /** Security: opened as for a session, so that one whose proof is broken never becomes a spare. */
   async #makeSpare(signal: AbortSignal): Promise<Spare> {
     const listener = new HeldListener();
-    return { ...(await this.#app.openSandbox(nobody, listener, signal)), listener };
+    return { ...(await openSandbox(this.#deps, noSession, listener, signal)), listener };
   }
+}
+
+/** The sandbox of one session, opened by its first command, for a program that has no pool. */
+export function singleSandbox(deps: SandboxDeps, request: SandboxRequest, listener: OpenListener): PooledSandbox<OpenedSandbox & Opened> {
+  const { idleSeconds, backgroundSeconds } = sandboxSettings(deps.loaded().config, request.audience);
+  const open = async (told: OpenListener, signal?: AbortSignal) => {
+    const opened = await openSandbox(deps, request, told, signal);
+    return { ...opened, compare: comparisonOf(deps, opened, request) };
+  };
+  const ignore = (): void => undefined;
+  const events = { rested: ignore, closed: ignore, left: ignore };
+  const times = { idleMs: idleSeconds * 1000, backgroundMs: backgroundSeconds * 1000 };
+  return new PooledSandbox({ name: sandboxName(deps.installation(), request.parts), ...times, open, ...events }, listener);
 }
 
 /** By what the backend knows of it: `stop` of the sandbox itself may also fail for what it does after the end. */

@@ -1,0 +1,32 @@
+import { nameSession } from '../backends/sandbox-directory.ts';
+import { quiet } from '../core/sandbox.ts';
+import { copyCredentials } from './home-mounts.ts';
+import { candidates, type OpenedSandbox, type SandboxDeps } from './open.ts';
+import { type SandboxRequest, sandboxName } from './request.ts';
+import { hasFiles, homeMountOptions, resolveSpec } from './spec.ts';
+
+/**
+ * Gives a spare to a session that has no sandbox. undefined, and the spare is what it was, when the session has one, or would get another one if it
+ * were opened for it.
+ */
+export async function claimSpare<Spare extends OpenedSandbox>(
+  deps: SandboxDeps,
+  spare: Spare,
+  request: SandboxRequest,
+): Promise<Spare | undefined> {
+  const { backend, fingerprint } = spare;
+  const { parts } = request;
+  const all = candidates(deps, request);
+  const derived = sandboxName(deps.installation(), parts);
+  if (!all.includes(backend) || all.some((other) => hasFiles(deps, other, derived))) return undefined;
+  const { spec, fingerprint: wanted } = await resolveSpec(deps, request, backend, quiet, spare.spec.name);
+  const { sandboxes, proofs } = await deps.store();
+  // Security: a proof may have broken since the spare was made.
+  const isProven = backend.traits.isolation === 'none' || (await proofs.latest(backend.kind, fingerprint))?.held === true;
+  if (wanted !== fingerprint || !isProven) return undefined;
+  if (backend.traits.honours.mounts === true) await copyCredentials(homeMountOptions(deps.loaded(), spec));
+  if (!(await sandboxes.claim({ backend: backend.kind, name: spec.name }, parts))) return undefined;
+  await nameSession(spec);
+  deps.note({ backend, spec }, parts, 'claimed');
+  return { ...spare, spec };
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathsIn } from '../backends/sandbox-directory.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { sandboxSettings } from '../config/sandbox-settings.ts';
+import { parseVolume } from '../config/schema.ts';
+import { HermeticError } from '../core/errors.ts';
+import type { Backend, Feature, Limits, Mount, OpenListener, SandboxSpec } from '../core/sandbox.ts';
+import { sandboxEnvironment } from './environment.ts';
+import { type HomeMountOptions, homeMounts } from './home-mounts.ts';
+import { checkedMounts } from './mounts.ts';
+import { type SandboxRequest, sandboxName } from './request.ts';
+
+/** What a spec is made of besides the request. The configuration is read anew each time: that of a running gateway changes. */
+export interface SpecDeps {
+  loaded(): LoadedConfig;
+  /** What `terminal.cwd: .` and `terminal.docker_mount_cwd_to_workspace` mean. */
+  workingDirectory: string;
+  installation(): string;
+}
+
+export interface ResolvedSpec {
+  spec: SandboxSpec;
+  /** Equal for sandboxes that are made alike. */
+  fingerprint: string;
+}
+
+/** The spec of a session's sandbox, its mounts checked. Throws when the backend cannot give what it asks for. */
+export async function resolveSpec(
+  deps: SpecDeps,
+  request: SandboxRequest,
+  backend: Backend,
+  listener: OpenListener,
+  name?: string,
+): Promise<ResolvedSpec> {
+  const configured = configuredSpec(deps, request, backend, listener, name);
+  assertSupported(backend, configured);
+  const volumes = await checkedVolumes(deps.loaded(), configured.mounts);
+  const home = backend.traits.honours.mounts === true ? await homeMounts(homeMountOptions(deps.loaded(), configured)) : [];
+  const spec = { ...configured, mounts: [...volumes, ...home] };
+  return { spec, fingerprint: specFingerprint(deps.installation(), backend, spec) };
+}
+
+/** Everything the configuration says about the sandbox of a session on a backend, unchecked. */
+export function configuredSpec(
+  deps: SpecDeps,
+  request: SandboxRequest,
+  backend: Backend,
+  listener: OpenListener,
+  name = sandboxName(deps.installation(), request.parts),
+): SandboxSpec {
+  const { config, environment } = deps.loaded();
+  const { terminal } = config;
+  const settings = sandboxSettings(config, request.audience);
+  const contained = backend.traits.isolation !== 'none';
+  const wishes = { forward: terminal.docker_forward_env, passthrough: terminal.env_passthrough, fixed: terminal.docker_env };
+  const { env, withheld } = sandboxEnvironment(wishes, environment);
+  for (const variable of withheld) {
+    listener.notice(`${variable} looks like a credential and stays outside. To mean it, name it in terminal.docker_forward_env.`);
+  }
+  const here: Mount = { source: deps.workingDirectory, target: '/workspace', readOnly: false };
+  const mounts = [...terminal.docker_volumes.map(parseVolume), ...(terminal.docker_mount_cwd_to_workspace ? [here] : [])];
+  if (!contained && mounts.length > 0) listener.notice(`Volumes are not mounted: ${backend.kind} runs on the host itself.`);
+  return {
+    name,
+    session: request.title,
+    directory: directoryOf(deps, backend, name),
+    image: request.image ?? settings.imageFor(backend.kind),
+    workdir: workdirIn(deps, contained),
+    env,
+    mounts: contained ? mounts : [],
+    limits: limitsOf(config),
+    network: terminal.network,
+    persistent: terminal.container_persistent,
+    user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
+    idleSeconds: settings.idleSeconds,
+    // A gateway comes back for what was left running. Of the command line, which may be gone for good, nothing outlives its idle time.
+    backgroundSeconds: request.audience === 'cli' ? settings.idleSeconds : settings.backgroundSeconds,
+  };
+}
+
+export function limitsOf({ terminal }: LoadedConfig['config']): Limits {
+  const { container_cpu: cpus, container_memory: memoryMb, container_disk: diskMb, container_pids: pids } = terminal;
+  return { cpus, memoryMb, diskMb, pids };
+}
+
+function workdirIn(deps: SpecDeps, contained: boolean): string | undefined {
+  const { cwd } = deps.loaded().config.terminal;
+  if (contained || cwd === undefined || cwd.startsWith('~')) return cwd;
+  // On the host itself a relative path means what it means in the shell that started Hermetic.
+  return resolve(deps.workingDirectory, cwd);
+}
+
+function directoryOf(deps: SpecDeps, backend: Backend, name: string): string {
+  return join(deps.loaded().config.terminal.sandbox_dir, backend.kind, name);
+}
+
+/** Whether the sandbox of this name has files on a backend. */
+export function hasFiles(deps: SpecDeps, backend: Backend, name: string): boolean {
+  return existsSync(pathsIn(directoryOf(deps, backend, name)).record);
+}
+
+/** The mounts, resolved. Refuses what is not there, and what would hand over the host. */
+export async function checkedVolumes({ config, home, environment }: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
+  const { allow_dangerous_mounts: allowDangerous, docker_host: named } = config.terminal;
+  const forbidden = {
+    [home]: 'it is the home of Hermetic itself',
+    [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
+  };
+  const socket = /^unix:\/\/(.+)/.exec(named ?? environment.DOCKER_HOST ?? '')?.[1];
+  return await checkedMounts(mounts, { allowDangerous, forbidden, engineSockets: socket === undefined ? [] : [socket] });
+}
+
+/** What Hermetic's home mounts into this sandbox. */
+export function homeMountOptions({ config, home }: LoadedConfig, { directory }: SandboxSpec): HomeMountOptions {
+  const credentialsDirectory = join(directory, 'credentials');
+  return { hermeticHome: home, credentialFiles: config.terminal.credential_files, credentialsDirectory };
+}
+
+/** What each feature means in a spec. A new feature does not compile until it has a line here. */
+const asksFor: Record<Feature, (spec: SandboxSpec) => boolean> = {
+  image: (spec) => spec.image !== undefined,
+  mounts: (spec) => spec.mounts.length > 0,
+  'host-user': (spec) => spec.user === 'host',
+  'network-none': (spec) => spec.network === 'none',
+  'network-restricted': (spec) => spec.network === 'restricted',
+  'network-open': (spec) => spec.network === 'open',
+  ephemeral: (spec) => !spec.persistent,
+};
+
+/** Throws when the spec asks for a feature that the backend does not support. No feature is ever left out without a word. */
+export function assertSupported(backend: Backend, spec: SandboxSpec): void {
+  const reasons = (Object.keys(asksFor) as Feature[])
+    .filter((feature) => asksFor[feature](spec))
+    .map((feature) => backend.traits.honours[feature])
+    .filter((answer) => answer !== true);
+  if (reasons.length === 0) return;
+  throw new HermeticError('backend/cannot-honour', `The ${backend.kind} backend cannot do what is asked: ${reasons.join('; ')}.`, {
+    hint: 'Change the setting, or use another backend (hermetic doctor shows which work here).',
+  });
+}
+
+/**
+ * Equal for two specs that ask for the same sandbox of a backend, whichever session it belongs to and wherever its files are. The hash that docker
+ * labels a container with (`docker/spec-hash`) is another thing: it also knows what the engine made of the spec, such as the id of the image.
+ * Security: goes into the database and into listings, so values of variables enter as a hash bound to the installation.
+ */
+export function specFingerprint(installation: string, { kind, settings }: Pick<Backend, 'kind' | 'settings'>, spec: SandboxSpec): string {
+  const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+  const env = Object.entries(spec.env).map(([name, value]) => [name, digest([installation, name, value])]);
+  const { cpus, memoryMb, diskMb, pids } = spec.limits;
+  // Credential files are mounted from a place of the sandbox's own: only that they are counts.
+  const mounts = spec.mounts.map(({ source, target, readOnly }) => [source.replace(spec.directory, ''), target, readOnly]);
+  const rest = [kind, spec.image ?? null, spec.workdir ?? null, spec.network ?? null, spec.persistent, spec.user];
+  return digest([rest, env.sort(), mounts, [cpus, memoryMb, diskMb, pids], settings]).slice(0, 32);
+}
