@@ -4,6 +4,7 @@ import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
 import type { Backend, Check, DiskUse, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
+import { hostBash } from '../lib/guest-files.ts';
 import { started } from '../lib/started.ts';
 import { forkerCommand, noLease } from '../shell/pipes/run-directory.ts';
 import { listTied, openTied, type TiedProcess } from './child-process-sandbox.ts';
@@ -81,7 +82,7 @@ class LocalBackend implements Backend {
   async #hasBash(): Promise<boolean> {
     try {
       const options = { stdio: 'ignore', env: this.#environment({}) } as const;
-      const [code] = await once(started(spawn('bash', ['-c', '((BASH_VERSINFO[0] >= 5)) && command -v mkfifo'], options)), 'exit');
+      const [code] = await once(started(spawn('bash', ['-c', await hostBash('local-check')], options)), 'exit');
       return code === 0;
     } catch {
       return false;

@@ -1,25 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { AnswerReader, type ProbeRecord } from './answer-reader.ts';
 
-const script = fileURLToPath(new URL('../../guest/proof.bash', import.meta.url));
-
-/**
- * Runs the script `$1` with the name `$2` in a bash that has nothing of the session. Security: a function, alias, option or variable of
- * the session could otherwise answer in its place. Assigning the first variable makes bash take its own `exec` before any function.
- */
-const plainly = [
-  'POSIXLY_CORRECT=1',
-  'path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH',
-  '\\exec /usr/bin/env -i PATH="$path" LC_ALL=C bash --noprofile --norc -c "$1" "$2"',
-].join('\n');
-
-/** Starts a script inside; `mark` is on its command line, where the host can find it. */
-export async function startPlainly(sandbox: Sandbox, text: string, mark: string): Promise<ExecHandle> {
-  return await sandbox.exec({ command: plainly, args: [text, mark], cwd: '/', stdin: 'open', stateless: true });
+/** Starts a script of `guest/` inside, without the session's state; `mark` is on its command line, where the host can find it. */
+export async function startScript(sandbox: Sandbox, name: string, mark: string): Promise<ExecHandle> {
+  const [command, script] = await Promise.all([guestBash('proof-start'), guestBash(name)]);
+  return await sandbox.exec({ command, args: [script, mark], cwd: '/', stdin: 'open', plain: true });
 }
 
 export interface Answer {
@@ -56,7 +44,7 @@ export class Inside {
   /** Resolves when the probe is ready or has failed; never rejects. */
   static async start(sandbox: Sandbox, mark: string, timeoutMs: number): Promise<Inside> {
     try {
-      const starting = startPlainly(sandbox, await readFile(script, 'utf8'), mark);
+      const starting = startScript(sandbox, 'proof', mark);
       const handle = await within({ ms: timeoutMs, ref: false }, starting, () => {
         void starting.then((late) => late.kill('KILL')).catch(() => undefined);
         throw new Error(`nothing happened for ${timeoutMs / 1000} s`);

@@ -4,11 +4,12 @@ import type { ProofLine } from '../core/proof.ts';
 import type { ExecHandle, Sandbox, SandboxSpec } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
+import { askSandbox } from '../shell/ask-sandbox.ts';
 import { noticed, token } from './bait.ts';
 import { judge } from './files.ts';
 import { type Ground, line, unanswered } from './ground.ts';
 import { seenInside, viewFromHost } from './host-view.ts';
-import { startPlainly } from './inside.ts';
+import { startScript } from './inside.ts';
 
 /** Another sandbox of the same backend, open, whose files and ports must not be reachable. */
 export interface Sibling {
@@ -44,32 +45,9 @@ export async function checkSiblingFiles(ground: Ground, sibling: Sibling | undef
     const worst = ['broken', 'unknown', 'held'].map((verdict) => lines.find((each) => each.verdict === verdict)).find(Boolean);
     return worst ?? unanswered(check, filesTried);
   } finally {
-    const handle = await sandbox.exec({ command: '\\command rm -f -- "$@"', args: paths, stateless: true }).catch(() => undefined);
-    await handle?.exit;
+    await askSandbox(sandbox, { command: 'rm -f -- "$@"', args: paths }).catch(() => undefined);
   }
 }
-
-/** Bash cannot listen, so it takes a program that can. Says the port, and then whatever it hears. */
-const listenScript = `
-if command -v python3 >/dev/null; then
-  exec python3 -Ic 'import socket, sys
-server = socket.socket()
-server.bind(("0.0.0.0", 0))
-server.listen(8)
-print("port", server.getsockname()[1], flush=True)
-while True:
-    client, _ = server.accept()
-    client.settimeout(2)
-    try: print("heard", client.recv(64).decode("ascii", "replace").strip(), flush=True)
-    except OSError: pass
-    client.close()' "$0"
-elif command -v perl >/dev/null; then
-  exec perl -MIO::Socket::INET -e '$| = 1;
-my $server = IO::Socket::INET->new(Listen => 8, LocalAddr => "0.0.0.0") or die;
-print "port ", $server->sockport, "\\n";
-while (my $client = $server->accept) { my $line = <$client>; print "heard ", $line // "\\n"; close $client }' "$0"
-fi
-echo none`;
 
 export async function checkSiblingPorts(ground: Ground, sibling: Sibling | undefined): Promise<ProofLine> {
   const check = 'sibling-ports';
@@ -77,7 +55,7 @@ export async function checkSiblingPorts(ground: Ground, sibling: Sibling | undef
   const mark = `hermetic-proof-${token()}`;
   let handle: ExecHandle;
   try {
-    handle = await startPlainly(sibling.sandbox, listenScript, mark);
+    handle = await startScript(sibling.sandbox, 'proof-listen', mark);
   } catch (error) {
     return line(check, portsTried, 'unknown', `The other sandbox could not listen: ${errorText(error)}`);
   }

@@ -1,5 +1,6 @@
 import { HermeticError } from '../core/errors.ts';
 import type { Backend, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { printable } from '../lib/printable.ts';
 import { askSandbox } from '../shell/ask-sandbox.ts';
 
@@ -7,10 +8,9 @@ import { askSandbox } from '../shell/ask-sandbox.ts';
 export async function ensureWorkdir(sandbox: OpenSandbox, backend: Backend, spec: SandboxSpec): Promise<void> {
   if (spec.workdir === undefined || sandbox.cwd !== backend.places(spec).workdir) return;
   try {
-    const request = { command: 'exec 2>&1; mkdir -p -- "$1" && cd -- "$1"', args: [sandbox.cwd] };
-    const { stdout, exit } = await askSandbox(sandbox, request);
+    const { stderr, exit } = await askSandbox(sandbox, { command: await guestBash('ensure-workdir'), args: [sandbox.cwd] });
     if (exit.kind === 'exited' && exit.code === 0) return;
-    const why = printable(stdout.toString()).trim() || 'it cannot be entered';
+    const why = stderr.trim() || 'it cannot be entered';
     throw new HermeticError('config/bad-value', `terminal.cwd: the sandbox cannot start in ${printable(sandbox.cwd)}: ${why}`, {
       hint: 'Name a directory that exists in the sandbox or can be made there, such as ~/project, or unset terminal.cwd.',
     });

@@ -12,6 +12,7 @@ const parts = {
   forker: ['processes', 'room', 'become', 'forker'],
   pipedShell: ['pipes', 'shell'],
   streamShell: ['room', 'frames', 'stream', files, 'shell'],
+  streamBoot: ['stream-boot'],
   supervisor: ['processes', 'room', 'become', 'frames', 'supervisor'],
   tether: ['processes', 'tether'],
   keeper: ['keeper'],

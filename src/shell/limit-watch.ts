@@ -1,4 +1,4 @@
-import type { ExecHandle, ExecRequest, Exit, Trouble } from '../core/sandbox.ts';
+import type { Exit, Sandbox, Trouble } from '../core/sandbox.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import { countsInside } from './limits-inside.ts';
 
@@ -22,8 +22,8 @@ export class LimitWatch {
   /** The latest that were read. */
   #known: Promise<LimitCounts> | undefined;
 
-  constructor(wishes: LimitWishes | undefined, exec: (request: ExecRequest) => Promise<ExecHandle>) {
-    this.#source = wishes && !('read' in wishes) ? { read: () => countsInside(exec), isCheap: false, ...wishes } : wishes;
+  constructor(wishes: LimitWishes | undefined, sandbox: Pick<Sandbox, 'exec'>) {
+    this.#source = wishes && !('read' in wishes) ? { read: () => countsInside(sandbox), isCheap: false, ...wishes } : wishes;
   }
 
   /** From this moment on. The answer may be asked for once the command has ended. */

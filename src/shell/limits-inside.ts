@@ -1,25 +1,12 @@
-import type { ExecHandle, ExecRequest } from '../core/sandbox.ts';
+import type { Sandbox } from '../core/sandbox.ts';
+import { guestBash } from '../lib/guest-files.ts';
+import { askSandbox } from './ask-sandbox.ts';
 import { type LimitCounts, limitCounts } from './limit-counts.ts';
-import { limitTime } from './time-limit.ts';
 
-/** Builtins only: when counts are of interest there may be no room for a process. */
-const script = `
-for group in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/pids; do
-  for name in memory.events memory.oom_control pids.events; do
-    [[ -r $group/$name ]] || continue
-    while IFS= read -r line; do printf '%s %s\\n' "\${name%%.*}" "$line"; done <"$group/$name"
-  done
-done`;
-const patienceMs = 5_000;
-const mostBytes = 16 * 1024;
-
-/** The sandbox's own view of its control groups. Everybody inside could forge it, and would deceive only themselves. */
-export async function countsInside(exec: (request: ExecRequest) => Promise<ExecHandle>): Promise<LimitCounts> {
-  const handle = await exec({ command: script, stateless: true });
-  const endTimeLimit = limitTime(handle, patienceMs);
-  let text = '';
-  for await (const { data } of handle.output) if (text.length < mostBytes) text += data.toString();
-  endTimeLimit();
+/** The sandbox's own view of its control groups. A process inside could forge it, and would deceive only its own session. */
+export async function countsInside(sandbox: Pick<Sandbox, 'exec'>): Promise<LimitCounts> {
+  const command = await guestBash('limit-counts');
+  const text = (await askSandbox(sandbox, { command }, { timeoutMs: 5_000, maxBytes: 16 * 1024 })).stdout.toString();
   const linesOf = (word: string): string => [...text.matchAll(new RegExp(`^${word} (.*)$`, 'gm'))].map(([, line]) => line).join('\n');
   return limitCounts({ memory: linesOf('memory'), processes: linesOf('pids') });
 }

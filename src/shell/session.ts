@@ -2,6 +2,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, ExecRequest, TerminalSize } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
+import { askSandbox } from './ask-sandbox.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import { readFileIn, writeFileIn } from './files.ts';
@@ -20,7 +21,6 @@ import {
   withChanges,
 } from './state.ts';
 import type { StateStore } from './state-store.ts';
-import { limitTime } from './time-limit.ts';
 
 export interface ShellSessionOptions {
   spawner: Spawner;
@@ -81,7 +81,7 @@ export class ShellSession {
     this.#store = store;
     this.#workdir = workdir;
     this.#endSandbox = endSandbox;
-    this.#limits = new LimitWatch(limits, (request) => this.#execPlainly(request));
+    this.#limits = new LimitWatch(limits, this);
     void spawner.ended.then((reason) => {
       this.#over ??= `the sandbox has ended: ${reason}`;
     });
@@ -168,7 +168,7 @@ export class ShellSession {
   }
 
   exec(request: ExecRequest): Promise<ExecHandle> {
-    return request.plain ? this.#execPlainly(request) : this.#unlessRefused(() => this.#exec(request));
+    return this.#unlessRefused(() => (request.plain ? this.#execPlain(request) : this.#exec(request)));
   }
 
   /** Security: a sandbox can fill the pipes through which it is told anything, and would refuse every command from then on. */
@@ -199,12 +199,7 @@ export class ShellSession {
     return execution;
   }
 
-  /** For our own commands: without the session's state, which may have made something else of any program they use. */
-  #execPlainly(request: ExecRequest): Promise<ExecHandle> {
-    return this.#unlessRefused(() => this.#beginPlainly(request));
-  }
-
-  async #beginPlainly(plain: ExecRequest): Promise<ExecHandle> {
+  async #execPlain(plain: ExecRequest): Promise<ExecHandle> {
     const request = { ...plain, stateless: true };
     const call = orderOf(request);
     const warm = this.#warm && this.#isPlain(this.#warm.restored) ? await this.#take() : undefined;
@@ -299,10 +294,7 @@ export class ShellSession {
       },
       resize: async (terminal, { rows, columns }) => {
         const args = [terminal, String(rows), String(columns)];
-        const handle = await this.#execPlainly({ command: 'stty rows "$2" cols "$3" <"$1"', args });
-        const endTimeLimit = limitTime(handle, resizePatienceMs);
-        await handle.exit;
-        endTimeLimit();
+        await askSandbox(this, { command: 'stty rows "$2" cols "$3" <"$1"', args }, { timeoutMs: resizePatienceMs });
       },
       troubles: this.#limits.begin(),
       endSandbox: (reason) => this.endSandbox(reason),
@@ -326,11 +318,11 @@ export class ShellSession {
   }
 
   readFile(path: string): Promise<Buffer> {
-    return readFileIn((request) => this.#execPlainly(request), path);
+    return readFileIn(this, path);
   }
 
   writeFile(path: string, data: Uint8Array | string): Promise<void> {
-    return writeFileIn((request) => this.#execPlainly(request), path, data, this.#state().get('umask') ?? '');
+    return writeFileIn(this, path, data, this.#state().get('umask') ?? '');
   }
 
   async hasLiveProcesses(): Promise<boolean> {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { type Sandbox, troubleSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { remember } from '../lib/remember.ts';
 import { askSandbox } from '../shell/ask-sandbox.ts';
 import { exitCodeOf, type RunEnd, run } from '../shell/run.ts';
@@ -96,17 +97,16 @@ function describeFor({ mode, maxToolCalls }: ExecuteCodeOptions, functions: Iter
 /** Undefined is where the session is. */
 async function inItsDirectory<T>(mode: CodeMode, sandbox: Sandbox, action: (cwd: string | undefined) => Promise<T>): Promise<T> {
   if (mode === 'project') return await action(undefined);
-  const make = { command: 'umask 077; mktemp -d -t hermetic-code-XXXXXXXXXX' };
-  const directory = (await askSandbox(sandbox, make, { mostBytes: 8192 })).stdout.toString().trimEnd();
+  const command = await guestBash('code-directory');
+  const directory = (await askSandbox(sandbox, { command, args: ['make'] }, { maxBytes: 8192 })).stdout.toString().trimEnd();
   // Security: it is removed in the end, so it must be one of ours.
   if (!/^\/[^\n]*\/hermetic-code-\w{10}$/.test(directory))
     throw new HermeticError('tool/failed', 'The sandbox has no place for a temporary directory. The script was not run.');
   try {
     return await action(directory);
   } finally {
-    const remove = { command: 'cd /; chmod -R u+rwx -- "$1"; rm -rf -- "$1"', args: [directory] };
     // Of a sandbox that has ended there is nothing to remove.
-    await askSandbox(sandbox, remove).catch(() => undefined);
+    await askSandbox(sandbox, { command, args: ['remove', directory] }).catch(() => undefined);
   }
 }
 

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { ExecRequest, OutputChunk, Sandbox, TerminalSize } from '../core/sandbox.ts';
+import type { ExecRequest, Sandbox, TerminalSize } from '../core/sandbox.ts';
 import { guestBash } from '../lib/guest-files.ts';
 import { nearest } from '../lib/nearest.ts';
-import { askSandbox, askToSucceed } from '../shell/ask-sandbox.ts';
-import { run } from '../shell/run.ts';
+import { type AskOptions, askSandbox, askToSucceed, collect } from '../shell/ask-sandbox.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
-import { findOwnDirectory } from './own-directory.ts';
 
 export interface StartRequest {
   command: string;
@@ -36,36 +34,6 @@ const mostKept = 50;
 const mostGiven = 16 * 1024;
 const writePatienceMs = 10_000;
 const launchPatienceMs = 30_000;
-
-const makeScript = `${findOwnDirectory}
-own=$own/processes
-umask 077
-mkdir -p -- "$own" && cd -- "$own" || exit 1
-ls -1t | grep -xE '[0-9a-f]{8}' | tail -n +${mostKept} | while IFS= read -r old; do [[ ! -e $old/exit ]] || rm -rf -- "./$old"; done
-mkdir -- "$2" && cd -- "$2" && mkfifo in close done ready && : >log && printf %s "$3" >command && date +%s >started || exit 1
-printf %s "$own/$2"`;
-
-/** One line each: id, start, how it ended, bytes of log, whether its input is closed; then the command in base64. */
-const listScript = `${findOwnDirectory}
-cd -- "$own/processes" 2>/dev/null || exit 0
-printf '%s\\n' "$PWD"
-for id in *; do
-  [[ -e $id/mark ]] || continue
-  how=- started=0 closed=-
-  [[ ! -e $id/exit ]] || read -r how <"$id/exit"
-  read -r started <"$id/started"
-  [[ ! -e $id/closed ]] || closed=closed
-  printf '%s %s %s %s %s %s\\n' "$id" "$started" "$how" "$(stat -c %s -- "$id/log")" "$closed" "$(head -c 65536 -- "$id/command" | base64 | tr -d '\\n')"
-done`;
-
-const readScript = 'stat -c %s -- "$1/log" && tail -c "+$(($2 + 1))" -- "$1/log" | head -c "$3"';
-const writeScript = `
-[[ ! -e $1/exit ]] || { echo 'it has ended' >&2; exit 1; }
-[[ ! -e $1/closed ]] || { echo 'its input is closed' >&2; exit 1; }
-cat 1<>"$1/in"`;
-const closeScript = ': >"$1/closed"; echo 1<>"$1/close"';
-const resizeScript = `[[ -e $1/tty ]] || { echo 'it does not run on a terminal' >&2; exit 1; }
-stty rows "$2" cols "$3" <"$(<"$1/tty")"`;
 
 /** The background processes of one session. What they print and how they ended is kept inside the sandbox, and found again there. */
 export class ProcessTable {
@@ -101,18 +69,13 @@ export class ProcessTable {
   async #launch({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
     const place = cwd ?? this.#sandbox.cwd;
     const id = randomBytes(4).toString('hex');
-    const args = [this.#sandbox.name, id, command];
-    const directory = (await askToSucceed(this.#sandbox, { command: makeScript, args })).toString();
+    const directory = (await this.#ask('make', [this.#sandbox.name, id, command, String(mostKept)])).toString();
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
     const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
-    let said = '';
-    const onOutput = ({ data }: OutputChunk): void => {
-      if (said.length < 1_000) said += data.toString();
-    };
-    const exit = await run(handle, { timeoutMs: launchPatienceMs, onOutput });
-    if (exit.kind !== 'exited' || exit.code !== 0) {
-      throw new HermeticError('tool/failed', `It could not be started: ${said.trim() || exit.kind}`);
+    const { end, stderr } = await collect(handle, { timeoutMs: launchPatienceMs });
+    if (end.kind !== 'exited' || end.code !== 0) {
+      throw new HermeticError('tool/failed', `It could not be started: ${stderr.trim() || end.kind}`);
     }
     const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
     process.cwd = place;
@@ -155,7 +118,7 @@ export class ProcessTable {
   async #look(): Promise<void> {
     // A sandbox has its final name when it is open.
     await askToSucceed(this.#sandbox, { command: 'true' });
-    const printed = await askToSucceed(this.#sandbox, { command: listScript, args: [this.#sandbox.name] }, { mostBytes: 8 * 1024 * 1024 });
+    const printed = await this.#ask('list', [this.#sandbox.name], { maxBytes: 8 * 1024 * 1024 });
     const [directory = '', ...lines] = printed.toString().split('\n');
     // Security: all of this is what somebody inside wrote, and may be anything.
     for (const line of lines) {
@@ -172,6 +135,12 @@ export class ProcessTable {
       if (how === '-') await process.follow();
       else process.state = stateOf(how);
     }
+  }
+
+  /** See `guest/background-table.bash`. */
+  async #ask(verb: string, args: readonly string[], options?: AskOptions): Promise<Buffer> {
+    const command = await guestBash('own-directory', 'background-table');
+    return await askToSucceed(this.#sandbox, { command, args: [verb, ...args] }, options);
   }
 
   /** Those that run, as far as is known without asking the sandbox. */
@@ -202,7 +171,7 @@ export class ProcessTable {
   async read(process: BackgroundProcess, offset: number, mostBytes: number): Promise<LogPiece> {
     const from = offset < 0 ? Math.max(0, process.bytes + offset) : offset;
     const args = [process.facts.directory, String(from), String(mostBytes)];
-    const answer = await askToSucceed(this.#sandbox, { command: readScript, args }, { mostBytes: mostBytes + 1024 });
+    const answer = await this.#ask('log', args, { maxBytes: mostBytes + 1024 });
     const end = answer.indexOf('\n');
     return { offset: from, size: Number(answer.subarray(0, end).toString()) || 0, data: answer.subarray(end + 1) };
   }
@@ -226,20 +195,20 @@ export class ProcessTable {
     }
     // Before it is written: some of it may have been when that fails.
     process.given = (process.given + text).slice(-mostGiven);
-    const request = { command: writeScript, args: [process.facts.directory] };
-    const written = process.writing.then(() => askToSucceed(this.#sandbox, request, { stdin: text, timeoutMs: writePatienceMs }));
+    const options = { stdin: text, timeoutMs: writePatienceMs };
+    const written = process.writing.then(() => this.#ask('write', [process.facts.directory], options));
     process.writing = written.catch(() => undefined);
     await written;
     if (last) await this.closeStdin(process);
   }
 
   async closeStdin(process: BackgroundProcess): Promise<void> {
-    await askToSucceed(this.#sandbox, { command: closeScript, args: [process.facts.directory] });
+    await this.#ask('close', [process.facts.directory]);
     process.stdinClosed = true;
   }
 
   async resize(process: BackgroundProcess, { rows, columns }: TerminalSize): Promise<void> {
-    await askToSucceed(this.#sandbox, { command: resizeScript, args: [process.facts.directory, String(rows), String(columns)] });
+    await this.#ask('resize', [process.facts.directory, String(rows), String(columns)]);
   }
 
   /** Resolves when everything the process started is dead. */

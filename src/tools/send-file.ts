@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import type { Tool } from '../core/tool.ts';
+import { guestBash } from '../lib/guest-files.ts';
 import { plainName } from '../lib/plain-name.ts';
 import { askSandbox } from '../shell/ask-sandbox.ts';
 import { defineTool } from './define-tool.ts';
@@ -18,12 +19,6 @@ export type DeliverFile = (file: SentFile, signal: AbortSignal) => Promise<void>
 
 /** What every platform takes. */
 const mostBytes = 20 * 1024 * 1024;
-
-const script = `
-case $1 in '~') set -- ~ ;; '~/'*) set -- ~/"\${1:2}" ;; /*) ;; *) set -- "./$1" ;; esac
-[[ -e $1 ]] || { echo "there is no file $1" >&2; exit 1; }
-[[ -f $1 ]] || { echo "$1 is not a file" >&2; exit 1; }
-exec head -c ${mostBytes + 1} -- "$1"`;
 
 const input = z.strictObject({
   path: pathSchema.describe("In the sandbox; relative to the session's directory."),
@@ -48,8 +43,8 @@ export function sendFile(deliver: DeliverFile): Tool {
       run: async ({ signal, isAsAllowed }) => {
         const answer = await askSandbox(
           sandbox,
-          { command: script, args: [path], onlyIf: isAsAllowed },
-          { signal, mostBytes: mostBytes + 64 * 1024, timeoutMs: 120_000 },
+          { command: await guestBash('send-file'), args: [path, String(mostBytes + 1)], onlyIf: isAsAllowed },
+          { signal, maxBytes: mostBytes + 64 * 1024, timeoutMs: 120_000 },
         );
         if (answer.exit.kind !== 'exited' || answer.exit.code !== 0) {
           throw new HermeticError('tool/failed', `It was not sent: ${answer.stderr || answer.exit.kind}.`);

@@ -1,22 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
-import { findOwnDirectory } from './own-directory.ts';
+import { guestBash } from '../lib/guest-files.ts';
 
 /** What is printed after that is in nobody's interest. */
 const mostBytes = 64 * 1024 * 1024;
 const mostFiles = 20;
 /** Whoever keeps it inside may be kept from it, and must not keep anybody waiting. */
 const patienceMs = 10_000;
-
-const script = `${findOwnDirectory}
-own=$own/output
-umask 077
-mkdir -p -- "$own" && cd -- "$own" || exit 1
-# shellcheck disable=SC2012
-ls -1t | grep -xE '[0-9a-f]{12}\\.txt' | tail -n +${mostFiles} | while IFS= read -r old; do rm -f -- "./$old"; done
-printf '%s\\n' "$own/$2"
-exec cat >"$2"`;
 
 /** A file in the sandbox that takes the output nobody could read at once. */
 export class SpillFile {
@@ -29,8 +20,9 @@ export class SpillFile {
   #failed = false;
 
   static async open(sandbox: Sandbox): Promise<SpillFile> {
-    const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`];
-    return new SpillFile(await sandbox.exec({ command: script, args, stdin: 'open', plain: true }));
+    const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`, String(mostFiles)];
+    const command = await guestBash('own-directory', 'spill-file');
+    return new SpillFile(await sandbox.exec({ command, args, stdin: 'open', plain: true }));
   }
 
   private constructor(handle: ExecHandle) {

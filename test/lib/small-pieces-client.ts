@@ -49,8 +49,8 @@ const readers: Record<string, () => Promise<number> | number> = {
     for (let sent = 0; sent < count; sent++) for (const [field] of reader.push(piece())) bytes += field?.length ?? 0;
     return bytes;
   },
-  answer: async () => (await askSandbox(sandbox, { command: 'any' }, { mostBytes: 2 * count })).stdout.length,
-  file: async () => (await readFileIn(async () => handle(), 'any')).length,
+  answer: async () => (await askSandbox(sandbox, { command: 'any' }, { maxBytes: 2 * count })).stdout.length,
+  file: async () => (await readFileIn(sandbox, 'any')).length,
   capture: async () => {
     let bytes = 0;
     const onText = (text: string): void => {

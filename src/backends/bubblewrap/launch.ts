@@ -11,7 +11,7 @@ import { generatedEtc } from './etc.ts';
  */
 export const bash = ['/bin/bash', '--norc', '--noprofile', '-p', '-c'] as const;
 
-/** Descriptors of the started process. */
+/** Descriptors of the started process; see `guest/bubblewrap-gate.bash` and `host-scripts/bubblewrap-stage.bash`. */
 export const argumentsDescriptor = 3;
 export const seccompDescriptor = 4;
 export const readyDescriptor = 5;
@@ -22,39 +22,6 @@ export const etcDescriptors: ReadonlyMap<string, number> = new Map(Object.keys(g
 
 /** Made once on the host and always empty there. Each sandbox mounts its own directories below it, where only it sees them. */
 export const stageDirectory = '/run/hermetic';
-
-/**
- * Runs inside, before the command: reports that the sandbox stands, and waits for the word and the limits from outside.
- * Security: by now `--die-with-parent` is in force, so if whoever started this died before, the word never comes and nothing runs.
- */
-export const gateScript = [
-  `printf . >&${readyDescriptor}`,
-  // Security: the product may itself have been started with open descriptors, and through one of a directory the host can be reached.
-  `for path in /proc/self/fd/*; do fd=\${path##*/}; [ "$fd" -lt 3 ] || exec {fd}>&-; done`,
-  "IFS=' ' read -r processes kilobytes || exit 125",
-  '[ "$processes" = 0 ] || ulimit -u "$processes" || exit 125',
-  '[ "$kilobytes" = 0 ] || ulimit -d "$kilobytes" || exit 125',
-  'exec -- "$@"',
-].join('; ');
-
-/**
- * Runs as root in a mount namespace of its own: enters the control groups, shows the directories of one sandbox where its user can reach them, becomes that user
- * and then bubblewrap. It starts nothing that outlives it, so the process stays the one that was spawned. The option -n keeps the paths out
- * of /run/mount/utab, which all namespaces share.
- */
-export const stageScript = `
-set -eu
-mapfile -d '' -t words <&${stageDescriptor}
-exec ${stageDescriptor}<&-
-user=\${words[0]} table=\${words[1]} files=\${words[2]}
-for entrance in "\${words[@]:3 + files}"; do printf 0 > "$entrance"; done
-umask 077
-mount -n -t tmpfs -o mode=0755,nosuid,nodev,noexec,size=1m hermetic ${stageDirectory}
-for file in "\${words[@]:3:files}"; do : > "$file"; done
-printf '%s' "$table" > ${stageDirectory}/table
-mount -n --all --fstab ${stageDirectory}/table
-exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
-`;
 
 /** The host user that a sandbox is when the product runs as root: one of its own, far from the ranges that systems hand out. */
 export function hostUserOf(name: string): number {
@@ -88,7 +55,7 @@ export function groupVersions(user: number | undefined): readonly (1 | 2)[] {
 }
 
 export interface Stage {
-  /** What `stageScript` reads, separated by NUL. */
+  /** What `host-scripts/bubblewrap-stage.bash` reads, separated by NUL. */
   words: string[];
   /** Where each source appears, in the same order; one that is undefined appears nowhere. */
   places: (string | undefined)[];

@@ -26,7 +26,7 @@ export interface NetworkProcess {
 }
 
 const device = '/dev/net/tun';
-/** Descriptors of the started process. On standard input bubblewrap says which process is inside. */
+/** Descriptors of the started process; see `host-scripts/bubblewrap-network.bash`. */
 const readyDescriptor = 3;
 const tieDescriptor = 4;
 
@@ -47,40 +47,11 @@ export function refuseNetworkObstacle(): void {
 }
 
 /**
- * Becomes slirp4netns when the process inside can be joined. Until then it holds the end of the pipe that bubblewrap reports to, whatever
- * becomes of the product: bubblewrap would die of a broken one and leave its process inside behind. That process can be joined when its user
- * namespace has its maps, the last thing before its mounts; when the product has died before that, this script ends it. If bubblewrap dies
- * before it has named that process, the process would wait for its maps for ever: the script kills the process group of bubblewrap instead.
- */
-const script = `
-set -eu
-user=$1 copy=$2 group=$3 process=
-shift 3
-become() {
-  [ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
-  exec "$@"
-}
-while IFS= read -r -d '' -u ${tieDescriptor} entrance && [ -n "$entrance" ]; do printf 0 > "$entrance"; done
-if [ -n "$copy" ]; then
-  mount -n -t tmpfs -o mode=0755,nosuid,noexec,size=64k hermetic /dev/net
-  mknod -m 0666 ${device} c 10 200
-fi
-while [ -z "$process" ] && IFS= read -r line; do
-  [[ $line != *'"child-pid"'* ]] || process=\${line//[!0-9]/}
-done
-[ -n "$process" ] || become ${bash.join(' ')} 'kill -KILL -- "-$1" 2>/dev/null' kill "$group"
-until read -r map < "/proc/$process/gid_map"; do
-  read -r -t 0.002 -u ${tieDescriptor} || [ $? -gt 128 ] || become ${bash.join(' ')} 'kill -KILL "$1"' kill "$process"
-done
-become "$@" "$process" tap0
-`;
-
-/**
  * Starts what will be the network of one sandbox, and takes over the stream on which bubblewrap reports. `group` is bubblewrap's process group.
  * It ends when this program does, even if that is killed: what it is tied to is then closed. Security: as root it becomes the user of the sandbox, because it parses whatever
  * programs inside choose to send.
  */
-export function startNetwork(user: number | undefined, info: Readable, group: number): NetworkProcess {
+export function startNetwork(script: string, user: number | undefined, info: Readable, group: number): NetworkProcess {
   const needsCopy = user !== undefined && (statSync(device).mode & 0o006) !== 0o006;
   const ownMounts = needsCopy ? ['unshare', '--mount', '--propagation', 'slave', '--'] : [];
   const words = [`${user ?? ''}`, needsCopy ? 'copy' : '', String(group), findProgram('slirp4netns') ?? 'slirp4netns', ...options];

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { hostBash } from '../../lib/guest-files.ts';
 import { started } from '../../lib/started.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
@@ -45,8 +46,7 @@ export async function enforcementHere(): Promise<Enforcement> {
   try {
     const hierarchies = await findHierarchies(groupVersions(await hostUserHere(name)));
     groups = await makeControlGroups(probeInstallation, name, limits, hierarchies);
-    const enter = 'for entrance; do printf 0 > "$entrance" || exit 1; done; read -r word';
-    const words = [...bash.slice(1), enter, 'probe', ...groups.entrances];
+    const words = [...bash.slice(1), await hostBash('enter-groups'), 'probe', ...groups.entrances];
     const child = started(spawn(bash[0], words, { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' }));
     const exit = once(child, 'exit');
     // Security: 0 would mean this program.

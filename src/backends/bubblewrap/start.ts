@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
 import { settlesWithin, within } from '../../lib/deadline.ts';
+import { guestBash, hostBash } from '../../lib/guest-files.ts';
 import { started } from '../../lib/started.ts';
 import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
@@ -92,7 +93,14 @@ function yieldTo(stderr: string, attempt: Attempt): boolean {
 
 async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<BubblewrapProcess | { stderr: string }> {
   const { program, user, without } = attempt;
-  const child = started(spawnLauncher(program, options.command, user !== undefined));
+  // Before the process starts: the network must follow it at once.
+  const [gate, stageScript, networkScript] = await Promise.all([
+    guestBash('bubblewrap-gate'),
+    hostBash('bubblewrap-stage'),
+    hostBash('bubblewrap-network'),
+  ]);
+  const inside = [...launch.bash, gate, 'sandbox', ...options.command];
+  const child = started(spawnLauncher(program, inside, user === undefined ? undefined : stageScript));
   const { stdin, stderr, args, filter, ready, stageStream, info, etcStreams } = streamsOf(child);
   let network: NetworkProcess | undefined;
   const ended = new Promise<void>((resolve) => {
@@ -110,7 +118,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     await groups?.remove();
   };
   try {
-    network = options.network ? startNetwork(user, info, child.pid) : undefined;
+    network = options.network ? startNetwork(networkScript, user, info, child.pid) : undefined;
     const hierarchies = await findHierarchies(attempt.versions);
     // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
     const group = `${options.name}-${child.pid}`;
@@ -195,12 +203,11 @@ function streamsOf(child: ChildProcess): Streams {
 }
 
 /** Security: the arguments, and with them environment and paths, go through descriptors. A command line can be read by every user. */
-function spawnLauncher(program: string, command: readonly string[], asRoot: boolean): ChildProcess {
+function spawnLauncher(program: string, inside: readonly string[], stageScript: string | undefined): ChildProcess {
   const [argumentsAt, seccompAt] = [String(launch.argumentsDescriptor), String(launch.seccompDescriptor)];
-  const gate = [...launch.bash, launch.gateScript, 'sandbox', ...command];
-  const bubblewrap = [program, '--args', argumentsAt, '--seccomp', seccompAt, '--', ...gate];
-  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...launch.bash, launch.stageScript, 'sandbox', ...bubblewrap];
-  const [file = '', ...rest] = asRoot ? stage : bubblewrap;
+  const bubblewrap = [program, '--args', argumentsAt, '--seccomp', seccompAt, '--', ...inside];
+  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...launch.bash, stageScript ?? '', 'sandbox', ...bubblewrap];
+  const [file = '', ...rest] = stageScript === undefined ? bubblewrap : stage;
   return spawn(file, rest, {
     stdio: Array.from({ length: launch.infoDescriptor + 1 + launch.etcDescriptors.size }, () => 'pipe' as const),
     env: { PATH: standardPath },

@@ -24,7 +24,7 @@ export async function stopUnused(engine: Engine, container: string, directory: s
 
 /** Whether a process that a command left in a container runs there; asked from outside, when no program is attached. Doubt counts as yes. */
 export async function hasLeftProcesses(engine: Engine, container: string): Promise<boolean> {
-  const script = `${await guestBash('processes')}\nif runs_any '*'; then exit 10; else exit 11; fi`;
+  const script = await guestBash('processes', 'processes-left');
   const command = await attachTo(engine, container)(['bash', '--noprofile', '--norc', '-c', script]);
   const late = setTimeout(() => command.destroy(), lookMs);
   try {

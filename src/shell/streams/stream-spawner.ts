@@ -18,10 +18,9 @@ export interface StreamSpawnerOptions {
   processes: 'own' | 'shared';
 }
 
-/** Reads a script of so many bytes from standard input and becomes it. Short, because everybody inside sees it in a list of processes. */
-const boot = 'IFS= read -r n && IFS= read -rN "$n" s && eval "$s"';
-
 interface Scripts {
+  boot: string;
+  tether: string;
   supervisor: string;
   shell: string;
 }
@@ -41,11 +40,12 @@ export class StreamSpawner implements Spawner {
 
   /** Whether the sandbox answers is for the first shell to show. */
   static async start(options: StreamSpawnerOptions): Promise<StreamSpawner> {
-    const [supervisor, shell, tether] = await Promise.all([guestScript('supervisor'), guestScript('streamShell'), guestScript('tether')]);
-    return new StreamSpawner(options, { supervisor, shell }, tether);
+    const names = ['streamBoot', 'supervisor', 'streamShell', 'tether'] as const;
+    const [boot = '', supervisor = '', shell = '', tether = ''] = await Promise.all(names.map(guestScript));
+    return new StreamSpawner(options, { boot, supervisor, shell, tether });
   }
 
-  private constructor({ attach, ended, keep, processes }: StreamSpawnerOptions, scripts: Scripts, tether: string) {
+  private constructor({ attach, ended, keep, processes }: StreamSpawnerOptions, scripts: Scripts) {
     this.#attach = attach;
     this.#scripts = scripts;
     this.#base = newMarkBase();
@@ -53,7 +53,16 @@ export class StreamSpawner implements Spawner {
       for (const lost of this.#shells) lost(reason);
       return reason;
     });
-    this.#tether = new Tether({ attach, ended, command: commandLine(String(this.#base), keep, processes), words: sized(tether) });
+    this.#tether = new Tether({
+      attach,
+      ended,
+      command: this.#commandLine(String(this.#base), keep, processes),
+      words: sized(scripts.tether),
+    });
+  }
+
+  #commandLine(...args: readonly string[]): string[] {
+    return ['bash', '--noprofile', '--norc', '-c', this.#scripts.boot, 'hermetic', ...args];
   }
 
   prepare(): Promise<void> {
@@ -66,7 +75,7 @@ export class StreamSpawner implements Spawner {
     const nonce = randomBytes(16).toString('hex');
     this.#tether.started(mark);
     const shell = new StreamShell(
-      () => this.#attach(commandLine()),
+      () => this.#attach(this.#commandLine()),
       { mark, nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
       {
         receive: (record) => {
@@ -106,10 +115,6 @@ export class StreamSpawner implements Spawner {
   async close(): Promise<void> {
     this.#tether.close();
   }
-}
-
-function commandLine(...args: readonly string[]): string[] {
-  return ['bash', '--noprofile', '--norc', '-c', boot, 'hermetic', ...args];
 }
 
 function sized(script: string): string {

@@ -6,13 +6,18 @@ import { command, useArena, worksOrIsLost } from './arena.ts';
 
 const mostBytes = 64 * 1024 * 1024;
 
+/** Runs our own commands with the session's functions, which stand for programs that were replaced in an image. */
+const withSessionFunctions = (sandbox: OpenSandbox): Pick<OpenSandbox, 'exec'> => ({
+  exec: (request) => sandbox.exec({ ...request, plain: false, stateless: true }),
+});
+
 export function readingAttacks(engine: TestEngine): void {
   const arena = useArena(engine);
 
   /** Reads and writes while something in the sandbox spoils it; what comes back is a file within the limit or a failure that says so. */
   const attempts = async (sandbox: OpenSandbox, path: string): Promise<void> => {
     for (let round = 0; round < 4; round++) {
-      const read = await readFileIn((request) => sandbox.exec(request), path, 500).catch((error: unknown) => error);
+      const read = await readFileIn(sandbox, path, 500).catch((error: unknown) => error);
       if (Buffer.isBuffer(read)) expect(read.length).toBeLessThanOrEqual(mostBytes);
       else expect(read).toMatchObject({ code: expect.stringMatching(/^(file|sandbox)\//) });
       const written = await sandbox.writeFile(path, `round ${round}`).catch((error: unknown) => error);
@@ -67,8 +72,7 @@ export function readingAttacks(engine: TestEngine): void {
     const sandbox = await arena.open();
     await command(sandbox, `echo content >/tmp/file; ${functions}`);
     await arena.withstand(async () => {
-      // With the session's own functions, as a program that was replaced in an image would be.
-      const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file', 1_000);
+      const reading = readFileIn(withSessionFunctions(sandbox), '/tmp/file', 1_000);
       await expect(reading).rejects.toMatchObject({ code: 'file/failed' });
       expect((await sandbox.readFile('/tmp/file')).toString()).toBe('content\n');
     });
@@ -79,7 +83,7 @@ export function readingAttacks(engine: TestEngine): void {
   it('what a sandbox complains of moves no cursor', async () => {
     const sandbox = await arena.open();
     await command(sandbox, String.raw`echo content >/tmp/file; cat() { printf '\e]0;title\a\e[2J\x9b1m\u202e evil\r\n' >&2; return 5; }`);
-    const reading = readFileIn((request) => sandbox.exec({ ...request, stateless: true }), '/tmp/file');
+    const reading = readFileIn(withSessionFunctions(sandbox), '/tmp/file');
     await expect(reading).rejects.toThrow(/^[^\p{Cc}\p{Cf}]*evil[^\p{Cc}\p{Cf}]*$/u);
     await sandbox.destroy();
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
 import { networkObstacle, startNetwork } from '../../../src/backends/bubblewrap/network.ts';
+import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
 import { isRequired } from '../../required.ts';
 import { makeTestHost, type TestHost } from './network-host.ts';
@@ -168,7 +169,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
     const mark = `300.${process.pid}`;
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const;
     const bubblewrap = spawn('bash', ['-c', `sleep ${mark} 3>&- & kill -KILL $$`], { detached: true, stdio: [...stdio] });
-    const network = startNetwork(undefined, bubblewrap.stdio[3] as Readable, bubblewrap.pid ?? 0);
+    const network = startNetwork(await hostBash('bubblewrap-network'), undefined, bubblewrap.stdio[3] as Readable, bubblewrap.pid ?? 0);
     await network.enter({ entrances: [], add: async () => undefined });
     await expect(network.connect()).rejects.toMatchObject({ code: 'sandbox/open-failed' });
     expect(await eventually(() => processesWith(mark).length === 0)).toBe(true);
