@@ -135,6 +135,34 @@ describe('the source tree', () => {
     expect(files('src/*/*/*/**/*')).toEqual([]);
   });
 
+  it('has bash programs only in guest/ and host-scripts/, not in strings', () => {
+    // Comments and regular expressions are matched too, so that a quotation mark in one does not begin a string.
+    const literals =
+      /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<=[=(,:!&|?[] ?)\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
+    const isBash =
+      /\$[@1-9]|\[\[ |\$\((?!\?)|[<>]"\$|\bBASH|(?:^.|[;\n]|\\n) *(?:set -|umask |exec |for \w+(?: in|;)|if .*; then|while |read -|trap |IFS=)/;
+    const hasSeveralCommands = /[;|\n]|\\n|&&/;
+    const programsIn = (source: string): string[] =>
+      [...source.matchAll(literals)]
+        .map(([text]) => text)
+        .filter((text) => !text.startsWith('/') && isBash.test(text) && hasSeveralCommands.test(text));
+    for (const program of ["'umask 077; mktemp -d'", "'cd -- \"$1\" && ls'", '`\nif [[ -d $1 ]]; then exit 92; fi`', "'read -r n && eval x'"])
+      expect(programsIn(`const script = ${program};`), program).toEqual([program]);
+    for (const command of ["'true'", "'mkdir -p -- \"$1\"'", "'stty rows \"$2\" cols \"$3\" <\"$1\"'", "'for every action; or none'"])
+      expect(programsIn(`const command = ${command};`), command).toEqual([]);
+    // The judge reads bash; code-functions.ts makes a function of every tool.
+    const sources = files('src/**/*.ts').filter((path) => !/^src\/(?:bash-judge\/|tools\/code-functions\.ts)/.test(path));
+    expect(sources.flatMap((path) => programsIn(read(path)).map((program) => `${path}: ${program}`))).toEqual([]);
+  });
+
+  it('has scripts that begin with their promise and that bash can read', () => {
+    const scripts = files('{guest,host-scripts}/*');
+    expect(scripts.filter((path) => !/^(?:# |\/\/ )\S/.test(read(path)) && !path.endsWith('.txt'))).toEqual([]);
+    for (const path of scripts.filter((name) => name.endsWith('.bash')))
+      expect(spawnSync('bash', ['-n', join(root, path)], { encoding: 'utf8' }).stderr, path).toBe('');
+    expect(JSON.parse(read('package.json')).files).toEqual(expect.arrayContaining(['guest', 'host-scripts']));
+  });
+
   it('names no registry, so that everybody installs from their own', () => {
     expect(read('package-lock.json')).not.toMatch(/"resolved":\s*"https?:/);
     if (existsSync(join(root, '.npmrc'))) expect(read('.npmrc')).not.toMatch(/registry\s*=|\/\//);
