@@ -146,9 +146,14 @@ describe('the source tree', () => {
       [...source.matchAll(literals)]
         .map(([text]) => text)
         .filter((text) => !text.startsWith('/') && isBash.test(text) && hasSeveralCommands.test(text));
-    for (const program of ["'umask 077; mktemp -d'", "'cd -- \"$1\" && ls'", '`\nif [[ -d $1 ]]; then exit 92; fi`', "'read -r n && eval x'"])
+    for (const program of [
+      "'umask 077; mktemp -d'",
+      '\'cd -- "$1" && ls\'',
+      '`\nif [[ -d $1 ]]; then exit 92; fi`',
+      "'read -r n && eval x'",
+    ])
       expect(programsIn(`const script = ${program};`), program).toEqual([program]);
-    for (const command of ["'true'", "'mkdir -p -- \"$1\"'", "'stty rows \"$2\" cols \"$3\" <\"$1\"'", "'for every action; or none'"])
+    for (const command of ["'true'", '\'mkdir -p -- "$1"\'', '\'stty rows "$2" cols "$3" <"$1"\'', "'for every action; or none'"])
       expect(programsIn(`const command = ${command};`), command).toEqual([]);
     // The judge reads bash; code-functions.ts makes a function of every tool.
     const sources = files('src/**/*.ts').filter((path) => !/^src\/(?:bash-judge\/|tools\/code-functions\.ts)/.test(path));

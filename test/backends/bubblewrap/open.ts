@@ -75,10 +75,10 @@ afterAll(() => {
 /** The sources where every user can read them, wherever the clone is. */
 function copySources(): string {
   const target = join(root, 'product');
-  const sources = join(import.meta.dirname, '../../../src');
-  for (const part of ['core', 'lib', 'backends/bubblewrap', 'shell/limit-counts.ts'])
-    cpSync(join(sources, part), join(target, part), { recursive: true });
-  rmSync(join(target, 'backends/bubblewrap/index.ts'), { force: true });
+  const clone = join(import.meta.dirname, '../../..');
+  for (const part of ['guest', 'host-scripts', 'src/core', 'src/lib', 'src/backends/bubblewrap', 'src/shell/limit-counts.ts'])
+    cpSync(join(clone, part), join(target, part), { recursive: true });
+  rmSync(join(target, 'src/backends/bubblewrap/index.ts'), { force: true });
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
   execFileSync('chmod', ['-R', 'a+rX', root]);
   return target;
@@ -87,7 +87,7 @@ function copySources(): string {
 const product = copySources();
 
 const starter = `
-  import { startBubblewrap } from ${JSON.stringify(`file://${product}/backends/bubblewrap/start.ts`)};
+  import { startBubblewrap } from ${JSON.stringify(`file://${product}/src/backends/bubblewrap/start.ts`)};
   process.once('message', async (options) => {
     process.umask(options.umask);
     if (options.dieAfterMs !== undefined) setTimeout(() => process.kill(process.pid, 'SIGKILL'), options.dieAfterMs);
