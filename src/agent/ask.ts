@@ -72,7 +72,7 @@ function backoff(attempt: number, { firstWaitMs, longestWaitMs }: Patience): num
   return Math.round(ms / 2 + (Math.random() * ms) / 2);
 }
 
-/** What was told of an answer that is still coming. */
+/** The part of a streamed answer that was already shown. */
 class Told {
   text = '';
   readonly #listener: Question['listener'];

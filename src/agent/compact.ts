@@ -13,7 +13,7 @@ const summaryCharacters = 1.5;
 const shortestCut = 200;
 
 /**
- * What of the transcript is sent to the model. The transcript is the truth and stays as it is; here its old parts become shorter when it is too
+ * The part of the transcript that is sent to the model. The transcript is the truth and stays as it is; here its old parts become shorter when it is too
  * long for the model.
  */
 export class Context {
@@ -92,7 +92,7 @@ export class Context {
     this.#squeeze();
   }
 
-  /** What cannot be summed up, such as one message that is longer than all there is room for. */
+  /** Messages that cannot be summed up, such as one that is longer than the whole room. */
   #squeeze(): void {
     for (let most = Math.floor(this.#window); this.#tokens > this.#window * full && most >= shortestCut; most = Math.floor(most / 2)) {
       this.#messages = withLongTextsCut(this.#messages, most);

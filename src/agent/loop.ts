@@ -101,7 +101,7 @@ class Run {
     return { kind: 'limit', steps: mostSteps };
   }
 
-  /** What a program that is gone had called: nothing that may have begun is done again. */
+  /** Calls of an earlier program: none that may have begun is repeated. */
   async #takeUp(): Promise<void> {
     const { takeUp } = this.#turn;
     const left = openCalls(this.#context.messages).map(({ callId, name, input }) => ({ toolCallId: callId, toolName: name, input }));
@@ -156,12 +156,12 @@ class Run {
         tools: {},
         mostOutputTokens: Math.min(mostSummaryTokens, Math.floor(model.contextTokens / 8)),
         signal,
-        // What is written here is not part of the answer; that it takes long is.
+        // The summary is not part of the answer; that it takes long is shown.
         listener: (event) => (event.type === 'waiting' ? listener(event) : undefined),
       },
       { ...this.#patience, mostRetries: Math.min(2, this.#patience.mostRetries) },
     );
-    // What was asked for is a text. Without one the transcript would be replaced by nothing.
+    // Without a text the transcript would be replaced by nothing.
     if (answer.kind !== 'answer' || answer.calls.length > 0 || answer.text.trim() === '') return undefined;
     return { text: answer.text, usage: answer.usage };
   }
@@ -213,7 +213,7 @@ function schemaOf(tool: Tool): Record<string, unknown> {
   return schema;
 }
 
-/** Security: without anything to execute and without a check of the input: whoever calls a tool goes through the door that the turn gives. */
+/** Security: without anything to execute and without a check of the input: calls go through the toolbox that the turn gives. */
 async function toolSet(tools: readonly Tool[]): Promise<ToolSet> {
   const { jsonSchema, tool } = await import('ai');
   return Object.fromEntries(

@@ -9,7 +9,7 @@ export type Message = UserModelMessage | AssistantModelMessage | ToolModelMessag
 
 export const interruptedText = 'Interrupted. It is not known whether it ran, or how much of it.';
 
-/** What was recorded, message by message: as many come out as go in. */
+/** The recorded messages, one for one. */
 export function readTranscript(history: readonly unknown[]): Message[] {
   return history.map((message) => (isMessage(message) ? message : { role: 'user', content: '[A message that cannot be read any more.]' }));
 }
@@ -53,7 +53,7 @@ export function toolMessage(callId: string, name: string, result: ToolResult): T
   };
 }
 
-/** The calls of an answer that somebody here has to make. */
+/** The calls of an answer that this program has to make. */
 export function callsOf(message: Message): ToolCallPart[] {
   if (message.role !== 'assistant' || typeof message.content === 'string') return [];
   return message.content.filter((part) => part.type === 'tool-call').filter((part) => !part.providerExecuted);
@@ -66,7 +66,7 @@ export function textOf(message: Message): string {
 
 /**
  * The transcript in the form that every provider accepts: right after an answer that calls tools comes one message with the result of each call, in
- * the order of the calls, whatever was recorded before the program died; and no result without its call.
+ * the order of the calls, also when the program died in between; and no result without its call.
  */
 export function settled(messages: readonly Message[]): ModelMessage[] {
   const whole: ModelMessage[] = [];

@@ -17,7 +17,7 @@ const networks: Readonly<Record<Network, string>> = {
 };
 
 /**
- * What the model is told before anything else. The same facts give the same text for a whole day, so that providers can keep it: nothing in it is
+ * The system prompt. The same facts give the same text for a whole day, so that providers can keep it: nothing in it is
  * random.
  */
 export function systemPrompt(facts: TurnFacts): string {
@@ -28,7 +28,7 @@ export function systemPrompt(facts: TurnFacts): string {
     sandboxPart(facts),
     chatPart(facts),
     aboutPeople,
-    facts.instructions ? `# Instructions of whoever runs you\n\n${facts.instructions}` : '',
+    facts.instructions ? `# Instructions of your operator\n\n${facts.instructions}` : '',
     `Today is ${dateOf(facts)}.`,
   ]
     .filter((part) => part !== '')

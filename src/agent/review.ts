@@ -5,7 +5,7 @@ import type { Usage } from '../core/conversation.ts';
 import { ask, type Patience } from './ask.ts';
 import { fence } from './fence.ts';
 
-/** What somebody wants to do, and what was found in it. */
+/** An action, and the findings about it. */
 interface Reviewed {
   actions: readonly Action[];
   findings: readonly Finding[];
@@ -47,7 +47,7 @@ After the request stands the number of this review. Answer with exactly one line
 export function reviewerOf({ model, redact, withinMs = longestMs, spent }: ReviewOptions) {
   return async (reviewed: Reviewed, signal: AbortSignal): Promise<'low-risk' | 'escalate'> => {
     const request = asLine(reviewed);
-    // Security: nobody judges a part of it, and a secret goes to no provider.
+    // Security: the reviewer sees the whole of it or nothing, and a secret goes to no provider.
     if (request.length > mostCharacters || holdsSecret(reviewed, redact) || speaksToReviewer(reviewed)) return 'escalate';
     // Security: new each time, so that no text that was written before holds the answer.
     const number = randomBytes(8).toString('hex');

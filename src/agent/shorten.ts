@@ -48,7 +48,7 @@ function cutResults(message: Message, mostResult: number, mostInput: number): Me
       return {
         ...message,
         content: message.content
-          // What it thought long ago is of no use to anybody, and takes much room.
+          // Old reasoning is of no use, and takes much room.
           .filter((part) => part.type !== 'reasoning')
           .map((part) => (part.type === 'tool-call' ? { ...part, input: cutInput(part.input, mostInput) } : part))
           .map(withoutOrigin),

@@ -7,12 +7,12 @@ export interface Answerer {
   /** Where they answer from, such as `shell` or `telegram`. */
   from: string;
   role: Circumstances['role'];
-  /** As the platform knows them; undefined for whoever runs Hermetic on this machine. */
+  /** As the platform knows them; undefined for the owner at this machine. */
   person: string | undefined;
 }
 
 /**
- * `approvals.approvers`: ids of people, or `admins`; when empty, whoever asked. At the machine's own shell everybody who can run Hermetic with
+ * `approvals.approvers`: ids of people, or `admins`; when empty, the person who asked. At the machine's own shell everybody who can run Hermetic with
  * this home is in charge of it anyway.
  */
 export function mayAnswer(answerer: Answerer, askedFor: string | undefined, approvers: readonly string[]): boolean {

@@ -13,7 +13,7 @@ function isExact({ program, byProgram }: Finding, actions: readonly Action[]): b
   return byProgram !== true || program === undefined || actions.some(({ kind }) => kind === 'script');
 }
 
-/** What is left to ask about. A grant takes away the findings it covers and no others. */
+/** The findings that are left to ask about. A grant takes away those it covers and no others. */
 export function uncovered(findings: readonly Finding[], actions: readonly Action[], grants: readonly GrantEntry[]): Finding[] {
   const digest = actionsDigest(actions);
   return findings.filter((finding) => !grants.some((grant) => covers(grant, finding, actions, digest)));
@@ -25,7 +25,7 @@ function covers(grant: GrantEntry, finding: Finding, actions: readonly Action[],
   return grant.program !== undefined && grant.program === finding.program && !isExact(finding, actions);
 }
 
-/** What an answer grants beyond this one time. */
+/** The grants that an answer makes beyond this one time. */
 export function grantsOf(question: QuestionEntry, answer: Answer, from: string, at: Date): GrantEntry[] {
   if (answer.kind !== 'session' && answer.kind !== 'always') return [];
   const { kind: scope, by, remark } = answer;

@@ -18,7 +18,7 @@ interface Situation {
   backend: string;
 }
 
-/** What is kept in the state database. Opening it may fail, and then nothing runs. */
+/** Its tables in the state database. Opening it may fail, and then nothing runs. */
 export interface Desk {
   questions: Questions;
   grants: Pick<GrantLedger, 'inForce'>;
@@ -62,7 +62,7 @@ interface Call extends Judged, Situation {
 }
 
 /**
- * Judges, remembers, asks. Security: it says yes in the lines that record a yes first, and nowhere else; whatever fails on the way there is
+ * Judges, remembers, asks. Security: it says yes in the lines that record a yes first, and nowhere else; any failure on the way there is
  * a no.
  */
 export function guardOf(options: GuardOptions): Guard {
@@ -140,11 +140,11 @@ export function guardOf(options: GuardOptions): Guard {
     return [person, ...others].every((one) => unasked.has(one));
   }
 
-  /** In the mode `smart` a model may say that nobody needs to be asked. Whatever else comes of it, somebody is. */
+  /** In the mode `smart` a model may say that no person needs to be asked. Any other result leaves it to a person. */
   async function review(call: Call): Promise<Permission> {
     const { actions, findings, backend, desk, signal } = call;
     const { mode, reviewer, session } = options;
-    // Security: what people are being asked about, or have refused, is theirs: nobody asks a model until it says yes.
+    // Security: an action that people are being asked about, or have refused, is not put to a model.
     if (mode !== 'smart' || !reviewer || (await desk.questions.areForPeople(session.parts, findings))) return await ask(call);
     const opinion = await opinionOf(reviewer, { actions, findings, backend }, signal);
     if (signal.aborted) {
@@ -163,18 +163,18 @@ export function guardOf(options: GuardOptions): Guard {
     return await allow(call, 'reviewer');
   }
 
-  /** Security: in what nobody could read may stand what nobody may do, so no setting lets it pass unseen. */
+  /** Security: an unreadable command may hold a denied action, so no setting lets it pass unseen. */
   async function onlyByPeople(call: Call): Promise<Permission> {
     if (options.mode !== 'off' && call.origin.source !== 'cron') return await ask(call);
     await record(call, 'denied', 'unreadable');
-    return nobodyThere(call.findings, 'it cannot be read, and nobody is asked here.');
+    return nobodyThere(call.findings, 'it cannot be read, and approvals are off here.');
   }
 
   /** Security: decided by what the call carries, so that no other call can be mistaken for a scheduled one. */
   async function withoutPeople(call: Call): Promise<Permission> {
     if (options.cronMode === 'approve') return await allow(call, 'cron_mode approve');
     await record(call, 'denied', 'cron_mode deny');
-    return nobodyThere(call.findings, 'this is a scheduled job with nobody present (approvals.cron_mode).');
+    return nobodyThere(call.findings, 'this is a scheduled job without a person (approvals.cron_mode).');
   }
 
   async function ask(call: Call): Promise<Permission> {
@@ -206,7 +206,7 @@ export function guardOf(options: GuardOptions): Guard {
     return claimed ? { allowed: true } : usedUp();
   }
 
-  /** Security: the session may have given a program another meaning while somebody thought about it. */
+  /** Security: the session may have given a program another meaning while a person decided. */
   async function meansMore({ actions, origin, judged, sandbox, backend }: Call): Promise<boolean> {
     const now = await options.situation(origin);
     const { kind, found } = await verdictOn(actions, now.circumstances);
@@ -240,12 +240,12 @@ export function guardOf(options: GuardOptions): Guard {
 /** Rules that say that a command could not be judged to its end. */
 const unreadable: ReadonlySet<string> = new Set(['shell/too-complex', 'shell/unparseable']);
 
-/** A command that an admin typed: there is nobody else to ask. Scripts are asked about, because people paste more of them than they read. */
+/** A command that an admin typed needs no second person. Scripts are asked about, because people paste more of them than they read. */
 function isAdminsOwn({ origin, actions }: Judged): boolean {
   return origin.isTyped === true && origin.role === 'admin' && actions.every(({ kind }) => kind === 'command');
 }
 
-/** Whoever the approver of this call reaches. */
+/** The person that the approver of this call reaches. */
 function answererOf({ source, role, person }: CallOrigin): Answerer {
   return { by: person ?? 'whoever asked', from: source === 'cli' ? 'terminal' : source, role, person };
 }

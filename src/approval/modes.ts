@@ -3,14 +3,14 @@ import type { Action, Finding } from '../core/approval.ts';
 export type ApprovalMode = 'manual' | 'smart' | 'off';
 export type CronMode = 'deny' | 'approve';
 
-/** What a reviewing model is shown, as data: what the text says is never an instruction to it. */
+/** The request to a reviewing model: data, never an instruction to it. */
 export interface Review {
   actions: readonly Action[];
   findings: readonly Finding[];
   backend: string;
 }
 
-/** May only say that the risk is low. Whatever else it says, or does not say, leaves the decision to a person. */
+/** May only say that the risk is low. Any other answer, or none, leaves the decision to a person. */
 export type Reviewer = (review: Review, signal: AbortSignal) => Promise<'low-risk' | 'escalate'>;
 
 /**
@@ -29,7 +29,7 @@ const reviewable: ReadonlySet<string> = new Set([
   'permissions/recursive',
 ]);
 
-/** What the reviewer says; undefined when it is none of its business. Never rejects: a reviewer that fails has left it to people. */
+/** The reviewer's verdict; undefined when it is not asked. Never rejects: a failed review leaves the decision to people. */
 export async function opinionOf(reviewer: Reviewer, review: Review, signal: AbortSignal): Promise<'low-risk' | 'escalate' | undefined> {
   const { actions, findings } = review;
   if (findings.length === 0 || actions.some(({ kind }) => kind === 'script')) return undefined;

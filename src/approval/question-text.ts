@@ -27,7 +27,7 @@ export function questionText({ actions, findings, backend, session, code }: Ques
   ].join('\n');
 }
 
-/** What became of it, in a sentence. */
+/** The outcome, in a sentence. */
 export function standingText({ state, answer, answeredFrom, settledAt, claimedAt, expiresAt }: QuestionEntry): string {
   const when = settledAt?.toISOString() ?? '';
   if (state === 'open') return `Waiting for an answer until ${expiresAt.toISOString()}.`;

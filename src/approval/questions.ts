@@ -18,7 +18,7 @@ export interface QuestionsOptions {
   redact(text: string): string;
 }
 
-/** What somebody wants to do, and where. */
+/** An action, and where it would run. */
 export interface Request {
   actions: readonly Action[];
   findings: readonly Finding[];
@@ -31,7 +31,7 @@ export interface Request {
   person: string | undefined;
 }
 
-/** A way to ask somebody directly, beside the database; undefined when there is none. */
+/** A way to ask a person directly, beside the database; undefined when there is none. */
 export interface Asking {
   approver: Approver | undefined;
   /** The person it reaches; undefined when what it resolves with does not count. */
@@ -47,7 +47,7 @@ export interface Settled extends QuestionEntry {
   unreachable?: string | undefined;
 }
 
-/** What an attempt to answer came to. Only `settled` has changed anything. */
+/** The result of an attempt to answer. Only `settled` has changed anything. */
 export type Attempt = { kind: 'settled' | 'stale' | 'foreign'; question: QuestionEntry } | { kind: 'unknown' };
 
 const codeAttempts = 8;
@@ -66,7 +66,7 @@ export class Questions {
     this.#options = options;
   }
 
-  /** Resolves with the question when it is settled: by somebody, by the clock, or because the signal came. Rejects when nobody can know. */
+  /** Resolves with the question when it is settled: by a person, by the clock, or because the signal came. Rejects when its state cannot be read. */
   async ask(request: Request, asking: Asking, signal: AbortSignal): Promise<Settled> {
     const earlier = asking.resume ? await this.#findEarlier(request) : undefined;
     const question = earlier ?? (await this.#begin(request, asking.timeoutMs));
@@ -94,7 +94,7 @@ export class Questions {
     }
   }
 
-  /** Security: `answerer` says who it is; whoever calls this has made sure. Nothing that an agent can call may reach it. */
+  /** Security: `answerer` says who it is; the caller has made sure of that. Nothing that an agent can call may reach it. */
   async answer(idOrCode: string, answer: Answer, answerer: Answerer): Promise<Attempt> {
     const question = await this.#options.ledger.find(idOrCode);
     if (!question) return { kind: 'unknown' };
@@ -112,7 +112,7 @@ export class Questions {
     return found.some(({ rule, program }) => findings.some((one) => one.rule === rule && one.program === program));
   }
 
-  /** True once, for whoever then does what was allowed. */
+  /** True once, for the caller that then runs the action. */
   async claim(question: QuestionEntry, events: Settlement['events']): Promise<boolean> {
     return await this.#options.ledger.claim(question.id, new Date(), events);
   }
@@ -130,7 +130,7 @@ export class Questions {
     return count;
   }
 
-  /** Those that wait for an answer. What nobody answered in time is settled by looking. */
+  /** Those that wait for an answer. Expired ones are settled by looking. */
   async open(): Promise<QuestionEntry[]> {
     const { ledger } = this.#options;
     for (const question of await ledger.list({ state: 'open' })) await this.#expireIfDue(question);
@@ -152,11 +152,11 @@ export class Questions {
   async #findEarlier(request: Request): Promise<QuestionEntry | undefined> {
     const { parts: session, run } = request;
     const same = await this.#options.ledger.list({ session, run, digest: requestDigest(request) });
-    // What was refused, or met with silence, stays so for as long as the run does.
+    // A refusal, or silence, stays in force for as long as the run does.
     return same.find((one) => one.state !== 'withdrawn' && one.claimedAt === undefined && !this.#waiting.has(one.id));
   }
 
-  /** Asks somebody directly. Security: no way to ask, and nobody who answers, is a no. */
+  /** Asks a person directly. Security: no way to ask, and no answer, is a no. */
   async #through(approver: Approver, question: QuestionEntry, answerer: Answerer | undefined, signal: AbortSignal): Promise<void> {
     let answer: Answer | undefined;
     try {

@@ -5,10 +5,10 @@ import type { GrantEntry, QuestionBeginning } from '../core/store.ts';
 type Redact = (text: string) => string;
 type Session = readonly string[];
 
-/** More of one text does not help whoever reads the log. The question itself, if there is one, has all of it. */
+/** More of one text does not help a reader of the log. The question itself, if there is one, has all of it. */
 const mostCharacters = 8_192;
 
-/** Who acts when nobody in particular does. */
+/** The actor when no person acts. */
 const hermetic = 'hermetic';
 
 export function actionDetails(actions: readonly Action[], redact: Redact): AuditDetail {

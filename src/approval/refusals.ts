@@ -19,7 +19,7 @@ function because(findings: readonly Finding[]): string {
 
 /** On the hard list. */
 export function forbidden(findings: readonly Finding[]): Permission {
-  return refusal('Nobody can allow this, whatever they answer.', because(findings));
+  return refusal('This is always denied; no answer can allow it.', because(findings));
 }
 
 export function nobodyThere(findings: readonly Finding[], why: string): Permission {
@@ -27,7 +27,7 @@ export function nobodyThere(findings: readonly Finding[], why: string): Permissi
 }
 
 export function undecided(why: string): Permission {
-  return refusal(`Nobody could decide whether it may: ${why}`);
+  return refusal(`It could not be decided whether it may: ${why}`);
 }
 
 /** Of a question that was settled, but not by a yes. */

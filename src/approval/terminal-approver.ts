@@ -16,7 +16,7 @@ export interface TerminalOptions {
 const choices = 'o once, s for this session, a always (or: a 30d), d deny (or: d and why)';
 const mostAttempts = 3;
 
-/** The person at this terminal. Ctrl-C, the end of input and whatever is no clear yes are a no. */
+/** The person at this terminal. Ctrl-C, the end of input and everything but a clear yes are a no. */
 export function terminalApprover(options: TerminalOptions): Approver {
   // One question after the other: a line typed for one must not answer another.
   let before: Promise<unknown> = Promise.resolve();

@@ -1,6 +1,6 @@
 import { settlesWithin } from '../lib/deadline.ts';
 
-/** The database is looked at so often, because whoever answers may be another process. */
+/** How often the database is read, because the answer may come through another process. */
 const glanceMs = 250;
 
 export interface Waiter {

@@ -10,7 +10,7 @@ const pageSize = 1_000;
 const maxSegmentRecords = 100_000;
 const namePattern = /^audit-(\d{1,15})-(\d{1,15})\.jsonl$/;
 
-/** What its file is called. */
+/** The name of its file. */
 export function segmentName({ first, last }: Pick<AuditSegment, 'first' | 'last'>): string {
   return `audit-${first}-${last}.jsonl`;
 }

@@ -14,7 +14,7 @@ export class Chain {
   last = 0;
   hash = firstHash;
 
-  /** What follows this segment, whose records are not looked at. */
+  /** The hash that follows this segment, whose records are not read. */
   static after(segment: AuditSegment | undefined): Chain {
     const chain = new Chain();
     if (segment) chain.skip(segment);

@@ -11,7 +11,7 @@ import type { Environment } from './environment-layer.ts';
 export interface Home {
   /** `HERMETIC_HOME` */
   directory: string;
-  /** What `~` means. */
+  /** The meaning of `~`. */
   userHome: string;
   files: { config: string; dotenv: string };
 }
@@ -52,7 +52,7 @@ export function expandPath(path: string, prefixes: Readonly<Record<string, strin
   return path;
 }
 
-const emptyDotenv = '# Secrets, one NAME=value per line. Nobody else may read this file: keep it at mode 600.\n';
+const emptyDotenv = '# Secrets, one NAME=value per line. Only you may read this file: keep it at mode 600.\n';
 
 /** Makes the home, for its owner alone, when there is none. One that exists is left as it is, and refused when others can write to it or replace it. */
 export function prepareHome({ directory, files }: Home): void {
@@ -72,7 +72,7 @@ export function prepareHome({ directory, files }: Home): void {
   }
 }
 
-/** Security: whoever can replace config.yaml decides what runs here. */
+/** Security: a user who can replace config.yaml decides what runs here. */
 function refuseWritable(directory: string): void {
   const { mode } = statSync(directory);
   if (process.platform === 'win32' || (mode & 0o022) === 0) return;

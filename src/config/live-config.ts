@@ -31,7 +31,7 @@ const patienceMs = 3_000;
  * to a default, and a default may be weaker.
  */
 export class LiveConfig {
-  /** What is wrong with the files, in one line that begins with file, line and key. */
+  /** The first problem of the files, in one line that begins with file, line and key. */
   problem: string | undefined;
   /** One line for each change that counts from the next start. */
   restartNotes: readonly string[] = [];
@@ -48,7 +48,7 @@ export class LiveConfig {
     this.#seen = options.running.version;
   }
 
-  /** What has to come first in a status. */
+  /** Lines that come first in a status. */
   get alerts(): readonly string[] {
     return this.problem === undefined ? this.restartNotes : [this.problem, ...this.restartNotes];
   }

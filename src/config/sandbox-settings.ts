@@ -1,6 +1,6 @@
 import type { Config } from './schema.ts';
 
-/** Whose sandbox it is: of whoever sits at the terminal, or of people in chats. */
+/** Whose sandbox it is: of the person at the terminal, or of people in chats. */
 export type Audience = 'cli' | 'messaging';
 
 export interface SandboxSettings {

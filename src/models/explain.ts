@@ -21,7 +21,7 @@ const brokenOff = /terminated|socket|network|premature|aborted|unexpected end|en
 const brokenNames = /JSONParseError|TypeValidationError|NoOutputGenerated|EmptyResponseBody|NoContentGenerated/;
 const overloaded = /overloaded|unavailable|server_error|rate.?limit|try again/i;
 
-/** What a call to a model failed of, in one sentence. Never throws. */
+/** Why a call to a model failed, in one sentence. Never throws. */
 export function explain(error: unknown, asked: Asked): ModelFailure {
   const failure = fieldsOf(error);
   const { status } = failure;

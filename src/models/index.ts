@@ -31,7 +31,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
   if (!name) throw unusable('No model is configured.', 'Run `hermetic setup`, or set model.provider and model.model.');
   const provider = providers[name];
   if (!model)
-    throw unusable(`model.model is not set, so nobody knows which model of ${name} to use.`, 'Run `hermetic setup`, or set model.model.');
+    throw unusable(`model.model is not set, so it is unknown which model of ${name} to use.`, 'Run `hermetic setup`, or set model.model.');
   const baseUrl = (settings.base_url ?? provider.baseUrl)?.replace(/\/+$/, '');
   if (!baseUrl)
     throw unusable(`model.base_url is not set, and ${name} has no address of its own.`, 'Run `hermetic setup`, or set model.base_url.');
@@ -40,7 +40,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
     throw unusable(`There is no key for ${name}: ${keyVariable} is not set.`, `Set ${keyVariable} in .env, or run \`hermetic setup\`.`);
   }
   const prices = pricesOf(settings.prices, model);
-  // It would print what a provider does not support on the standard error of whoever uses the model.
+  // It would print warnings about unsupported settings to standard error.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   return {
     id: `${name}/${model}`,
@@ -64,7 +64,7 @@ function keyFor(provider: Provider, settings: ModelSettings, variables: Readonly
   return { keyVariable, apiKey: variables[keyVariable] || undefined };
 }
 
-/** What the provider itself says that it took. */
+/** The cost that the provider itself reports. */
 function reportedCost(metadata: Readonly<Record<string, unknown>> | undefined): number | undefined {
   const { openrouter } = (metadata ?? {}) as { openrouter?: { usage?: { cost?: unknown } } };
   return typeof openrouter?.usage?.cost === 'number' ? openrouter.usage.cost : undefined;

@@ -31,7 +31,7 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
   'openai-compatible': {
     title: 'The provider',
     baseUrl: undefined,
-    // Security: not OPENAI_API_KEY, which would give the key for one provider to whoever answers at the configured address.
+    // Security: not OPENAI_API_KEY, which would give the key for one provider to the server at the configured address.
     keyVariables: ['OPENAI_COMPATIBLE_API_KEY'],
     needsKey: false,
     settings: {},
@@ -54,7 +54,7 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     baseUrl: 'https://api.openai.com/v1',
     keyVariables: ['OPENAI_API_KEY'],
     needsKey: true,
-    // What is stored there is deleted after weeks, and a transcript that refers to it would be refused from then on.
+    // Responses stored there are deleted after weeks, and a transcript that refers to one would be refused from then on.
     settings: { openai: { store: false } },
     async load({ model, baseUrl, apiKey = '' }) {
       const { createOpenAI } = await import('@ai-sdk/openai');

@@ -8,6 +8,6 @@ export interface Access {
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /** For one statement. May do the work again, but only after an attempt that changed nothing. */
   run<T>(work: (db: Kysely<Tables>) => Promise<T>, sync?: Sync): Promise<T>;
-  /** For several statements that hold together: nobody else writes in between. May do the work again, like `run`. */
+  /** Runs several statements as one transaction. May do the work again, like `run`. */
   transaction<T>(work: (db: Transaction<Tables>) => Promise<T>, sync?: Sync): Promise<T>;
 }

@@ -8,7 +8,7 @@ import { grantRow } from './grant-ledger.ts';
 import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
-/** What does not fit this allows nothing. */
+/** A row that does not fit this allows nothing. */
 const yes: ReadonlySet<unknown> = new Set(['once', 'session', 'always']);
 
 export class SqlApprovalLedger implements ApprovalLedger {

@@ -218,7 +218,7 @@ export class SqlConversationLedger implements ConversationLedger {
             ),
           ),
         )
-        // What was recorded of an interrupted turn keeps its commands from being run again.
+        // The records of an interrupted turn keep its commands from being run again.
         .where(({ not, exists, selectFrom }) =>
           not(
             exists(
@@ -256,7 +256,7 @@ async function rowOf(db: Transaction<Tables>, parts: readonly string[]): Promise
   return row;
 }
 
-/** What the present epoch consists of: a summary, if there is one, and what was said since, in order. */
+/** The present epoch: a summary, if there is one, and the messages since, in order. */
 async function presentOf(db: Transaction<Tables>, parts: readonly string[]) {
   const session = JSON.stringify(parts);
   const epoch = Number((await rowOf(db, parts)).epoch);

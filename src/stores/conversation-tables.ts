@@ -93,7 +93,7 @@ export interface ConversationTables {
   pairing_salt: { id: number; salt: string };
 }
 
-/** What conversations are made of, and who may have them. Released: never changes. */
+/** Tables of conversations and of who may have them. Released: never changes. */
 export async function conversationTables(db: Transaction<unknown>): Promise<void> {
   await db.schema
     .createTable('counters')

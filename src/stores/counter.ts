@@ -2,8 +2,8 @@ import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
 /**
- * The first of so many new numbers in a row. None is ever given out twice, also not after the rows that had them are gone; whoever takes
- * them in one transaction waits for whoever did before, so their order is that of the commits.
+ * The first of so many new numbers in a row. None is ever given out twice, also not after the rows that had them are gone; a program that takes
+ * them in one transaction waits for the one before, so their order is that of the commits.
  */
 export async function takeNumbers(
   db: Transaction<Tables>,

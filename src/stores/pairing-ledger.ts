@@ -152,7 +152,7 @@ export class SqlPairingLedger implements PairingLedger {
   }
 
   /**
-   * Security: a code is short enough to be guessed by whoever has the database and a fast hash. This one is slow, under a salt of this
+   * Security: a code is short enough to be guessed with the database and a fast hash. This one is slow, under a salt of this
    * database, and computed once however many requests are open; each request then has a salt of its own.
    */
   async #slowly(code: string): Promise<Buffer> {

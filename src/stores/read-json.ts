@@ -1,7 +1,7 @@
 import { HermeticError } from '../core/errors.ts';
 import { errorText } from '../lib/error-text.ts';
 
-/** What a column of JSON holds. Throws when somebody else has written something else there. */
+/** Parses a column of JSON. Throws when another program has written something else there. */
 export function readJson(text: string): ReturnType<typeof JSON.parse> {
   try {
     return JSON.parse(text);

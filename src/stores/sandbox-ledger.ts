@@ -14,7 +14,7 @@ import { readJson } from './read-json.ts';
 import type { Tables } from './schema.ts';
 
 /** The session of a spare. */
-const nobody = '[]';
+const noSession = '[]';
 
 export class SqlSandboxLedger implements SandboxLedger {
   readonly #access: Access;
@@ -48,7 +48,7 @@ export class SqlSandboxLedger implements SandboxLedger {
         .select('name')
         .where('backend', '=', sandbox.backend)
         .where('session', '=', described.session)
-        .where('session', '!=', nobody)
+        .where('session', '!=', noSession)
         .where('name', '!=', sandbox.name)
         .executeTakeFirst();
       if (other) throw new HermeticError('sandbox/in-use', `The session has the ${sandbox.backend} sandbox ${other.name} already.`);
@@ -77,7 +77,7 @@ export class SqlSandboxLedger implements SandboxLedger {
         .set({ session: parts })
         .where('backend', '=', backend)
         .where('name', '=', name)
-        .where('session', '=', nobody)
+        .where('session', '=', noSession)
         .where('state', '=', 'open')
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0;

@@ -1,4 +1,4 @@
-/** What was read of a conversation, from the message after `from` on to the one called `last`. */
+/** The messages of a conversation that were read, from the one after `from` to `last`. */
 export interface KnownTranscript {
   epoch: number;
   from: number;

@@ -8,7 +8,7 @@ const maxLineLength = 500;
 const maxOutputLength = 2_000;
 const longestSecret = 1_000;
 
-/** What happens to a process, as others are told: short, clean, and without what must not be seen. */
+/** An event of a process for listeners: short, printable and redacted. */
 export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent, redact: (text: string) => string): BackgroundEvent {
   const { id } = process.facts;
   const about = { process: id, command: cut(redact(process.facts.command), maxCommandLength) };

@@ -3,7 +3,7 @@ import { settlesWithin } from '../lib/deadline.ts';
 import { guestBash } from '../lib/guest-files.ts';
 import { type PatternReport, PatternWatch } from './pattern-watch.ts';
 
-/** How it is with a process. `lost`: it is gone, and nobody knows how. */
+/** The state of a process. `lost`: it is gone, and how it ended is unknown. */
 export type ProcessState =
   | { kind: 'running' }
   | { kind: 'exited'; code: number }
@@ -23,7 +23,7 @@ export type ProcessEvent =
   | { kind: 'matched'; report: PatternReport }
   | { kind: 'ended'; state: ProcessState };
 
-/** What is awaited after the end for the last of its output. */
+/** How long the last output is awaited after the end. */
 const lastOutputMs = 2_000;
 const mostInterruptions = 5;
 /** How much of the end of its output is kept: more than listeners are given, so that no secret is cut in two before it is found. */
@@ -37,7 +37,7 @@ export class BackgroundProcess {
   state: ProcessState = { kind: 'running' };
   /** How much it has printed. */
   bytes = 0;
-  /** Up to where it has been read by somebody. */
+  /** Bytes that were read. */
   readBytes = 0;
   stdinClosed = false;
   /** Where it was started, if that was here. */
@@ -69,7 +69,7 @@ export class BackgroundProcess {
     this.#watch = new PatternWatch(patterns, (report) => tell({ kind: 'matched', report }));
   }
 
-  /** Listens to it. Does nothing while somebody listens already, or when it has ended. */
+  /** Listens to it. Does nothing while it is listened to already, or when it has ended. */
   follow(): Promise<void> {
     if (this.state.kind !== 'running' || this.#follower) return Promise.resolve();
     this.#following ??= this.#listen().finally(() => {
@@ -97,7 +97,7 @@ export class BackgroundProcess {
       } else if (said.length < 200) {
         said += data.toString();
         end = endOf(said);
-        // What it started may have gone on printing, or have shortened the log: then this is all there is.
+        // Its children may have gone on printing, or have shortened the log: then this is all there is.
         if (end) last ??= setTimeout(() => void follower.kill('KILL').catch(() => undefined), lastOutputMs);
       }
       if (end && this.bytes >= end.size) break;
@@ -108,7 +108,7 @@ export class BackgroundProcess {
     await follower.kill('KILL').catch(() => undefined);
     if (end) this.#settle(end.state);
     else if (exit?.kind === 'lost') this.#settle({ kind: 'lost', reason: exit.reason });
-    else if (++this.#interruptions > mostInterruptions) this.#settle({ kind: 'lost', reason: 'nobody can listen to it' });
+    else if (++this.#interruptions > mostInterruptions) this.#settle({ kind: 'lost', reason: 'its output cannot be read' });
     // Somebody inside has killed who listened.
     else await this.#listen().catch(() => this.#settle({ kind: 'lost', reason: 'the sandbox is gone' }));
   }
@@ -122,7 +122,7 @@ export class BackgroundProcess {
     if (!this.#isLetGo) this.#tell({ kind: 'ended', state });
   }
 
-  /** Resolves when its end is known here too: the sandbox has said that it is dead, and whoever listens inside may never hear of it. */
+  /** Resolves when its end is known here too: the sandbox has said that it is dead, and the listener inside may never hear of it. */
   async dead(): Promise<void> {
     await settlesWithin(newsMs, this.ended);
     if (this.state.kind !== 'running') return;

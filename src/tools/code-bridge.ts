@@ -29,7 +29,7 @@ const mostFrameBytes = 8 * 1024 * 1024;
 const mostArgumentBytes = mostFrameBytes - 64 * 1024;
 /** Of calls that are not answered yet, and again of answers that are not read yet. */
 const mostWaitingBytes = 4 * mostFrameBytes;
-/** What a message costs however short it is. */
+/** Cost of a message beside its bytes. */
 const leastCost = 1024;
 const mostAtOnce = 8;
 /** A script that goes on after so many refusals will not stop by itself. */
@@ -57,7 +57,7 @@ export class CodeBridge {
     this.#options = options;
   }
 
-  /** What the script's side needs before the first call. */
+  /** Sent to the script's side before the first call. */
   begin(code: string, declarations: string): void {
     this.#send([code, declarations, String(mostArgumentBytes)]);
   }
@@ -160,7 +160,7 @@ export class CodeBridge {
   #answer(id: string, result: ToolResult): void {
     if (this.#isOver()) return;
     const text = this.#contentOf(result);
-    // What would not fit is still an answer.
+    // A result that does not fit still gets an answer.
     if (text.length * 3 > mostFrameBytes && Buffer.byteLength(text) > mostFrameBytes) {
       this.#send([id, 'failed', `The answer is longer than ${mostFrameBytes} bytes. Ask for less at once.`]);
     } else {

@@ -35,7 +35,7 @@ function parametersOf({ input }: Tool): CodeParameter[] {
     }));
 }
 
-/** What the script's side needs to know about the functions, in its own language. */
+/** Description of the functions for the script's side, in its own language. */
 export function declarationsFor(language: ScriptLanguage, functions: Iterable<CodeFunction>): string {
   if (language !== 'bash') return JSON.stringify([...functions].map(({ name, parameters }) => [name, parameters.map((one) => one.name)]));
   return [...functions].map(({ name, parameters }) => bashFunction(name, parameters)).join('\n');

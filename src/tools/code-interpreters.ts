@@ -15,7 +15,7 @@ export async function startRequest(language: ScriptLanguage, mode: CodeMode): Pr
   return {
     command,
     args: [language, mode, harness, credentialLike.source],
-    // What a script has printed is not lost when it is killed.
+    // Output before a kill is not lost.
     env: { PYTHONUNBUFFERED: '1', PYTHONUTF8: '1' },
     stdin: 'open',
     stateless: true,

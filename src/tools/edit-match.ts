@@ -1,4 +1,4 @@
-/** What a match may overlook. */
+/** Differences that a match may overlook. */
 export type Tolerance = 'trailing-whitespace' | 'indentation';
 
 /** A part of a text and what is to stand there. */

@@ -12,14 +12,14 @@ export interface Edit {
 export interface AppliedEdit {
   /** How many places were changed. */
   replacements: number;
-  /** What had to be overlooked to find them. */
+  /** Differences that were overlooked to find them. */
   matched: 'exact' | Tolerance;
   /** Of the first place, counted in the text as it was before this edit. */
   line: number;
 }
 
 const mostLinesNamed = 10;
-/** Nobody means to change more at once, and no host has to remember more. */
+/** A larger change is a mistake, and bounds the host's memory. */
 const mostMatches = 100_000;
 const mostCharacters = 32 * 1024 * 1024;
 

@@ -18,7 +18,7 @@ export interface ExecuteCodeOptions {
   /** In one script. */
   maxToolCalls: number;
   mode: CodeMode;
-  /** What the toolbox offers beside this one. Scripts can call those that are for scripts. */
+  /** The other tools of the toolbox. Scripts can call those that are for scripts. */
   tools: readonly Tool[];
 }
 
@@ -28,7 +28,7 @@ const languages = ['python', 'javascript', 'bash'] as const;
 const output = z.object({
   status: z.enum(['success', 'error', 'timeout', 'interrupted']),
   output: z.string().describe('What the script printed on standard output and standard error, in the order of arrival, as clean text.'),
-  exit_code: z.number().nullable().describe('null when nobody knows.'),
+  exit_code: z.number().nullable().describe('null when it is unknown.'),
   tool_calls: z.number().describe('How many tools the script has called.'),
   duration_ms: z.number(),
   truncated: z.boolean().describe('Whether the middle of the output was left out.'),
@@ -89,7 +89,7 @@ function describeFor({ mode, maxToolCalls }: ExecuteCodeOptions, functions: Iter
     'functions and only what it prints comes back. Python: the functions are there (and in the module hermetic_tools), take values in ' +
     'order or by name, return a dict and raise ToolError. JavaScript: the same as async functions, in a module with top-level await. ' +
     'Bash: `name value… --name value`, prints the text of the result and returns 1 on failure; standard input stands for the last ' +
-    `required argument. A script may call tools ${maxToolCalls} times. Whatever it started ends with it. ` +
+    `required argument. A script may call tools ${maxToolCalls} times. Everything it started ends with it. ` +
     `Functions: ${[...functions].map(signatureOf).join(', ') || 'none'}.`
   );
 }
@@ -143,7 +143,7 @@ async function runScript(
     if (bridge.missing !== undefined) throw noInterpreter(language, bridge.missing);
     const { text, truncated, file } = await capture.end();
     const outcome = outcomeOf(end, bridge.violation);
-    // What a script could not know: that the sandbox has a limit which it hit.
+    // A script cannot know that it hit a limit of the sandbox.
     const troubles = outcome.status === 'error' ? await handle.troubles() : [];
     return {
       ...outcome,
@@ -155,7 +155,7 @@ async function runScript(
       ...(file !== undefined && { output_file: file }),
     };
   } finally {
-    // Whatever the script started is dead when this returns: its processes, and what tools run for it.
+    // Everything the script started is dead when this returns: its processes, and the tools it called.
     await Promise.all([isDead ? undefined : handle.kill('KILL'), bridge.end()]);
   }
 }
@@ -173,7 +173,7 @@ function outcomeOf(end: RunEnd, violation: string | undefined): Pick<CodeResult,
     case 'interrupted':
       return { status: 'interrupted', exit_code, error: 'It was interrupted; everything it had started is dead.' };
     case 'lost':
-      return { status: 'error', exit_code, error: `Nobody knows how it ended: ${end.reason}. It is not repeated.` };
+      return { status: 'error', exit_code, error: `The script was lost: ${end.reason}. How it ended is unknown, and it is not repeated.` };
   }
 }
 

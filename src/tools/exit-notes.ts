@@ -31,17 +31,17 @@ const answers: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   timeout: { 124: 'its time was over' },
 };
 
-/** Codes that mean the same whatever the program. */
+/** Codes that mean the same for every program. */
 const general: Readonly<Record<number, string>> = {
   126: 'found but could not be run: not executable, or the directory does not exist',
   127: 'there is no such program',
   134: 'it aborted (SIGABRT)',
   137: 'it was killed (SIGKILL)',
   139: 'it crashed (SIGSEGV)',
-  141: 'whoever read its output stopped reading (SIGPIPE)',
+  141: 'the reader of its output stopped reading (SIGPIPE)',
 };
 
-/** What an exit code means, when that is worth saying. By the last program of the command, because the code is usually its. */
+/** The meaning of an exit code, when that is worth saying. By the last program of the command, which usually sets the code. */
 export function exitNote(command: string, code: number): string | undefined {
   if (code === 0) return undefined;
   const last =

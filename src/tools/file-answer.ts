@@ -3,7 +3,7 @@ import { ByteStore } from '../lib/byte-store.ts';
 import { editDistance } from '../lib/nearest.ts';
 import { printable } from '../lib/printable.ts';
 
-/** What a file script said about a path, and the bytes after that. */
+/** The answer of a file script about a path, and the bytes after it. */
 export interface Answer {
   verb: string;
   /** The rest of the first line. */

@@ -7,7 +7,7 @@ import { guestBash } from '../lib/guest-files.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
 
-/** What there was before a change. */
+/** The file before a change. */
 export type Existing =
   | { kind: 'new' }
   | { kind: 'text'; text: string }
@@ -20,11 +20,11 @@ export interface Change {
   mayBeMissing: boolean;
   /** A text with more is only seen by its beginning. */
   mostBytes: number;
-  /** What `decide` says for a file that is new, or has neither byte order mark nor carriage returns; where it is known before. */
+  /** The result of `decide` for a file that is new, or has neither byte order mark nor carriage returns; where it is known before. */
   guess?: string;
   /** The new text. What it throws leaves the file as it was. */
   decide(existing: Existing): string;
-  /** What can be done while it is being written. */
+  /** Work that can be done while it is being written. */
   meanwhile(): void;
 }
 
@@ -33,7 +33,7 @@ const timeoutMs = 120_000;
 /** A thousand names at their longest. */
 const mostNamesBytes = 300_000;
 const endings: Readonly<Record<number, string>> = {
-  95: 'was changed by somebody else meanwhile. Nothing was written; read it again.',
+  95: 'was changed meanwhile. Nothing was written; read it again.',
   96: 'was not written, because its content did not arrive whole. It is as it was.',
   97: 'could not be written, and its old content could not be put back. It is damaged.',
 };
@@ -109,7 +109,7 @@ function guessFor({ guess }: Change): Buffer | undefined {
   return bytes && isSmall(bytes) ? bytes : undefined;
 }
 
-/** What bash itself can read and write. */
+/** The largest file that bash itself reads and writes. */
 function isSmall(bytes: Buffer): boolean {
   return bytes.length > 0 && bytes.length < smallBytes && !bytes.includes(0);
 }

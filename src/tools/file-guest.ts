@@ -16,7 +16,7 @@ export interface GuestOptions {
   timeoutMs: number;
   /** Of standard output, in order. Awaited. */
   onOutput(data: Buffer, handle: ExecHandle): Promise<void> | void;
-  /** What the script reads first; it stays open for more. */
+  /** First input of the script; its input stays open for more. */
   stdin?: Buffer | 'open';
 }
 
@@ -24,7 +24,7 @@ export interface GuestEnd {
   end: RunEnd;
   /** Also after an interrupt: a script that had begun to write goes on to its end. */
   exit: Exit;
-  /** What the script and its programs complained of. */
+  /** Standard error of the script and its programs. */
   complaints: string;
 }
 

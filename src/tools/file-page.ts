@@ -8,7 +8,7 @@ export interface Page {
   partOfLine: number | undefined;
 }
 
-/** What a number in front of a line takes. */
+/** Characters of a line number. */
 const bytesPerNumber = 8;
 
 /** How many lines from the start of `bytes` fit. Whole lines, unless the first alone is too long, of which `skipped` bytes are gone already. */

@@ -14,7 +14,7 @@ export interface ToolSetOptions {
   sandbox: Sandbox;
   terminal: { timeoutSeconds: number; mostTimeoutSeconds: number };
   code: Omit<ExecuteCodeOptions, 'tools'>;
-  /** Without it there is nobody to send files to, and no tool for that. */
+  /** Without it there is no chat to send files to, and no tool for that. */
   deliver?: DeliverFile | undefined;
 }
 

@@ -77,7 +77,7 @@ export class OutputCapture {
     const { isCut } = this.#kept;
     const where = file === undefined ? 'and could not be kept' : `${spill?.isWhole ? 'all of it is' : 'the first 64 MiB are'} in ${file}`;
     const text = this.#kept.text((characters) => `[${characters} characters left out; ${where}]`, this.#options.redact);
-    // A progress bar may be many bytes and yet a short text, which nobody needs a file for.
+    // A progress bar may be many bytes and yet a short text that needs no file.
     return { text, truncated: isCut, file: isCut ? file : undefined };
   }
 }

@@ -45,7 +45,7 @@ export class PatternWatch {
       this.#seen.add(pattern);
       this.#tell(pattern);
     }
-    // Whatever begins in what is cut off has been seen, but for what is as long as a pattern.
+    // The part that is cut off was searched already; a pattern may still begin in the part that is kept.
     if (this.#line.length > mostLineLength) this.#line = this.#line.slice(-mostLineLength);
   }
 

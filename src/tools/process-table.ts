@@ -120,7 +120,7 @@ export class ProcessTable {
     await askToSucceed(this.#sandbox, { command: 'true' });
     const printed = await this.#ask('list', [this.#sandbox.name], { maxBytes: 8 * 1024 * 1024 });
     const [directory = '', ...lines] = printed.toString().split('\n');
-    // Security: all of this is what somebody inside wrote, and may be anything.
+    // Security: all of this was written inside the sandbox, and may be anything.
     for (const line of lines) {
       const [, id, started, how = '', size, closed, command = ''] =
         /^([0-9a-f]{8}) (\d{1,12}) (\S{1,20}) (\d{1,15}) (\S+) ([A-Za-z0-9+/=]*)$/.exec(line) ?? [];
@@ -176,7 +176,7 @@ export class ProcessTable {
     return { offset: from, size: Number(answer.subarray(0, end).toString()) || 0, data: answer.subarray(end + 1) };
   }
 
-  /** What it would mean to write this to it: after what it was given before, which may have begun a line. */
+  /** The action of writing this to it: after its earlier input, which may have begun a line. */
   inputFor(id: string, text: string): Action {
     const { facts, cwd, given } = this.#processes.get(id) ?? { facts: { command: id }, cwd: undefined, given: '' };
     const begun = given.slice(given.lastIndexOf('\n') + 1);

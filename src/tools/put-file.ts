@@ -8,7 +8,7 @@ import { askToSucceed } from '../shell/ask-sandbox.ts';
  * the agent from changing it.
  */
 export async function putFile(sandbox: Sandbox, name: string, data: Uint8Array): Promise<string> {
-  // Security: whoever sends a file chooses its name.
+  // Security: the sender of a file chooses its name.
   const request = { command: await guestBash('put-file'), args: [plainName(name)] };
   return (await askToSucceed(sandbox, request, { stdin: data, timeoutMs: 60_000 })).toString();
 }

@@ -10,12 +10,12 @@ export interface SearchWish {
   files_only: boolean;
 }
 
-/** Nobody searches for what is in there, unless the glob says so. */
+/** Skipped unless the glob names them. */
 const skippedNames = ['.git', '.hg', '.svn', 'node_modules'];
-/** What is printed of a line in a file that is one line. */
+/** Longest printed part of one line. */
 const longestLine = 16_000;
 
-/** What the script in the sandbox gets: the same wish in the words of ripgrep, of grep and of find. */
+/** The arguments of the script in the sandbox: the same search for ripgrep, grep and find. */
 export function searchArguments(wish: SearchWish): string[] {
   const ripgrep = ripgrepArguments(wish);
   const grep = grepArguments(wish);

@@ -150,7 +150,7 @@ async function search(wanted: Input, context: ToolContext): Promise<Result> {
 
 const engines = ['ripgrep', 'grep', 'find'] as const;
 
-/** As somebody in the session's directory would write it, so that other tools find it. */
+/** Relative to the session's directory, so that other tools find it. */
 function below(path: string, found: string): string {
   const name = found.replace(/^\.\//, '');
   if (path === '.' || path === './') return name;

@@ -17,7 +17,7 @@ const mostShown = 500;
 const longestPath = 64 * 1024;
 const newline = 10;
 
-/** What ripgrep says about a file that turned out to be binary stands in front of the next path. */
+/** Ripgrep puts its remark about a binary file in front of the next path. */
 const remark = /^[^\0]*?: (?:WARNING: stopped searching binary file|binary file matches)[^\n]*\n/;
 
 /**

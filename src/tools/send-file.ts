@@ -14,10 +14,10 @@ export interface SentFile {
   caption: string | undefined;
 }
 
-/** Takes a file out of the sandbox to whoever the session talks with. Rejects with a sentence when it cannot. */
+/** Sends a file from the sandbox to the chat of the session. Rejects with a sentence when it cannot. */
 export type DeliverFile = (file: SentFile, signal: AbortSignal) => Promise<void>;
 
-/** What every platform takes. */
+/** A size that every platform takes. */
 const mostBytes = 20 * 1024 * 1024;
 
 const input = z.strictObject({

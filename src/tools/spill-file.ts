@@ -3,13 +3,13 @@ import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { guestBash } from '../lib/guest-files.ts';
 
-/** What is printed after that is in nobody's interest. */
+/** Output beyond this is dropped. */
 const mostBytes = 64 * 1024 * 1024;
 const mostFiles = 20;
-/** Whoever keeps it inside may be kept from it, and must not keep anybody waiting. */
+/** The writer inside may be blocked, and must not hold up the command. */
 const patienceMs = 10_000;
 
-/** A file in the sandbox that takes the output nobody could read at once. */
+/** A file in the sandbox for output that is too long for the result. */
 export class SpillFile {
   /** Where it is; undefined when it could not be written. */
   readonly path: Promise<string | undefined>;

@@ -82,7 +82,7 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
         throw new HermeticError('tool/bad-input', 'timeout is not for background commands: they run until they end or are killed.');
       }
       if (!call.background && call.notify_on) throw new HermeticError('tool/bad-input', 'notify_on is only for background commands.');
-      // Security: what is judged is where it will run, whatever the session does meanwhile.
+      // Security: it runs in the directory that was judged, also when the session changes its own meanwhile.
       const cwd = posix.resolve(sandbox.cwd, call.cwd ?? '');
       const actions: Action[] = [{ kind: 'command', command: call.command, cwd }];
       // Security: what a shell reads is run like what it is given.
@@ -181,7 +181,7 @@ function wordsFor(command: string, end: RunEnd): string | undefined {
     case 'interrupted':
       return 'interrupted; everything it had started is dead';
     case 'lost':
-      return `nobody knows how it ended: ${end.reason}. It is not repeated`;
+      return `it was lost: ${end.reason}. How it ended is unknown, and it is not repeated`;
   }
 }
 

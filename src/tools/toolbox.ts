@@ -39,7 +39,7 @@ export interface RunningCall {
 }
 
 export interface CallOptions {
-  /** Without one there is nobody to ask, so what needs a person is not run. */
+  /** Without one, actions that need a person's yes are refused. */
   origin?: CallOrigin | undefined;
   signal?: AbortSignal | undefined;
   progress?: ((text: string) => void) | undefined;
@@ -49,7 +49,7 @@ export interface CallOptions {
 type AttemptOptions = CallOptions & { isInner?: boolean };
 type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'isAsAllowed'>;
 
-const nobody: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
+const withoutPerson: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
 /** Another command of the session may change its directory or its functions between a call and the permission for it. */
 const mostAttempts = 5;
@@ -58,7 +58,7 @@ const mostAttempts = 5;
 const leeway = 2;
 
 /**
- * The only door to a sandbox for whatever a model decides: checks the input, asks whether the actions may happen, runs, cuts and takes
+ * The only way for a model to use a sandbox: checks the input, asks whether the actions may happen, runs, cuts and takes
  * secrets out. The same for the agent, for scripts and for other people's agents, so there is no way around any of it.
  */
 export class Toolbox {
@@ -94,7 +94,7 @@ export class Toolbox {
   }
 
   async #attempt(name: string, input: unknown, options: AttemptOptions): Promise<ToolResult> {
-    const { signal = new AbortController().signal, origin = nobody } = options;
+    const { signal = new AbortController().signal, origin = withoutPerson } = options;
     const tool = this.tools.get(name);
     if (!tool) return failed('unknown-tool', this.#unknown(name));
     let prepared: Prepared<{ data: Output; text: string }>;
@@ -156,7 +156,7 @@ export class Toolbox {
       // there is to see is what the script makes of it.
       call: (name, input, until) => {
         const signal = until ? AbortSignal.any([options.signal, until]) : options.signal;
-        const { origin = nobody } = options;
+        const { origin = withoutPerson } = options;
         // A question it asks is not one about the call itself, which has begun.
         const run = origin.run === undefined ? undefined : `${origin.run}/inside`;
         return this.#attempt(name, input, { ...options, signal, progress: undefined, isInner: true, origin: { ...origin, run } });
@@ -170,14 +170,14 @@ export class Toolbox {
     return `There is no tool called ${JSON.stringify(name)}. ${meant ? `Did you mean ${meant}? ` : ''}There are: ${names.join(', ')}.`;
   }
 
-  /** Security: whatever goes wrong while judging or asking means no. */
+  /** Security: any failure while judging or asking means no. */
   async #refusal({ actions }: Prepared<unknown>, origin: CallOrigin, signal: AbortSignal): Promise<string | undefined> {
     if (actions.length === 0) return undefined;
     try {
       const permission = await this.#options.guard(actions, origin, signal);
       return permission.allowed === true ? undefined : (permission.reason ?? 'It was not allowed.');
     } catch (error) {
-      return `It was not run, because nobody could decide whether it may: ${messageOf(error)}`;
+      return `It was not run, because it could not be decided whether it may: ${messageOf(error)}`;
     }
   }
 
@@ -209,7 +209,7 @@ function redactAll(value: unknown, redact: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactAll(item, redact)]));
 }
 
-/** What a person would know a call by. */
+/** A short text by which a person recognises a call. */
 function mainText(input: unknown): string {
   const values = typeof input === 'object' && input !== null ? Object.values(input) : [];
   return values.find((value) => typeof value === 'string') ?? '';

@@ -7,7 +7,7 @@ import { changeFile, type Existing } from './file-change.ts';
 import { countLines } from './file-page.ts';
 import { onPath, pathSchema } from './file-path.ts';
 
-/** What is compared with the new text. */
+/** The old text, for the comparison. */
 const comparedBytes = 1024 * 1024;
 
 const input = z.strictObject({

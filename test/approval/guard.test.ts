@@ -59,7 +59,7 @@ describe('the guard', () => {
     const hard = [command('rm -rf "/"')];
     expect(await rig.ask(hard, {})).toEqual(refused(detour));
     const typed = await rig.ask(hard, { isTyped: true });
-    expect(typed).toEqual(refused(/Nobody can allow this/));
+    expect(typed).toEqual(refused(/This is always denied/));
     expect(typed).not.toEqual(refused(detour));
   });
 
@@ -74,7 +74,7 @@ describe('the guard', () => {
     const source = name.startsWith('cron') ? ('cron' as const) : ('chat' as const);
     const origin = { approver: person, source, role: 'admin' as const, person: 'ada', isTyped: true };
     const hard = [command('ls'), command('rm -rf "/"')];
-    expect(await rig.ask(hard, origin, options)).toEqual(refused(/Nobody can allow this/));
+    expect(await rig.ask(hard, origin, options)).toEqual(refused(/This is always denied/));
     expect(person.asked).toEqual([]);
     expect(await rig.store.grants.list()).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('the guard', () => {
     'echo x >> ~/.hermetic/config.yaml',
   ])('does not let the agent answer or disarm it: %s', async (text) => {
     const person = says('always');
-    expect(await rig.ask([command(text)], { approver: person }, { mode: 'off' })).toEqual(refused(/Nobody can allow this/));
+    expect(await rig.ask([command(text)], { approver: person }, { mode: 'off' })).toEqual(refused(/This is always denied/));
     expect(person.asked).toEqual([]);
   });
 });
@@ -96,7 +96,7 @@ describe('tools other than commands', () => {
   it.each(['~/.hermetic/config.yaml', '/home/ada/.hermetic/state.db', '../home/ada/.hermetic/.env'])('may not write %s', async (path) => {
     const person = says('always');
     expect(await rig.ask([{ kind: 'write', path, cwd: '/work' }], { approver: person }, { mode: 'off' })).toEqual(
-      refused(/Nobody can allow/),
+      refused(/This is always denied/),
     );
     expect(person.asked).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe('tools other than commands', () => {
 
   it('may not type at a shell what they may not run', async () => {
     const input = { kind: 'input', process: 'p1', text: 'hermetic approvals approve BCD234\n' } as const;
-    expect(await rig.ask([input], { approver: says('always') })).toEqual(refused(/Nobody can allow/));
+    expect(await rig.ask([input], { approver: says('always') })).toEqual(refused(/This is always denied/));
   });
 });
 

@@ -84,7 +84,7 @@ describe('hermetic approvals judge', () => {
     for (const [command, verdict] of verdicts) {
       expect((await judge([command])).stdout).toMatch(new RegExp(`^${verdict}`));
       const { code, stderr } = await hermetic.run(['run', '--backend', 'local', '--ask', '--', command]);
-      expect([command, code, stderr.includes('Nobody can allow')]).toEqual([command, verdict === 'allow' ? 0 : 4, verdict === 'deny']);
+      expect([command, code, stderr.includes('This is always denied')]).toEqual([command, verdict === 'allow' ? 0 : 4, verdict === 'deny']);
     }
   });
 

@@ -55,7 +55,7 @@ describe('run --ask without a terminal', () => {
 
   it.each([
     ['what needs a person', remove, /Leaves the workspace/],
-    ['what nobody may allow', 'rm -rf "/"', /Nobody can allow this[\s\S]*Deletes a system/],
+    ['what nobody may allow', 'rm -rf "/"', /This is always denied[\s\S]*Deletes a system/],
     ['what a variable makes of it', 'echo hi', /Loads code|Nobody|person/],
   ])('refuses %s with exit code 4', async (name, command, message) => {
     const env = name.includes('variable') ? ['--env', 'LD_PRELOAD=/tmp/evil.so'] : [];
@@ -68,11 +68,11 @@ describe('run --ask without a terminal', () => {
   it("tells a session's own files from those of Hermetic, though they lie side by side", async () => {
     const own = await hermetic.run(['run', '--ask', '--', 'mkdir -p a; chmod 755 a; echo hi > a/b; cat a/b']);
     expect(own).toMatchObject({ code: 0, stdout: 'hi\n' });
-    expect((await hermetic.run(['run', '--ask', '--', 'rm -rf a'])).stderr).not.toContain('Nobody can allow');
+    expect((await hermetic.run(['run', '--ask', '--', 'rm -rf a'])).stderr).not.toContain('This is always denied');
     for (const path of ['../../../../config.yaml', '../state.json', `${hermetic.home}/.hermetic/.env`]) {
       const outcome = await hermetic.run(['run', '--ask', '--', `echo x > ${path}`]);
       expect([path, outcome.code]).toEqual([path, 4]);
-      expect(outcome.stderr).toContain('Nobody can allow');
+      expect(outcome.stderr).toContain('This is always denied');
     }
   });
 

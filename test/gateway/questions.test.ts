@@ -199,7 +199,7 @@ describe('a question', async () => {
     expect(rig.all(chat)).toContain('Approvals are off for you in this session.');
     await agentRuns('rm -rf /', 'I see.');
     await shows('I see.');
-    expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain('It was not run. Nobody can allow this');
+    expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain('It was not run. This is always denied');
     await say('/yolo off', 'chief');
     await rig.quiet();
     await agentRuns(dangerous(), 'Refused.');
@@ -214,7 +214,7 @@ describe('a question', async () => {
     await until('it ran unasked', () => runs() === 1);
     await say('/run rm -rf /', 'chief');
     await rig.quiet();
-    expect(rig.texts(chat).at(-1)).toMatch(/It was not run\. Nobody can allow this(?![\s\S]*another way)/);
+    expect(rig.texts(chat).at(-1)).toMatch(/It was not run\. This is always denied(?![\s\S]*another way)/);
     expect(rig.all(chat)).not.toContain('May this run');
     await say(`/python open("${marker}", "a").write("ran\\n")`, 'chief');
     await isAsked();

@@ -19,7 +19,7 @@ describe('a model that is not configured', () => {
     [{}, 'No model is configured.', 'Run `hermetic setup`, or set model.provider and model.model.'],
     [
       { provider: 'anthropic' },
-      'model.model is not set, so nobody knows which model of anthropic to use.',
+      'model.model is not set, so it is unknown which model of anthropic to use.',
       'Run `hermetic setup`, or set model.model.',
     ],
     [

@@ -9,7 +9,7 @@ import { failed, patiently } from './failures.ts';
 import { WalSync } from './wal-sync.ts';
 
 const patienceMs = 5_000;
-/** Waking the thread that waits for the disk takes longer than a record of the audit log, and whoever waits for no disk is in a hurry. */
+/** Waking the thread that syncs takes longer than writing a record of the audit log, so commits that need no sync do not wake it. */
 const laterMs = 10;
 
 export class SqliteAccess implements Access {
@@ -83,7 +83,7 @@ export class SqliteAccess implements Access {
       return work();
     });
     const changes = sync === undefined ? this.#onDisk : this.#changed();
-    // What others have written meanwhile is waited for too: the result may depend on it.
+    // Commits of others are waited for too: the result may depend on them.
     if (changes === this.#onDisk) return result;
     if (sync === 'now') await this.#sync(changes);
     // When it fails, the next operation rejects.
@@ -103,7 +103,7 @@ export class SqliteAccess implements Access {
     return Number(this.#changes.get()?.count);
   }
 
-  /** What goes to a file that was deleted or replaced is not kept, though SQLite would not mind. */
+  /** Writes to a file that was deleted or replaced would be lost, and SQLite would not notice. */
   #refuseMoved(): void {
     if (identityOf(this.#path) === this.#file) return;
     throw failed(this.#path, 'was moved, replaced or deleted while in use', 'Start Hermetic again.');

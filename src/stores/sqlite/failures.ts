@@ -49,7 +49,7 @@ function busy(path: string, patienceMs: number, cause: unknown): HermeticError {
   });
 }
 
-/** What is no failure of the database or its files, such as a mistake in a query, stays as it is. */
+/** Other errors, such as a mistake in a query, stay as they are. */
 export function explained(path: string, error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof HermeticError || code === undefined) return error;

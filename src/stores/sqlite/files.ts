@@ -10,7 +10,7 @@ export function prepareDirectory(path: string): void {
   makeDirectory(dirname(path), 0o700);
 }
 
-/** An empty file that nobody else can read. Fails when there is one. */
+/** Creates an empty file that only its owner can read. Fails when there is one. */
 export function makePrivateFile(path: string): void {
   closeSync(openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600));
 }
@@ -23,7 +23,7 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** SQLite keeps what was written last in a file beside the database, until somebody moves it over. */
+/** SQLite keeps the latest changes in a file beside the database, until a checkpoint moves them over. */
 export function unmovedBytes(path: string): number {
   return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
