@@ -34,7 +34,7 @@ async function prepareClone() {
 async function runHere() {
   endWithParent();
   // Security: only below the package itself. A cache in a directory others can write to would let them choose the code.
-  if (isClone) module.enableCompileCache(join(root, 'node_modules', '.cache', 'hermetic'));
+  module.enableCompileCache(join(root, 'node_modules', '.cache', 'hermetic'));
   const file = isClone ? join('src', 'cli', 'main.ts') : join('dist', 'cli', 'main.js');
   const { main } = await import(pathToFileURL(join(root, file)).href);
   await main(process.argv.slice(2));

@@ -1,14 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { bin } from '../bin.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { Program } from '../gateway/program.ts';
 import { mayMount } from '../stores/processes.ts';
 import { until } from '../until.ts';
 
-const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 const noSpace = /cannot be written: no space is left/;
 
 /** A gateway whose home is a small disk of its own, which can be filled to the last byte. */

@@ -2,13 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, globSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bin } from '../bin.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { describeContained } from '../gateway/contained.ts';
 import { Program } from '../gateway/program.ts';
 
-const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 /** Without an entry in /etc/passwd, as in many containers. */
 const user = 61_234;
 const neighbour = 61_235;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shellQuote } from '../../src/lib/shell-quote.ts';
+import { bin } from '../bin.ts';
 import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
@@ -17,7 +18,6 @@ interface Listed {
 }
 
 const hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
-const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
 const work = join(hermetic.home, 'work');
 const terminals: ChildProcess[] = [];
 beforeEach(() => mkdirSync(join(work, 'build'), { recursive: true }));

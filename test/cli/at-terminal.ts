@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach } from 'vitest';
 import { shellQuote } from '../../src/lib/shell-quote.ts';
+import { bin } from '../bin.ts';
 import { until } from '../until.ts';
 import type { Hermetic } from './hermetic.ts';
 
-const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
 const terminals: ChildProcess[] = [];
 
 /** The program at a real terminal, ended with the test. */

@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bin } from '../bin.ts';
 import { Hermetic } from './hermetic.ts';
 
-const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
 let hermetic: Hermetic;
 beforeEach(() => {
   hermetic = new Hermetic({ TERMINAL_ENV: 'local', HERMETIC_WEB_PORT: '0' });

@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { bin } from '../bin.ts';
 import { until } from '../until.ts';
-
-const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 
 export interface Outcome {
   code: number | null;

@@ -3,16 +3,14 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { bin } from '../bin.ts';
 import { type BotMessage, FakeBotApi } from '../fakes/bot-api.ts';
 import { type ModelServer, type Script, says, startModelServer } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
-
-const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 
 export interface ProgramOptions {
   backend?: 'bubblewrap' | 'docker' | 'local';

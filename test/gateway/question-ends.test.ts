@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/stores/index.ts';
+import { bin } from '../bin.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Program, type ProgramOptions } from './program.ts';
-
-const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 
 describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
   let program: Program;

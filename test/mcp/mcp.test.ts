@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { type CallToolResult, Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { bin } from '../bin.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { sleepMark } from '../contracts/sandbox/bench.ts';
 import { describeBackend, processesWith } from '../engines.ts';
 import { until } from '../until.ts';
 
-const bin = new URL('../../bin/hermetic.mjs', import.meta.url).pathname;
 const names = ['terminal', 'process', 'read_file', 'write_file', 'edit_file', 'search_files', 'execute_code'];
 
 /** How old a client is: before and after the protocol could ask by ending a request. */

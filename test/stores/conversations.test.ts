@@ -10,9 +10,7 @@ import { inboxContract } from '../contracts/store-inbox.ts';
 import { outboxContract } from '../contracts/store-outbox.ts';
 import { pairingContract } from '../contracts/store-pairing.ts';
 import { peopleContract } from '../contracts/store-people.ts';
-import { processContract } from '../contracts/store-processes.ts';
 import { at, chat, message } from '../contracts/store-rig.ts';
-import { start } from './processes.ts';
 import { beside, scratchPaths } from './scratch.ts';
 import { makeVersion } from './versions.ts';
 
@@ -21,18 +19,13 @@ const newPath = scratchPaths();
 describe('in SQLite', () => {
   const newPlace = () => {
     const path = newPath();
-    return {
-      open: () => openStore(path),
-      start: (body: string, args: unknown) =>
-        start(path, `const args = ${JSON.stringify(args)}; const store = await openStore(path); ${body}; await store.close();`),
-    };
+    return { open: () => openStore(path) };
   };
   inboxContract(newPlace);
   outboxContract(newPlace);
   conversationContract(newPlace);
   pairingContract(newPlace);
   peopleContract(newPlace);
-  processContract(newPlace);
   backgroundContract(newPlace);
 });
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Hermetic } from '../cli/hermetic.ts';
+import { Hermetic } from './hermetic.ts';
 
 const hermetic = new Hermetic();
 const judge = (args: readonly string[], options?: Parameters<Hermetic['run']>[1]) => hermetic.run(['approvals', 'judge', ...args], options);

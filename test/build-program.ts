@@ -1,0 +1,62 @@
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'vite';
+import type { TestProject } from 'vitest/node';
+
+const root = dirname(import.meta.dirname);
+const home = mkdtempSync(join(tmpdir(), 'hermetic-built-'));
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** `bin/hermetic.mjs` of the program that was built for this run. */
+    program: string | undefined;
+  }
+}
+
+/**
+ * Builds the program once for all tests of a run, laid out as its package is, but with few large files: every test that starts it would
+ * otherwise load 600 modules. Tests that need the clone itself start `bin/hermetic.mjs`.
+ */
+export async function setup(project: TestProject): Promise<void> {
+  // Some tests run it as another user.
+  chmodSync(home, 0o755);
+  for (const part of ['bin', 'guest', 'dist-web', 'package.json']) cpSync(join(root, part), join(home, part), { recursive: true });
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    plugins: [moduleAddresses()],
+    ssr: { noExternal: true, target: 'node' },
+    build: {
+      ssr: true,
+      outDir: join(home, 'dist'),
+      target: 'node24',
+      minify: false,
+      emptyOutDir: true,
+      rolldownOptions: {
+        input: { 'cli/main': join(root, 'src/cli/main.ts'), 'bash-judge/worker': join(root, 'src/bash-judge/worker.ts') },
+        output: { entryFileNames: '[name].js', chunkFileNames: 'parts/[name]-[hash].js' },
+      },
+    },
+  });
+  project.provide('program', join(home, 'bin', 'hermetic.mjs'));
+}
+
+export function teardown(): void {
+  rmSync(home, { recursive: true, force: true });
+}
+
+/** A module finds the files beside it where the package has it, whichever file it is built into. */
+function moduleAddresses(): Plugin {
+  const source = join(root, 'src');
+  return {
+    name: 'module-addresses',
+    transform(code, id) {
+      if (!id.startsWith(source) || !code.includes('import.meta.url')) return null;
+      const address = pathToFileURL(join(home, 'dist', relative(source, id).replace(/\.ts$/, '.js'))).href;
+      return code.replaceAll('import.meta.url', JSON.stringify(address));
+    },
+  };
+}

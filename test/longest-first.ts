@@ -1,0 +1,39 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The files that take longest on a quiet machine, longest first (`npm run test:slow` lists them). A few seconds do not matter. */
+const longest = [
+  'backends/docker-streams',
+  'mcp/mcp',
+  'sandboxes/spares',
+  'backends/docker',
+  'cli/approvals',
+  'backends/attacks',
+  'gateway/killed',
+  'cli/run',
+  'backends/data-attacks',
+  'web/page',
+  'backends/stream-attacks',
+  'tools/execute-code',
+  'cli/cwd',
+  'backends/bubblewrap',
+  'backends/local',
+  'backends/sigkill',
+  'tools/execute-code-hostile',
+  'cli/joined-chat',
+  'tools/process',
+  'backends/limits',
+  'gateway/question-ends',
+  'cli/chat',
+  'shell/forker',
+];
+
+/** Starts the longest files first, so that no worker is left with one of them at the end. The others follow by what vitest knows of them. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const index = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return index < 0 ? longest.length : index;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
