@@ -94,7 +94,7 @@ export class GatewayProgram {
     this.#outbox = new Outbox({
       ledger: store.outbox,
       channels: this.channels,
-      onDropped: ({ place }, failure) => log(`a message to ${place.platform} was given up: ${failure}`),
+      onDropped: ({ place }, failure) => log(`a message to ${place.platform} was dropped: ${failure}`),
       onTrouble: (error) => log(`messages wait: ${errorText(error)}`),
     });
     this.config = new LiveConfig({ running: loaded, load: options.reload, apply: (next) => app.apply(next), log });

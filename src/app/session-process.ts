@@ -81,8 +81,8 @@ export function refusedOrigin(what: string, { kind, why }: Exclude<ProcessOrigin
   const sentence =
     kind === 'session'
       ? `a command of a session started this (${why})`
-      : `it cannot be told whether a command of a session started this: ${why}`;
+      : `it is unknown whether a command of a session started this: ${why}`;
   return new HermeticError('approval/own-session', `${what} is refused: ${sentence}.`, {
-    hint: 'Use a terminal of your own. What a session runs must not answer its own questions, or change what it may do.',
+    hint: 'Use your own terminal. A command of a session must not answer its own questions or change its own rights.',
   });
 }

@@ -185,8 +185,8 @@ export function guardOf(options: GuardOptions): Guard {
     const counts = mayAnswer(answerer, person, options.approvers);
     const approver = counts || origin.approver?.reachesApprovers ? origin.approver : undefined;
     if (!approver && (source === 'mcp' || source === 'cli')) {
-      await record(call, 'denied', 'nobody to ask');
-      return nobodyThere(findings, 'there is no way to ask anybody here.');
+      await record(call, 'denied', 'no one to ask');
+      return nobodyThere(findings, 'there is no way to ask a person here.');
     }
     const run = runOf(origin);
     const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
@@ -247,7 +247,7 @@ function isAdminsOwn({ origin, actions }: Judged): boolean {
 
 /** The person that the approver of this call reaches. */
 function answererOf({ source, role, person }: CallOrigin): Answerer {
-  return { by: person ?? 'whoever asked', from: source === 'cli' ? 'terminal' : source, role, person };
+  return { by: person ?? 'the requester', from: source === 'cli' ? 'terminal' : source, role, person };
 }
 
 function distinct(findings: readonly Finding[]): Finding[] {

@@ -84,7 +84,7 @@ export class Questions {
         const now = await this.#current(question.id);
         if (now.state !== 'open') return { ...now, unreachable: this.#unreachable.get(now.id) };
         if (signal.aborted) await this.#end(now, 'withdrawn', 'interrupted');
-        else if (Date.now() >= now.expiresAt.getTime()) await this.#end(now, 'expired', 'nobody answered');
+        else if (Date.now() >= now.expiresAt.getTime()) await this.#end(now, 'expired', 'no answer in time');
         else await waiter.nap(now.expiresAt.getTime() - Date.now(), signal);
       }
     } finally {
@@ -167,7 +167,7 @@ export class Questions {
     }
     if (signal.aborted) return;
     // Security: what comes back this way is said by the person who asked.
-    if (answer === undefined || answerer === undefined) await this.#end(question, 'expired', 'nobody answered');
+    if (answer === undefined || answerer === undefined) await this.#end(question, 'expired', 'no answer in time');
     else await this.#settle(question, answer, answerer.from);
   }
 
@@ -188,7 +188,7 @@ export class Questions {
   }
 
   async #expireIfDue(question: QuestionEntry): Promise<void> {
-    if (Date.now() >= question.expiresAt.getTime()) await this.#end(question, 'expired', 'nobody answered');
+    if (Date.now() >= question.expiresAt.getTime()) await this.#end(question, 'expired', 'no answer in time');
   }
 
   async #current(id: string): Promise<QuestionEntry> {

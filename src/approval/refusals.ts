@@ -23,7 +23,7 @@ export function forbidden(findings: readonly Finding[]): Permission {
 }
 
 export function nobodyThere(findings: readonly Finding[], why: string): Permission {
-  return refusal('It would need a person to allow it,', `and ${why}`, because(findings));
+  return refusal('It needs approval,', `and ${why}`, because(findings));
 }
 
 export function undecided(why: string): Permission {
@@ -37,12 +37,12 @@ export function notAllowed({ state, answer, findings }: QuestionEntry, timeoutMs
   }
   if (state === 'expired')
     return refusal(`A person was asked, and no answer came within ${timeoutMs / 1000} s, which is a no.`, because(findings));
-  return refusal('The question was withdrawn before anybody allowed it.', because(findings));
+  return refusal('The question was withdrawn before it was approved.', because(findings));
 }
 
 /** Somebody allowed it, and it has been done or taken back already. */
 export function usedUp(): Permission {
-  return refusal('The permission was good for one time and has been used or taken back.');
+  return refusal('The approval was for one time and has been used or withdrawn.');
 }
 
 /** Allowed, but the session has meanwhile made something else of it. */

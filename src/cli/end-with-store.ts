@@ -8,7 +8,7 @@ import type { CliIo } from './io.ts';
  */
 export function endWithStore(io: CliIo, { lost }: Store): void {
   void lost.then(({ message, hint, code }) => {
-    io.stderr.write(`hermetic: ${message} Hermetic ends, because it could keep nothing it answers. ${hint ?? ''}\n`);
+    io.stderr.write(`hermetic: ${message} Hermetic stops, because it cannot store its answers. ${hint ?? ''}\n`);
     process.exit(exitCodeFor(code));
   });
 }

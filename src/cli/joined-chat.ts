@@ -44,8 +44,8 @@ export async function claimOrConnect(
 }
 
 function takesNoTerminals(): HermeticError {
-  return new HermeticError('gateway/refused', 'The gateway that runs for this home takes no terminals.', {
-    hint: 'It is of an older version: restart it.',
+  return new HermeticError('gateway/refused', 'The gateway that runs for this home does not accept terminals.', {
+    hint: 'It is an older version: restart it.',
   });
 }
 
@@ -64,7 +64,7 @@ export async function chatOver({ socket, model }: Connected, { screen, chat, fil
   const joined = await joinGateway(socket, { screen, chat, person, files, leave }, (channel) => {
     if (!screen.isLive) return;
     channel.note(`Joined the running gateway, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
-    channel.note('/help lists the commands. Ctrl-C stops what runs. Ctrl-D leaves; what runs goes on.\n');
+    channel.note('/help lists the commands. Ctrl-C stops the running turn. Ctrl-D leaves; a running turn continues.\n');
   });
   const leftOrGone = Promise.race([left.then(() => 'left' as const), joined.gone.then(() => 'gone' as const)]);
   const end = await within({ signal: interrupt.signal }, leftOrGone, () => 'interrupted' as const);
@@ -72,8 +72,8 @@ export async function chatOver({ socket, model }: Connected, { screen, chat, fil
   if (end === 'interrupted' && !screen.isLive) await Promise.race([joined.interrupt().catch(() => false), joined.gone]);
   await joined.close();
   if (end === 'gone') {
-    throw new HermeticError('gateway/gone', 'The gateway is gone.', {
-      hint: 'What you sent is kept, and is answered when it runs again: hermetic start. hermetic chat then shows the answers.',
+    throw new HermeticError('gateway/gone', 'The gateway has stopped.', {
+      hint: 'Your messages are stored and will be answered when the gateway runs again: hermetic start. hermetic chat then shows the answers.',
     });
   }
   return end === 'left' ? 0 : interrupt.code();

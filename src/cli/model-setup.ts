@@ -33,7 +33,7 @@ export async function tryModel({ environment }: LoadedConfig, choice: ModelChoic
 export function checkChoice(choice: Omit<ModelChoice, 'key'>): void {
   checkChanges(changesFor(choice));
   if (choice.baseUrl === undefined && providers[choice.provider].baseUrl === undefined)
-    throw new HermeticError('usage/bad-argument', `${choice.provider} has no address of its own: --base-url is needed.`);
+    throw new HermeticError('usage/bad-argument', `${choice.provider} has no default address: --base-url is required.`);
 }
 
 /** The key first: a configuration that names a model whose key is missing would be worse than none. */

@@ -67,7 +67,7 @@ export async function alreadyRunning(home: string): Promise<HermeticError> {
     : 'hermetic status shows it.';
   return new HermeticError(
     'gateway/running',
-    isChat ? 'hermetic chat is open for this home already.' : 'A gateway is running for this home already.',
+    isChat ? 'hermetic chat is already open for this home.' : 'A gateway is already running for this home.',
     { hint: isChat ? 'Leave it with Ctrl-D, or set HERMETIC_HOME to another home.' : way },
   );
 }

@@ -14,9 +14,9 @@ export interface SessionOptions {
 
 export function withSessionOptions(command: Command): Command {
   return command
-    .option('--session <name>', 'whose sandbox, files and shell state to use', sessionName, 'default')
-    .option('--backend <name>', 'instead of terminal.backend')
-    .option('--image <image>', "instead of the backend's configured image");
+    .option('--session <name>', 'the session whose sandbox, files and shell state to use', sessionName, 'default')
+    .option('--backend <name>', 'overrides terminal.backend')
+    .option('--image <image>', "overrides the backend's configured image");
 }
 
 export function sessionName(text: string): string {
@@ -37,7 +37,7 @@ export async function openSession(
 ): Promise<OpenedSandbox> {
   const opened = await app.openSandbox({ ...cliSession(session), ...choice }, listenerOn(io), signal);
   if (opened.backend.traits.isolation === 'none') {
-    io.stderr.write(`warning: ${opened.backend.kind} has no isolation: this runs on the host itself, as you.\n`);
+    io.stderr.write(`warning: ${opened.backend.kind} has no isolation: this runs on the host itself, as your user.\n`);
   }
   return opened;
 }

@@ -16,10 +16,10 @@ interface Streams {
 }
 
 const hints: Readonly<Record<ProviderName, string>> = {
-  anthropic: 'Claude; a key of Anthropic',
-  openai: 'a key of OpenAI',
-  google: 'Gemini; a key of Google AI Studio',
-  openrouter: 'models of many providers; a key of OpenRouter',
+  anthropic: 'Claude; needs an Anthropic key',
+  openai: 'needs an OpenAI key',
+  google: 'Gemini; needs a Google AI Studio key',
+  openrouter: 'models of many providers; needs an OpenRouter key',
   ollama: 'on this machine, no key',
   'openai-compatible': 'any other server, by its address',
 };
@@ -33,7 +33,7 @@ export async function setupWizard(io: CliIo, loaded: LoadedConfig): Promise<bool
     await telegramStep(on, loaded);
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
-    clack.cancel('Cancelled. What was not said to be saved is as it was.', on);
+    clack.cancel('Cancelled. Nothing else was changed.', on);
     return false;
   }
   clack.outro('Done.', on);
@@ -55,7 +55,7 @@ async function modelStep(on: Streams, loaded: LoadedConfig): Promise<void> {
   const names: readonly ProviderName[] = ['anthropic', 'openai', 'google', 'openrouter', 'ollama', 'openai-compatible'];
   const provider = await ask(
     clack.select<ProviderName | typeof skip>({
-      message: 'Whose model should answer?',
+      message: 'Which provider?',
       options: [
         ...names.map((value) => ({ value, label: value, hint: hints[value] })),
         { value: skip, label: 'none', hint: now.provider ? 'leave it as it is' : '/run and /python work without' },
@@ -85,7 +85,7 @@ async function askAddress(on: Streams, provider: ProviderName, now: string | und
   const initialValue = now ?? own;
   const said = await ask(
     clack.text({
-      message: 'At which address does it answer?',
+      message: 'What is its address?',
       placeholder: 'http://127.0.0.1:8080/v1',
       ...(initialValue !== undefined && { initialValue }),
       validate: (value) =>
@@ -101,7 +101,7 @@ async function askModel(on: Streams, loaded: LoadedConfig, provider: ProviderNam
   const keyVariable = now.provider === provider ? now.api_key_env : undefined;
   const model = await ask(
     clack.text({
-      message: 'Which model? Its name, as the provider spells it.',
+      message: 'Which model? Enter its name as the provider spells it.',
       ...(now.provider === provider && now.model !== undefined && { initialValue: now.model }),
       validate: (value) => (value?.trim() ? undefined : 'A name is needed.'),
       ...on,
@@ -115,7 +115,7 @@ async function askModel(on: Streams, loaded: LoadedConfig, provider: ProviderNam
     ? undefined
     : await ask(
         clack.password({
-          message: needsKey ? `The key (it becomes ${variable} in .env)` : 'Its key; nothing when it needs none',
+          message: needsKey ? `The key (it becomes ${variable} in .env)` : 'Its key; leave it empty if it needs none',
           validate: (value) =>
             needsKey && !value?.trim() ? 'A key is needed.' : /\s/.test(value?.trim() ?? '') ? 'A key is one word.' : undefined,
           ...on,
@@ -147,7 +147,7 @@ async function tried(on: Streams, work: () => Promise<string | undefined>): Prom
   spinner.start('Trying it');
   const problem = await work().catch((error: unknown) => {
     if (error instanceof HermeticError) return problemText(error);
-    spinner.error('It cannot be tried.');
+    spinner.error('The test failed.');
     throw error;
   });
   if (problem === undefined) {
@@ -160,7 +160,7 @@ async function tried(on: Streams, work: () => Promise<string | undefined>): Prom
       message: 'What now?',
       options: [
         { value: 'again', label: 'Enter it again' },
-        { value: 'save', label: 'Save it all the same' },
+        { value: 'save', label: 'Save it anyway' },
         { value: 'stop', label: 'Stop', hint: 'nothing is written' },
       ],
       ...on,

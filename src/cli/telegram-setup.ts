@@ -8,7 +8,7 @@ export async function tryTelegram({ config }: LoadedConfig, token: string): Prom
   const { BotClient } = await import('../channels/telegram/bot-client.ts');
   const { CallError, reasonOf, tokenHint } = await import('../channels/telegram/failures.ts');
   if (!/^\d+:[\w-]+$/.test(token)) {
-    throw new HermeticError('channel/unusable', 'This is not a token of a Telegram bot: it has the form 123456:ABC-DEF.', {
+    throw new HermeticError('channel/unusable', 'This is not a Telegram bot token: a token has the form 123456:ABC-DEF.', {
       hint: tokenHint,
     });
   }

@@ -50,7 +50,7 @@ export class Site {
 /** Throws when tokens and messages would cross a network without TLS. */
 export function refuseInTheClear({ host, behindTls }: SiteOptions): void {
   if (isLoopback(host) || behindTls) return;
-  throw new HermeticError('config/bad-value', `web.host is ${host}: everybody on the network could read along.`, {
+  throw new HermeticError('config/bad-value', `web.host is ${host}: anyone on the network could read the traffic.`, {
     hint: 'Set web.host to 127.0.0.1, or put a server with TLS in front and set web.behind_tls to true.',
   });
 }

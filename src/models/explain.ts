@@ -31,7 +31,7 @@ export function explain(error: unknown, asked: Asked): ModelFailure {
   if (isRefusal) return refusal(status, words, said, asked);
   if (status === 429) {
     if (noCredit.test(words)) return lasting('model/unusable', `The account at ${asked.title} has no credit left: ${said}`);
-    return passing(`${asked.title} takes no more requests at this moment: ${said}`, failure);
+    return passing(`${asked.title} accepts no more requests at the moment: ${said}`, failure);
   }
   // Some servers that run on the user's own machine say so with a status of their own fault.
   if (tooLong.test(words)) return conversationTooLong(said, asked);

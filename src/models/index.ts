@@ -34,7 +34,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
     throw unusable(`model.model is not set, so it is unknown which model of ${name} to use.`, 'Run `hermetic setup`, or set model.model.');
   const baseUrl = (settings.base_url ?? provider.baseUrl)?.replace(/\/+$/, '');
   if (!baseUrl)
-    throw unusable(`model.base_url is not set, and ${name} has no address of its own.`, 'Run `hermetic setup`, or set model.base_url.');
+    throw unusable(`model.base_url is not set, and ${name} has no default address.`, 'Run `hermetic setup`, or set model.base_url.');
   const { keyVariable, apiKey } = keyFor(provider, settings, variables);
   if (!apiKey && (provider.needsKey || settings.api_key_env !== undefined)) {
     throw unusable(`There is no key for ${name}: ${keyVariable} is not set.`, `Set ${keyVariable} in .env, or run \`hermetic setup\`.`);

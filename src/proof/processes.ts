@@ -28,12 +28,12 @@ function judgeSignal(tried: string, outcome: string | undefined, witness: Witnes
   if (witness.wasSignalled()) return line(check, tried, 'broken', 'The process was ended from inside.');
   switch (outcome) {
     case 'nobody':
-      return line(check, tried, 'held', 'Its number means nobody inside.');
+      return line(check, tried, 'held', 'Its process id does not exist inside.');
     case 'refused':
       return line(check, tried, 'broken', 'The signal was refused, but the process can be addressed.');
     case 'taken':
-      if (isOwn) return line(check, tried, 'held', "Its number means one of the sandbox's own processes inside.");
-      return line(check, tried, 'unknown', 'Its number means another process inside, which was left alone.');
+      if (isOwn) return line(check, tried, 'held', "Its process id is one of the sandbox's own processes inside.");
+      return line(check, tried, 'unknown', 'Its process id is another process inside, which was left alone.');
     default:
       return unanswered(check, tried);
   }

@@ -40,7 +40,7 @@ export async function prove(options: ProofOptions): Promise<Proof> {
   const { isolation } = options.backend.traits;
   if (isolation === 'none') {
     const happened = `${options.backend.kind} is not contained: commands run on the host itself, as the user that runs Hermetic.`;
-    return proofOf([line('isolation', 'Nothing, because there is nothing to try.', 'broken', happened)]);
+    return proofOf([line('isolation', 'Nothing: there is no isolation to test.', 'broken', happened)]);
   }
   await sweepCanaries(options.hermeticHome);
   const baits: Bait[] = [];

@@ -27,7 +27,7 @@ async function isProven(deps: SandboxDeps, opened: OpenedSandbox, listener: Open
   const { proofs } = await deps.store();
   const known = await proofs.latest(opened.backend.kind, opened.fingerprint);
   if (known) return known.held;
-  listener.progress('proving that the new sandbox contains what runs in it …');
+  listener.progress('proving the containment of the new sandbox …');
   return (await proveOpened(deps, opened)).held;
 }
 
@@ -47,6 +47,6 @@ export async function proveOpened(deps: SandboxDeps, opened: OpenedSandbox, sibl
 
 function notContained(backend: Backend): HermeticError {
   return new HermeticError('sandbox/not-contained', `The ${backend.kind} sandbox failed its containment proof with these settings.`, {
-    hint: 'hermetic doctor --prove shows which line is broken.',
+    hint: 'hermetic doctor --prove shows which check failed.',
   });
 }

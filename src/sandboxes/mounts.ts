@@ -20,7 +20,7 @@ const wholePlaces: Readonly<Record<string, string>> = {
   '/etc': 'it holds the accounts of the host',
   '/run': 'it holds the sockets of the host',
   '/var': 'it holds the services of the host',
-  '/home': "it holds everybody's files",
+  '/home': 'it holds the files of all users',
 };
 const deepPlaces: Readonly<Record<string, string>> = {
   '/etc/shadow': 'it holds the passwords of the host',

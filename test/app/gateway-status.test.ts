@@ -79,8 +79,8 @@ it('the page speaks of no sandbox, image or proof where there is none', () => {
 
 it('the page says who shares a sandbox', () => {
   expect(statusView(contained).where).toContain('this session’s own');
-  expect(statusView({ ...contained, scope: 'shared' }).where).toContain('all sessions share');
-  expect(statusView({ ...contained, backend: undefined, isContained: false }).where).toContain('Nothing can be run');
+  expect(statusView({ ...contained, scope: 'shared' }).where).toContain('shared by all sessions');
+  expect(statusView({ ...contained, backend: undefined, isContained: false }).where).toContain('Nothing can run');
 });
 
 it('the page shows first where approvals are off, then what each session does', () => {

@@ -47,7 +47,7 @@ it('refuses a program that was gone before it could be looked at, where commands
     const why = await peers.refusalOfConnection('This', socket);
     return why?.includes('above') ? undefined : why;
   });
-  expect(refusal).toContain('it cannot be told whether a command of a session started this: its process cannot be found');
+  expect(refusal).toContain('it is unknown whether a command of a session started this: its process cannot be found');
   expect(await peersOf(true).peers.refusalOfConnection('This', socket)).toBeUndefined();
 });
 

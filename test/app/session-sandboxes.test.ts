@@ -70,7 +70,7 @@ await describeBackend('bubblewrap', () => {
     const busy = await sandboxes.of('busy').exec({ command: 'read line', stdin: 'open' });
     const told: string[] = [];
     const waiting = sandboxes.of('waiting', { notice: (text) => told.push(text), progress: () => undefined }).open();
-    await until('it waits', () => told.some((text) => text.includes('next in line')));
+    await until('it waits', () => told.some((text) => text.includes('next in the queue')));
     busy.closeStdin();
     await waiting;
     expect(sandboxes.of('busy').isOpen).toBe(false);

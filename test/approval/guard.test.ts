@@ -317,7 +317,7 @@ describe('modes', () => {
       expect(await rig.ask(dangerous, { ...ada, ...other })).toMatchObject({ allowed: false });
     }
     const [first, ...others] = (await rig.records()).map(({ what }) => what.why);
-    expect([first, new Set(others)]).toEqual(['yolo by ada', new Set(['nobody to ask'])]);
+    expect([first, new Set(others)]).toEqual(['yolo by ada', new Set(['no one to ask'])]);
   });
 
   it('does not ask about a command that an admin typed, and asks about their scripts and what others type', async () => {

@@ -100,7 +100,9 @@ describe('the page without encryption listens to this machine alone', () => {
     'ip6-localhost',
     '',
   ])('and not to %j', (host) => {
-    expect(() => refuseInTheClear({ host, behindTls: false, publicUrl: undefined })).toThrow(/everybody on the network could read along/);
+    expect(() => refuseInTheClear({ host, behindTls: false, publicUrl: undefined })).toThrow(
+      /anyone on the network could read the traffic/,
+    );
   });
 
   it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('and to %s', (host) => {

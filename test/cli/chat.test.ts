@@ -203,7 +203,7 @@ it('is refused while another one runs for this home, and told apart from a gatew
   await until('it runs', async () => (await status())?.channels);
   const second = await hermetic.run(['chat'], { input: '/whoami\n' });
   expect(second).toMatchObject({ code: 1, stdout: '' });
-  expect(second.stderr).toMatch(/hermetic chat is open for this home already/);
+  expect(second.stderr).toMatch(/hermetic chat is already open for this home/);
   first.stdin?.end();
   expect((await once(first, 'close'))[0]).toBe(0);
 });

@@ -83,7 +83,7 @@ describe('an argument that is none', () => {
   it.each([
     [['no-such-command'], /^error: unknown command 'no-such-command'\n+hint: hermetic --help lists the commands\n$/],
     [['run', 'ls', '-la'], /^error: unknown option '-la'\n+hint: .* hermetic run -- ls -la\n$/],
-    [['run', '--cwd', '', '--', 'pwd'], /^error: .*'--cwd.* A directory is needed\./],
+    [['run', '--cwd', '', '--', 'pwd'], /^error: .*'--cwd.* Expected a directory\./],
     [['mcp', '--session', ' '], /^error: .*'--session.* A session needs a name\./],
     [['code', '/nope.py'], /^error: \/nope\.py cannot be read: no such file or directory\.\n$/],
     [['pairing', 'revoke', 'telegramm', '1'], /^error: telegramm is no platform\. Did you mean telegram\?\nhint: /],
@@ -99,7 +99,7 @@ describe('an argument that is none', () => {
 
   it.each(['abc', '0'])('is explained: audit show %s', async (seq) => {
     const { code, stderr } = await hermetic.run(['audit', 'show', seq]);
-    expect(stderr).toMatch(/^error: .*'seq'.* A number of at least 1 is needed\.\n/);
+    expect(stderr).toMatch(/^error: .*'seq'.* Expected a number of at least 1\.\n/);
     expect(code).toBe(2);
   });
 });

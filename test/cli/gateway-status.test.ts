@@ -38,7 +38,7 @@ const status = async (): Promise<Status> => JSON.parse((await hermetic.run(['sta
 
 it('says that none runs', async () => {
   expect(await status()).toMatchObject({ gateway: null, approvals: { mode: 'manual' } });
-  expect((await hermetic.run(['status'])).stdout).toMatch(/^gateway +none runs: hermetic start$/m);
+  expect((await hermetic.run(['status'])).stdout).toMatch(/^gateway +not running; start it with hermetic start$/m);
 });
 
 it('says what the one that runs says of itself', async () => {
@@ -77,7 +77,7 @@ it('refuses another one beside it, and says where it is', async () => {
   const { url } = (await status()).gateway ?? {};
   const second = await hermetic.run(['start']);
   expect(second).toMatchObject({ code: 1, stdout: '' });
-  expect(second.stderr).toContain('A gateway is running for this home already.');
+  expect(second.stderr).toContain('A gateway is already running for this home.');
   expect(second.stderr).toContain(url);
 });
 

@@ -114,7 +114,7 @@ it('shows a question again to a terminal that comes later, also after the gatewa
   const second = await joined();
   await second.sees('1 Once (y)');
   first.kill('SIGKILL');
-  await second.sees('The gateway is gone');
+  await second.sees('The gateway has stopped');
   expect(await second.exit).toBe(1);
   await gateway();
   const third = await joined();
@@ -217,7 +217,7 @@ it('says that the gateway is gone when it is killed in the middle, and loses not
   await until('it runs', () => existsSync(marks) && readFileSync(marks, 'utf8') !== '');
   first.kill('SIGKILL');
   expect((await once(child, 'close'))[0]).toBe(1);
-  expect(stderr).toContain('The gateway is gone.');
+  expect(stderr).toContain('The gateway has stopped.');
   await gateway();
   const next = await hermetic.run(['chat'], { input: '/whoami\n' });
   expect(next.stdout).toMatch(/interrupted while running \/run[\s\S]*You are/);

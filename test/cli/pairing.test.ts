@@ -28,7 +28,7 @@ async function asks(code: string, person = '4711', name = 'Ada'): Promise<void> 
 }
 
 it('shows who asks, lets them in by their code, however it is typed, and out again', async () => {
-  expect((await hermetic.run(['pairing', 'list'])).stdout).toBe('Nobody is paired, and nobody asks to be.\n');
+  expect((await hermetic.run(['pairing', 'list'])).stdout).toBe('No one is paired, and no pairing code is pending.\n');
   await asks('K7QW2MHX');
   expect((await hermetic.run(['pairing', 'list'])).stdout).toMatch(/telegram +4711 +Ada +asks/);
   const approved = await hermetic.run(['pairing', 'approve', 'k7qw2mhx']);

@@ -100,7 +100,7 @@ describe.runIf(canHide)('where /proc cannot be read', () => {
   it('a program without a terminal is refused, and told why', () => {
     const { status, stderr } = hidden(`exec ${set} 60 </dev/null`);
     expect(status).toBe(4);
-    expect(stderr).toContain('it cannot be told whether a command of a session started this: the list of processes cannot be read');
+    expect(stderr).toContain('it is unknown whether a command of a session started this: the list of processes cannot be read');
   });
 
   it('the environment of a session counts at a terminal too', () => {

@@ -100,7 +100,7 @@ describe('hermetic setup with options', () => {
   it.each([
     ['no name of a variable', ['openai', '--api-key-env', 'BAD NAME'], 'model.api_key_env must be the name of an environment variable'],
     ['no address of a model', ['openai', '--base-url', 'ftp://x'], 'model.base_url must be an http:// or https:// address'],
-    ['no address where there is none', ['openai-compatible'], '--base-url is needed'],
+    ['no address where there is none', ['openai-compatible'], '--base-url is required'],
   ])('changes nothing when it is given %s, also without a test', async (_case, args, says) => {
     write('config.yaml', 'model:\n  provider: ollama\n');
     write('.env', '');
@@ -137,10 +137,10 @@ describe('hermetic setup with options', () => {
 describe('hermetic setup at a terminal', () => {
   it('asks, hides the key, and lets a wrong one be entered again', async () => {
     const terminal = atTerminal(hermetic, ['setup']);
-    await terminal.sees('Whose model should answer?');
+    await terminal.sees('Which provider?');
     // Upwards from the first: none, then the last provider.
     terminal.type('\u001b[A\u001b[A\r');
-    await terminal.sees('At which address');
+    await terminal.sees('What is its address?');
     terminal.type(`${model.url}\r`);
     await terminal.sees('Which model?');
     terminal.type('some-model\r');
@@ -166,7 +166,7 @@ describe('hermetic setup at a terminal', () => {
 
   it('writes nothing when it is cancelled', async () => {
     const terminal = atTerminal(hermetic, ['setup']);
-    await terminal.sees('Whose model should answer?');
+    await terminal.sees('Which provider?');
     terminal.type('\u0003');
     expect(await terminal.exit).toBe(130);
     expect(config()).toBe('');

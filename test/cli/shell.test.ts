@@ -11,7 +11,7 @@ await describeBackend('bubblewrap', () => {
 
   it('a shell at a terminal ends when it is asked to from elsewhere', async () => {
     const terminal = atTerminal(hermetic, ['shell']);
-    await terminal.sees('exit leaves it');
+    await terminal.sees('type exit to leave');
     const shown = terminal.text().length;
     terminal.type('echo is-$((40+2))\r');
     await terminal.sees('is-42', shown);

@@ -68,9 +68,9 @@ describe('hermetic start', () => {
     }
   });
 
-  it('ends with an error when everybody on the network could read along', async () => {
+  it('ends with an error when anyone on the network could read the traffic', async () => {
     const { code, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_WEB_HOST: '0.0.0.0' } });
-    expect(stderr).toContain('everybody on the network could read along');
+    expect(stderr).toContain('anyone on the network could read the traffic');
     expect(code).toBe(2);
   });
 

@@ -140,9 +140,9 @@ describe('config set and unset', () => {
     expect(statSync(`${directory}/config.yaml`).mode & 0o777).toBe(0o600);
   });
 
-  test('say when a variable counts more than the file', async () => {
+  test('say when a variable overrides the file', async () => {
     const { err } = await config(['set', 'terminal.timeout', '9'], { TERMINAL_TIMEOUT: '8' });
-    expect(err).toContain('environment TERMINAL_TIMEOUT is set and counts more');
+    expect(err).toContain('environment TERMINAL_TIMEOUT is set and overrides config.yaml');
     expect((await config(['set', 'terminal.timeout', '9'])).err).toBe('');
   });
 
@@ -165,7 +165,7 @@ describe('config check', () => {
   });
 
   test.each([
-    ['web.host', '0.0.0.0', 'everybody on the network could read along'],
+    ['web.host', '0.0.0.0', 'anyone on the network could read the traffic'],
     ['terminal.docker_volumes', '["/etc:/x"]', '/etc cannot be mounted at /x'],
     ['terminal.docker_volumes', '["/nowhere/at/all:/x"]', 'it does not exist'],
     ['terminal.backend', 'podman', 'The podman backend is not part of this version'],

@@ -180,7 +180,7 @@ describeContained('commands', async () => {
     rig.settings.sharing = { groups: 'per_user', threads: 'shared' };
   });
 
-  it('/queue and /steer without a turn put a text in line, which is then answered', async () => {
+  it('/queue and /steer without a turn queue a text, which is then answered', async () => {
     await say('/queue first');
     await shows('Queued.');
     await shows('Fine.');

@@ -253,7 +253,7 @@ describeContained('a gateway that is killed', () => {
   it('is the only one of its home', async () => {
     await start();
     const first = program.pid;
-    await expect(program.start()).rejects.toThrow(/running for this home already/);
+    await expect(program.start()).rejects.toThrow(/already running for this home/);
     process.kill(first, 'SIGKILL');
   });
 });

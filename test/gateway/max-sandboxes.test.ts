@@ -48,12 +48,12 @@ await describeBackend('docker', (engine) => {
     for (const chat of [1001, 1002]) say(chat, `/run echo begun; sleep ${busy}`);
     await until('both run', () => processesWith(busy).length === 2, { withinMs });
     say(1003, `/run echo third; sleep ${busy}`);
-    await shows(1003, 'This session is next in line');
+    await shows(1003, 'This session is next in the queue');
     say(1004, '/run echo fourth');
-    await shows(1004, 'This session is number 2 in line');
+    await shows(1004, 'This session is number 2 in the queue');
     say(1001, '/stop');
     await shows(1003, 'It is the turn of this session');
-    await shows(1004, 'This session is next in line');
+    await shows(1004, 'This session is next in the queue');
     say(1002, '/stop');
     await shows(1004, /^fourth/m);
 

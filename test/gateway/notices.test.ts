@@ -44,9 +44,9 @@ describeContained('what happens to a sandbox', async () => {
     await rig.say('/run echo busy now; sleep 600');
     await until('it runs', () => rig.activities.some((one) => one.kind === 'tool-output' && one.text.includes('busy now')));
     await rig.say('/run echo had it', { from: 'bob' });
-    await rig.shows('All sandboxes are in use. This session is next in line.', 'bob');
+    await rig.shows('All sandboxes are in use. This session is next in the queue.', 'bob');
     await rig.say('/run echo had it', { from: 'cleo' });
-    await rig.shows('This session is number 2 in line.', 'cleo');
+    await rig.shows('This session is number 2 in the queue.', 'cleo');
     await rig.say('/stop');
     for (const from of ['bob', 'cleo']) await rig.shows('had it', from);
     await rig.quiet();

@@ -270,6 +270,6 @@ describe('a question', async () => {
     await press('', 'ada', 'q:evil');
     await noticed('This button has expired.');
     await press('', 'ada', 'q:AAAAAA:o');
-    await noticed('no such question');
+    await noticed('No question has this code.');
   });
 });

@@ -32,13 +32,13 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     });
     close = () => program.close();
     program.api.world.says({ text: 'hello' });
-    await program.shows(/asking again\.[\s\S]*503[\s\S]*overloaded/);
+    await program.shows(/retrying\.[\s\S]*503[\s\S]*overloaded/);
     // Before the answer, and not beside it.
     expect(program.texts()).toHaveLength(1);
     told();
     await program.shows('Here I am.');
     expect(program.model.requests).toHaveLength(4);
-    expect(program.texts()).toEqual([expect.stringContaining('asking again'), 'Here I am.']);
+    expect(program.texts()).toEqual([expect.stringContaining('retrying'), 'Here I am.']);
   });
 
   it('for a moment only is not reported', async () => {
@@ -55,7 +55,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     const rig = await rigWith(10);
     rig.model.script = ({ index }) => (index === 0 ? refuses(429, 'slow down', { 'retry-after-ms': '20' }) : never);
     await rig.say('hello');
-    await rig.shows(/asking again\.[\s\S]*slow down/);
+    await rig.shows(/retrying\.[\s\S]*slow down/);
     await rig.say('/stop');
     await rig.shows('Stopped.');
   });
@@ -82,7 +82,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     await rig.say('work');
     await rig.shows('Done.');
     await rig.quiet();
-    expect(rig.texts().filter((text) => text.includes('asking again'))).toHaveLength(1);
+    expect(rig.texts().filter((text) => text.includes('retrying'))).toHaveLength(1);
     await until('all was asked', () => rig.model.requests.length === 4);
   });
 });

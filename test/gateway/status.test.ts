@@ -98,7 +98,7 @@ describeContained('a start with an open or an empty access list', async () => {
     ],
     [
       { allow_all: true },
-      /^hermetic: WARNING: Who may talk on telegram: EVERYBODY who finds the bot \(telegram\.allow_all\); 1 admin: 1001/m,
+      /^hermetic: WARNING: Who may talk on telegram: EVERYONE who finds the bot \(telegram\.allow_all\); 1 admin: 1001/m,
     ],
   ])('says so: %j', async (telegram, line) => {
     const program = await Program.start({ config: { telegram } });

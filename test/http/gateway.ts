@@ -25,7 +25,7 @@ export interface GatewayOptions {
 
 const status: StatusView = {
   summary: { label: 'Sandbox', value: 'bubblewrap · proven', tone: 'good' },
-  where: 'Everything runs in a sandbox of this session’s own.',
+  where: 'Everything runs in this session’s own sandbox.',
   sections: [
     {
       title: 'Sandbox',

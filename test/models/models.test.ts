@@ -24,7 +24,7 @@ describe('a model that is not configured', () => {
     ],
     [
       { provider: 'openai-compatible', model: 'm' },
-      'model.base_url is not set, and openai-compatible has no address of its own.',
+      'model.base_url is not set, and openai-compatible has no default address.',
       'Run `hermetic setup`, or set model.base_url.',
     ],
     [

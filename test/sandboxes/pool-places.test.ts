@@ -56,7 +56,7 @@ await describeBackend('bubblewrap', (engine) => {
       .then(() => {
         isIn = true;
       });
-    await until('it waits', () => world.told.some((line) => line.includes('next in line')));
+    await until('it waits', () => world.told.some((line) => line.includes('next in the queue')));
     expect(world.told.join()).toContain('The sandbox could not be ended: the engine does not answer.');
     const { tries } = world;
     await until('it was tried again', () => world.tries > tries);

@@ -115,7 +115,7 @@ await describeBackend('bubblewrap', (engine) => {
     const mark = sleepMark();
     await text(of('first'), `setsid sleep ${mark} &`);
     const waiting = text(of('second'), 'echo in');
-    await until('it waits', () => told.some((line) => line.includes('in line')));
+    await until('it waits', () => told.some((line) => line.includes('in the queue')));
     await until('it runs', () => processesWith(mark).length === 1);
     for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL');
     expect(await waiting).toBe('in\n');
@@ -159,7 +159,7 @@ await describeBackend('bubblewrap', (engine) => {
     busy.closeStdin();
     expect(await waiting).toBe('1\n');
     expect(await behind).toBe('third\n');
-    const places = told.filter((line) => line.includes('in line')).map((line) => /session is (.*) in line/.exec(line)?.[1]);
+    const places = told.filter((line) => line.includes('in the queue')).map((line) => /session is (.*) in the queue/.exec(line)?.[1]);
     expect(places).toEqual(['next', 'number 2', 'next']);
     expect(told.filter((line) => line.includes('turn'))).toHaveLength(2);
   });

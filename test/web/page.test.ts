@@ -60,14 +60,14 @@ describeInChromium('the web page', (rig) => {
     await page.getByText('web-token').waitFor();
     const where = 'Commands run on the machine of the gateway itself, without a sandbox.';
     const inside = await rig.signedIn();
-    await inside.getByText('Everything runs in a sandbox of this session’s own.').waitFor();
+    await inside.getByText('Everything runs in this session’s own sandbox.').waitFor();
     await inside.route('**/api/status', async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...((await response.json()) as object), where } });
     });
     await inside.reload();
     await inside.getByText(where).waitFor();
-    expect(await inside.getByText('sandbox of this session').count()).toBe(0);
+    expect(await inside.getByText('this session’s own sandbox').count()).toBe(0);
   });
 
   it('shows times in one way, and long lines of text to their end', async () => {

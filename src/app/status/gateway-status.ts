@@ -94,10 +94,10 @@ export function statusLines({ sandboxLines, warning, approvals, model, turnsRunn
 }
 
 const sharing: Readonly<Record<GatewayStatus['scope'], string>> = {
-  session: 'Everything runs in a sandbox of this session’s own.',
-  chat: 'Everything runs in a sandbox of this session’s own.',
-  user: 'Everything runs in a sandbox that your sessions share.',
-  shared: 'Everything runs in a sandbox that all sessions share.',
+  session: 'Everything runs in this session’s own sandbox.',
+  chat: 'Everything runs in this session’s own sandbox.',
+  user: 'Everything runs in one sandbox shared by your sessions.',
+  shared: 'Everything runs in one sandbox shared by all sessions.',
 };
 
 /** For the page. */
@@ -115,7 +115,7 @@ export function statusView(status: GatewayStatus, now = new Date()): StatusView 
       value: backend ? (isContained ? backend : `${backend}: NOT CONTAINED`) : 'none works',
       tone: isContained ? 'good' : 'bad',
     },
-    where: backend === undefined ? 'Nothing can be run: no sandbox works here.' : where,
+    where: backend === undefined ? 'Nothing can run: no sandbox backend works here.' : where,
     sections: [
       ...section('Configuration', configurationLines),
       ...section(

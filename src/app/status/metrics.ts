@@ -28,9 +28,9 @@ export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram)
     { name: 'hermetic_messages_waiting', help: 'Messages that wait for a turn.', values: one(waiting.length) },
     { name: 'hermetic_outbox_chats_pending', help: 'Chats with messages in the outbox.', values: one(places.length) },
     { name: 'hermetic_places_to_be_told', help: 'The same as hermetic_outbox_chats_pending, its former name.', values: one(places.length) },
-    { name: 'hermetic_questions_open', help: 'Questions that wait for a person.', values: one(questions.length) },
+    { name: 'hermetic_questions_open', help: 'Pending questions.', values: one(questions.length) },
     { name: 'hermetic_sandboxes_open', help: 'Sandboxes of sessions that are open.', values: one(app.sandboxes.openCount) },
-    { name: 'hermetic_spares_ready', help: 'Sandboxes that belong to nobody yet.', values: one(app.sandboxes.spares) },
+    { name: 'hermetic_spares_ready', help: 'Spare sandboxes, not claimed by a session yet.', values: one(app.sandboxes.spares) },
     { name: 'hermetic_backend_usable', help: 'Whether a backend worked when it was last tried.', values: backendsOf(status) },
     {
       name: 'hermetic_containment_held',

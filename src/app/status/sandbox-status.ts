@@ -123,7 +123,7 @@ export function describeSandboxStatus(app: App, status: SandboxStatus): SandboxS
     const held =
       !backend || enforcement?.[name].enforced
         ? ''
-        : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'nobody knows'})`;
+        : ` (${insteadOfEnforcing(name, backend.traits)}: ${enforcement?.[name].how ?? 'unknown'})`;
     return `${name === 'cpus' ? cpuText(limits.cpus) : `${limits[name]} ${units[name]}`}${held}`;
   };
   const spares =
@@ -178,12 +178,10 @@ export async function unsafeWarning(app: App, { audience, backend }: SandboxStat
   }
   const remedy = choices.map((kind) => `  hermetic config set gateway.terminal_backend ${kind}`);
   return [
-    `WARNING: messaging sessions run on ${backend.kind}, WITHOUT A SANDBOX.`,
-    'Whoever can send a message, and whatever the agent reads, can run commands on this machine as this user.',
-    choices.length > 0
-      ? 'These backends work here and contain them:'
-      : 'No backend that could contain them works here: hermetic doctor says why.',
+    `WARNING: Chat sessions run on ${backend.kind}, WITHOUT A SANDBOX.`,
+    'Anyone who can send a message, and any text the agent reads, can run commands on this machine as this user.',
+    choices.length > 0 ? 'These backends work here and isolate them:' : 'No backend with isolation works here: hermetic doctor says why.',
     ...remedy,
-    'Read docs/sandboxes/local.md before you go on.',
+    'Read docs/sandboxes/local.md before you continue.',
   ].join('\n');
 }

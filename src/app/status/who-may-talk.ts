@@ -32,7 +32,7 @@ export async function whoMayTalk(config: Config, channels: Iterable<Channel>, pa
     ].filter((text) => text !== '');
     if (rules.allowAll) {
       const also = groups.length > 0 ? `; ${groups.join('; ')}` : '';
-      return { channel: kind, text: `EVERYBODY who finds the bot (${kind}.allow_all)${also}`, isOpen: true };
+      return { channel: kind, text: `EVERYONE who finds the bot (${kind}.allow_all)${also}`, isOpen: true };
     }
     const none = 'no one until you let them in: a direct message gets a code for hermetic pairing approve CODE';
     return { channel: kind, text: groups.length > 0 ? groups.join('; ') : none, isOpen: false };

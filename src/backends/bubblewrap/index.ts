@@ -47,7 +47,7 @@ class BubblewrapBackend implements Backend {
     honours: {
       image: 'bubblewrap shows the programs of this machine and has no image',
       mounts: true,
-      'host-user': 'bubblewrap always runs as a user of its own',
+      'host-user': 'bubblewrap always runs as its own user',
       'network-none': true,
       'network-restricted': 'bubblewrap cannot restrict the network of a sandbox yet',
       /** Looked up each time, so that what is installed meanwhile counts. */

@@ -42,7 +42,7 @@ async function json(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new HermeticError('backend/unavailable', `${path} is not valid JSON, so nobody knows which Docker engine is meant.`, {
+    throw new HermeticError('backend/unavailable', `${path} is not valid JSON, so the Docker engine is unknown.`, {
       hint: 'Repair the file, or say which engine to use in DOCKER_HOST.',
       cause: error,
     });

@@ -81,7 +81,7 @@ function normal(path: string): string {
 
 function engineSocket(source: string): HermeticError {
   return bad(
-    `${source} is or contains the socket of a container engine, and whoever has that owns this machine.`,
+    `${source} is or contains the socket of a container engine, which gives full control of this machine.`,
     'Mount a directory without it.',
   );
 }

@@ -180,7 +180,7 @@ function explain(refusal: unknown): unknown {
   const hint = /inter-container communication|br_netfilter/i.test(message)
     ? 'The kernel of the engine needs the module br_netfilter (modprobe br_netfilter). Or set terminal.network to none.'
     : /address pool/i.test(message)
-      ? 'The engine has given all its address ranges away; docker network prune frees those that nobody uses.'
+      ? 'The engine has no address ranges left; docker network prune frees the unused ones.'
       : 'Set terminal.network to none to do without a network.';
   return new HermeticError('sandbox/open-failed', `The engine could not make the network of the sandboxes. ${message}`, {
     hint,

@@ -48,15 +48,15 @@ export function callErrorOf(error: unknown, token: string): CallError {
 /** Errors of the system that mean that nothing of the request was sent. */
 const neverConnected: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-export const tokenHint = 'Get the token from @BotFather and put it into the variable that telegram.token_env names.';
+export const tokenHint = 'Get the token from @BotFather and put it into the variable named by telegram.token_env.';
 
 /** Why no updates arrive, as text for `hermetic status`. */
 export function reasonOf(error: CallError): string {
   if (error.isUnauthorised) return `Telegram refuses the token (${error.status}).`;
   if (error.status === 409) {
     return /webhook/i.test(error.message)
-      ? 'The bot has a webhook, so that its messages go elsewhere. Remove it, or use a bot of its own.'
-      : 'Something else reads the messages of this bot. A bot can be used in one place only: stop the other one, or use a bot of its own.';
+      ? 'The bot has a webhook, so its messages go to another service. Remove the webhook, or use a separate bot.'
+      : 'Another program reads the messages of this bot. Only one program can use a bot: stop the other one, or use a separate bot.';
   }
   return error.status === undefined ? `Telegram: ${error.message}.` : `Telegram: ${error.message} (${error.status}).`;
 }

@@ -8,7 +8,7 @@ import { maxFileBytes, mostCaption, mostText } from './limits.ts';
 
 export const telegram: Driver<ChannelContext, Channel> = {
   kind: 'telegram',
-  summary: 'A bot on Telegram, by long polling: no address that others reach is needed.',
+  summary: 'A bot on Telegram, by long polling: no public address is needed.',
   create: (context) => new TelegramChannel(context),
 };
 
@@ -119,8 +119,8 @@ class TelegramChannel implements Channel {
 /** Loads what Telegram needs when it is needed. */
 async function connect({ token, apiRoot }: ChannelContext) {
   if (!/^\d+:[\w-]+$/.test(token)) {
-    const hint = 'It has the form 123456:ABC-DEF; @BotFather gives it to you. Put it into the variable that telegram.token_env names.';
-    throw new HermeticError('channel/unusable', 'This is not a token of a Telegram bot.', { hint });
+    const hint = 'A token has the form 123456:ABC-DEF and comes from @BotFather. Put it into the variable named by telegram.token_env.';
+    throw new HermeticError('channel/unusable', 'This is not a Telegram bot token.', { hint });
   }
   const [{ BotClient }, { introduce, Poll }, { Speaker }] = await Promise.all([
     import('./bot-client.ts'),

@@ -218,7 +218,7 @@ export class Poll {
     const isUnreadable = error instanceof Unreadable;
     if (!isUnreadable) {
       this.#failing.add(id);
-      health.report('storage', `What arrives cannot be stored: ${reason}`);
+      health.report('storage', `Incoming messages cannot be stored: ${reason}`);
     }
     return { tries: isStoreFault(error) ? tries : tries + 1, isUnreadable, reason };
   }

@@ -172,7 +172,7 @@ export class TerminalHost implements Channel {
     if (!hello.success)
       return refuse('The name of the conversation cannot be used.', 'Choose one of at most 200 characters with --session NAME.');
     const why = await this.#options.refusalOf((path) => wire.call('identify', path));
-    if (why !== undefined) return refuse(why, 'Use a terminal of your own, as the user who runs the gateway.');
+    if (why !== undefined) return refuse(why, 'Use your own terminal, as the user who runs the gateway.');
     const { chat, name, isLive } = hello.data;
     const place = terminalPlace(chat);
     const questions = await this.#options.openQuestions(place);

@@ -184,7 +184,7 @@ export class TerminalChannel implements Channel {
   async #end(): Promise<void> {
     const { screen, leave } = this.#options;
     for (let question = this.#view.question; question && !screen.isLive; question = this.#view.question) {
-      this.#view.note('Nobody is there to answer, so the answer is no.');
+      this.#view.note('There is no one to answer, so the answer is no.');
       await this.#press(question.message, question.buttons.at(-1)?.data ?? '');
       await this.#quiet();
     }

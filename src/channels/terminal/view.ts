@@ -61,7 +61,7 @@ export class TerminalView {
 
   #grow(growing: GrowingText, text: string, id: string, buttons: readonly Button[]): void {
     // Security: a person must see the whole question before they can say yes.
-    if (!growing.grow(buttons.length > 0 ? visible(text) : text)) this.#screen.note('This takes the place of what was begun above:');
+    if (!growing.grow(buttons.length > 0 ? visible(text) : text)) this.#screen.note('This replaces the text begun above:');
     this.#printed(growing.take(false));
     if (!this.isBusy || buttons.length > 0) this.#finish();
     if (buttons.length > 0) this.#ask({ message: id, buttons });

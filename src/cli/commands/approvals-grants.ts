@@ -13,8 +13,8 @@ import { withApp } from '../with-app.ts';
 export function addGrantCommands(approvals: Command, io: CliIo): void {
   approvals
     .command('grants')
-    .description('answers that are remembered: who gave them, when, where and why')
-    .option('--all', 'also those no longer in force')
+    .description('list remembered answers: who gave them, when, where and why')
+    .option('--all', 'include grants no longer in force')
     .option('--json', 'print an array')
     .action(async ({ all, json }: { all?: boolean; json?: boolean }) => {
       const list = await withApp(io, async (app) => await (await app.store()).grants.list());
@@ -22,16 +22,16 @@ export function addGrantCommands(approvals: Command, io: CliIo): void {
       const found = all ? list : list.filter((grant) => isInForce(grant, now));
       const head = ['GRANT', 'SCOPE', 'RULE', 'PROGRAM', 'FOR', 'SESSION', 'BY', 'FROM', 'SINCE', 'UNTIL', 'WHY'];
       if (json) io.stdout.write(jsonText(found.map(({ parts, ...grant }) => ({ ...grant, sessionParts: parts }))));
-      else if (found.length === 0) io.stdout.write('Nothing is granted.\n');
+      else if (found.length === 0) io.stdout.write('There are no grants.\n');
       else io.stdout.write(table([head, ...found.map(row)]));
     });
 
   approvals
     .command('revoke <grant>')
-    .description('take a remembered answer back')
+    .description('revoke a remembered answer')
     .action(async (id: string) => {
       await withApp(io, async (app) => await revoke((await app.store()).grants, id));
-      io.stdout.write('It is revoked. The next time somebody is asked.\n');
+      io.stdout.write('The grant is revoked. The next time a person is asked.\n');
     });
 }
 

@@ -24,7 +24,7 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
   approvals
     .command('list')
     .description('lists pending questions')
-    .option('--all', 'also those that are settled')
+    .option('--all', 'include settled questions')
     .option('--json', 'print an array')
     .action(async ({ all, json }: { all?: boolean; json?: boolean }) => {
       const found = await withApp(io, async (app) => {
@@ -32,13 +32,13 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
         return all ? await (await app.store()).approvals.list() : open;
       });
       if (json) io.stdout.write(jsonText(found.map(plain)));
-      else if (found.length === 0) io.stdout.write('Nothing waits for an answer.\n');
+      else if (found.length === 0) io.stdout.write('No question is pending.\n');
       else io.stdout.write(table([['CODE', 'SESSION', 'BACKEND', 'STATE', 'ASKED', 'WHAT'], ...found.map(row)]));
     });
 
   approvals
     .command('show <question>')
-    .description('all of what a question is about')
+    .description('show the whole question')
     .option('--json', 'print an object')
     .action(async (name: string, { json }: { json?: boolean }) => {
       const question = await withApp(io, async (app) => await (await app.store()).approvals.find(name));
@@ -48,16 +48,16 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
 
   approvals
     .command('approve <question>')
-    .description('let it run, this one time')
-    .option('--session', 'and the same again in this session: same findings, same programs, or the same script')
-    .option('--always', 'and the same again for the same person, in every session')
+    .description('approve the action once')
+    .option('--session', 'also the next time in this session: same findings and programs, or the same script')
+    .option('--always', 'also the next time for the same person, in every session')
     .option('--expires <time>', 'how long --always lasts: 12h, 30d', durationOption)
-    .option('--remark <text>', 'kept with a grant')
+    .option('--remark <text>', 'stored with the grant')
     .action(async (name: string, options: ApproveOptions) => await settle(io, name, yes(options)));
 
   approvals
     .command('deny <question>')
-    .description('do not let it run')
+    .description('deny the action')
     .option('--remark <text>', 'for the agent to read')
     .action(async (name: string, { remark }: { remark?: string }) => await settle(io, name, { kind: 'deny', by: personHere(), remark }));
 }

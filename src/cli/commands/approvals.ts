@@ -24,17 +24,17 @@ interface JudgeOptions {
 const requestSchema = z.strictObject({ id: z.union([z.string(), z.number()]), command: z.string() });
 
 const judgeHelp = `
-Nothing runs. The exit code is 0 whatever the verdict: it is the output.
+Nothing runs. The exit code is 0 for every verdict.
 
 With --stdin, every line is an object {"id", "command"}, and every line printed is {"id", "verdict", "findings"}.`;
 
 export function approvalsCommand(io: CliIo): Command {
-  const approvals = commandOn(io, 'approvals').description('what needs a person before it runs');
+  const approvals = commandOn(io, 'approvals').description('questions and grants: actions that need approval before they run');
 
   approvals
     .command('judge [command...]')
-    .description('say whether a command would run, be asked about or be refused, without running it')
-    .option('--backend <name>', 'where it would run', 'local')
+    .description('print the verdict on a command (allow, ask or deny) without running it')
+    .option('--backend <name>', 'the backend it would run on', 'local')
     .option('--json', 'print an object')
     .option('--stdin', 'judge every line of standard input')
     .addHelpText('after', judgeHelp)
@@ -91,7 +91,7 @@ function requestIn(line: string, number: number): z.infer<typeof requestSchema> 
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue && issue.path.length > 0 ? ` (${issue.path.join('.')}: ${issue.message})` : '';
-  throw new HermeticError('usage/bad-argument', `Line ${number} of standard input is no command to judge${where}.`, { hint });
+  throw new HermeticError('usage/bad-argument', `Line ${number} of standard input is not a command to judge${where}.`, { hint });
 }
 
 function plain(verdict: Verdict) {
@@ -100,7 +100,7 @@ function plain(verdict: Verdict) {
   return { verdict: verdict.kind, findings: [...byRule.values()] };
 }
 
-const answers = { allow: 'allow: it runs without a question', ask: 'ask: a person decides', deny: 'deny: nobody can allow it' };
+const answers = { allow: 'allow: it runs without a question', ask: 'ask: a person decides', deny: 'deny: it cannot be approved' };
 
 function prose(verdict: Verdict): string {
   const findings = verdict.kind === 'allow' ? [] : verdict.findings;

@@ -23,12 +23,12 @@ const pageSize = 500;
 
 export function auditCommand(io: CliIo): Command {
   const audit = commandOn(io, 'audit').description(
-    'what was judged, asked, answered and run; each record holds the hash of the one before',
+    'the log of verdicts, questions, answers and commands; each record holds the hash of the previous one',
   );
 
   audit
     .command('list')
-    .description('the latest records')
+    .description('list the latest records')
     .option('--last <count>', 'how many', count, 50)
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(auditKinds))
     .option('--since <time>', 'only from the last 90m, 12h, 30d', durationOption)
@@ -60,8 +60,8 @@ export function auditCommand(io: CliIo): Command {
 
   audit
     .command('verify')
-    .description('look for records that were changed, removed, added or moved')
-    .option('--expect <seq:hash>', 'a head that was noted before must still be in the log', head)
+    .description('check the log for changed, removed, added or moved records')
+    .option('--expect <seq:hash>', 'require this earlier head to be in the log', head)
     .option('--json', 'print an object')
     .action(async ({ expect, json }: { expect?: AuditHead; json?: boolean }) => {
       const found = await withApp(io, async (app) => await verifyLog((await app.store()).audit, auditDirectory(app.loaded.home), expect));
@@ -71,12 +71,12 @@ export function auditCommand(io: CliIo): Command {
         for (const { seq, what } of problems) io.stdout.write(`record ${seq}: ${what}\n`);
         io.stdout.write(`${records} records. Head: ${found.head.seq}:${found.head.hash}\n`);
       }
-      if (problems.length > 0) throw new HermeticError('audit/broken', `${problems.length} of the records are not as they were written.`);
+      if (problems.length > 0) throw new HermeticError('audit/broken', `${problems.length} records are not as they were written.`);
     });
 
   audit
     .command('export')
-    .description('every record, one JSON object per line')
+    .description('print every record, one JSON object per line')
     .option('--json', 'the same')
     .action(async () => {
       await withApp(io, async (app) => {
@@ -128,13 +128,12 @@ function summary({ what }: AuditRecord): string {
 
 function count(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('A number of at least 1 is needed.');
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('Expected a number of at least 1.');
   return value;
 }
 
 function head(text: string): AuditHead {
   const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
-  if (seq === undefined || hash === undefined)
-    throw new InvalidArgumentError('What `hermetic audit verify` printed as the head is needed.');
+  if (seq === undefined || hash === undefined) throw new InvalidArgumentError('Expected a head as `hermetic audit verify` prints it.');
   return { seq: Number(seq), hash };
 }

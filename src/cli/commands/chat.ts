@@ -19,15 +19,15 @@ import { appOf } from '../session-options.ts';
 import { type Interrupt, interruptSignal } from '../streams.ts';
 
 const explanation = `
-At a terminal: what you type is for the agent, /help lists what else you can type. Questions are answered with a number, y or n. Ctrl-C stops
-what runs, and leaves when nothing does; Ctrl-D and /exit leave. /attach PATH sends a file with your next message.
+In a terminal, type messages for the agent; /help lists the commands. Answer questions with a number, y or n. Ctrl-C stops
+the running turn, and leaves when none runs; Ctrl-D and /exit leave. /attach PATH sends a file with your next message.
 
-With piped input every line is a message; each waits for the answer to the one before. Answers are on standard output, everything else on
-standard error. A question is answered by the next line; when there is none, the answer is no.
+With piped input every line is a message and waits for the answer to the previous one. Answers go to standard output, everything else to
+standard error. The next line answers a question; when there is no next line, the answer is no.
 
-While a gateway runs for this home, this terminal joins it: leaving does not stop the turn, and answers that come meanwhile are shown the next time.
+While a gateway runs for this home, this terminal joins it: leaving does not stop the turn, and later answers are shown the next time.
 
-Files the agent sends are saved in the directory --save-to names, never in place of another one.
+Files from the agent are saved in the --save-to directory, and never overwrite another file.
 
 Examples:
   hermetic chat
@@ -41,9 +41,9 @@ interface ChatOptions {
 
 export function chatCommand(io: CliIo): Command {
   return commandOn(io, 'chat')
-    .description('talk to the agent in this terminal')
+    .description('chat with the agent in this terminal')
     .option('--session <name>', 'which conversation', 'default')
-    .option('--save-to <directory>', 'where files the agent sends are saved (default: received, in the home)')
+    .option('--save-to <directory>', 'directory for files from the agent (default: received, in the home)')
     .addHelpText('after', explanation)
     .action(async (options: ChatOptions) => io.setExitCode(await chat(io, options)));
 }
@@ -137,14 +137,14 @@ class Talk {
     const { gatewayStatus } = await import('../../app/status/gateway-status.ts');
     const { backend, warning, model } = await gatewayStatus(this.program);
     if (backend === undefined) {
-      throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
-        hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
+      throw new HermeticError('backend/unavailable', 'No sandbox backend works on this machine, so nothing was started.', {
+        hint: 'hermetic doctor says what to install. The quickest fix: sudo apt-get install bubblewrap.',
       });
     }
     if (warning) this.#channel.note(warning);
     if (!this.#isLive) return;
     this.#channel.note(`Hermetic on ${backend}, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
-    this.#channel.note('/help lists the commands. Ctrl-C stops what runs, Ctrl-D leaves.\n');
+    this.#channel.note('/help lists the commands. Ctrl-C stops the running turn, Ctrl-D leaves.\n');
   }
 }
 

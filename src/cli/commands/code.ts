@@ -29,7 +29,7 @@ const languages: Readonly<Record<string, string>> = {
 
 const explanation = `
 The script runs in the sandbox of the session and can call tools as functions: terminal, read_file, write_file, edit_file, search_files.
-What it prints is printed; the exit code is the script's (124 after the timeout, 130 after Ctrl-C).
+Its output is printed; the exit code is the script's (124 after the timeout, 130 after Ctrl-C).
 
 Examples:
   hermetic code count.py
@@ -39,9 +39,9 @@ export function codeCommand(io: CliIo): Command {
   return withSessionOptions(commandOn(io, 'code'))
     .description('run a script that can call tools, in the sandbox of a session')
     .argument('<file>', 'the script, or - for standard input')
-    .addOption(new Option('--language <name>', 'instead of what the name of the file says').choices([...new Set(Object.values(languages))]))
-    .option('--timeout <seconds>', 'end it after this long (default: code_execution.timeout)', secondsOption)
-    .option('--ask', 'judge it first, and ask before it runs where there is no isolation')
+    .addOption(new Option('--language <name>', 'overrides the file name extension').choices([...new Set(Object.values(languages))]))
+    .option('--timeout <seconds>', 'end it after this time (default: code_execution.timeout)', secondsOption)
+    .option('--ask', 'judge it first, like a script from a model, and ask on this terminal where approval is needed')
     .addHelpText('after', explanation)
     .action(async (file: string, options: CodeOptions) => io.setExitCode(await runCode(io, file, options)));
 }
@@ -79,7 +79,7 @@ function exitCode(io: CliIo, result: ToolResult): number {
 function languageOf(file: string): string {
   const language = languages[extname(file)];
   if (language) return language;
-  throw new HermeticError('usage/bad-argument', `The language of ${file === '-' ? 'standard input' : file} is not known.`, {
+  throw new HermeticError('usage/bad-argument', `The language of ${file === '-' ? 'standard input' : file} is unknown.`, {
     hint: 'Name it with --language python, javascript or bash.',
   });
 }

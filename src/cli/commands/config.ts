@@ -46,7 +46,7 @@ export function configCommand(io: CliIo): Command {
 
   config
     .command('unset <key>')
-    .description('take a key out of config.yaml')
+    .description('remove a key from config.yaml')
     .action(async (name: string) => {
       const home = findHome({ environment });
       prepareHome(home);
@@ -68,7 +68,7 @@ export function configCommand(io: CliIo): Command {
 
   config
     .command('check')
-    .description('say what is wrong with the configuration, all at once')
+    .description('list all mistakes in the configuration')
     .option('--json', 'print the problems as JSON')
     .action(async ({ json }: Output) => {
       const problems = checkConfig({ environment });
@@ -85,7 +85,7 @@ export function configCommand(io: CliIo): Command {
 
   config
     .command('path')
-    .description('print where config.yaml is')
+    .description('print the path of config.yaml')
     .action(() => print(findHome({ environment }).files.config));
 
   return config;
@@ -144,7 +144,7 @@ async function tellOfOthers(io: CliIo, name: string): Promise<void> {
   }
   const origin = loadConfig({ environment: io.environment }).origins[name];
   if (origin?.source === 'environment' || origin?.source === '.env') {
-    io.stderr.write(`note: ${originText(origin)} is set and counts more than config.yaml\n`);
+    io.stderr.write(`note: ${originText(origin)} is set and overrides config.yaml\n`);
   }
   const isKept =
     findKey(name)?.needsRestart === true && (await runningGateway(findHome({ environment: io.environment }).directory)) !== undefined;

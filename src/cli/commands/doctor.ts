@@ -24,9 +24,9 @@ cannot, with 2 when the configuration is wrong, and with 1 when a backend that s
 
 export function doctorCommand(io: CliIo): Command {
   return commandOn(io, 'doctor')
-    .description('what works on this machine, what does not, and how to fix it')
+    .description('check what works on this machine, and how to fix the rest')
     .option('--json', 'print an object')
-    .option('--prove', 'also try to break out of a sandbox of every backend that works, and show what held')
+    .option('--prove', 'also try to break out of a sandbox of every working backend, and show what held')
     .addHelpText('after', explanation)
     .action(async ({ json, prove }: { json?: boolean; prove?: boolean }) => {
       const problems = checkConfig({ environment: io.environment });
@@ -98,7 +98,7 @@ function facts(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
 interface ApprovalsNow {
   approvals: { mode: string; pending: number };
   sessions: SessionStatus[];
-  /** Messages that failed too often and are not tried again. */
+  /** Messages that failed too often and are not retried. */
   setAside: Omit<SetAside, 'content'>[];
   /** Why the state database cannot be read. */
   stateProblem: string | null;
@@ -129,7 +129,7 @@ function setAsideLines(setAside: ApprovalsNow['setAside']): string[] {
     return `  ${printable(`${source} ${id}${where}, ${at.toISOString()}, after ${tries} tries: ${reason}`)}`;
   });
   return [
-    `set aside: ${setAside.length} ${setAside.length === 1 ? 'message' : 'messages'} that failed too often and are not tried again`,
+    `set aside: ${setAside.length} ${setAside.length === 1 ? 'message' : 'messages'} that failed too often and are not retried`,
     ...lines,
   ];
 }
@@ -155,9 +155,7 @@ function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
     for (const [name, { enforced, how }] of Object.entries(check.limits))
       lines.push(`  ${name}: ${enforced ? 'enforced' : 'not enforced'}, ${how}`);
   }
-  lines.push(
-    usable ? `terminal.backend ${configured}: sandboxes are made by ${usable}` : `terminal.backend ${configured}: no sandbox can be made`,
-  );
+  lines.push(usable ? `terminal.backend ${configured}: uses ${usable}` : `terminal.backend ${configured}: no backend works`);
   if (now.stateProblem !== null) lines.push(`state database: ${now.stateProblem}`);
   lines.push(...setAsideLines(now.setAside));
   lines.push(`approvals: ${now.approvals.mode}, ${now.approvals.pending} pending`);

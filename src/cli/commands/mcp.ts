@@ -27,22 +27,30 @@ const program = fileURLToPath(new URL('../../../bin/hermetic.mjs', import.meta.u
 
 const explanation = `
 Serves terminal, process, execute_code, read_file, write_file, edit_file and search_files to any agent that speaks the Model Context
-Protocol. Over standard input and output every connection has a session of its own, which is gone with all its files when the
-connection ends, unless --session names one. Over HTTP there is one session for everybody who has the token.
+Protocol. Over standard input and output every connection has its own session, which is removed with all its files when the
+connection ends, unless --session names one. Over HTTP all clients with the token share one session.
 
-What would need a person to allow it is asked through the client when it can ask (elicitation), and refused otherwise. In a sandbox
-without writable directories of the host nothing needs to be asked.
+Approval is asked through the client if it supports elicitation, and refused otherwise. A sandbox without writable host
+directories needs no approvals.
 
 Example, for a client's configuration:
   { "mcpServers": { "hermetic": { "command": "node", "args": [${JSON.stringify(program)}, "mcp", "--session", "work"] } } }`;
 
 export function mcpCommand(io: CliIo): Command {
   return commandOn(io, 'mcp')
-    .description('serve the tools to an agent of your own, over the Model Context Protocol')
-    .option('--session <name>', 'whose sandbox, files and shell state to use (default: one of its own for every connection)', sessionName)
-    .option('--backend <name>', 'instead of terminal.backend')
-    .option('--image <image>', "instead of the backend's configured image")
-    .option('--http <port>', 'streamable HTTP on 127.0.0.1 instead; the token is HERMETIC_MCP_TOKEN, or made and printed', port)
+    .description('serve the tools to your own agent over the Model Context Protocol')
+    .option(
+      '--session <name>',
+      'the session whose sandbox, files and shell state to use (default: a new one for every connection)',
+      sessionName,
+    )
+    .option('--backend <name>', 'overrides terminal.backend')
+    .option('--image <image>', "overrides the backend's configured image")
+    .option(
+      '--http <port>',
+      'streamable HTTP on 127.0.0.1 instead; the token is HERMETIC_MCP_TOKEN, or a generated one that is printed',
+      port,
+    )
     .addHelpText('after', explanation)
     .action(async (options: McpCommandOptions) => await serve(io, options));
 }
@@ -123,6 +131,6 @@ async function onPort(io: CliIo, options: McpOptions, { wanted, peers }: Port, s
 
 function port(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError('A port from 0 to 65535 is needed.');
+  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError('Expected a port from 0 to 65535.');
   return value;
 }

@@ -11,7 +11,7 @@ import { table } from '../table.ts';
 import { withApp } from '../with-app.ts';
 
 const explanation = `
-Whoever is not allowed by name writes to the bot and is given a code. Approving that code lets them talk, from the next message on; revoking
+A person who is not in the access lists writes to the bot and gets a pairing code. Approving that code gives access, from the next message on; revoking
 ends it at once. Both work while the gateway runs.
 
 Examples:
@@ -20,11 +20,11 @@ Examples:
   hermetic pairing revoke telegram 4711`;
 
 export function pairingCommand(io: CliIo): Command {
-  const pairing = commandOn(io, 'pairing').description('who may talk to the agent in chats').addHelpText('after', explanation);
+  const pairing = commandOn(io, 'pairing').description('manage who may talk to the agent in chats').addHelpText('after', explanation);
 
   pairing
     .command('list')
-    .description('who was let in, and who asks to be')
+    .description('people with access, and pending pairing codes')
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
       const { paired, waiting } = await withApp(io, async (app) => {
@@ -37,7 +37,7 @@ export function pairingCommand(io: CliIo): Command {
 
   pairing
     .command('approve <code>')
-    .description('let somebody in who was given this code')
+    .description('give access to the person who has this pairing code')
     .option('--admin', 'as an admin')
     .action(async (code: string, { admin }: { admin?: boolean }) => {
       const outcome = await withApp(io, async (app) => {
@@ -57,10 +57,10 @@ export function pairingCommand(io: CliIo): Command {
       if (!isRevoked) {
         refuseUnknown(platform);
         throw new HermeticError('pairing/not-found', `${printable(person)} on ${printable(platform)} is not paired. Nothing was changed.`, {
-          hint: 'hermetic pairing list shows who is. Whoever the configuration names is allowed there.',
+          hint: 'hermetic pairing list shows paired people. Access given in config.yaml is removed there.',
         });
       }
-      io.stdout.write(`${printable(person)} on ${printable(platform)} may talk no more.\n`);
+      io.stdout.write(`${printable(person)} on ${printable(platform)} no longer has access.\n`);
     });
 
   return pairing;
@@ -69,7 +69,7 @@ export function pairingCommand(io: CliIo): Command {
 function refuseUnknown(platform: string): void {
   if (platformNames.some((name) => name === platform)) return;
   const meant = nearest(platform, platformNames);
-  throw new HermeticError('usage/bad-argument', `${printable(platform)} is no platform.${meant ? ` Did you mean ${meant}?` : ''}`, {
+  throw new HermeticError('usage/bad-argument', `${printable(platform)} is not a platform.${meant ? ` Did you mean ${meant}?` : ''}`, {
     hint: `The platforms are ${platformNames.join(', ')}. hermetic pairing list shows who is paired.`,
   });
 }
@@ -82,16 +82,16 @@ function told(outcome: PairingOutcome): string {
     }
     case 'wrong':
       throw new HermeticError('pairing/not-found', 'That pairing code is not valid or has expired.', {
-        hint: 'A code is good for an hour. Whoever asks again is given a new one.',
+        hint: 'A code is valid for 1 h. The person gets a new one by writing to the bot again.',
       });
     case 'locked':
-      throw new HermeticError('pairing/locked', `Too many wrong codes. No code is looked at until ${outcome.until.toISOString()}.`);
+      throw new HermeticError('pairing/locked', `Too many wrong codes. Codes are refused until ${outcome.until.toISOString()}.`);
   }
 }
 
 /** Names are what people call themselves: they must not steer the reader's terminal, nor look like another row. */
 function prose(paired: readonly PairedPerson[], waiting: readonly PairingRequest[]): string {
-  if (paired.length + waiting.length === 0) return 'Nobody is paired, and nobody asks to be.\n';
+  if (paired.length + waiting.length === 0) return 'No one is paired, and no pairing code is pending.\n';
   const time = (at: Date): string => at.toISOString().slice(0, 16).replace('T', ' ');
   return table([
     ['PLATFORM', 'PERSON', 'NAME', 'ROLE', 'SINCE', 'BY'],

@@ -21,9 +21,9 @@ interface RunOptions extends SessionOptions {
 
 const explanation = `
 One argument is bash source; several are a program and its arguments, passed on exactly.
-Output streams as it comes, standard input is passed on, and the exit code is the command's: 124 after the timeout, 130 after Ctrl-C.
-With --ask the command is judged first, as one that a model wrote: what needs a person is asked on this terminal, and refused with exit
-code 4 when there is none.
+Output streams, standard input is passed on, and the exit code is the command's: 124 after the timeout, 130 after Ctrl-C.
+With --ask the command is judged first, like a command from a model: approval is asked on this terminal, and without a terminal the command is refused
+with exit code 4.
 Exports, functions, aliases and the directory carry over to the session's next command.
 
 Examples:
@@ -37,11 +37,11 @@ export function runCommand(io: CliIo): Command {
     .description('run one command in the sandbox of a session')
     .argument('<command...>', 'the command, after --')
     .option('--cwd <directory>', 'where to run, for this command only', directory)
-    .option('--timeout <seconds>', 'end it after this long (default: terminal.timeout)', secondsOption)
+    .option('--timeout <seconds>', 'end it after this time (default: terminal.timeout)', secondsOption)
     .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable)
-    .option('--ask', 'judge it first, and ask before what needs a person')
+    .option('--ask', 'judge it first, like a command from a model, and ask on this terminal where approval is needed')
     .addHelpText('after', explanation)
-    .showHelpAfterError('hint: what belongs to the command comes after --, as in: hermetic run -- ls -la')
+    .showHelpAfterError('hint: the command and its options come after --, as in: hermetic run -- ls -la')
     .action(async (words: string[], options: RunOptions) => io.setExitCode(await runOnce(io, words, options)));
 }
 
@@ -93,18 +93,18 @@ function explain(io: CliIo, end: RunEnd): void {
 function timeoutFor(asked: number | undefined, terminal: { timeout: number; max_foreground_timeout: number }): number {
   const most = terminal.max_foreground_timeout;
   if (asked !== undefined && asked > most) {
-    throw new HermeticError('usage/bad-argument', `--timeout ${asked} is more than terminal.max_foreground_timeout allows (${most}).`);
+    throw new HermeticError('usage/bad-argument', `--timeout ${asked} exceeds terminal.max_foreground_timeout (${most}).`);
   }
   return asked ?? Math.min(terminal.timeout, most);
 }
 
 function directory(text: string): string {
-  if (text === '') throw new InvalidArgumentError('A directory is needed.');
+  if (text === '') throw new InvalidArgumentError('Expected a directory.');
   return text;
 }
 
 function variable(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, name, value = ''] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined) throw new InvalidArgumentError('NAME=value is needed.');
+  if (name === undefined) throw new InvalidArgumentError('Expected NAME=value.');
   return { ...before, [name]: value };
 }

@@ -24,11 +24,11 @@ interface Options {
 }
 
 export function sandboxCommand(io: CliIo): Command {
-  const sandbox = commandOn(io, 'sandbox').description('what sandboxes exist, what they cost, and how to remove them');
+  const sandbox = commandOn(io, 'sandbox').description('list, inspect and remove sandboxes');
 
   sandbox
     .command('list')
-    .description('every sandbox of this installation')
+    .description('list the sandboxes of this installation')
     .option('--backend <name>', 'only of this backend')
     .option('--json', 'print an array')
     .action(async ({ backend, json }: Options) => {
@@ -40,8 +40,8 @@ export function sandboxCommand(io: CliIo): Command {
 
   sandbox
     .command('show <session>')
-    .description('one sandbox, with the disk space its files take')
-    .option('--backend <name>', 'when the session has sandboxes on several')
+    .description('show one sandbox and its disk use')
+    .option('--backend <name>', 'needed if the session has sandboxes on several backends')
     .option('--json', 'print an object')
     .action(async (session: string, { backend, json }: Options) => {
       const found = await findOne(appOf(io), session, backend);
@@ -53,7 +53,7 @@ export function sandboxCommand(io: CliIo): Command {
   sandbox
     .command('destroy <session>')
     .description('end the processes of a sandbox and remove its files')
-    .option('--backend <name>', 'when the session has sandboxes on several')
+    .option('--backend <name>', 'needed if the session has sandboxes on several backends')
     .action(async (session: string, { backend }: Options) => {
       const app = appOf(io);
       const found = await findOne(app, session, backend);
@@ -61,18 +61,18 @@ export function sandboxCommand(io: CliIo): Command {
       await (await app.store()).sandboxes.forget(found);
       if (found.entry) await app.approvals.endSession(found.entry.session, personHere());
       await app.close();
-      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session)} is gone.\n`);
+      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session)} was removed.\n`);
     });
 
   sandbox
     .command('prune')
-    .description('remove what a crash left, and with --older-than what was not used for long')
+    .description('remove leftovers of a crash, and with --older-than long unused sandboxes')
     .option(
       '--older-than <time>',
-      'also the files of sessions unused for so long: 12h, 30d (default: gateway.sandbox_retention_days)',
+      'also files of sessions unused for this time: 12h, 30d (default: gateway.sandbox_retention_days)',
       durationOption,
     )
-    .option('--dry-run', 'only show')
+    .option('--dry-run', 'only list them')
     .action(async ({ olderThan, dryRun }: { olderThan?: number; dryRun?: boolean }) => {
       const app = appOf(io);
       const { sandboxes: ledger } = await app.store();
@@ -122,13 +122,13 @@ async function findOne(app: App, session: string, only: string | undefined): Pro
   const matching = (await findAll(app, only)).filter((one) => one.session === session || one.name === session);
   const [first, ...others] = matching;
   if (!first)
-    throw new HermeticError('sandbox/not-found', `There is no sandbox of a session called ${session}.`, { hint: 'hermetic sandbox list' });
+    throw new HermeticError('sandbox/not-found', `There is no sandbox for the session ${session}.`, { hint: 'hermetic sandbox list' });
   if (others.length === 0) return first;
   throw new HermeticError(
     'usage/bad-argument',
     `The session ${session} has sandboxes on ${matching.map((one) => one.backend).join(' and ')}.`,
     {
-      hint: 'Say which one with --backend.',
+      hint: 'Choose one with --backend.',
     },
   );
 }

@@ -8,10 +8,10 @@ import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
 
 const explanation = `
-Secrets are in .env of the home, which only its owner can read. The value is asked for at a terminal and not shown, or read from standard input: up to
-its end, without the newline at the end. Use standard input for a value of several lines. It is never an argument, which others could read.
+Secrets are in .env of the home, which only its owner can read. In a terminal the command asks for the value without showing it; otherwise it reads standard input to
+the end, without the final newline. Use standard input for a value of several lines. A value is never an argument: other users could read it.
 
-A sandbox gets a secret only when terminal.docker_forward_env names it, and then everything that runs inside can read it and send it away.
+A sandbox gets a secret only when terminal.docker_forward_env names it, and then anything inside can read it and send it away.
 
 Examples:
   hermetic secret set GITHUB_TOKEN
@@ -20,7 +20,7 @@ Examples:
   hermetic secret remove GITHUB_TOKEN`;
 
 export function secretCommand(io: CliIo): Command {
-  const secret = commandOn(io, 'secret').description('tokens and keys in .env').addHelpText('after', explanation);
+  const secret = commandOn(io, 'secret').description('manage tokens and keys in .env').addHelpText('after', explanation);
   const dotenv = (): string => {
     const home = findHome({ environment: io.environment });
     prepareHome(home);
@@ -34,9 +34,13 @@ export function secretCommand(io: CliIo): Command {
     .action(async (name: string, _options: unknown, command: Command) => {
       // Security: an extra argument is most likely the value, so it is not repeated.
       if (command.args.length > 1) {
-        throw new HermeticError('usage/bad-argument', 'A value is never an argument: others could read it, and your shell remembers it.', {
-          hint: 'hermetic secret set NAME asks for the value, or reads it from standard input. Replace the one you typed.',
-        });
+        throw new HermeticError(
+          'usage/bad-argument',
+          'A value must not be an argument: other users could read it, and your shell remembers it.',
+          {
+            hint: 'hermetic secret set NAME asks for the value, or reads it from standard input. Replace the one you typed.',
+          },
+        );
       }
       checkSecretName(name);
       const file = dotenv();
@@ -46,7 +50,7 @@ export function secretCommand(io: CliIo): Command {
       checkSecretValue(value);
       saveSecret(file, name, value);
       io.stdout.write(`${name} is ${isKnown ? 'replaced' : 'stored'} in ${file}\n`);
-      if (io.environment[name]?.trim()) io.stderr.write(`note: ${name} is set in the environment too, which counts more than .env\n`);
+      if (io.environment[name]?.trim()) io.stderr.write(`note: ${name} is also set in the environment, which overrides .env\n`);
     });
 
   secret
@@ -60,7 +64,7 @@ export function secretCommand(io: CliIo): Command {
 
   secret
     .command('remove <name>')
-    .description('take a secret out of .env')
+    .description('remove a secret from .env')
     .action((name: string) => {
       const file = dotenv();
       if (removeSecret(file, name)) {
@@ -68,7 +72,7 @@ export function secretCommand(io: CliIo): Command {
         return;
       }
       const meant = nearest(name, secretNames(file));
-      throw new HermeticError('secret/not-found', `There is no secret of this name in ${file}.${meant ? ` Did you mean ${meant}?` : ''}`, {
+      throw new HermeticError('secret/not-found', `${file} has no secret of this name.${meant ? ` Did you mean ${meant}?` : ''}`, {
         hint: 'hermetic secret list prints the names.',
       });
     });

@@ -31,13 +31,13 @@ interface SetupOptions {
 
 export function setupCommand(io: CliIo): Command {
   return commandOn(io, 'setup')
-    .description('choose a model, try its key, and connect chats')
-    .addOption(new Option('--provider <name>', 'whose model').choices(Object.keys(providers)))
+    .description('choose a model, test its key, and connect chats')
+    .addOption(new Option('--provider <name>', 'the provider of the model').choices(Object.keys(providers)))
     .option('--model <name>', "the model's name, as the provider spells it")
-    .option('--base-url <url>', "where it answers, when that is not the provider's own address")
-    .option('--api-key-env <NAME>', "the variable that holds the key, when that is not the provider's usual one")
+    .option('--base-url <url>', "its address, if it is not the provider's own")
+    .option('--api-key-env <NAME>', "the variable that holds the key, if it is not the provider's usual one")
     .option('--telegram', 'connect a Telegram bot')
-    .option('--no-test', 'write without trying')
+    .option('--no-test', 'write without a test call')
     .addHelpText('after', explanation)
     .action(async (options: SetupOptions) => await setup(io, options));
 }
@@ -46,7 +46,7 @@ async function setup(io: CliIo, options: SetupOptions): Promise<void> {
   const loaded = loadConfig({ environment: io.environment });
   const isAsking = !options.provider && !options.model && !options.baseUrl && !options.apiKeyEnv && !options.telegram;
   if (isAsking) {
-    if (!atTerminal(io)) throw new HermeticError('usage/bad-argument', 'Without a terminal, --provider and --model are needed.');
+    if (!atTerminal(io)) throw new HermeticError('usage/bad-argument', 'Without a terminal, --provider and --model are required.');
     const { setupWizard } = await import('../setup-wizard.ts');
     if (!(await setupWizard(io, loaded))) return io.setExitCode(130);
   } else {
@@ -57,7 +57,7 @@ async function setup(io: CliIo, options: SetupOptions): Promise<void> {
 }
 
 async function model(io: CliIo, loaded: LoadedConfig, { provider, model: name, baseUrl, apiKeyEnv, test }: SetupOptions): Promise<void> {
-  if (!provider || !name) throw new HermeticError('usage/bad-argument', '--provider and --model are needed, both of them.');
+  if (!provider || !name) throw new HermeticError('usage/bad-argument', '--provider and --model are both required.');
   const wanted = { provider, model: name, baseUrl, keyVariable: apiKeyEnv };
   checkChoice(wanted);
   const variable = keyVariableOf(wanted);
@@ -66,7 +66,7 @@ async function model(io: CliIo, loaded: LoadedConfig, { provider, model: name, b
   if (test) {
     const failure = await tryModel(loaded, choice);
     if (failure) {
-      const hint = `${failure.hint ? `${failure.hint} ` : ''}Nothing was written; --no-test writes it all the same.`;
+      const hint = `${failure.hint ? `${failure.hint} ` : ''}Nothing was written; --no-test writes it anyway.`;
       throw new HermeticError(failure.code, failure.message, { hint });
     }
     io.stdout.write(`${provider}/${name} answers.\n`);
@@ -89,7 +89,7 @@ async function telegram(io: CliIo, loaded: LoadedConfig, isTested: boolean): Pro
 async function secret(io: CliIo, { environment }: LoadedConfig, variable: string, isNeeded: boolean): Promise<string | undefined> {
   const given = io.environment[variable]?.trim() || (isTerminal(io.stdin) ? undefined : (await readAll(io.stdin)).trim());
   if (given) {
-    if (/\s/.test(given)) throw new HermeticError('usage/bad-argument', `What was given for ${variable} is more than one word.`);
+    if (/\s/.test(given)) throw new HermeticError('usage/bad-argument', `The value for ${variable} contains spaces.`);
     return given;
   }
   if (environment[variable] !== undefined || !isNeeded || !atTerminal(io)) return undefined;
@@ -102,12 +102,12 @@ async function tellWhatIsNext(io: CliIo, before: LoadedConfig): Promise<void> {
   for (const key of ['model.provider', 'model.model', 'model.base_url'] as const) {
     const { source } = origins[key] ?? {};
     if (source === 'environment' || source === '.env')
-      io.stderr.write(`note: ${key} is set by ${source} too, which counts more than config.yaml\n`);
+      io.stderr.write(`note: ${key} is also set by ${source}, which overrides config.yaml\n`);
   }
   if (JSON.stringify(config.model) === JSON.stringify(before.config.model) && config.telegram.enabled === before.config.telegram.enabled)
     return;
   if (await runningGateway(home))
-    io.stdout.write('A gateway is running: it uses the model from now on. A platform is connected when it starts the next time.\n');
+    io.stdout.write('The running gateway uses the model from now on. It connects to a new platform at its next start.\n');
   else io.stdout.write('Next: hermetic start, or hermetic chat.\n');
 }
 

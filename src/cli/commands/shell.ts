@@ -11,7 +11,7 @@ What it exports, defines and where it goes carries over to the session's next co
 
 export function shellCommand(io: CliIo): Command {
   return withSessionOptions(commandOn(io, 'shell'))
-    .description('an interactive shell in the sandbox of a session')
+    .description('open an interactive shell in the sandbox of a session')
     .addHelpText('after', explanation)
     .action(async (options: SessionOptions) => {
       const app = appOf(io);
@@ -19,7 +19,7 @@ export function shellCommand(io: CliIo): Command {
       const { sandbox, backend } = await openSession(io, app, options, interrupt.signal);
       try {
         const atTerminal = isTerminal(io.stdin) && isTerminal(io.stdout);
-        if (atTerminal) io.stderr.write(`hermetic: session ${options.session} on ${backend.kind}; exit leaves it\n`);
+        if (atTerminal) io.stderr.write(`hermetic: session ${options.session} on ${backend.kind}; type exit to leave\n`);
         io.setExitCode(await (atTerminal ? interactive : lines)(io, sandbox, interrupt));
       } finally {
         await sandbox.close();

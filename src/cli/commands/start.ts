@@ -11,10 +11,10 @@ import { appOf } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
 
 const explanation = `
-Runs in the foreground until Ctrl-C: connects to the platforms that are enabled, serves the web page, and answers. Messages that came meanwhile
-are answered at the next start; what was running is taken up, or reported as interrupted.
+Runs in the foreground until Ctrl-C: connects to the enabled platforms, serves the web page, and answers. Messages that arrive while it is down
+are answered at the next start; interrupted turns are resumed, or reported as interrupted.
 
-The link it prints lets one browser in, once. Without a model, /run COMMAND and /python CODE work; \`hermetic setup\` adds one.`;
+The link it prints works once, for one browser. Without a model, /run COMMAND and /python CODE work; \`hermetic setup\` adds one.`;
 
 export function startCommand(io: CliIo): Command {
   return commandOn(io, 'start')
@@ -61,8 +61,8 @@ async function containedStatus(program: GatewayProgram, say: (line: string) => v
   const status = await gatewayStatus(program);
   if (status.backend !== undefined) return status;
   for (const line of status.sandboxLines) say(line);
-  throw new HermeticError('backend/unavailable', 'No sandbox can be made on this machine, so nothing is started.', {
-    hint: 'hermetic doctor says what to install: sudo apt-get install bubblewrap is the shortest way.',
+  throw new HermeticError('backend/unavailable', 'No sandbox backend works on this machine, so nothing was started.', {
+    hint: 'hermetic doctor says what to install. The quickest fix: sudo apt-get install bubblewrap.',
   });
 }
 

@@ -14,7 +14,7 @@ import { table } from '../table.ts';
 
 export function statusCommand(io: CliIo): Command {
   return commandOn(io, 'status')
-    .description('the gateway that runs, which backends are in force, how they contain commands, and what sandboxes there are')
+    .description('show the running gateway, the backends and limits in force, and the sandboxes')
     .option('--json', 'print an object')
     .action(async ({ json }: { json?: boolean }) => {
       const problems = checkConfig({ environment: io.environment });
@@ -137,7 +137,7 @@ function sessionRows(sessions: readonly SessionStatus[], now: Date): string[][] 
 }
 
 function gatewayRows(gateway: RunningGateway | null): string[][] {
-  if (!gateway) return [['gateway', 'none runs: hermetic start']];
+  if (!gateway) return [['gateway', 'not running; start it with hermetic start']];
   if (gateway.state === 'starting') return [['gateway', 'starting']];
   const { url, model, turnsRunning, questionsOpen, channels, access } = gateway;
   return [

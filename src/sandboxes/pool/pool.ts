@@ -180,7 +180,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     this.#stopping.signal.throwIfAborted();
     const say = (text: string): void => listener.notice(text, text);
     const places = new PlaceNotices(
-      (place) => say(`All sandboxes are in use. This session is ${ordinal(place)} in line.`),
+      (place) => say(`All sandboxes are in use. This session is ${ordinal(place)} in the queue.`),
       this.#options.tellEveryMs ?? tellEveryMs,
     );
     if (this.#slots.free <= 0) await this.#endIdlest();

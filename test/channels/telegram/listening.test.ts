@@ -28,7 +28,7 @@ describe('another reader of the same bot', () => {
     await channel.start(accepted.accept);
     harness.api.fail('getUpdates', { status: 409 }, 2);
     harness.api.cutAll();
-    await until('it is in conflict', async () => (await downReason()).includes('Something else reads'));
+    await until('it is in conflict', async () => (await downReason()).includes('Another program reads'));
     harness.api.world.says({ text: 'still here' });
     expect(await accepted.message()).toMatchObject({ text: 'still here' });
     await until('it is up', () => channel.state.kind === 'up');
@@ -40,7 +40,7 @@ describe('another reader of the same bot', () => {
     const second = harness.create();
     const other = new Accepted();
     await second.start(other.accept);
-    expect(await downReason()).toContain('Something else reads');
+    expect(await downReason()).toContain('Another program reads');
     harness.api.world.says({ text: 'to whoever hears it' });
     await until('it arrives', () => accepted.all.length + other.all.length > 0);
     await second.stop();
@@ -58,8 +58,8 @@ describe('another reader of the same bot', () => {
       'it was disturbed three times',
       () => harness.api.callsOf('getUpdates').filter(({ parameters }) => Number(parameters.timeout) > 0).length > 3,
     );
-    expect(channel.state).toMatchObject({ kind: 'down', reason: expect.stringContaining('Something else reads') });
-    expect(harness.log.filter((sentence) => sentence.includes('Something else reads'))).toHaveLength(1);
+    expect(channel.state).toMatchObject({ kind: 'down', reason: expect.stringContaining('Another program reads') });
+    expect(harness.log.filter((sentence) => sentence.includes('Another program reads'))).toHaveLength(1);
     harness.api.trouble = undefined;
   });
 
