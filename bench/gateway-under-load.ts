@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sessionParts } from '../src/gateway/session-key.ts';
+import { sessionId } from '../src/core/session.ts';
 import { openStore } from '../src/stores/index.ts';
 import { calls, type ModelRequest, type Reply, says } from '../test/fakes/model-server.ts';
 import { Program } from '../test/gateway/program.ts';
@@ -116,7 +116,7 @@ function numberIn(text: string): number {
 /** A conversation of so many messages, in the chat with that number. */
 async function converse(program: Program, length: number): Promise<void> {
   const place = { platform: 'telegram', workspace: undefined, chat: String(length), thread: undefined };
-  const parts = sessionParts({ ...place, user: String(length) });
+  const parts = sessionId({ ...place, user: String(length) }).parts;
   const store = await openStore(join(program.directory, 'state.db'));
   try {
     await store.conversations.session(parts, { title: 'bench', place }, new Date());

@@ -5,7 +5,7 @@ import { configExample } from '../src/config/example.ts';
 import { configReference, errorReference } from '../src/config/reference.ts';
 import { configSchema } from '../src/config/schema.ts';
 import type { Sandbox } from '../src/core/sandbox.ts';
-import { commandReference } from '../src/gateway/reference.ts';
+import { commandReference } from '../src/gateway/commands/reference.ts';
 import { toolSet } from '../src/tools/index.ts';
 import { toolReference } from '../src/tools/reference.ts';
 

@@ -22,8 +22,8 @@ import {
 } from './messages.ts';
 import { systemPrompt } from './prompt.ts';
 import { tokensOfText } from './size.ts';
-import { openCalls } from './standing.ts';
 import { summaryInstructions } from './summary.ts';
+import { openCalls } from './turn-progress.ts';
 
 const usual: Patience = {
   mostRetries: 5,
@@ -69,7 +69,7 @@ class Run {
   }
 
   async run(): Promise<TurnResult> {
-    const { input, mostSteps, signal } = this.#turn;
+    const { input, maxSteps, signal } = this.#turn;
     if (input.length > 0) await this.#record(userMessage(input));
     else {
       const last = this.#context.messages.at(-1);
@@ -79,7 +79,7 @@ class Run {
       if (signal.aborted) return { kind: 'interrupted' };
     }
     this.#tools = await toolSet(this.#turn.tools);
-    for (let step = 1; step <= mostSteps; step++) {
+    for (let step = 1; step <= maxSteps; step++) {
       if (step > 1) await this.#takeSteering();
       const answer = await this.#nextAnswer();
       if (answer.kind === 'failed') {
@@ -98,7 +98,7 @@ class Run {
       await this.#runTools(calls);
       if (signal.aborted) return { kind: 'interrupted' };
     }
-    return { kind: 'limit', steps: mostSteps };
+    return { kind: 'limit', steps: maxSteps };
   }
 
   /** Calls of an earlier program: none that may have begun is repeated. */

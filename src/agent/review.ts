@@ -25,7 +25,7 @@ export interface ReviewOptions {
 
 const longestMs = 20_000;
 /** A text that takes longer to read is for people. */
-const mostCharacters = 8_000;
+const maxCharacters = 8_000;
 
 const patience: Patience = {
   ...{ mostRetries: 1, firstWaitMs: 500, longestWaitMs: 1000, longestRetryAfterMs: 5000 },
@@ -48,7 +48,7 @@ export function reviewerOf({ model, redact, withinMs = longestMs, spent }: Revie
   return async (reviewed: Reviewed, signal: AbortSignal): Promise<'low-risk' | 'escalate'> => {
     const request = asLine(reviewed);
     // Security: the reviewer sees the whole of it or nothing, and a secret goes to no provider.
-    if (request.length > mostCharacters || holdsSecret(reviewed, redact) || speaksToReviewer(reviewed)) return 'escalate';
+    if (request.length > maxCharacters || holdsSecret(reviewed, redact) || speaksToReviewer(reviewed)) return 'escalate';
     // Security: new each time, so that no text that was written before holds the answer.
     const number = randomBytes(8).toString('hex');
     const content = `${fence('request', {}, request)}\nThe number of this review is ${number}.`;

@@ -25,14 +25,14 @@ export function withOldResultsCut(messages: readonly Message[], before: number):
 }
 
 /** For a transcript that is too long in spite of everything: long texts of anybody lose their middle. */
-export function withLongTextsCut(messages: readonly Message[], mostCharacters: number): Message[] {
+export function withLongTextsCut(messages: readonly Message[], maxCharacters: number): Message[] {
   return messages.map((message) => {
-    const cut = cutResults(message, mostCharacters, mostCharacters);
-    if (typeof cut.content === 'string') return { ...cut, content: shortenedInside(cut.content, mostCharacters) } as Message;
+    const cut = cutResults(message, maxCharacters, maxCharacters);
+    if (typeof cut.content === 'string') return { ...cut, content: shortenedInside(cut.content, maxCharacters) } as Message;
     if (cut.role === 'tool') return cut;
     return {
       ...cut,
-      content: cut.content.map((part) => (part.type === 'text' ? { ...part, text: shortenedInside(part.text, mostCharacters) } : part)),
+      content: cut.content.map((part) => (part.type === 'text' ? { ...part, text: shortenedInside(part.text, maxCharacters) } : part)),
     } as Message;
   });
 }

@@ -1,8 +1,8 @@
 import { reviewerOf } from '../agent/review.ts';
-import { type Desk, guardOf } from '../approval/guard.ts';
+import { type ApprovalStores, guardOf } from '../approval/guard.ts';
 import { Questions } from '../approval/questions.ts';
 import { actionDetails } from '../approval/records.ts';
-import { endSession, setYolo } from '../approval/session-end.ts';
+import { endSession } from '../approval/session-end.ts';
 import { Recorder } from '../audit/recorder.ts';
 import { JudgeThread } from '../bash-judge/index.ts';
 import type { Model } from '../core/agent.ts';
@@ -14,7 +14,7 @@ import type { OpenedSandbox } from '../sandboxes/open.ts';
 import type { SandboxRequest } from '../sandboxes/request.ts';
 import type { FinishedCall } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
-import { circumstancesOf } from './judge-context.ts';
+import { judgeContextOf } from './judge-context.ts';
 
 export interface GuardRequest {
   session: Pick<SandboxRequest, 'parts' | 'title'>;
@@ -49,10 +49,10 @@ export class Approvals {
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
       policy: this.#judge,
-      situation: async (origin) => {
+      callContext: async (origin) => {
         const place = await open();
-        const circumstances = circumstancesOf(place, origin, this.#app.loaded);
-        return { circumstances, sandbox: place.sandbox.name, backend: place.backend.kind };
+        const judgeContext = judgeContextOf(place, origin, this.#app.loaded);
+        return { judgeContext, sandbox: place.sandbox.name, backend: place.backend.kind };
       },
       session,
       run,
@@ -70,7 +70,7 @@ export class Approvals {
         return app.loaded.config.approvals.approvers;
       },
       reviewer: reviewerOf({ model: model ?? configured, redact: this.#redact, spent }),
-      desk: () => this.#desk(),
+      stores: () => this.#stores(),
       redact: this.#redact,
     });
   }
@@ -92,11 +92,6 @@ export class Approvals {
       },
     );
     return this.#questions;
-  }
-
-  /** In this session this person is not asked any more, or everybody is again. */
-  async setYolo(parts: readonly string[], by: string, on: boolean): Promise<void> {
-    await setYolo((await this.#app.store()).modes, parts, by, on);
   }
 
   /** Ends what was good for this session only. */
@@ -134,7 +129,7 @@ export class Approvals {
     return this.#recorder.settled();
   }
 
-  async #desk(): Promise<Desk> {
+  async #stores(): Promise<ApprovalStores> {
     const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
     return { grants, modes, questions, record: (event, sync) => this.#recorder.record(event, sync) };
   }

@@ -6,7 +6,7 @@ import type { Channel, Person } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Deliveries } from '../core/set-aside.ts';
 import type { PlatformRules } from '../gateway/access.ts';
-import { chatCommands } from '../gateway/commands.ts';
+import { chatCommands } from '../gateway/commands/index.ts';
 
 /** Channels to the platforms that are enabled. Throws when one of them cannot be had: nobody waits in vain for what was enabled. */
 export function platformChannels(

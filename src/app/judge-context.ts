@@ -1,6 +1,6 @@
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { CallOrigin, Circumstances } from '../core/approval.ts';
+import type { CallOrigin, JudgeContext } from '../core/approval.ts';
 import type { Backend, SandboxSpec, SessionMeaning } from '../core/sandbox.ts';
 
 /** Where what is judged would run. */
@@ -11,11 +11,11 @@ interface Place {
 }
 
 /** What a judgement depends on beside the action, in a sandbox of this installation. */
-export function circumstancesOf(
+export function judgeContextOf(
   { backend, spec, sandbox }: Place,
   { source, role }: Pick<CallOrigin, 'source' | 'role'>,
   { home }: Pick<LoadedConfig, 'home'>,
-): Circumstances {
+): JudgeContext {
   const onHost = backend.traits.isolation === 'none';
   return {
     disposable: backend.traits.disposable,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { archiveLog } from '../audit/archive.ts';
+import type { Store } from '../core/store.ts';
 import { errorText } from '../lib/error-text.ts';
 import { sweep } from '../sandboxes/sweep.ts';
 import type { App } from './app.ts';
@@ -10,6 +11,20 @@ export function auditDirectory(home: string): string {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
+/** Longer than a platform delivers a message again, or a person asks for it with `/retry`. */
+const handledMs = 30 * dayMs;
+
+/** Removes messages that were handled long ago from the inbox and the outbox. Never rejects. */
+export async function forgetHandled({ inbox, outbox, setAside }: Store, log: (line: string) => void): Promise<void> {
+  const before = new Date(Date.now() - handledMs);
+  try {
+    await inbox.prune(before);
+    await setAside.prune(before);
+    await outbox.prune(before);
+  } catch (error) {
+    log(`handled messages were not removed: ${errorText(error)}`);
+  }
+}
 
 /** Removes what the configuration says is not kept any longer. What fails is logged and tried again the next time; the rest is done. Never rejects. */
 export async function applyRetention(app: App, log: (line: string) => void): Promise<void> {
@@ -21,7 +36,7 @@ export async function applyRetention(app: App, log: (line: string) => void): Pro
     try {
       await remove(before);
     } catch (error) {
-      log(`${what} from before ${before.toISOString().slice(0, 10)} stay where they are: ${errorText(error)}`);
+      log(`${what} from before ${before.toISOString().slice(0, 10)} were not removed: ${errorText(error)}`);
     }
   };
   for (const backend of app.backends.values()) {

@@ -1,4 +1,4 @@
-import type { Circumstances } from '../core/approval.ts';
+import type { JudgeContext } from '../core/approval.ts';
 
 /** Somebody who would answer a question. */
 export interface Answerer {
@@ -6,7 +6,7 @@ export interface Answerer {
   by: string;
   /** Where they answer from, such as `shell` or `telegram`. */
   from: string;
-  role: Circumstances['role'];
+  role: JudgeContext['role'];
   /** As the platform knows them; undefined for the owner at this machine. */
   person: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, CallOrigin, Circumstances, Finding, Guard, Permission, Policy, Verdict } from '../core/approval.ts';
+import type { Action, CallOrigin, Finding, Guard, JudgeContext, Permission, Policy, Verdict } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Sync } from '../core/conversation.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
@@ -12,14 +12,14 @@ import { actionDetails, findingDetails } from './records.ts';
 import { forbidden, meaningChanged, nobodyThere, notAllowed, toldToModel, undecided, usedUp } from './refusals.ts';
 
 /** Where the actions of one call would happen. */
-interface Situation {
-  circumstances: Circumstances;
+interface CallContext {
+  judgeContext: JudgeContext;
   sandbox: string;
   backend: string;
 }
 
 /** Its tables in the state database. Opening it may fail, and then nothing runs. */
-export interface Desk {
+export interface ApprovalStores {
   questions: Questions;
   grants: Pick<GrantLedger, 'inForce'>;
   modes: Pick<ModeLedger, 'yolo'>;
@@ -30,7 +30,7 @@ export interface Desk {
 export interface GuardOptions {
   policy: Policy;
   /** May open the sandbox first. */
-  situation(origin: CallOrigin): Promise<Situation>;
+  callContext(origin: CallOrigin): Promise<CallContext>;
   session: { parts: readonly string[]; title: string };
   /** A durable name of what asks, such as a turn: after a restart its questions are taken up again. Without one they are not. */
   run?: string | undefined;
@@ -40,24 +40,24 @@ export interface GuardOptions {
   /** `approvals.approvers`. */
   approvers: readonly string[];
   reviewer?: Reviewer | undefined;
-  desk(): Promise<Desk>;
+  stores(): Promise<ApprovalStores>;
   redact(text: string): string;
 }
 
 const modes: ReadonlySet<unknown> = new Set<ApprovalMode>(['manual', 'smart', 'off']);
 const yes: ReadonlySet<unknown> = new Set(['once', 'session', 'always']);
 
-interface Judged extends Pick<Situation, 'sandbox' | 'backend'> {
+interface Judged extends Pick<CallContext, 'sandbox' | 'backend'> {
   actions: readonly Action[];
   findings: readonly Finding[];
   origin: CallOrigin;
 }
 
 /** One call on its way through the guard. */
-interface Call extends Judged, Situation {
+interface Call extends Judged, CallContext {
   /** All that was found, also what is granted already. */
   judged: readonly Finding[];
-  desk: Desk;
+  stores: ApprovalStores;
   signal: AbortSignal;
 }
 
@@ -88,16 +88,16 @@ export function guardOf(options: GuardOptions): Guard {
   async function recordFailure(actions: readonly Action[], origin: CallOrigin, why: string): Promise<void> {
     try {
       const failed = { actions, findings: [], origin, sandbox: '', backend: '' };
-      await (await options.desk()).record(event(failed, 'failed', why));
+      await (await options.stores()).record(event(failed, 'failed', why));
     } catch {
       // Nothing runs, so there is nothing to account for.
     }
   }
 
   async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
-    const [situation, desk] = await Promise.all([options.situation(origin), options.desk()]);
-    const { kind, found: findings } = await verdictOn(actions, situation.circumstances);
-    const call: Call = { ...situation, actions, findings, judged: findings, origin, desk, signal };
+    const [callContext, stores] = await Promise.all([options.callContext(origin), options.stores()]);
+    const { kind, found: findings } = await verdictOn(actions, callContext.judgeContext);
+    const call: Call = { ...callContext, actions, findings, judged: findings, origin, stores, signal };
     if (kind === 'deny') {
       await record(call, 'denied', 'hard list');
       return forbidden(findings);
@@ -113,17 +113,17 @@ export function guardOf(options: GuardOptions): Guard {
   }
 
   /** Of all actions together. Security: what is neither allowed nor to be asked about is refused. */
-  async function verdictOn(actions: readonly Action[], circumstances: Circumstances): Promise<{ kind: Verdict['kind']; found: Finding[] }> {
-    const verdicts = await Promise.all(actions.map((action) => options.policy.judge(action, circumstances)));
+  async function verdictOn(actions: readonly Action[], judgeContext: JudgeContext): Promise<{ kind: Verdict['kind']; found: Finding[] }> {
+    const verdicts = await Promise.all(actions.map((action) => options.policy.judge(action, judgeContext)));
     const found = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
     if (verdicts.every(({ kind }) => kind === 'allow')) return { kind: 'allow', found };
     return { kind: verdicts.every(({ kind }) => kind === 'allow' || kind === 'ask') ? 'ask' : 'deny', found };
   }
 
   async function remember(call: Call): Promise<Permission> {
-    const { actions, findings, origin, desk, backend } = call;
+    const { actions, findings, origin, stores, backend } = call;
     const { parts } = options.session;
-    const grants = await desk.grants.inForce({ parts, person: origin.person, backend }, new Date());
+    const grants = await stores.grants.inForce({ parts, person: origin.person, backend }, new Date());
     const left = uncovered(findings, actions, grants);
     if (left.length === 0) return await allow(call, 'grant');
     if (left.some(({ rule }) => unreadable.has(rule))) return await onlyByPeople({ ...call, findings: left });
@@ -134,18 +134,18 @@ export function guardOf(options: GuardOptions): Guard {
   }
 
   /** Security: the yolo of an admin holds for turns in which only admins with yolo have spoken. */
-  async function hasYolo({ origin: { person, others = [], role }, desk }: Call): Promise<boolean> {
+  async function hasYolo({ origin: { person, others = [], role }, stores }: Call): Promise<boolean> {
     if (role !== 'admin' || person === undefined) return false;
-    const unasked = new Set((await desk.modes.yolo(options.session.parts)).map(({ by }) => by));
+    const unasked = new Set((await stores.modes.yolo(options.session.parts)).map(({ by }) => by));
     return [person, ...others].every((one) => unasked.has(one));
   }
 
   /** In the mode `smart` a model may say that no person needs to be asked. Any other result leaves it to a person. */
   async function review(call: Call): Promise<Permission> {
-    const { actions, findings, backend, desk, signal } = call;
+    const { actions, findings, backend, stores, signal } = call;
     const { mode, reviewer, session } = options;
     // Security: an action that people are being asked about, or have refused, is not put to a model.
-    if (mode !== 'smart' || !reviewer || (await desk.questions.areForPeople(session.parts, findings))) return await ask(call);
+    if (mode !== 'smart' || !reviewer || (await stores.questions.areForPeople(session.parts, findings))) return await ask(call);
     const opinion = await opinionOf(reviewer, { actions, findings, backend }, signal);
     if (signal.aborted) {
       await record(call, 'denied', 'interrupted');
@@ -178,7 +178,7 @@ export function guardOf(options: GuardOptions): Guard {
   }
 
   async function ask(call: Call): Promise<Permission> {
-    const { actions, findings, origin, desk, sandbox, backend, signal } = call;
+    const { actions, findings, origin, stores, sandbox, backend, signal } = call;
     const { parts, title: session } = options.session;
     const { source, person } = origin;
     const answerer = answererOf(origin);
@@ -191,7 +191,7 @@ export function guardOf(options: GuardOptions): Guard {
     const run = runOf(origin);
     const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
     const asking = { approver, answerer: counts ? answerer : undefined, timeoutMs: options.timeoutMs, resume: run !== ownRun };
-    const question = await desk.questions.ask(request, asking, signal);
+    const question = await stores.questions.ask(request, asking, signal);
     if (question.state !== 'answered' || !yes.has(question.answer?.kind)) {
       await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);
       return question.unreachable === undefined
@@ -202,25 +202,25 @@ export function guardOf(options: GuardOptions): Guard {
       await record(call, 'denied', 'changed meanwhile', question.id);
       return meaningChanged();
     }
-    const claimed = await desk.questions.claim(question, [event(call, 'allowed', `answer ${question.answer?.kind}`, question.id)]);
+    const claimed = await stores.questions.claim(question, [event(call, 'allowed', `answer ${question.answer?.kind}`, question.id)]);
     return claimed ? { allowed: true } : usedUp();
   }
 
   /** Security: the session may have given a program another meaning while a person decided. */
   async function meansMore({ actions, origin, judged, sandbox, backend }: Call): Promise<boolean> {
-    const now = await options.situation(origin);
-    const { kind, found } = await verdictOn(actions, now.circumstances);
+    const now = await options.callContext(origin);
+    const { kind, found } = await verdictOn(actions, now.judgeContext);
     const known = new Set(judged.map(keyOf));
     return kind === 'deny' || now.sandbox !== sandbox || now.backend !== backend || found.some((finding) => !known.has(keyOf(finding)));
   }
 
   async function allow(call: Call, why: string, sync?: Sync): Promise<Permission> {
-    await call.desk.record(event(call, 'allowed', why), sync);
+    await call.stores.record(event(call, 'allowed', why), sync);
     return { allowed: true };
   }
 
   async function record(call: Call, outcome: string, why: string, question?: string): Promise<void> {
-    await call.desk.record(event(call, outcome, why, question));
+    await call.stores.record(event(call, outcome, why, question));
   }
 
   function runOf({ run }: CallOrigin): string {

@@ -27,14 +27,24 @@ export function questionText({ actions, findings, backend, session, code }: Ques
   ].join('\n');
 }
 
-/** The outcome, in a sentence. */
-export function standingText({ state, answer, answeredFrom, settledAt, claimedAt, expiresAt }: QuestionEntry): string {
+/** Its state in a sentence. */
+export function questionStatus({ state, answer, answeredFrom, settledAt, claimedAt, expiresAt }: QuestionEntry): string {
   const when = settledAt?.toISOString() ?? '';
   if (state === 'open') return `Waiting for an answer until ${expiresAt.toISOString()}.`;
   if (state !== 'answered' || !answer) return `It ${state === 'expired' ? 'was not answered in time' : 'was withdrawn'} (${when}).`;
   const said = answer.kind === 'deny' ? 'denied' : answer.kind === 'once' ? 'allowed once' : `allowed (${answer.kind})`;
   const used = answer.kind === 'deny' ? '' : claimedAt ? ` It began at ${claimedAt.toISOString()}.` : ' It has not begun yet.';
   return `It was ${said} by ${visible(answer.by)} from ${visible(answeredFrom ?? '?')} at ${when}.${used}`;
+}
+
+const answers = { once: 'Allowed once', session: 'Allowed for this session', always: 'Always allowed', deny: 'Denied' } as const;
+
+/** How it ended, for its card; undefined while it is open. */
+export function outcomeText(question: QuestionEntry | undefined): string | undefined {
+  if (!question || question.state === 'open') return undefined;
+  const { state, answer } = question;
+  if (state === 'answered' && answer) return `${answers[answer.kind]} by ${visible(answer.by)}.`;
+  return state === 'expired' ? 'No answer in time, so it was not run.' : 'Withdrawn.';
 }
 
 function reasonText({ title, why, program, target }: Finding, { unseen }: Emphasis): string {

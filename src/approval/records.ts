@@ -6,7 +6,7 @@ type Redact = (text: string) => string;
 type Session = readonly string[];
 
 /** More of one text does not help a reader of the log. The question itself, if there is one, has all of it. */
-const mostCharacters = 8_192;
+const maxCharacters = 8_192;
 
 /** The actor when no person acts. */
 const hermetic = 'hermetic';
@@ -52,6 +52,6 @@ export function revocationEvent({ id, rule, program, parts }: GrantEntry, by: st
 }
 
 function cut(text: string): string {
-  if (text.length <= mostCharacters) return text;
-  return `${text.slice(0, mostCharacters)} [${text.length - mostCharacters} more characters]`;
+  if (text.length <= maxCharacters) return text;
+  return `${text.slice(0, maxCharacters)} [${text.length - maxCharacters} more characters]`;
 }

@@ -14,7 +14,7 @@ export interface TerminalOptions {
 }
 
 const choices = 'o once, s for this session, a always (or: a 30d), d deny (or: d and why)';
-const mostAttempts = 3;
+const maxAttempts = 3;
 
 /** The person at this terminal. Ctrl-C, the end of input and everything but a clear yes are a no. */
 export function terminalApprover(options: TerminalOptions): Approver {
@@ -35,7 +35,7 @@ async function askAt({ input, output, by }: TerminalOptions, question: Question,
   output.write(`\n${questionText(question, emphasis)}\n`);
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   try {
-    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const line = await readLine(lines, `${choices}: `, signal);
       if (signal.aborted) return undefined;
       const answer = line === undefined ? { kind: 'deny' as const, by } : answerIn(line, by, new Date());

@@ -9,7 +9,7 @@ export interface Waiter {
   /** The next nap rejects with this. */
   fail(error: unknown): void;
   /** Until it is time to look again: at most so long, and until the signal comes. */
-  nap(mostMs: number, signal: AbortSignal): Promise<void>;
+  nap(maxMs: number, signal: AbortSignal): Promise<void>;
 }
 
 /** The questions for whose answers this process waits. */
@@ -27,8 +27,8 @@ export class Waiting {
     const waiter: Waiter = {
       wake: () => turn.resolve(),
       fail: (error) => turn.reject(error),
-      nap: async (mostMs, signal) => {
-        await settlesWithin({ ms: Math.min(glanceMs, Math.max(mostMs, 1)), signal }, turn.promise);
+      nap: async (maxMs, signal) => {
+        await settlesWithin({ ms: Math.min(glanceMs, Math.max(maxMs, 1)), signal }, turn.promise);
         turn = Promise.withResolvers();
         turn.promise.catch(() => undefined);
       },

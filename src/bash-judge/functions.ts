@@ -82,7 +82,7 @@ function call(name: string, args: Texts, shell: Shell, run: () => Texts): Texts 
 
 /** Functions and aliases of the session, as bash printed them. */
 function loadDefinition(name: string, shell: Shell): void {
-  const { definitions } = shell.circumstances;
+  const { definitions } = shell.context;
   if (shell.isChild || shell.functions.has(name) || shell.aliases.has(name) || !Object.hasOwn(definitions, name)) return;
   const source = definitions[name] ?? '';
   const parsed = parseCommand(source);

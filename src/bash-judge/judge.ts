@@ -1,4 +1,4 @@
-import type { Action, Circumstances, Finding, Verdict } from '../core/approval.ts';
+import type { Action, Finding, JudgeContext, Verdict } from '../core/approval.ts';
 import { hasInvisible } from '../lib/visible.ts';
 import { mayTouch } from './host-paths.ts';
 import { maxCharacters } from './parse.ts';
@@ -15,17 +15,17 @@ import { runSource } from './walk.ts';
  * Tells whether an action is harmless, always denied, or for a person to decide. Pure and total. Takes time
  * bounded by the length of the text and a number of steps.
  */
-export function judge(action: Action, circumstances: Circumstances, added: Programs = {}): Verdict {
+export function judge(action: Action, context: JudgeContext, added: Programs = {}): Verdict {
   // The sandbox is the boundary: a command may ruin it.
-  if (circumstances.disposable && circumstances.hostPaths.length === 0) return { kind: 'allow' };
+  if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
   return verdictOn(
-    foundIn(circumstances, added, (judgement) => look(action, judgement)),
-    circumstances,
+    foundIn(context, added, (judgement) => look(action, judgement)),
+    context,
   );
 }
 
-function foundIn(circumstances: Circumstances, added: Programs, lookAt: (judgement: Judgement) => void): readonly Found[] {
-  const judgement = new Judgement(circumstances, added);
+function foundIn(context: JudgeContext, added: Programs, lookAt: (judgement: Judgement) => void): readonly Found[] {
+  const judgement = new Judgement(context, added);
   try {
     lookAt(judgement);
   } catch (error) {
@@ -39,15 +39,15 @@ function foundIn(circumstances: Circumstances, added: Programs, lookAt: (judgeme
 }
 
 function look(action: Action, judgement: Judgement): undefined {
-  const { circumstances } = judgement;
+  const { context } = judgement;
   if (action.kind === 'command') return lookAtSource(action.command, shellIn(action.cwd, judgement));
   if (action.kind === 'input') return lookAtInput(action, judgement);
   const shell = new Shell(judgement, action.cwd);
   if (action.kind !== 'script') {
-    const path = action.path.replace(/^~(?=\/|$)/, circumstances.home);
+    const path = action.path.replace(/^~(?=\/|$)/, context.home);
     return action.kind === 'write' ? touchWrite(path, 'write_file', shell) : touchRead(path, `${action.kind}_file`, shell);
   }
-  if (!circumstances.disposable) judgement.report('script/run', action.language);
+  if (!context.disposable) judgement.report('script/run', action.language);
   if (action.code.length > maxCharacters) judgement.report('shell/too-complex');
   else if (action.language === 'bash') lookAtSource(action.code, shellIn(action.cwd, judgement));
 }
@@ -68,9 +68,9 @@ function lookAtSource(text: string, shell: Shell): undefined {
 
 /** As what a shell reads, and as code for this process, which was judged when it was started. */
 function lookAtInput({ process, text, cwd, before = '' }: Extract<Action, { kind: 'input' }>, judgement: Judgement): undefined {
-  const place = cwd ?? (judgement.circumstances.home || '/');
+  const place = cwd ?? (judgement.context.home || '/');
   const given = (source: string, stdin: string): readonly Found[] =>
-    foundIn(judgement.circumstances, judgement.added, (one) => void runSource(source, shellIn(place, one), [stdin]));
+    foundIn(judgement.context, judgement.added, (one) => void runSource(source, shellIn(place, one), [stdin]));
   lookAtSource(text, shellIn(place, judgement));
   const known = new Set(given(process, '').map(keyOf));
   // Security: a denied action can be put together from harmless pieces, such as a directory and then a file in it.
@@ -82,8 +82,8 @@ function keyOf({ rule, program, target }: Found): string {
   return `${rule}\n${program ?? ''}\n${target ?? ''}`;
 }
 
-function verdictOn(found: readonly Found[], circumstances: Circumstances): Verdict {
-  const counted = circumstances.disposable ? found.filter((one) => countsInside(one, circumstances)) : found;
+function verdictOn(found: readonly Found[], context: JudgeContext): Verdict {
+  const counted = context.disposable ? found.filter((one) => countsInside(one, context)) : found;
   if (counted.length === 0) return { kind: 'allow' };
   const findings = counted.map(({ rule, program, target }): Finding => {
     const { title, why, grant } = rules[rule];
@@ -102,7 +102,7 @@ const deletions: ReadonlySet<string> = new Set([
 ]);
 
 /** In a disposable sandbox with files of the host only these count, and the deny list. */
-function countsInside({ rule, paths }: Found, { hostPaths }: Circumstances): boolean {
+function countsInside({ rule, paths }: Found, { hostPaths }: JudgeContext): boolean {
   if (rules[rule].answer === 'deny') return true;
   if (!deletions.has(rule)) return false;
   return paths.some((path) => hostPaths.some((host) => mayTouch(path, host)));

@@ -65,7 +65,7 @@ function wholeDirectory(path: string): string {
 
 /** Whether removing it would remove the system or a home. */
 export function isProtectedRoot(path: string, shell: Shell): boolean {
-  const home = normalised(shell.circumstances.home || '/root');
+  const home = normalised(shell.context.home || '/root');
   const whole = wholeDirectory(path);
   const candidates = new Set([path, whole]);
   for (const candidate of candidates) {
@@ -93,7 +93,7 @@ export function isSystemPath(path: string): boolean {
 export function isCredential(path: string, shell: Shell): boolean {
   if (keyName.test(path) || credentialFiles.test(path)) return true;
   if (!isPattern(path)) return false;
-  const home = normalised(shell.circumstances.home || '/root');
+  const home = normalised(shell.context.home || '/root');
   return [...examples.map((name) => `${home}/${name}`), ...systemExamples].some((example) => mayBe(path, example));
 }
 
@@ -103,16 +103,16 @@ export function isDoubtfulCredential(path: string): boolean {
 
 /** The session's own places, such as its workspace. */
 export function isOfSession(path: string, shell: Shell): boolean {
-  return (shell.circumstances.sessionPaths ?? []).some((own) => isInside(path, normalised(own)));
+  return (shell.context.sessionPaths ?? []).some((own) => isInside(path, normalised(own)));
 }
 
 /** Whether it is, or may be, the whole of one of the session's places. */
 export function isWholeSession(path: string, shell: Shell): boolean {
-  return (shell.circumstances.sessionPaths ?? []).some((own) => isInside(normalised(own), wholeDirectory(path)));
+  return (shell.context.sessionPaths ?? []).some((own) => isInside(normalised(own), wholeDirectory(path)));
 }
 
 export function isOwn(path: string, shell: Shell): boolean {
-  const { ownPaths, sessionPaths = [] } = shell.circumstances;
+  const { ownPaths, sessionPaths = [] } = shell.context;
   return ownPaths
     .map((own) => normalised(own))
     .some((own) => {
@@ -129,11 +129,9 @@ const beside = /^(?:sandbox\.json|state\.json|run|received)(?:\/|$)/;
 
 /** Whether it is where the session's places are, or lies there and is nothing of Hermetic's: `../lib` of a workspace. */
 export function isBesideSession(path: string, shell: Shell): boolean {
-  return (shell.circumstances.sessionPaths ?? []).some((own) => {
+  return (shell.context.sessionPaths ?? []).some((own) => {
     const directory = normalised(own).replace(/\/[^/]+$/, '');
-    const isOwnDirectory = shell.circumstances.ownPaths.some(
-      (base) => directory !== normalised(base) && isInside(directory, normalised(base)),
-    );
+    const isOwnDirectory = shell.context.ownPaths.some((base) => directory !== normalised(base) && isInside(directory, normalised(base)));
     if (!isOwnDirectory || !isInside(path, directory)) return false;
     const name = path.slice(directory.length + 1);
     return !beside.test(name) && !isPattern(name.split('/')[0] ?? '');
@@ -144,7 +142,7 @@ export function isBesideSession(path: string, shell: Shell): boolean {
 export function holdsOwn(path: string, shell: Shell): boolean {
   if (isOfSession(path, shell)) return false;
   const whole = wholeDirectory(path);
-  const places = [...shell.circumstances.ownPaths, ...(shell.circumstances.sessionPaths ?? [])].map((own) => normalised(own));
+  const places = [...shell.context.ownPaths, ...(shell.context.sessionPaths ?? [])].map((own) => normalised(own));
   return places.some((own) => isInside(own, whole) || mayBeInside(path, own));
 }
 

@@ -6,7 +6,7 @@ import { judgeVariable } from './variables.ts';
 
 /** Variables that earlier commands of the session exported: `$NAME`, as bash declares it. */
 export function loadExports(shell: Shell): void {
-  for (const [key, text] of Object.entries(shell.circumstances.definitions)) {
+  for (const [key, text] of Object.entries(shell.context.definitions)) {
     if (!key.startsWith('$')) continue;
     const name = key.slice(1);
     const parsed = parseCommand(text);

@@ -1,5 +1,5 @@
 import type { Function as FunctionNode } from 'unbash';
-import type { Circumstances } from '../core/approval.ts';
+import type { JudgeContext } from '../core/approval.ts';
 import type { Programs } from './tables/program.ts';
 import type { RuleId } from './tables/rules.ts';
 import { maxChoices, stream, unknown } from './values.ts';
@@ -24,7 +24,7 @@ const maxFindings = 200;
 
 /** Shared by all parts of one judgement. */
 export class Judgement {
-  readonly circumstances: Circumstances;
+  readonly context: JudgeContext;
   /** Rows of the owner, which come before those of the tables. */
   readonly added: Programs;
   readonly found = new Map<string, Found>();
@@ -45,8 +45,8 @@ export class Judgement {
   #steps = 0;
   #depth = 0;
 
-  constructor(circumstances: Circumstances, added: Programs) {
-    this.circumstances = circumstances;
+  constructor(context: JudgeContext, added: Programs) {
+    this.context = context;
     this.added = added;
   }
 
@@ -119,12 +119,12 @@ export class Shell {
     this.judgement = judgement;
     this.variables = new Map([
       ['PWD', [cwd]],
-      ['HOME', [judgement.circumstances.home]],
+      ['HOME', [judgement.context.home]],
     ]);
   }
 
-  get circumstances(): Circumstances {
-    return this.judgement.circumstances;
+  get context(): JudgeContext {
+    return this.judgement.context;
   }
 
   get workingDirectories(): readonly string[] {

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Action, Circumstances, Policy, Verdict } from '../core/approval.ts';
+import type { Action, JudgeContext, Policy, Verdict } from '../core/approval.ts';
 import type { Programs } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 
 export interface Request {
   action: Action;
-  circumstances: Circumstances;
+  context: JudgeContext;
   programs: Programs;
 }
 
@@ -32,18 +32,18 @@ export class JudgeThread implements Policy {
     this.#deadlineMs = deadlineMs;
   }
 
-  async judge(action: Action, circumstances: Circumstances): Promise<Verdict> {
+  async judge(action: Action, context: JudgeContext): Promise<Verdict> {
     // The sandbox is the boundary: there is nothing to judge.
-    if (circumstances.disposable && circumstances.hostPaths.length === 0) return { kind: 'allow' };
-    const verdict = this.#last.then(() => this.#judgeNext(action, circumstances));
+    if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
+    const verdict = this.#last.then(() => this.#judgeNext(action, context));
     this.#last = verdict;
     return await verdict;
   }
 
-  async #judgeNext(action: Action, circumstances: Circumstances): Promise<Verdict> {
+  async #judgeNext(action: Action, context: JudgeContext): Promise<Verdict> {
     try {
       const worker = await this.#thread();
-      return await this.#answerOf(worker, { action, circumstances, programs: this.#programs() });
+      return await this.#answerOf(worker, { action, context, programs: this.#programs() });
     } catch {
       return undecided();
     }

@@ -26,8 +26,7 @@ export function resolvePaths(text: string, shell: Shell): readonly (string | und
   // Long texts take the patterns below too long.
   if (text === '' || text.length > maxPath || isUnknown(text)) return [undefined];
   shell.judgement.step();
-  if (text.startsWith(temporary))
-    return [text.includes('..') ? undefined : normalised(`${shell.circumstances.sessionPaths?.[0] ?? ''}/${text}`)];
+  if (text.startsWith(temporary)) return [text.includes('..') ? undefined : normalised(`${shell.context.sessionPaths?.[0] ?? ''}/${text}`)];
   const directories = shell.workingDirectories;
   // Security: where `..` leads from a link, and from places of the system that are links, is not known.
   const leadsUp = /[^/.][^/]*\/+\.\.(?:\/|$)/.test(text) && (text.startsWith('/') || shell.judgement.makesLink);
@@ -131,7 +130,7 @@ export function touchList(text: string, program: string | undefined, shell: Shel
 
 /** Looks at what it means that everything at a path goes: deleted, moved away or made unusable. */
 export function touchDelete(text: string, program: string | undefined, shell: Shell): undefined {
-  const withHostFiles = shell.circumstances.hostPaths.length > 0;
+  const withHostFiles = shell.context.hostPaths.length > 0;
   touch(
     text,
     program,
@@ -181,7 +180,7 @@ export function touchMention(text: string, program: string | undefined, shell: S
 
 /** Directories below which credentials usually lie. */
 function holdsSecrets(path: string, shell: Shell): boolean {
-  const home = normalised(shell.circumstances.home || '/root');
+  const home = normalised(shell.context.home || '/root');
   if (isOfSession(path, shell)) return false;
   return (
     path === home ||

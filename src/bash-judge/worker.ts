@@ -3,8 +3,8 @@ import { judge } from './judge.ts';
 import type { Request } from './thread.ts';
 
 /** Judges what `JudgeThread` sends, one action at a time. */
-parentPort?.on('message', ({ action, circumstances, programs }: Request) => {
-  parentPort?.postMessage(judge(action, circumstances, programs));
+parentPort?.on('message', ({ action, context, programs }: Request) => {
+  parentPort?.postMessage(judge(action, context, programs));
 });
 
 parentPort?.postMessage('ready');

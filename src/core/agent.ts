@@ -149,7 +149,7 @@ export interface Turn {
   listener(event: AgentEvent): void;
   signal: AbortSignal;
   /** How many answers of the model the turn may take. */
-  mostSteps: number;
+  maxSteps: number;
 }
 
 export type TurnResult =
@@ -161,7 +161,7 @@ export type TurnResult =
   | { kind: 'failed'; code: ErrorCode; reason: string; hint: string | undefined };
 
 /** Where a turn stands whose messages were recorded. */
-export type Standing = {
+export type TurnProgress = {
   /** How often people were heard in it. */
   inputs: number;
   /** The texts of the model's answers, also of those that called tools. */

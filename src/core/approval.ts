@@ -19,7 +19,7 @@ export type ScriptLanguage = 'python' | 'javascript' | 'bash';
 export type Source = 'chat' | 'cli' | 'cron' | 'mcp' | 'script';
 
 /** Everything a judgement may depend on beside the action itself. */
-export interface Circumstances {
+export interface JudgeContext {
   /** Everything inside the sandbox may be ruined without harm, except `hostPaths`. */
   disposable: boolean;
   /** Paths inside at which files of the host can be written. */
@@ -56,7 +56,7 @@ export type Verdict = { kind: 'allow' } | { kind: 'ask'; findings: readonly Find
 
 /** Never rejects, and answers in bounded time: what it cannot judge is to be asked about. */
 export interface Policy {
-  judge(action: Action, circumstances: Circumstances): Promise<Verdict>;
+  judge(action: Action, context: JudgeContext): Promise<Verdict>;
 }
 
 /** May it run? A refusal is worded for the caller, often a model. */
@@ -103,7 +103,7 @@ export interface Approver {
 /** On whose behalf a call is made; carried with the call, never kept beside it. */
 export interface CallOrigin {
   source: Source;
-  role: Circumstances['role'];
+  role: JudgeContext['role'];
   /** undefined: there is no person to ask. */
   approver: Approver | undefined;
   /** Who asked for it, as the platform knows them, such as `telegram:4711`; undefined at this machine, where it is the owner. */

@@ -87,9 +87,9 @@ export interface ChannelTraits {
   /** Only the owner of this program reaches it, such as at its terminal, so there are no access rules. */
   isOwn: boolean;
   /** The longest text of one message, in UTF-16 units of its source. */
-  mostText: number;
+  maxTextLength: number;
   /** The longest text beside a file, where that is less. */
-  mostCaption?: number | undefined;
+  maxCaptionLength?: number | undefined;
   buttons: boolean;
   /** How often one message may be edited; undefined when it cannot be. */
   editEveryMs: number | undefined;

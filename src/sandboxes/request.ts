@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Audience } from '../config/sandbox-settings.ts';
-import type { SessionKey } from '../core/session.ts';
+import { optionalPart, type SessionKey, sessionId, sessionPartsText } from '../core/session.ts';
 
 export interface SandboxRequest {
   audience: Audience;
@@ -32,24 +32,22 @@ export function namedSession(name: string): SessionRequest {
 
 /** The sandbox of a conversation, as far as it is shared by `gateway.sandbox_scope`. */
 export function messagingSession(key: SessionKey, scope: SandboxScope): SessionRequest {
-  const title = [key.platform, key.workspace, key.chat, key.thread, key.user].filter((part) => part !== undefined).join(' ');
-  return { audience: 'messaging', parts: sandboxParts(key, scope), title };
+  return { audience: 'messaging', parts: sandboxParts(key, scope), title: sessionPartsText(sessionId(key).parts) };
 }
 
 /** Which sessions share a sandbox. */
 type SandboxScope = 'session' | 'user' | 'chat' | 'shared';
 
 /** A missing part differs from every part that is there. A session without a single user shares by chat where it would share by user. */
-function sandboxParts(key: SessionKey, scope: SandboxScope): string[] {
-  const { platform, workspace, chat, thread, user } = key;
-  const optional = (part: string | undefined): string => JSON.stringify(part ?? null);
+function sandboxParts(key: SessionKey, scope: SandboxScope): readonly string[] {
+  const { platform, workspace, chat, user } = key;
   switch (scope) {
     case 'session':
-      return ['session', platform, optional(workspace), chat, optional(thread), optional(user)];
+      return sessionId(key).parts;
     case 'user':
-      return user === undefined ? sandboxParts(key, 'chat') : ['user', platform, optional(workspace), user];
+      return user === undefined ? sandboxParts(key, 'chat') : ['user', platform, optionalPart(workspace), user];
     case 'chat':
-      return ['chat', platform, optional(workspace), chat];
+      return ['chat', platform, optionalPart(workspace), chat];
     case 'shared':
       return ['shared'];
   }

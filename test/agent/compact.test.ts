@@ -103,7 +103,7 @@ describe('a conversation that goes on for weeks', () => {
     }, settings);
     bench.tools = { print: () => 'hay '.repeat(700) };
     const question = `Find the needle with the number 4711. ${'It is in the hay. '.repeat(20)}`;
-    expect(await bench.run(question, { mostSteps: 100 })).toEqual({ kind: 'answered', text: 'Found.' });
+    expect(await bench.run(question, { maxSteps: 100 })).toEqual({ kind: 'answered', text: 'Found.' });
     expect(bench.summaries.length).toBeGreaterThan(0);
     for (const request of turnRequests(bench)) expect(request.messages.some(({ text }) => text.includes(question))).toBe(true);
     expect(Math.max(...turnRequests(bench).map(({ bytes }) => bytes))).toBeLessThan(8000 * 4);
@@ -115,7 +115,7 @@ describe('a conversation that goes on for weeks', () => {
       return counted(request, request.index < 30 ? calls(['print', { text: String(request.index) }]) : says('Done.'));
     }, settings);
     bench.tools = { print: ({ text }) => `result ${text} ${'x '.repeat(1000)}` };
-    await bench.run('go', { mostSteps: 100 });
+    await bench.run('go', { maxSteps: 100 });
     // After the summary comes an answer with its result, and so on to the end: nothing was cut in two.
     const roles = bench.transcript.map((message) => (message as { role: string }).role);
     expect(roles[0]).toBe('user');
@@ -130,7 +130,7 @@ describe('a conversation that goes on for weeks', () => {
       return counted(request, asked < 2 ? calls(['print', { text: String(request.index) }]) : says('Done.'));
     }, settings);
     bench.tools = { print: ({ text }) => `result ${text} ${'x '.repeat(1000)}` };
-    await bench.run('go', { mostSteps: 100 });
+    await bench.run('go', { maxSteps: 100 });
     const numbers = (value: unknown) => JSON.stringify(value).match(/result \d+/g);
     expect(bench.summaries.length).toBe(1);
     expect(numbers(bench.transcript)).toEqual(numbers(bench.server.requests.at(-1)?.messages));

@@ -130,7 +130,7 @@ describe('a turn', () => {
 
   it('ends at the limit of steps, with the last tools run and recorded', async () => {
     await using bench = await startBench(() => calls(['echo', { text: 'again' }]));
-    expect(await bench.run('go', { mostSteps: 3 })).toEqual({ kind: 'limit', steps: 3 });
+    expect(await bench.run('go', { maxSteps: 3 })).toEqual({ kind: 'limit', steps: 3 });
     expect(bench.server.requests.length).toBe(3);
     expect(bench.transcript.map((message) => (message as { role: string }).role)).toEqual([
       'user',

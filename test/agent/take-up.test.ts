@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standingOf } from '../../src/agent/standing.ts';
+import { turnProgress } from '../../src/agent/turn-progress.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { type Bench, startBench } from './turn-bench.ts';
 
@@ -27,7 +27,7 @@ describe('a turn that is taken up', () => {
     expect(bench.log.filter((line) => line.startsWith('run'))).toEqual([]);
     const seen = bench.server.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
     expect(seen?.map(({ text }) => text)).toEqual(['allowed at last', expect.stringContaining('not known whether it ran')]);
-    expect(standingOf(bench.transcript)).toEqual({ kind: 'answered', inputs: 1, answers: ['', 'second'] });
+    expect(turnProgress(bench.transcript)).toEqual({ kind: 'answered', inputs: 1, answers: ['', 'second'] });
   });
 
   it('asks for nothing whose result is known', async () => {
@@ -55,9 +55,9 @@ describe('where a turn stands', () => {
   it('is unanswered before an answer and after results, calling in between, and answered in the end', async () => {
     await using bench = await startBench(script());
     await bench.run('go');
-    const kinds = bench.transcript.map((_, index) => standingOf(bench.transcript.slice(0, index + 1)).kind);
+    const kinds = bench.transcript.map((_, index) => turnProgress(bench.transcript.slice(0, index + 1)).kind);
     expect(kinds).toEqual(['unanswered', 'calling', 'calling', 'unanswered', 'answered']);
-    expect(standingOf([])).toEqual({ kind: 'unanswered', inputs: 0, answers: [] });
-    expect(standingOf(['nothing that can be read'])).toEqual({ kind: 'unanswered', inputs: 1, answers: [] });
+    expect(turnProgress([])).toEqual({ kind: 'unanswered', inputs: 0, answers: [] });
+    expect(turnProgress(['nothing that can be read'])).toEqual({ kind: 'unanswered', inputs: 1, answers: [] });
   });
 });

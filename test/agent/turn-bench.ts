@@ -93,7 +93,7 @@ export async function startBench(
           bench.events.push(event);
         },
         signal: new AbortController().signal,
-        mostSteps: 20,
+        maxSteps: 20,
         ...changes,
       };
       return agent.run(turn);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { endSession } from '../../src/approval/session-end.ts';
 import type { Action, CallOrigin } from '../../src/core/approval.ts';
 import { until } from '../until.ts';
-import { circumstances, command, script, session } from './calls.ts';
+import { command, judgeContext, script, session } from './calls.ts';
 import { guardRigs, type Rig, says } from './guard-rig.ts';
 
 const newRig = guardRigs();
@@ -61,8 +61,8 @@ describe('a yes', () => {
 
   it('on one backend is none on another', async () => {
     await rig.ask([command('mytool deploy build')], { approver: says('always') });
-    const situation = async () => ({ circumstances, sandbox: 'x', backend: 'ssh' });
-    expect(await isAsked([command('mytool deploy build')], {}, { situation })).toBe(true);
+    const callContext = async () => ({ judgeContext, sandbox: 'x', backend: 'ssh' });
+    expect(await isAsked([command('mytool deploy build')], {}, { callContext })).toBe(true);
   });
 
   it('ends when it has expired or was revoked', async () => {

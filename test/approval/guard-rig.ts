@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from 'vitest';
-import { type Desk, type GuardOptions, guardOf } from '../../src/approval/guard.ts';
+import { type ApprovalStores, type GuardOptions, guardOf } from '../../src/approval/guard.ts';
 import { Questions } from '../../src/approval/questions.ts';
 import { Recorder } from '../../src/audit/recorder.ts';
 import type { Action, Answer, Approver, CallOrigin, Permission, Question } from '../../src/core/approval.ts';
@@ -10,7 +10,7 @@ import type { AuditRecord } from '../../src/core/audit.ts';
 import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { policy } from '../bash-judge/corpus.ts';
-import { circumstances, session } from './calls.ts';
+import { judgeContext, session } from './calls.ts';
 
 type Reply = Answer | undefined | ((question: Question, signal: AbortSignal) => Promise<Answer | undefined>);
 
@@ -55,16 +55,16 @@ export function guardRigs(): (path?: string) => Promise<Rig & { path: string }> 
     const redact = (text: string): string => text.replaceAll('hunter2', '[redacted]');
     const questions = new Questions({ ledger: store.approvals, approvers: [], redact });
     const recorder = new Recorder(async () => store.audit);
-    const desk: Desk = { questions, grants: store.grants, modes: store.modes, record: (event) => recorder.record(event) };
+    const stores: ApprovalStores = { questions, grants: store.grants, modes: store.modes, record: (event) => recorder.record(event) };
     const defaults: GuardOptions = {
       policy,
-      situation: async ({ source, role }) => ({ circumstances: { ...circumstances, source, role }, sandbox: 'abc', backend: 'local' }),
+      callContext: async ({ source, role }) => ({ judgeContext: { ...judgeContext, source, role }, sandbox: 'abc', backend: 'local' }),
       session,
       mode: 'manual',
       cronMode: 'deny',
       timeoutMs: 60_000,
       approvers: [],
-      desk: async () => desk,
+      stores: async () => stores,
       redact,
     };
     return {

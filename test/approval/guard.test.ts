@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { GuardOptions } from '../../src/approval/guard.ts';
 import type { Action, Answer } from '../../src/core/approval.ts';
 import { until } from '../until.ts';
-import { circumstances, command, script, session } from './calls.ts';
+import { command, judgeContext, script, session } from './calls.ts';
 import { guardRigs, Person, type Rig, says, silent } from './guard-rig.ts';
 
 const newRig = guardRigs();
@@ -120,8 +120,8 @@ describe('whatever fails', () => {
   };
 
   it.each<[string, Partial<GuardOptions>]>([
-    ['the place is not known', { situation: broken }],
-    ['the database cannot be opened', { desk: broken }],
+    ['the place is not known', { callContext: broken }],
+    ['the database cannot be opened', { stores: broken }],
     [
       'the policy throws',
       {
@@ -175,8 +175,8 @@ describe('whatever fails', () => {
 describe('what changes while somebody thinks', () => {
   it('is not allowed with it: a function of the same name', async () => {
     const definitions: Record<string, string> = {};
-    const situation = async () => ({
-      circumstances: { ...circumstances, definitions: { ...definitions } },
+    const callContext = async () => ({
+      judgeContext: { ...judgeContext, definitions: { ...definitions } },
       sandbox: 'abc',
       backend: 'local',
     });
@@ -185,7 +185,7 @@ describe('what changes while somebody thinks', () => {
       return { kind: 'once', by: 'ada' };
     });
     const actions = [command('deploy; rm -rf build')];
-    expect(await rig.ask(actions, { approver: person }, { situation })).toEqual(refused(/changed what it would do/));
+    expect(await rig.ask(actions, { approver: person }, { callContext })).toEqual(refused(/changed what it would do/));
     expect(await rig.store.approvals.list()).toMatchObject([{ state: 'answered', claimedAt: undefined }]);
   });
 
@@ -195,8 +195,8 @@ describe('what changes while somebody thinks', () => {
       sandbox = 'def';
       return { kind: 'once', by: 'ada' };
     });
-    const situation = async () => ({ circumstances, sandbox, backend: 'local' });
-    expect(await rig.ask([command('rm -rf build')], { approver: person }, { situation })).toMatchObject({ allowed: false });
+    const callContext = async () => ({ judgeContext, sandbox, backend: 'local' });
+    expect(await rig.ask([command('rm -rf build')], { approver: person }, { callContext })).toMatchObject({ allowed: false });
   });
 });
 

@@ -8,7 +8,7 @@ import { Questions } from '../../src/approval/questions.ts';
 import { Recorder } from '../../src/audit/recorder.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { policy } from '../bash-judge/corpus.ts';
-import { circumstances, command, session } from './calls.ts';
+import { command, judgeContext, session } from './calls.ts';
 
 const [path = '', marker = '', run, timeoutMs = '60000'] = process.argv.slice(2);
 const store = await openStore(path);
@@ -17,14 +17,14 @@ const questions = new Questions({ ledger: store.approvals, approvers: [], redact
 const recorder = new Recorder(async () => store.audit);
 const guard = guardOf({
   policy,
-  situation: async () => ({ circumstances, sandbox: 'abc', backend: 'local' }),
+  callContext: async () => ({ judgeContext, sandbox: 'abc', backend: 'local' }),
   session,
   run,
   mode: 'manual',
   cronMode: 'deny',
   timeoutMs: Number(timeoutMs),
   approvers: [],
-  desk: async () => ({ questions, grants: store.grants, modes: store.modes, record: (event) => recorder.record(event) }),
+  stores: async () => ({ questions, grants: store.grants, modes: store.modes, record: (event) => recorder.record(event) }),
   redact,
 });
 const origin = { source: 'chat', role: 'user', approver: undefined } as const;

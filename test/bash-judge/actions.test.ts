@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { judge as judgeAction } from '../../src/bash-judge/index.ts';
-import type { Action, Circumstances } from '../../src/core/approval.ts';
+import type { Action, JudgeContext } from '../../src/core/approval.ts';
 import { cwd, local } from './corpus.ts';
 
-const sandbox: Circumstances = { ...local, disposable: true, home: '/root', ownPaths: [] };
-const mounted: Circumstances = { ...sandbox, hostPaths: ['/workspace', '/data'] };
+const sandbox: JudgeContext = { ...local, disposable: true, home: '/root', ownPaths: [] };
+const mounted: JudgeContext = { ...sandbox, hostPaths: ['/workspace', '/data'] };
 
-const judge = (action: Action, circumstances: Circumstances = local) => {
-  const verdict = judgeAction(action, circumstances);
+const judge = (action: Action, context: JudgeContext = local) => {
+  const verdict = judgeAction(action, context);
   return { kind: verdict.kind, rules: verdict.kind === 'allow' ? [] : verdict.findings.map(({ rule }) => rule) };
 };
-const command = (text: string, circumstances: Circumstances = local, where = cwd) =>
-  judge({ kind: 'command', command: text, cwd: where }, circumstances);
+const command = (text: string, context: JudgeContext = local, where = cwd) =>
+  judge({ kind: 'command', command: text, cwd: where }, context);
 
 describe('in a disposable sandbox', () => {
   it.each([

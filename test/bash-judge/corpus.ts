@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { judge } from '../../src/bash-judge/index.ts';
-import type { Circumstances, Policy } from '../../src/core/approval.ts';
+import type { JudgeContext, Policy } from '../../src/core/approval.ts';
 
 /** Judges here, without a thread. */
-export const policy: Policy = { judge: async (action, circumstances) => judge(action, circumstances) };
+export const policy: Policy = { judge: async (action, context) => judge(action, context) };
 
 /** On the machine itself, with nothing between. */
-export const local: Circumstances = {
+export const local: JudgeContext = {
   disposable: false,
   hostPaths: [],
   source: 'chat',
@@ -24,7 +24,7 @@ const sandbox = '/home/ada/.hermetic/sandboxes/local/default';
 export const workspace = `${sandbox}/workspace`;
 
 /** As a session of the backend `local` has it: its workspace is below Hermetic's own home. */
-export const session: Circumstances = { ...local, sessionPaths: [workspace, `${sandbox}/home`] };
+export const session: JudgeContext = { ...local, sessionPaths: [workspace, `${sandbox}/home`] };
 
 interface Judged {
   command: string;

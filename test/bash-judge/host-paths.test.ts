@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../src/bash-judge/index.ts';
-import type { Circumstances } from '../../src/core/approval.ts';
+import type { JudgeContext } from '../../src/core/approval.ts';
 
 /** A disposable sandbox with two directories of the host in it. */
-const circumstances: Circumstances = {
+const context: JudgeContext = {
   disposable: true,
   hostPaths: ['/data', '/srv/app/.cache'],
   source: 'chat',
@@ -12,7 +12,7 @@ const circumstances: Circumstances = {
   ownPaths: [],
   definitions: {},
 };
-const judged = (command: string) => judge({ kind: 'command', command, cwd: '/workspace' }, circumstances).kind;
+const judged = (command: string) => judge({ kind: 'command', command, cwd: '/workspace' }, context).kind;
 
 describe('files of the host in a disposable sandbox', () => {
   it.each([

@@ -37,7 +37,7 @@ export function hostileContract(bench: ChannelBench): void {
   it.each(Object.entries(hostile))('sends %s, or refuses, and goes on', async (_, words) => {
     const { harness, channel } = bench;
     await bench.start();
-    const text = words.slice(0, channel.traits.mostText);
+    const text = words.slice(0, channel.traits.maxTextLength);
     await channel.send(harness.direct, { text }).catch((error: unknown) => expect(error).toMatchObject({ code: 'channel/refused' }));
     await channel.send(harness.direct, { text: 'still here' });
     expect(harness.shown(harness.direct).at(-1)?.text).toBe('still here');

@@ -123,8 +123,8 @@ export function sendingContract(bench: ChannelBench): void {
   it('takes every text as long as it says it does', async () => {
     const { harness, channel } = bench;
     await bench.start();
-    const { mostText, mostCaption = mostText } = channel.traits;
-    const fill = (unit: string) => unit.repeat(Math.floor(mostText / unit.length)).padEnd(mostText, 'x');
+    const { maxTextLength, maxCaptionLength = maxTextLength } = channel.traits;
+    const fill = (unit: string) => unit.repeat(Math.floor(maxTextLength / unit.length)).padEnd(maxTextLength, 'x');
     const units = [
       'a',
       '<',
@@ -144,7 +144,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toHaveLength(units.length);
     if (channel.traits.maxFileBytes === 0) return;
     for (const unit of ['a', '&', '*a* ', '😀']) {
-      await channel.send(harness.direct, { text: fill(unit).slice(0, mostCaption), file: { name: 'a.txt', data: Buffer.from('a') } });
+      await channel.send(harness.direct, { text: fill(unit).slice(0, maxCaptionLength), file: { name: 'a.txt', data: Buffer.from('a') } });
     }
     expect(harness.shown(harness.direct)).toHaveLength(units.length + 4);
   });

@@ -1,8 +1,8 @@
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { BackgroundReports } from '../../src/gateway/background-reports.ts';
-import { sessionParts } from '../../src/gateway/session-key.ts';
+import { sessionId } from '../../src/core/session.ts';
+import { BackgroundReports } from '../../src/gateway/sessions/background-reports.ts';
 import { describeBackend } from '../engines.ts';
 import { calls, type ModelRequest, type Reply, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
@@ -62,7 +62,7 @@ describeContained('a background process of a chat', () => {
         if (last.role === 'user') return background('echo over');
         return calls(['terminal', { command: 'sleep 0.2' }]);
       },
-      settings: { mostSteps: 1000 },
+      settings: { maxSteps: 1000 },
     });
     await rig.say('work');
     await rig.shows('It has ended, I am told.');
@@ -179,14 +179,14 @@ describe('a gateway that is stopped', () => {
   it('leaves what a background process printed and was not told yet to the next one', async () => {
     const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
     const place = { platform: 'fake', workspace: undefined, chat: 'room', thread: undefined };
-    const session = sessionParts({ ...place, user: undefined });
+    const session = sessionId({ ...place, user: undefined }).parts;
     const { inbox, background: ledger } = rig.store;
     const reports = new BackgroundReports({
-      ...{ session, place, ledger, inbox, outbox: rig.outbox, access: rig.settings.access },
+      ...{ session, place, ledger, inbox, outbox: rig.outbox, access: rig.deps.access },
       notify: () => 'turn',
       turn: () => ({ from: { id: 'ada', name: 'Ada' }, role: 'admin', isDirect: false }),
       wake: () => undefined,
-      complain: (error) => rig.log.push(String(error)),
+      logError: (error) => rig.log.push(String(error)),
     });
     const found = (line: string) => ({
       kind: 'matched' as const,

@@ -237,7 +237,7 @@ describeContained('while a turn runs', async () => {
 });
 
 describeContained('a turn', async () => {
-  const rig = await Rig.start({ settings: { mostSteps: 3 } });
+  const rig = await Rig.start({ settings: { maxSteps: 3 } });
   afterAll(() => rig.close());
 
   it('that the provider refuses is said once, and the next one works', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { chatCommands, commandIn } from '../../src/gateway/commands.ts';
+import { chatCommands, commandIn } from '../../src/gateway/commands/index.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';

@@ -49,7 +49,7 @@ export class FakePlatform {
 export function fakeChannel(platform: FakePlatform, changes: Partial<ChannelTraits> = {}): Channel {
   const traits: ChannelTraits = {
     isOwn: false,
-    mostText: 100,
+    maxTextLength: 100,
     buttons: true,
     editEveryMs: 20,
     maxFileBytes: 1000,
@@ -60,7 +60,7 @@ export function fakeChannel(platform: FakePlatform, changes: Partial<ChannelTrai
   const state: ChannelState = { kind: 'up', since: new Date() };
   const request = (kind: PlatformRequest['kind'], place: Place, text: string) => ({ kind, chat: place.chat, text, at: Date.now() });
   const checked = ({ text }: Outgoing): void => {
-    if (text.length > traits.mostText) throw new HermeticError('channel/refused', 'The text is too long.');
+    if (text.length > traits.maxTextLength) throw new HermeticError('channel/refused', 'The text is too long.');
   };
   const edit: Channel['edit'] = async (place, id, message) => {
     await platform.handle(request('edit', place, message.text), () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
-import { LiveMessage } from '../../src/gateway/live-message.ts';
-import { Outbox } from '../../src/gateway/outbox.ts';
+import { LiveMessage } from '../../src/gateway/outbox/live-message.ts';
+import { Outbox } from '../../src/gateway/outbox/outbox.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { scratchPaths } from '../stores/scratch.ts';
 import { until } from '../until.ts';
@@ -19,7 +19,7 @@ describe('a live message', () => {
   let outbox: Outbox;
 
   async function startOutbox(): Promise<void> {
-    outbox = new Outbox({ ledger: store.outbox, channels, patience: { firstRetryMs: 2, mostRetryMs: 20, lookEveryMs: 10 } });
+    outbox = new Outbox({ ledger: store.outbox, channels, patience: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
     await outbox.start();
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { sessionParts } from '../../src/gateway/session-key.ts';
+import { sessionId } from '../../src/core/session.ts';
 import { says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Rig } from './rig.ts';
@@ -51,7 +51,7 @@ describe('the memory of a gateway', async () => {
     for (let one = 0; one < 130; one++) {
       const place = { platform: 'fake', workspace: undefined, chat: `left-${one}`, thread: undefined };
       const about = { place, from: { id: 'ada', name: 'Ada' }, isDirect: true };
-      const session = sessionParts({ ...place, user: 'ada' });
+      const session = sessionId({ ...place, user: 'ada' }).parts;
       const started = { process: `0000000${one}`.slice(-8), command: 'sleep 1000', patterns: [], startedAt: new Date() };
       await rig.store.background.add({ ...about, ...started, session, role: 'admin', survives: false });
     }

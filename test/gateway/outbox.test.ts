@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
-import { Outbox, type OutboxOptions } from '../../src/gateway/outbox.ts';
+import { Outbox, type OutboxOptions } from '../../src/gateway/outbox/outbox.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { scratchPaths } from '../stores/scratch.ts';
 import { until } from '../until.ts';
 import { chat, FakePlatform, fakeChannel, type PlatformRequest, type Whim } from './fake-channel.ts';
 
 const newPath = scratchPaths();
-const patience = { firstRetryMs: 2, mostRetryMs: 20, lookEveryMs: 10 };
+const patience = { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 };
 const mark = '(possible repeat)\n\n';
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => `${index}`);
 
@@ -213,7 +213,7 @@ describe('the outbox', () => {
     });
 
     it('goes with its file where the platform takes so much beside one', async () => {
-      channels.set('fake', fakeChannel(platform, { mostCaption: 29 }));
+      channels.set('fake', fakeChannel(platform, { maxCaptionLength: 29 }));
       const outbox = await started();
       const file = { name: 'a.bin', data: new Uint8Array([0, 255, 10]) };
       await outbox.deliver(chat('a'), 'k', 'short', { file });
@@ -318,7 +318,7 @@ describe('the outbox', () => {
         const die = () => process.kill(process.pid, 'SIGKILL');
         let sends = 0;
         const channel = {
-          kind: 'fake', traits: { isOwn: false, mostText: 100, buttons: false, editEveryMs: undefined, maxFileBytes: 0, typing: false, sendsOncePerKey: Boolean(once) },
+          kind: 'fake', traits: { isOwn: false, maxTextLength: 100, buttons: false, editEveryMs: undefined, maxFileBytes: 0, typing: false, sendsOncePerKey: Boolean(once) },
           async send(place, message) {
             const last = ++sends === Number(dieAt);
             if (last && when === 'before') die();

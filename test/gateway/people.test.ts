@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../src/core/channel.ts';
 import type { SessionKey } from '../../src/core/session.ts';
-import { sessionKeyOf, sessionParts, sessionPartsText } from '../../src/gateway/session-key.ts';
+import { sessionId, sessionPartsText } from '../../src/core/session.ts';
+import { sessionKeyOf } from '../../src/gateway/sessions/session-key.ts';
 import { says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
@@ -43,7 +44,7 @@ describe('a session', () => {
     });
     fc.assert(
       fc.property(key, key, (one, other) => {
-        const isSame = JSON.stringify(sessionParts(one)) === JSON.stringify(sessionParts(other));
+        const isSame = JSON.stringify(sessionId(one).parts) === JSON.stringify(sessionId(other).parts);
         const fields = ['platform', 'workspace', 'chat', 'thread', 'user'] as const;
         expect(isSame).toBe(fields.every((field) => one[field] === other[field]));
       }),
@@ -55,13 +56,13 @@ describe('a session', () => {
       { chat: 'a:b', thread: undefined, user: undefined },
       { chat: 'a', thread: 'null', user: undefined },
       { chat: 'a', thread: undefined, user: undefined },
-    ].map((some) => JSON.stringify(sessionParts({ platform: 'p', workspace: undefined, ...some })));
+    ].map((some) => JSON.stringify(sessionId({ platform: 'p', workspace: undefined, ...some }).parts));
     expect(new Set(parts).size).toBe(parts.length);
   });
 
   it('are shown to people without the parts that are missing', () => {
     const key = { platform: 'telegram', workspace: undefined, chat: '-100', thread: undefined, user: '1001' };
-    expect(sessionPartsText(sessionParts(key))).toBe('telegram -100 1001');
+    expect(sessionPartsText(sessionId(key).parts)).toBe('telegram -100 1001');
     expect(sessionPartsText(['cli', 'work'])).toBe('cli work');
   });
 });

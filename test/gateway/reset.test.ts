@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resetIsDue } from '../../src/gateway/reset.ts';
+import { resetIsDue } from '../../src/gateway/sessions/reset.ts';
 
 const at = (text: string): Date => new Date(`2026-03-${text}`);
 const entry = (startedAt: Date, lastActiveAt: Date) => ({ startedAt, lastActiveAt }) as Parameters<typeof resetIsDue>[0];

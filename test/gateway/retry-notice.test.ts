@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { RetryNotice } from '../../src/gateway/retry-notice.ts';
+import { RetryNotice } from '../../src/gateway/turns/retry-notice.ts';
 import { calls, inTurn, refuses, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Program } from './program.ts';

@@ -2,19 +2,18 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../../src/agent/loop.ts';
-import { standingOf } from '../../src/agent/standing.ts';
 import { App } from '../../src/app/app.ts';
-import { questionDesk } from '../../src/app/chat-approvals.ts';
-import { ChatWork } from '../../src/app/chat-session.ts';
+import { ChatTools } from '../../src/app/chat-tools.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Activity, Channel, ChannelTraits, IncomingFile, IncomingMessage, IncomingPress, Place } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
 import { Access, type PlatformRules } from '../../src/gateway/access.ts';
-import { ApproverSearch } from '../../src/gateway/approver-search.ts';
-import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
-import { Outbox } from '../../src/gateway/outbox.ts';
-import { QuestionCards } from '../../src/gateway/question-cards.ts';
+import type { GatewayDeps, GatewaySettings } from '../../src/gateway/deps.ts';
+import { Gateway } from '../../src/gateway/gateway.ts';
+import { Outbox } from '../../src/gateway/outbox/outbox.ts';
+import { ApproverSearch } from '../../src/gateway/questions/approver-search.ts';
+import { ChatApprovals } from '../../src/gateway/questions/chat-approvals.ts';
 import { openModel } from '../../src/models/index.ts';
 import { type ModelServer, type Script, says, startModelServer } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
@@ -27,8 +26,10 @@ export interface RigOptions {
   environment?: Record<string, string>;
   rules?: Partial<PlatformRules>;
   traits?: Partial<ChannelTraits>;
-  settings?: Partial<Pick<GatewayOptions, 'busyMode' | 'backgroundNotify' | 'reset' | 'sharing' | 'mostSteps' | 'retryNoticeMs'>>;
+  settings?: Partial<GatewaySettings>;
 }
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 export interface Saying extends Partial<Omit<IncomingMessage, 'from' | 'place' | 'kind'>> {
   from?: string;
@@ -49,7 +50,7 @@ export class Rig {
   /** What people have sent, by the id of the file. */
   readonly files = new Map<string, Buffer>();
   readonly #options: RigOptions;
-  #running: { app: App; store: Store; outbox: Outbox; gateway: Gateway; settings: GatewayOptions } | undefined;
+  #running: { app: App; store: Store; outbox: Outbox; gateway: Gateway; deps: GatewayDeps; settings: Mutable<GatewaySettings> } | undefined;
   #count = 0;
 
   private constructor(options: RigOptions, model: ModelServer) {
@@ -89,9 +90,13 @@ export class Rig {
     return this.#current.outbox;
   }
 
-  /** What was given to the gateway; read whenever it is needed, so a test may change it. */
-  get settings(): GatewayOptions {
+  /** Read by the gateway whenever they are needed, so a test may change them. */
+  get settings(): Mutable<GatewaySettings> {
     return this.#current.settings;
+  }
+
+  get deps(): GatewayDeps {
+    return this.#current.deps;
   }
 
   /** With the home of the one before, if there was one. */
@@ -109,38 +114,35 @@ export class Rig {
     const outbox = new Outbox({ ledger: store.outbox, channels, onTrouble: trouble, onDropped: (_, failure) => trouble(failure) });
     const provider = this.#options.model === 'none' ? {} : { provider: 'openai-compatible' as const, base_url: this.model.url };
     const model = (choice?: string) => openModel({ ...provider, model: choice ?? 'scripted' }, {});
-    const questions = questionDesk(app, store);
     const access = new Access((platform) => (platform === 'fake' ? this.rules : undefined), store.pairing);
-    const search = new ApproverSearch({ approvers: questions.approvers, access, people: store.people, channels });
-    const all: GatewayOptions = {
-      channels,
-      inbox: store.inbox,
-      setAside: (found) => store.setAside.add({ ...found, at: new Date() }),
-      conversations: store.conversations,
-      pairing: store.pairing,
-      access,
-      agent: createAgent({ firstWaitMs: 1, longestWaitMs: 2, mostRetries: 1, graceMs: 1500 }),
-      agentName: 'Hermetic',
-      outbox,
-      cards: new QuestionCards({ ledger: store.cards, outbox, questions, search, channels }),
-      standingOf,
-      surroundings: {
-        work: (key, session, outlet) => new ChatWork(app, { key, session, outlet, model, log: (text) => void this.log.push(text) }),
-        model,
-        questions,
-        status: async () => ['all is well'],
-        log: (line) => void this.log.push(line),
-      },
+    const approvers = (): readonly string[] => app.loaded.config.approvals.approvers;
+    const search = new ApproverSearch({ approvers, access, people: store.people, channels });
+    const questions = await app.approvals.questions();
+    const own: Mutable<GatewaySettings> = {
       busyMode: 'interrupt',
-      background: store.background,
       backgroundNotify: 'turn',
       reset: { when: 'never', idleMs: 0 },
       sharing: { groups: 'per_user', threads: 'shared' },
-      mostSteps: 20,
+      agentName: 'Hermetic',
+      maxSteps: 20,
       ...settings,
     };
-    const gateway = new Gateway(all);
-    this.#running = { app, store, outbox, gateway, settings: all };
+    const deps: GatewayDeps = {
+      channels,
+      store,
+      access,
+      agent: createAgent({ firstWaitMs: 1, longestWaitMs: 2, mostRetries: 1, graceMs: 1500 }),
+      outbox,
+      approvals: new ChatApprovals({ store, questions, outbox, search, channels, approvers }),
+      settings: own,
+      sessionTools: (id, title, sink) => new ChatTools(app, { id, title, sink, model, log: (text) => void this.log.push(text) }),
+      model,
+      setAside: (found) => store.setAside.add({ ...found, at: new Date() }),
+      status: async () => ['all is well'],
+      log: (line) => void this.log.push(line),
+    };
+    const gateway = new Gateway(deps);
+    this.#running = { app, store, outbox, gateway, deps, settings: own };
     await outbox.start();
     await gateway.start();
   }
@@ -237,7 +239,7 @@ export class Rig {
 
   #channel(traits: Partial<ChannelTraits> = {}): Channel {
     return {
-      ...fakeChannel(this.platform, { mostText: 4000, maxFileBytes: 1_000_000, ...traits }),
+      ...fakeChannel(this.platform, { maxTextLength: 4000, maxFileBytes: 1_000_000, ...traits }),
       noticed: async (press, text) => void this.noticed.push({ press, text }),
       activity: (_place, activity) => void this.activities.push(activity),
       fetchFile: async ({ id }) => this.files.get(id) ?? Promise.reject(new Error('the platform has lost it')),

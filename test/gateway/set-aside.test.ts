@@ -20,7 +20,7 @@ describe('what fails while it is handled', () => {
   it('is tried a few times, told of and set aside, while everything after it goes on', async () => {
     rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
     const tried = { press: 0, message: 0 };
-    rig.settings.surroundings.questions.answer = async () => {
+    rig.deps.approvals.answer = async () => {
       tried.press += 1;
       throw new TypeError('a press that fails');
     };

@@ -1,7 +1,7 @@
 import type { Usage } from '../../core/conversation.ts';
+import { sessionPartsText } from '../../core/session.ts';
+import { lifetimeText, type SessionActivity } from '../../gateway/commands/session-lines.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
-import { sessionPartsText } from '../../gateway/session-key.ts';
-import { lifetimeText, type SessionNow } from '../../gateway/session-lines.ts';
 import { durationText } from '../../lib/duration.ts';
 import { printable } from '../../lib/printable.ts';
 import type { App } from '../app.ts';
@@ -24,7 +24,7 @@ const idle = { sandbox: undefined, running: [], turnSince: undefined };
 export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'> | undefined): Promise<SessionStatus[]> {
   const { modes, conversations } = await app.store();
   const [yolos, questions] = await Promise.all([modes.list(), (await app.approvals.questions()).open()]);
-  const active = new Map((gateway?.active ?? []).map(({ parts, ...rest }) => [JSON.stringify(parts), rest]));
+  const active = new Map((gateway?.active ?? []).map((one) => [one.id.text, one]));
   const yoloOf = Map.groupBy(yolos, ({ parts }) => JSON.stringify(parts));
   const pending = Map.groupBy(questions, ({ parts }) => JSON.stringify(parts));
   const names = new Set([...yoloOf.keys(), ...active.keys(), ...pending.keys()]);
@@ -32,15 +32,15 @@ export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'>
     [...names].map(async (name) => {
       const parts = JSON.parse(name) as string[];
       const entry = await conversations.find(parts);
-      const { title = sessionPartsText(parts), doing } = active.get(name) ?? {};
-      const now = { ...idle, ...doing, yolo: yoloOf.get(name) ?? [], pending: pending.get(name)?.length ?? 0 };
+      const { title = sessionPartsText(parts), activity } = active.get(name) ?? {};
+      const now = { ...idle, ...activity, yolo: yoloOf.get(name) ?? [], pending: pending.get(name)?.length ?? 0 };
       return asJson(entry?.title ?? title, now, entry?.usage);
     }),
   );
   return found;
 }
 
-function asJson(title: string, { yolo, turnSince, running, sandbox, pending }: SessionNow, usage: Usage | undefined): SessionStatus {
+function asJson(title: string, { yolo, turnSince, running, sandbox, pending }: SessionActivity, usage: Usage | undefined): SessionStatus {
   return {
     title: printable(title),
     yolo: yolo.map(({ by, since }) => ({ by: printable(by), since: since.toISOString() })),

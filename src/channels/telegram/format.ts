@@ -16,13 +16,13 @@ interface Style {
 }
 
 /** The largest HTML that Telegram parses. */
-const mostHtmlBytes = 32_768;
+const maxHtmlBytes = 32_768;
 
 /** Of one message. Ordinary text takes a tenth; while this many are taken the gateway does nothing else. */
 const maxSteps = 300_000;
 
 /** CommonMark as Telegram's HTML, of which no more than this many UTF-16 units are visible. Nothing of the text is ever markup of its own. */
-export function format(markdown: string, mostVisible: number): Formatted {
+export function format(markdown: string, maxVisible: number): Formatted {
   // Telegram refuses a text with half a character in it, and an answer would be lost.
   const plain = markdown.toWellFormed();
   const tokens = markdownTokens(plain, { breaks: false, maxSteps });
@@ -30,7 +30,7 @@ export function format(markdown: string, mostVisible: number): Formatted {
   for (const alignTables of [true, false]) {
     const html = blocks(tokens, { alignTables, isQuoted: false }).trim();
     const visible = visibleLength(html);
-    if (visible > 0 && visible <= mostVisible && Buffer.byteLength(html) <= mostHtmlBytes) return { html, plain };
+    if (visible > 0 && visible <= maxVisible && Buffer.byteLength(html) <= maxHtmlBytes) return { html, plain };
   }
   return { html: undefined, plain };
 }

@@ -4,7 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { ChannelContext } from '../context.ts';
 import { Health } from '../health.ts';
-import { maxFileBytes, mostCaption, mostText } from './limits.ts';
+import { maxCaptionLength, maxFileBytes, maxTextLength } from './limits.ts';
 
 export const telegram: Driver<ChannelContext, Channel> = {
   kind: 'telegram',
@@ -16,8 +16,8 @@ class TelegramChannel implements Channel {
   readonly kind = 'telegram';
   readonly traits: ChannelTraits = {
     isOwn: false,
-    mostText,
-    mostCaption,
+    maxTextLength,
+    maxCaptionLength,
     buttons: true,
     editEveryMs: 1500,
     maxFileBytes,

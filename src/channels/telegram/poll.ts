@@ -15,8 +15,8 @@ const introductionMs = 10_000;
 const longPollSeconds = 30;
 const conflictPollSeconds = 3;
 /** Updates per request, and so how far we see beyond one that is not accepted. */
-const mostUpdates = 100;
-const mostCommands = 100;
+const maxUpdates = 100;
+const maxCommands = 100;
 const shortestPauseMs = 250;
 const longestPauseMs = 30_000;
 /** How long to wait for what is being accepted before asking for more, and when there was nothing new. */
@@ -135,7 +135,7 @@ export class Poll {
     const { client, log } = this.#parts;
     const commands = this.#parts.commands
       .filter(({ name }) => /^[a-z0-9_]{1,32}$/.test(name))
-      .slice(0, mostCommands)
+      .slice(0, maxCommands)
       .map(({ name, help }) => ({ command: name, description: help.slice(0, 256) || name }));
     if (commands.length === 0) return;
     try {
@@ -149,7 +149,7 @@ export class Poll {
     const offset = this.#window.offset;
     const updates = await this.#parts.client.call(
       (api, cancel) =>
-        api.getUpdates({ ...(offset !== undefined && { offset }), limit: mostUpdates, timeout, allowed_updates: wantedUpdates }, cancel),
+        api.getUpdates({ ...(offset !== undefined && { offset }), limit: maxUpdates, timeout, allowed_updates: wantedUpdates }, cancel),
       { timeoutMs: (timeout + 15) * 1000, signal: this.#signal, isApart: true },
     );
     this.#window.confirmed(offset);

@@ -6,14 +6,14 @@ import { type BotClient, type CallOptions, inputFile } from './bot-client.ts';
 import { EditPace } from './edit-pace.ts';
 import { CallError, channelErrorOf } from './failures.ts';
 import { type Formatted, format } from './format.ts';
-import { maxFileBytes, mostIncomingBytes, mostVisibleCaption, mostVisibleText } from './limits.ts';
+import { maxFileBytes, maxIncomingBytes, maxVisibleCaption, maxVisibleText } from './limits.ts';
 import { callbackIdOf } from './parse.ts';
 
 const groupEditsApartMs = 3000;
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */
 const politenessMs = 5000;
-const mostPhotoBytes = 10 * 1024 * 1024;
+const maxPhotoBytes = 10 * 1024 * 1024;
 const photoTypes = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
 interface Target {
@@ -35,7 +35,7 @@ export class Speaker {
   async send(place: Place, message: Outgoing, signal: AbortSignal | undefined): Promise<string> {
     const { file, text } = message;
     if (file) return await this.#sendFile(place, message, file, signal);
-    return await this.#inForm(place, format(text, mostVisibleText), (target, form) =>
+    return await this.#inForm(place, format(text, maxVisibleText), (target, form) =>
       this.#client
         .call(
           (api, cancel) =>
@@ -51,7 +51,7 @@ export class Speaker {
   async edit(place: Place, id: string, message: Outgoing, signal: AbortSignal | undefined): Promise<void> {
     const message_id = Number(id);
     if (isGroup(place)) await this.#groupPace.wait(place.chat, signal);
-    await this.#inForm(place, format(message.text, mostVisibleText), async ({ chat_id }, form) => {
+    await this.#inForm(place, format(message.text, maxVisibleText), async ({ chat_id }, form) => {
       const which = { chat_id, message_id, ...keyboard(message) };
       try {
         await this.#client.call((api, cancel) => api.editMessageText({ ...which, ...messageText(form) }, cancel), { signal });
@@ -91,7 +91,7 @@ export class Speaker {
   }
 
   async fetchFile({ id, bytes }: IncomingFile, mostBytes: number): Promise<Buffer> {
-    const most = Math.min(mostBytes, mostIncomingBytes);
+    const most = Math.min(mostBytes, maxIncomingBytes);
     if (bytes !== undefined && bytes > most) throw new HermeticError('channel/refused', `The file is larger than ${most} bytes.`);
     try {
       const { file_path } = await this.#client.call((api, cancel) => api.getFile({ file_id: id }, cancel));
@@ -105,8 +105,8 @@ export class Speaker {
   async #sendFile(place: Place, message: Outgoing, file: OutgoingFile, signal: AbortSignal | undefined): Promise<string> {
     if (file.data.length > maxFileBytes) throw new HermeticError('channel/refused', `The file is larger than ${maxFileBytes} bytes.`);
     const options: CallOptions = { timeoutMs: uploadMs, signal };
-    const isPhoto = file.data.length <= mostPhotoBytes && photoTypes.has(guessType(file.data));
-    return await this.#inForm(place, format(message.text, mostVisibleCaption), async (target, form) => {
+    const isPhoto = file.data.length <= maxPhotoBytes && photoTypes.has(guessType(file.data));
+    return await this.#inForm(place, format(message.text, maxVisibleCaption), async (target, form) => {
       const payload = { ...target, ...captionText(form), ...replying(message), ...keyboard(message) };
       const content = () => inputFile(file.name, file.data);
       if (isPhoto) {
@@ -124,7 +124,7 @@ export class Speaker {
   async #editCaption(which: Target & { message_id: number }, text: string, signal: AbortSignal | undefined): Promise<void> {
     try {
       await this.#client.call(
-        (api, cancel) => api.editMessageCaption({ ...which, ...captionText(format(text, mostVisibleCaption)) }, cancel),
+        (api, cancel) => api.editMessageCaption({ ...which, ...captionText(format(text, maxVisibleCaption)) }, cancel),
         { signal },
       );
     } catch (error) {

@@ -11,7 +11,7 @@ interface Call {
 
 const mostKept = 4000;
 const tailLines = 3;
-const mostLabel = 100;
+const maxLabelLength = 100;
 const mostReason = 200;
 
 /** Tools at work: a line for each, with the end of what it prints. */
@@ -23,7 +23,7 @@ export class CallLines {
   }
 
   started({ turn, call, tool, input }: Started): void {
-    this.#calls.set(`${turn}/${call}`, { label: cut(`${printable(tool)}  ${summaryOf(input)}`, mostLabel), output: '' });
+    this.#calls.set(`${turn}/${call}`, { label: cut(`${printable(tool)}  ${summaryOf(input)}`, maxLabelLength), output: '' });
   }
 
   printed(turn: string, call: string, text: string): void {

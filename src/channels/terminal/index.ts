@@ -46,7 +46,7 @@ export interface TerminalFiles {
 export const terminalKind = 'terminal';
 export const terminalTraits = {
   isOwn: true,
-  mostText: 1_000_000,
+  maxTextLength: 1_000_000,
   buttons: true,
   editEveryMs: 100,
   maxFileBytes: 50 * 1024 * 1024,

@@ -1,7 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { Heard, Screen, Style } from './screen.ts';
+import type { Screen, ScreenInput, Style } from './screen.ts';
 import { shownText } from './shown-text.ts';
 
 /** Lines that come faster than anybody types were pasted, and are one text. */
@@ -40,7 +40,7 @@ export class LiveScreen implements Screen {
     return (this.#streams.output as { rows?: number }).rows || 24;
   }
 
-  listen(heard: Heard): void {
+  listen(heard: ScreenInput): void {
     const lines = createInterface({ ...this.#streams, terminal: true, historySize: 500, removeHistoryDuplicates: true });
     this.#lines = lines;
     lines.on('line', (line) => {

@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { Heard, Screen } from './screen.ts';
+import type { Screen, ScreenInput } from './screen.ts';
 
 /** For programs: lines come in, answers go out on one stream, and everything else on another. */
 export class PlainScreen implements Screen {
@@ -15,7 +15,7 @@ export class PlainScreen implements Screen {
     this.#streams = streams;
   }
 
-  listen(heard: Heard): void {
+  listen(heard: ScreenInput): void {
     this.#lines = createInterface({ input: this.#streams.input, crlfDelay: Number.POSITIVE_INFINITY });
     this.#lines.on('line', (line) => heard.line(line));
     this.#lines.on('close', () => heard.end());

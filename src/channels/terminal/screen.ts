@@ -4,7 +4,7 @@ type Format = Parameters<typeof styleText>[0];
 export type Style = (format: Format, text: string) => string;
 
 /** Input of a person at a screen. */
-export interface Heard {
+export interface ScreenInput {
   line(text: string): void;
   /** Ctrl-C. */
   interrupt(): void;
@@ -19,7 +19,7 @@ export interface Screen {
   readonly columns: number;
   readonly rows: number;
   readonly style: Style;
-  listen(heard: Heard): void;
+  listen(heard: ScreenInput): void;
   /** Listens no more. What is printed afterwards still shows. */
   close(): void;
   /** Whole lines that stay. */

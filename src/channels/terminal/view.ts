@@ -10,7 +10,7 @@ const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', 
 const spinEveryMs = 100;
 /** The last change of a text may come a little after its turn is over. */
 const settleMs = 400;
-const mostRemembered = 50;
+const maxRemembered = 50;
 /** Rows below a text that grows: tools, the spinner, what is typed. */
 const rowsBelow = 8;
 
@@ -45,7 +45,7 @@ export class TerminalView {
     const growing = this.#newText();
     this.#texts.set(id, growing);
     const oldest = this.#texts.keys().next();
-    if (this.#texts.size > mostRemembered && !oldest.done) this.#texts.delete(oldest.value);
+    if (this.#texts.size > maxRemembered && !oldest.done) this.#texts.delete(oldest.value);
     this.#open = growing;
     this.#grow(growing, text, id, buttons);
     if (!this.#screen.isLive) this.#finish();

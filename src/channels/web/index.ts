@@ -24,7 +24,7 @@ import { chatsOf } from './person-chats.ts';
 
 const kind = 'web';
 
-const mostLiveChats = 500;
+const maxLiveChats = 500;
 const batch = 50;
 /** How long `stop` waits for messages that are being accepted; the rest is accepted at the next start. */
 const stopPatienceMs = 2000;
@@ -32,7 +32,7 @@ const stopPatienceMs = 2000;
 const looseFilesLastMs = 24 * 60 * 60 * 1000;
 
 /** Sent by a person, before it is a message. */
-export interface Said {
+export interface TypedMessage {
   chat: string;
   person: Person;
   id: string;
@@ -46,7 +46,7 @@ export class WebChannel implements Channel {
   readonly kind = kind;
   readonly traits: ChannelTraits = {
     isOwn: true,
-    mostText: 60_000,
+    maxTextLength: 60_000,
     buttons: true,
     editEveryMs: 150,
     maxFileBytes: 20 * 1024 * 1024,
@@ -134,7 +134,7 @@ export class WebChannel implements Channel {
   }
 
   /** Resolves when it is in the log and will be handled. What is said in one chat is handed on in the order in which it came. */
-  async receive(chat: WebChat, said: Said): Promise<void> {
+  async receive(chat: WebChat, said: TypedMessage): Promise<void> {
     this.#refuseWhenStopped();
     const before = this.#lines.get(chat.id) ?? Promise.resolve();
     const own = before.then(() => this.#receive(chat, said));
@@ -147,7 +147,7 @@ export class WebChannel implements Channel {
     }
   }
 
-  async #receive(chat: WebChat, { person, id, text, files, replyTo }: Said): Promise<void> {
+  async #receive(chat: WebChat, { person, id, text, files, replyTo }: TypedMessage): Promise<void> {
     this.#refuseWhenStopped();
     const named = await Promise.all(files.map((file) => this.#log.file(file)));
     const known = named.flatMap((file) =>
@@ -229,7 +229,7 @@ export class WebChannel implements Channel {
   #liveChat(chat: string): LiveChat {
     const found = this.#live.get(chat);
     if (found) return found;
-    if (this.#live.size >= mostLiveChats) for (const [id, live] of this.#live) if (live.isIdle) this.#live.delete(id);
+    if (this.#live.size >= maxLiveChats) for (const [id, live] of this.#live) if (live.isIdle) this.#live.delete(id);
     const live = new LiveChat();
     this.#live.set(chat, live);
     return live;

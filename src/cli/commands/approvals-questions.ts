@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { questionText, standingText } from '../../approval/question-text.ts';
+import { questionStatus, questionText } from '../../approval/question-text.ts';
 import type { Attempt } from '../../approval/questions.ts';
 import type { Answer } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -43,7 +43,7 @@ export function addQuestionCommands(approvals: Command, io: CliIo): void {
     .action(async (name: string, { json }: { json?: boolean }) => {
       const question = await withApp(io, async (app) => await (await app.store()).approvals.find(name));
       if (!question) throw notFound(name);
-      io.stdout.write(json ? jsonText(plain(question)) : `${questionText(question)}${standingText(question)}\n`);
+      io.stdout.write(json ? jsonText(plain(question)) : `${questionText(question)}${questionStatus(question)}\n`);
     });
 
   approvals
@@ -81,8 +81,8 @@ async function settle(io: CliIo, name: string, answer: Answer): Promise<void> {
 function told(name: string, attempt: Attempt): string {
   if (attempt.kind === 'unknown') throw notFound(name);
   const { question } = attempt;
-  if (attempt.kind === 'settled') return `${question.code}: ${standingText(question)}\n`;
-  throw new HermeticError('approval/settled', `Nothing was changed. ${question.code}: ${standingText(question)}`);
+  if (attempt.kind === 'settled') return `${question.code}: ${questionStatus(question)}\n`;
+  throw new HermeticError('approval/settled', `Nothing was changed. ${question.code}: ${questionStatus(question)}`);
 }
 
 function notFound(name: string): HermeticError {

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import type { App } from '../../app/app.ts';
-import { circumstancesOf } from '../../app/judge-context.ts';
+import { judgeContextOf } from '../../app/judge-context.ts';
 import { JudgeThread } from '../../bash-judge/index.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -63,10 +63,10 @@ function judgeFor(app: App, name: string): (command: string) => Promise<Verdict>
   if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
   const spec = configuredSpec(app.deps, { ...cliSession('default'), backend: name }, backend, quiet);
   const place = { backend, spec, sandbox: { definitions: {} } };
-  const circumstances = circumstancesOf(place, { source: 'cli', role: 'admin' }, app.loaded);
+  const context = judgeContextOf(place, { source: 'cli', role: 'admin' }, app.loaded);
   const { workdir } = backend.places(spec);
   const judge = new JudgeThread({ programs: () => app.loaded.config.approvals.programs });
-  return (command) => judge.judge({ kind: 'command', command, cwd: workdir }, circumstances);
+  return (command) => judge.judge({ kind: 'command', command, cwd: workdir }, context);
 }
 
 async function judgeLines(io: CliIo, judge: (command: string) => Promise<Verdict>): Promise<void> {

@@ -6,7 +6,7 @@ import type { GatewayProgram } from '../../app/gateway.ts';
 import type { TerminalChannel, TerminalFiles } from '../../channels/terminal/index.ts';
 import type { Screen } from '../../channels/terminal/screen.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { SessionKey } from '../../core/session.ts';
+import { type SessionId, sessionId } from '../../core/session.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { chatFiles } from '../chat-files.ts';
@@ -79,7 +79,7 @@ class Talk {
   readonly program: GatewayProgram;
   readonly #channel: TerminalChannel;
   readonly #left: Promise<void>;
-  readonly #key: SessionKey;
+  readonly #id: SessionId;
   readonly #isLive: boolean;
 
   static async create(io: CliIo, app: App, { session, saveTo }: ChatOptions): Promise<Talk> {
@@ -93,12 +93,12 @@ class Talk {
       screen,
       person,
       chat: session,
-      isSettled: () => program.isSettled(key),
-      interrupt: () => program.gateway.stopTurn(key),
+      isSettled: () => program.gateway.isSettled(id),
+      interrupt: () => program.gateway.stopTurn(id),
       leave,
       files: filesOf(app.loaded.home, saveTo),
     });
-    const key: SessionKey = { ...channel.place, user: person.id };
+    const id = sessionId({ ...channel.place, user: person.id });
     const program = await GatewayProgram.create({
       app,
       isPublic: false,
@@ -106,26 +106,26 @@ class Talk {
       log: (line) => channel.note(line),
       reload: () => appOf(io).loaded,
     });
-    return new Talk(program, channel, left, key, screen.isLive);
+    return new Talk(program, channel, left, id, screen.isLive);
   }
 
-  private constructor(program: GatewayProgram, channel: TerminalChannel, left: Promise<void>, key: SessionKey, isLive: boolean) {
+  private constructor(program: GatewayProgram, channel: TerminalChannel, left: Promise<void>, id: SessionId, isLive: boolean) {
     this.program = program;
     this.#channel = channel;
     this.#left = left;
-    this.#key = key;
+    this.#id = id;
     this.#isLive = isLive;
   }
 
   async run({ signal, code }: Interrupt): Promise<number> {
     try {
       await this.#greet();
-      const questions = await this.program.openQuestions(this.#key);
+      const questions = await this.program.approvals.shownAt(this.#channel.place);
       await this.program.start();
       for (const { id, message } of questions) await this.#channel.show(id, message);
       await settlesWithin({ signal }, this.#left);
       // Leaving the chat interrupts its turn.
-      await this.program.gateway.stopTurn(this.#key);
+      await this.program.gateway.stopTurn(this.#id);
       return signal.aborted ? code() : 0;
     } finally {
       await this.program.stop();

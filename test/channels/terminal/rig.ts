@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { TerminalChannel, type TerminalFiles } from '../../../src/channels/terminal/index.ts';
 import { PlainScreen } from '../../../src/channels/terminal/plain-screen.ts';
-import type { Heard, Screen } from '../../../src/channels/terminal/screen.ts';
+import type { Screen, ScreenInput } from '../../../src/channels/terminal/screen.ts';
 import type { Incoming, IncomingMessage, IncomingPress } from '../../../src/core/channel.ts';
 
 /** A terminal in which a person would see what this remembers. */
@@ -16,9 +16,9 @@ export class SeenScreen implements Screen {
   prompt = '';
   typed = '';
   isOpen = false;
-  heard: Heard | undefined;
+  heard: ScreenInput | undefined;
 
-  listen(heard: Heard): void {
+  listen(heard: ScreenInput): void {
     this.heard = heard;
     this.isOpen = true;
   }

@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { receiveFile } from '../backends/received-files.ts';
+import type { Model, TurnFacts } from '../core/agent.ts';
+import type { CallOrigin } from '../core/approval.ts';
+import type { WatchedProcess } from '../core/background.ts';
+import type { Usage } from '../core/conversation.ts';
+import { HermeticError } from '../core/errors.ts';
+import type { SessionId } from '../core/session.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
+import type { ChatSink, SessionTools, ToolsStatus } from '../gateway/deps.ts';
+import { skillsInside } from '../sandboxes/home-mounts.ts';
+import type { SessionSandbox } from '../sandboxes/session-sandboxes.ts';
+import type { ProcessTable } from '../tools/process-table.ts';
+import { putFile } from '../tools/put-file.ts';
+import type { Toolbox } from '../tools/toolbox.ts';
+import type { App } from './app.ts';
+import { sessionTools } from './session-toolbox.ts';
+
+export interface ChatToolsOptions {
+  id: SessionId;
+  title: string;
+  sink: ChatSink;
+  /** As it is configured now. */
+  model(): Promise<Model>;
+  /** For the operator: news about the sandbox, with the details that people in the chat are not told. */
+  log(text: string): void;
+}
+
+/** The tools of a chat session, at the sandbox that `gateway.sandbox_scope` gives it. */
+export class ChatTools implements SessionTools {
+  readonly #app: App;
+  readonly #sandbox: SessionSandbox;
+  readonly #toolbox: Toolbox;
+  readonly #processes: ProcessTable;
+  /** Of sessions that share a sandbox, the one that uses it hears of it. */
+  readonly #listen: () => SessionSandbox;
+
+  constructor(app: App, { id, title, sink, model, log }: ChatToolsOptions) {
+    this.#app = app;
+    const { key, parts } = id;
+    const notice = (text: string, inChat?: string): void => {
+      log(text);
+      if (inChat !== undefined) sink.notice(inChat);
+    };
+    const listener = { notice, progress: () => undefined };
+    this.#listen = () => app.sandboxes.of(key, listener);
+    this.#sandbox = this.#listen();
+    const { user: _, ...place } = key;
+    const spent = async (usage: Usage): Promise<void> => {
+      const { conversations } = await app.store();
+      // A command that was typed may come before anything was said.
+      await conversations.session(parts, { title, place }, new Date());
+      await conversations.addUsage(parts, usage);
+    };
+    const { toolbox, processes } = sessionTools(app, {
+      sandbox: this.#sandbox,
+      guard: app.approvals.guard({ session: { parts, title }, open: () => this.#sandbox.open(), model, spent }),
+      deliver: async ({ name, data, caption }) => await sink.file({ name, data }, caption),
+      finished: (call) => app.approvals.noteCall(parts, call),
+      background: async (event) => {
+        const survives = event.kind === 'started' && (await this.#sandbox.open()).backend.traits.durable;
+        await sink.background(event, survives);
+      },
+    });
+    this.#toolbox = toolbox;
+    this.#processes = processes;
+  }
+
+  get tools(): readonly Tool[] {
+    return [...this.#toolbox.tools.values()];
+  }
+
+  get isAtRest(): boolean {
+    return !this.#sandbox.isOpen;
+  }
+
+  call(
+    name: string,
+    input: unknown,
+    { run, origin, signal, progress }: { run: string; origin: CallOrigin; signal: AbortSignal; progress: (text: string) => void },
+  ): Promise<ToolResult> {
+    this.#listen();
+    return this.#toolbox.call(name, input, { signal, progress, origin: { ...origin, run } });
+  }
+
+  async put(name: string, data: Uint8Array): Promise<string> {
+    const sandbox = this.#listen();
+    const { backend, spec } = await sandbox.open();
+    const received = await backend.received(spec);
+    if (!received) return await putFile(sandbox, name, data);
+    const maxBytes = spec.limits.diskMb * 1024 * 1024;
+    if (maxBytes > 0 && (await backend.diskUse(spec)).bytes + data.length > maxBytes) {
+      throw new HermeticError('file/failed', 'the sandbox has no room left for it');
+    }
+    return `${received.inside}/${await receiveFile(received.directory, name, data)}`;
+  }
+
+  async follow(processes: readonly WatchedProcess[]): Promise<void> {
+    this.#listen();
+    await this.#processes.resume(processes);
+  }
+
+  async facts(): Promise<TurnFacts['sandbox']> {
+    const { backend, image, network, networkObstacle, limits } = (await this.#app.sandboxStatus.known()).status;
+    if (!backend) return undefined;
+    const { config, home } = this.#app.loaded;
+    const { isolation, installing, honours } = backend.traits;
+    // A detail of the prompt that cannot be found out is left out: the turn goes on.
+    const received = await backend.received({ directory: '' }).catch(() => undefined);
+    return {
+      backend: backend.kind,
+      isolation,
+      network: network as 'open' | 'none',
+      networkObstacle,
+      persistent: config.terminal.container_persistent,
+      image,
+      workdir: this.#sandbox.isOpen ? this.#sandbox.cwd : undefined,
+      limits: isolation === 'none' ? undefined : limits,
+      installing,
+      received: received?.inside ?? '~/incoming',
+      skills: honours.mounts === true && existsSync(join(home, 'skills')) ? skillsInside : undefined,
+    };
+  }
+
+  status(): ToolsStatus {
+    const { opened } = this.#sandbox;
+    const calls = this.#toolbox.running.map((call) => ({ ...call, isBackground: false }));
+    const background = this.#processes.running.map(({ facts }) => ({
+      tool: 'process',
+      text: this.#toolbox.redact(facts.command),
+      since: facts.startedAt,
+      isBackground: true,
+    }));
+    return {
+      sandbox: opened && {
+        name: opened.spec.name,
+        backend: opened.backend.kind,
+        image: opened.spec.image,
+        closesInMs: this.#sandbox.closesInMs,
+      },
+      running: [...calls, ...background],
+    };
+  }
+}

@@ -1,0 +1,40 @@
+import { HermeticError } from '../../core/errors.ts';
+import type { ChatSession } from '../session.ts';
+import { leftOut, whereFilesAre } from '../turns/incoming-files.ts';
+import { inputOf, originOf } from '../turns/input.ts';
+import type { AcceptedMessage, RunningTurn } from '../turns/running-turn.ts';
+import { StatusLine } from '../turns/status-line.ts';
+import { Controls } from './controls.ts';
+import { commandIn } from './index.ts';
+
+/** Runs the command in a message, and replies. */
+export async function runCommand(session: ChatSession, accepted: AcceptedMessage): Promise<void> {
+  const { entry, message, role } = accepted;
+  const { place, deps } = session;
+  const found = commandIn(message, role);
+  if (found.kind !== 'command') return;
+  const { command, rest } = found;
+  const controls = new Controls(session, accepted, originOf(session, [accepted]));
+  const brought = command.files === 'sandbox' ? whereFilesAre((await inputOf(session, message)).files) : '';
+  const reply = await command.run({ controls, from: message.from, place, role, rest }).catch((error: unknown) => {
+    if (error instanceof HermeticError) return `${error.message} ${error.hint ?? ''}`.trim();
+    session.logError(error);
+    return 'The command failed. See the log of the gateway.';
+  });
+  const { text, file = undefined } = typeof reply === 'object' ? reply : { text: reply ?? '' };
+  const all = brought + text + (command.files === 'none' ? leftOut(message.files, command.name) : '');
+  if (all !== '') await deps.outbox.deliver(place, `reply/${entry.seq}`, all.trimStart(), { replyTo: message.id, file });
+}
+
+/** The same for a command that takes a turn. */
+export async function runCommandTurn(session: ChatSession, turn: RunningTurn, accepted: AcceptedMessage): Promise<void> {
+  const { channel, place } = session;
+  const line = new StatusLine(session, turn.id);
+  channel.activity?.(place, { kind: 'turn-started', turn: turn.id });
+  try {
+    await runCommand(session, accepted);
+  } finally {
+    await line.end();
+    channel.activity?.(place, { kind: 'turn-ended', turn: turn.id });
+  }
+}

@@ -1,0 +1,243 @@
+import type { Channel, Outgoing, Place } from '../../core/channel.ts';
+import type { OutboxEntry, OutboxLedger } from '../../core/conversation.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { CallSlots } from '../../lib/call-slots.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
+import { errorText } from '../../lib/error-text.ts';
+import { textAfter } from '../../lib/split-text.ts';
+import { answered } from './answered.ts';
+import { Drafts } from './drafts.ts';
+import { markedAsRepeat } from './repeat-mark.ts';
+
+export interface OutboxPatience {
+  /** Before the second attempt, when the platform does not say; before every further one twice as long. */
+  firstRetryMs: number;
+  maxRetryMs: number;
+  /** A platform that has not answered by then is not waited for. */
+  answerMs: number;
+  /** What fails so long after it was added is dropped. */
+  keepTryingMs: number;
+}
+
+export interface LineOptions {
+  place: Place;
+  ledger: OutboxLedger;
+  /** undefined when this platform is not connected: what is to be said there waits. */
+  channel(): Channel | undefined;
+  patience: OutboxPatience;
+  /** What is sent to the platform at once, at all places together. */
+  slots: CallSlots;
+  /** Ends everything at once. */
+  stop: AbortSignal;
+  onDropped(entry: OutboxEntry, failure: string): void;
+  onTrouble(error: unknown): void;
+  /** There is nothing left to do, and nothing to remember. */
+  onIdle(): void;
+}
+
+/** What became of one attempt. `retryAfterMs`: as the platform said. */
+type Outcome =
+  | { kind: 'sent'; id: string }
+  | { kind: 'failed'; failure: string; retryAfterMs: number | undefined; inDoubt: boolean }
+  | { kind: 'dropped'; failure: string; inDoubt?: boolean };
+
+/** How often a message that may have arrived is repeated. A copy too many is better than no answer; copies without end are not. */
+const maxRepeats = 3;
+const maxEdits = 4;
+const maxWaitMs = 60 * 60 * 1000;
+
+/** Everything that is said at one place: one thing after the other, and drafts are shown while nothing else is to be said. */
+export class ChatQueue {
+  readonly #options: LineOptions;
+  readonly #drafts: Drafts;
+  #isRunning = false;
+  #isStale = false;
+  #drainUntil: number | undefined;
+  #endPause: (() => void) | undefined;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+    this.#drafts = new Drafts(options);
+  }
+
+  /** Looks whether there is something to do. */
+  wake(): void {
+    this.#isStale = true;
+    this.#endPause?.();
+    if (this.#isRunning || this.#drainUntil !== undefined) return;
+    this.#isRunning = true;
+    this.#ended = this.#run();
+  }
+
+  show(key: string, text: string, isLast: boolean): void {
+    this.#drafts.show(key, text, isLast);
+    this.wake();
+  }
+
+  forget(key: string): void {
+    this.#drafts.forget(key);
+    this.wake();
+  }
+
+  /** Sends what can be sent until then, and starts nothing more. Resolves when nothing is under way. */
+  async drain(until: number): Promise<void> {
+    this.#drainUntil = until;
+    this.#endPause?.();
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      this.#isStale = false;
+      const waitMs = await this.#step().catch((error: unknown) => {
+        this.#options.onTrouble(error);
+        return this.#options.patience.firstRetryMs;
+      });
+      if (this.#options.stop.aborted) break;
+      if (this.#isStale || waitMs === 0) continue;
+      if (waitMs === undefined || Date.now() + waitMs > (this.#drainUntil ?? Number.POSITIVE_INFINITY)) break;
+      await this.#pause(waitMs);
+    }
+    this.#isRunning = false;
+    if (this.#drafts.isEmpty) this.#options.onIdle();
+  }
+
+  /** Does one thing. Resolves with how long to wait for the next, or undefined when there is none. */
+  async #step(): Promise<number | undefined> {
+    const { place, ledger } = this.#options;
+    const channel = this.#options.channel();
+    if (!channel || (channel.traitsAt && !channel.traitsAt(place))) return undefined;
+    const entry = await ledger.head(place);
+    if (!entry) return this.#drainUntil === undefined ? await this.#drafts.refresh(channel) : undefined;
+    // Another process has it. Whatever comes after it waits until somebody looks again.
+    if (entry.state === 'sending') return undefined;
+    const dueInMs = entry.dueAt.getTime() - Date.now();
+    const waitMs = Math.max(dueInMs, this.#drafts.editableInMs(entry.replaces, channel));
+    if (waitMs > 0) return Math.min(waitMs, maxWaitMs);
+    return await this.#options.slots.run(() => this.#sendNow(channel, entry));
+  }
+
+  async #sendNow(channel: Channel, entry: OutboxEntry): Promise<number | undefined> {
+    const { ledger, stop } = this.#options;
+    // It may have waited for others. What has not begun when the program stops is in no doubt.
+    if (stop.aborted || Date.now() > (this.#drainUntil ?? Number.POSITIVE_INFINITY)) return undefined;
+    const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
+    // From here on to the end of `#settle` nothing may throw: an entry that stays in this state holds up its place.
+    if (!(await ledger.begin(entry.seq))) return 0;
+    const message = { ...entry.message, text: this.#drafts.textOf(entry) };
+    await this.#settle(entry, message.text, await this.#hand(channel, entry, message, replaced));
+    return 0;
+  }
+
+  async #hand(channel: Channel, entry: OutboxEntry, message: Outgoing, replaced: OutboxEntry | undefined): Promise<Outcome> {
+    if (entry.isRemoval) return await this.#remove(channel, entry, replaced);
+    if (replaced?.sentId === undefined) {
+      const mayBeThere = replaced !== undefined && replaced.doubts > 0;
+      if (!mayBeThere || !channel.traits.sendsOncePerKey) return await this.#send(channel, entry, message, mayBeThere);
+      const found = await this.#attempt((signal) => channel.send(this.#options.place, { ...replaced.message, key: replaced.key }, signal));
+      return found.kind === 'sent' ? await this.#hand(channel, entry, message, { ...replaced, sentId: found.id }) : found;
+    }
+    const edited = await this.#edit(channel, entry.attempts, replaced, message);
+    if (edited.kind !== 'dropped') return edited;
+    const shown = this.#drafts.shown(replaced.key);
+    if (shown === undefined || !message.text.startsWith(shown)) return await this.#send(channel, entry, message, edited.inDoubt);
+    // The platform changes its message no more: what it shows is the beginning.
+    const rest = textAfter(message.text, shown.length);
+    if (rest.trim() === '' && !message.buttons) return { kind: 'sent', id: replaced.sentId };
+    return await this.#send(channel, entry, rest.trim() === '' ? message : { ...message, text: rest }, edited.inDoubt);
+  }
+
+  /** Where it cannot be taken out of the chat, next to nothing is left of it. Doing it twice does no harm. */
+  async #remove(channel: Channel, { attempts }: OutboxEntry, replaced: OutboxEntry | undefined): Promise<Outcome> {
+    if (replaced?.sentId === undefined) return { kind: 'sent', id: '' };
+    const { sentId } = replaced;
+    const outcome = await this.#attempt(async (signal) => {
+      if (!channel.remove) throw new HermeticError('channel/refused', 'The platform removes no messages.');
+      await channel.remove(this.#options.place, sentId, signal);
+      return sentId;
+    });
+    if (outcome.kind === 'dropped') return await this.#edit(channel, attempts, replaced, { text: '…' });
+    return outcome.kind === 'failed' ? { ...outcome, inDoubt: false } : outcome;
+  }
+
+  /** Changing a message twice to the same text does no harm, so there is never a doubt. */
+  async #edit(channel: Channel, attempts: number, { key, sentId = '' }: OutboxEntry, message: Outgoing): Promise<Outcome> {
+    if (!channel.edit) return { kind: 'dropped', failure: 'it cannot be edited' };
+    if (this.#drafts.shown(key) === message.text && !message.buttons) return { kind: 'sent', id: sentId };
+    const outcome = await this.#attempt(async (signal) => {
+      await channel.edit?.(this.#options.place, sentId, message, signal);
+      return sentId;
+    });
+    if (outcome.kind !== 'failed') return outcome;
+    // A channel that fails in unknown ways again and again is like one that cannot edit: the text has to arrive.
+    if (outcome.inDoubt && attempts >= maxEdits) return { kind: 'dropped', failure: outcome.failure, inDoubt: true };
+    return { ...outcome, inDoubt: false };
+  }
+
+  /** `mayBeThere`: some of the text may be in the chat under another key. */
+  async #send(channel: Channel, entry: OutboxEntry, message: Outgoing, mayBeThere = false): Promise<Outcome> {
+    const { sendsOncePerKey } = channel.traits;
+    if (entry.doubts > maxRepeats && !sendsOncePerKey) return { kind: 'dropped', failure: 'It is unknown whether it arrived.' };
+    const isRepeat = mayBeThere || (entry.doubts > 0 && !sendsOncePerKey);
+    const text = isRepeat ? markedAsRepeat(message, channel.traits) : message.text;
+    return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, text, key: entry.key }, signal));
+  }
+
+  async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {
+    // It was not handed to the platform.
+    if (this.#options.stop.aborted) return { kind: 'failed', failure: 'the program stopped', retryAfterMs: 0, inDoubt: false };
+    const answer = await answered(work, this.#options.stop, this.#options.patience.answerMs);
+    if (answer.kind === 'done') return { kind: 'sent', id: answer.value };
+    const { error } = answer;
+    const failure = errorText(error);
+    const code = error instanceof HermeticError && answer.kind === 'failed' ? error.code : undefined;
+    if (code === 'channel/refused') return { kind: 'dropped', failure };
+    const retryAfterMs = code === 'channel/busy' ? (error as HermeticError).retryAfterMs : undefined;
+    return { kind: 'failed', failure, retryAfterMs, inDoubt: code !== 'channel/busy' };
+  }
+
+  async #settle(entry: OutboxEntry, text: string, outcome: Outcome): Promise<void> {
+    const { ledger, patience, onDropped } = this.#options;
+    const now = new Date();
+    if (outcome.kind === 'sent') {
+      await this.#recorded(() => ledger.sent(entry.seq, outcome.id, now));
+      this.#drafts.sent(entry, outcome.id, text);
+      return;
+    }
+    const isOld = now.getTime() - entry.addedAt.getTime() > patience.keepTryingMs;
+    // A draft that may be there is not worth being there twice.
+    if (outcome.kind === 'dropped' || isOld || (entry.isDraft && outcome.inDoubt)) {
+      await this.#recorded(() => ledger.drop(entry.seq, outcome.failure, now, outcome.inDoubt));
+      this.#drafts.dropped(entry);
+      if (!entry.isDraft) onDropped(entry, outcome.failure);
+      return;
+    }
+    const dueAt = new Date(now.getTime() + (outcome.retryAfterMs ?? retryMs(entry.attempts, patience)));
+    await this.#recorded(() => ledger.retry(entry.seq, dueAt, outcome.failure, outcome.inDoubt));
+  }
+
+  /** What has happened is written down, however long that takes: until then nothing else is sent here. */
+  async #recorded(write: () => Promise<void>): Promise<void> {
+    for (let attempt = 0; !this.#options.stop.aborted || attempt === 0; attempt++) {
+      try {
+        return await write();
+      } catch (error) {
+        this.#options.onTrouble(error);
+        await this.#pause(retryMs(attempt, this.#options.patience));
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const woken = Promise.withResolvers<void>();
+    this.#endPause = woken.resolve;
+    await settlesWithin({ ms: Math.min(ms, maxWaitMs), signal: this.#options.stop }, woken.promise);
+    this.#endPause = undefined;
+  }
+}
+
+/** Not the same for all who wait, so that they do not come back together. */
+function retryMs(attempts: number, { firstRetryMs, maxRetryMs }: OutboxPatience): number {
+  return Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts, 30)) * (0.5 + Math.random() / 2);
+}

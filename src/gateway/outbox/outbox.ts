@@ -1,0 +1,213 @@
+import type { Button, Channel, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
+import type { OutboxEntry, OutboxItem, OutboxLedger } from '../../core/conversation.ts';
+import { CallSlots } from '../../lib/call-slots.ts';
+import { splitText } from '../../lib/split-text.ts';
+import { ChatQueue, type OutboxPatience } from './chat-queue.ts';
+import { maxMarkableText } from './repeat-mark.ts';
+
+export interface OutboxOptions {
+  ledger: OutboxLedger;
+  /** By platform. May change at any time. */
+  channels: ReadonlyMap<string, Channel>;
+  patience?: Partial<OutboxPatience & { lookEveryMs: number }>;
+  /** Told what will never arrive. */
+  onDropped?: (entry: OutboxEntry, failure: string) => void;
+  /** Told what kept it from its work, such as a store that cannot be written. It goes on by itself. */
+  onTrouble?: (error: unknown) => void;
+}
+
+export interface Delivery {
+  /** On the first message. */
+  replyTo?: string | undefined;
+  /** On the last message. */
+  buttons?: readonly (readonly Button[])[] | undefined;
+  file?: OutgoingFile | undefined;
+  /** Keys of drafts that the messages take the place of, one after the other. */
+  drafts?: readonly string[] | undefined;
+}
+
+/** What every platform takes, for one that is not connected at the moment. */
+const minChannelTextLimit = 2000;
+/** What a platform is sent at once. Fewer than it takes, so that nothing that has begun waits in line: after a kill it would count as in doubt. */
+const maxSending = 24;
+
+const defaultPatience = {
+  firstRetryMs: 1000,
+  maxRetryMs: 5 * 60 * 1000,
+  answerMs: 5 * 60 * 1000,
+  keepTryingMs: 3 * 24 * 60 * 60 * 1000,
+  lookEveryMs: 5000,
+};
+
+/**
+ * Says what is in the ledger: in order at one place, all places at once. What was added is said even if the process dies right after; what was
+ * sent is not sent again.
+ *
+ * A message that was being sent when the process died, or about which a channel failed with neither `channel/busy` nor `channel/refused`, may
+ * or may not be there. A channel with `sendsOncePerKey` is given it again and shows it once. Elsewhere it is sent again, marked as a possible
+ * repeat, up to three times; when the last one ends in doubt too it is dropped. A message that takes the place of a known one is never in
+ * doubt, because changing it again does no harm.
+ *
+ * One process sends from a ledger; others may add, which is noticed after `lookEveryMs`.
+ */
+export class Outbox {
+  readonly #ledger: OutboxLedger;
+  readonly #options: OutboxOptions;
+  readonly #patience: OutboxPatience & { lookEveryMs: number };
+  readonly #lines = new Map<string, ChatQueue>();
+  /** By platform. */
+  readonly #slots = new Map<string, CallSlots>();
+  readonly #stopped = new AbortController();
+  readonly #dropListeners = new Set<(entry: OutboxEntry, failure: string) => void>();
+  #isOpen = false;
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#ledger = options.ledger;
+    this.#patience = { ...defaultPatience, ...options.patience };
+  }
+
+  /** Begins with what an earlier process left. What is added before waits until now. */
+  async start(): Promise<void> {
+    await this.#ledger.recover(new Date());
+    this.#isOpen = true;
+    await this.look();
+    this.#looking = setInterval(() => this.look().catch((error) => this.#options.onTrouble?.(error)), this.#patience.lookEveryMs);
+  }
+
+  /** All of them in this order, or none when there is one under any of these keys. */
+  async add(place: Place, items: readonly OutboxItem[]): Promise<boolean> {
+    const isNew = await this.#ledger.add(place, items, new Date());
+    this.#line(place)?.wake();
+    return isNew;
+  }
+
+  /**
+   * Says a text in as many messages as it takes, under `key/1` and so on, once however often this is called. Is settled when it is stored;
+   * there is nothing to wait for.
+   */
+  async deliver(place: Place, key: string, text: string, more: Delivery = {}): Promise<void> {
+    const messages = this.#messages(place, text, more);
+    const items = messages.map((message, index) => ({ key: `${key}/${index + 1}`, message, replaces: more.drafts?.[index] }));
+    if (items.length > 0) await this.add(place, items);
+  }
+
+  /** What was delivered under this key, in order. */
+  async delivered(key: string): Promise<OutboxEntry[]> {
+    const entries: OutboxEntry[] = [];
+    for (;;) {
+      const entry = await this.find(`${key}/${entries.length + 1}`);
+      if (!entry) return entries;
+      entries.push(entry);
+    }
+  }
+
+  /** Resolves with the reason when a message of what was delivered under this key is dropped; with undefined when the signal comes first. */
+  async dropped(key: string, signal: AbortSignal): Promise<string | undefined> {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const listener = (entry: OutboxEntry, failure: string): void => {
+      if (entry.key.slice(0, entry.key.lastIndexOf('/')) === key) resolve(failure);
+    };
+    const stop = (): void => resolve(undefined);
+    this.#dropListeners.add(listener);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      if (signal.aborted) return undefined;
+      const entry = (await this.delivered(key)).find(({ state }) => state === 'dropped');
+      return entry ? (entry.failure ?? '') : await promise;
+    } finally {
+      this.#dropListeners.delete(listener);
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Whether everything at this place is sent or dropped. */
+  async isEmpty(place: Place): Promise<boolean> {
+    return (await this.#ledger.head(place)) === undefined;
+  }
+
+  find(key: string): Promise<OutboxEntry | undefined> {
+    return this.#ledger.find(key);
+  }
+
+  /** What the draft under this key should show, as soon as its platform lets it. `isLast`: nothing will take its place. */
+  show(place: Place, key: string, text: string, isLast = false): void {
+    this.#line(place)?.show(key, text, isLast);
+  }
+
+  /** Leaves these drafts as they are; one that was not sent never will be. */
+  async abandon(place: Place, keys: readonly string[]): Promise<void> {
+    await this.#ledger.withdraw(keys, 'it was abandoned', new Date());
+    for (const key of keys) this.#line(place)?.forget(key);
+  }
+
+  /** The messages a text comes in at this place. */
+  pieces(place: Place, text: string): string[] {
+    return splitText(text, maxMarkableText(this.traits(place) ?? { maxTextLength: minChannelTextLimit }).text);
+  }
+
+  traits(place: Place): Channel['traits'] | undefined {
+    const channel = this.#options.channels.get(place.platform);
+    return channel?.traitsAt?.(place) ?? channel?.traits;
+  }
+
+  /** Looks for what other processes have added, and for channels that have come. */
+  async look(): Promise<void> {
+    for (const place of await this.#ledger.places()) this.#line(place)?.wake();
+  }
+
+  /** Sends what can be sent in that time. What is not sent, and what is added from now on, stays for the next start. */
+  async stop(graceMs = 5000): Promise<void> {
+    this.#isOpen = false;
+    clearInterval(this.#looking);
+    const timer = setTimeout(() => this.#stopped.abort(), graceMs);
+    await Promise.all([...this.#lines.values()].map((line) => line.drain(Date.now() + graceMs)));
+    clearTimeout(timer);
+    this.#stopped.abort();
+  }
+
+  #messages(place: Place, text: string, { replyTo, buttons, file, drafts = [] }: Delivery): Outgoing[] {
+    const limit = maxMarkableText(this.traits(place) ?? { maxTextLength: minChannelTextLimit });
+    const messages: Outgoing[] = this.pieces(place, text).map((piece) => ({ text: piece }));
+    const [first] = messages;
+    // A message that exists gets no file.
+    const takesFile = first && messages.length === 1 && first.text.length <= limit.caption && drafts.length === 0;
+    if (file && takesFile) first.file = file;
+    else if (file) messages.push({ text: '', file });
+    if (messages[0] && replyTo !== undefined) messages[0].replyTo = replyTo;
+    const last = messages.at(-1);
+    if (last && buttons) last.buttons = buttons;
+    return messages;
+  }
+
+  #slotsOf(platform: string): CallSlots {
+    const slots = this.#slots.get(platform) ?? new CallSlots(maxSending);
+    this.#slots.set(platform, slots);
+    return slots;
+  }
+
+  #line(place: Place): ChatQueue | undefined {
+    if (!this.#isOpen) return undefined;
+    const { platform, workspace, chat, thread } = place;
+    const key = JSON.stringify([platform, workspace ?? null, chat, thread ?? null]);
+    const line =
+      this.#lines.get(key) ??
+      new ChatQueue({
+        place,
+        ledger: this.#ledger,
+        channel: () => this.#options.channels.get(platform),
+        patience: this.#patience,
+        slots: this.#slotsOf(platform),
+        stop: this.#stopped.signal,
+        onDropped: (entry, failure) => {
+          this.#options.onDropped?.(entry, failure);
+          for (const listener of this.#dropListeners) listener(entry, failure);
+        },
+        onTrouble: (error) => this.#options.onTrouble?.(error),
+        onIdle: () => this.#lines.delete(key),
+      });
+    this.#lines.set(key, line);
+    return line;
+  }
+}

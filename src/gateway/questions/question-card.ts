@@ -1,0 +1,80 @@
+import type { Answer, Finding, Question } from '../../core/approval.ts';
+import type { Button, ChannelTraits, Place } from '../../core/channel.ts';
+import { fenced } from '../../lib/fenced.ts';
+import { visible } from '../../lib/visible.ts';
+import type { Delivery } from '../outbox/outbox.ts';
+import { maxMarkableText } from '../outbox/repeat-mark.ts';
+
+const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
+const labels: Readonly<Record<keyof typeof choices, string>> = { o: 'Once', s: 'This session', a: 'Always', d: 'Deny' };
+
+type Choice = keyof typeof choices;
+
+/** Who asks for what a question is about. */
+export interface Asker {
+  /** As in `telegram:4711`. */
+  person: string;
+  /** The name they chose for themselves. */
+  name: string;
+  isDirect: boolean;
+}
+
+const maxNameLength = 60;
+/** Beside a file that has them all. */
+const maxReasons = 12;
+
+/** What a button of a question carries. It means nothing to whoever reads it, and is good for that question alone. */
+function buttonData(code: string, choice: Choice): string {
+  return `q:${code}:${choice}`;
+}
+
+/** undefined for a button that belongs to no question. */
+export function pressedAnswer(data: string, by: string): { code: string; answer: Answer } | undefined {
+  const [, code, choice] = /^q:([^:]{1,40}):([osad])$/.exec(data) ?? [];
+  if (code === undefined) return undefined;
+  return { code, answer: { kind: choices[choice as Choice], by } };
+}
+
+/** Security: the whole command is always shown, so that a yes covers nothing unseen. `header`: a line about who asks. */
+export function cardFor(question: Question, whole: string, header: string, traits: ChannelTraits): [text: string, more: Delivery] {
+  const row: Button[] = (Object.keys(choices) as Choice[]).map((choice) => ({
+    label: labels[choice],
+    data: buttonData(question.code, choice),
+  }));
+  const how = traits.buttons ? '' : `\n\nAnswer with /approve ${question.code} or /deny ${question.code}.`;
+  const buttons = traits.buttons ? [row] : undefined;
+  const all = header === '' ? whole : `${header}\n${whole}`;
+  const text = `${fenced(all)}${how}`;
+  if (text.length <= maxMarkableText(traits).text || traits.maxFileBytes === 0) return [text, { buttons }];
+  const more = question.findings.length - maxReasons;
+  const reasons = [...question.findings.slice(0, maxReasons).map(reasonLine), ...(more > 0 ? [`- ${more} more`] : [])].join('\n');
+  const file = { name: `question-${question.code}.txt`, data: Buffer.from(all) };
+  const asks = header === '' ? '' : `${fenced(header)}\n`;
+  return [`${asks}May this run? The full text is in the file.\n${reasons}${how}`, { buttons, file }];
+}
+
+/** Security: a target is text of whoever asks, so it stands in code, and short, where the file has all of it. */
+function reasonLine({ title, target }: Finding): string {
+  return target === undefined ? `- ${title}` : `- ${title}: \`${shortName(target).replaceAll('`', "'")}\``;
+}
+
+/** For an approver: who asks, and where. Belongs into a code block. */
+export function askedBy({ person, name, isDirect }: Asker, { platform, chat, thread }: Place): string {
+  const where = isDirect ? `in a direct chat on ${platform}` : `in the chat ${oneLine(chat)} on ${platform}`;
+  return `${shortName(name)} (${oneLine(person)}) asks ${where}${thread === undefined ? '' : `, thread ${oneLine(thread)}`}:`;
+}
+
+/** `Ann`, `Ann and Bob`, `Ann, Bob and Cleo`. Security: people choose their names, so nothing in them is markup. */
+export function listOfNames(names: readonly string[]): string {
+  const plain = names.map((name) => shortName(name).replace(/[!-/:-@[-`{-~]/g, '\\$&'));
+  return plain.length < 2 ? (plain[0] ?? '') : `${plain.slice(0, -1).join(', ')} and ${plain.at(-1)}`;
+}
+
+function shortName(name: string): string {
+  const signs = [...oneLine(name.toWellFormed().normalize('NFC'))];
+  return signs.length > maxNameLength ? `${signs.slice(0, maxNameLength).join('')}…` : signs.join('');
+}
+
+function oneLine(text: string): string {
+  return visible(text).replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,20 @@
+import type { SessionEntry } from '../../core/conversation.ts';
+
+export interface ResetSettings {
+  when: 'idle' | 'daily' | 'never';
+  idleMs: number;
+}
+
+/** The hour of the day at which nobody is in the middle of something. */
+const dailyHour = 4;
+
+/** Whether a conversation is so old that the next word begins a new one. */
+export function resetIsDue({ startedAt, lastActiveAt }: SessionEntry, { when, idleMs }: ResetSettings, now: Date): boolean {
+  if (when === 'never') return false;
+  const last = Math.max(startedAt.getTime(), lastActiveAt.getTime());
+  if (when === 'idle') return now.getTime() - last > idleMs;
+  const boundary = new Date(now);
+  boundary.setHours(dailyHour, 0, 0, 0);
+  if (boundary > now) boundary.setDate(boundary.getDate() - 1);
+  return last < boundary.getTime();
+}

@@ -1,0 +1,71 @@
+import type { InboxEntry, InboxLedger } from '../../core/conversation.ts';
+import { isStoreFault, maxEnds, maxTries, type SetAside } from '../../core/set-aside.ts';
+import { errorText } from '../../lib/error-text.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+
+const firstPauseMs = 250;
+
+export interface RetryParts {
+  inbox: InboxLedger;
+  outbox: Outbox;
+  setAside(found: Omit<SetAside, 'at'>): Promise<void>;
+  wake(): void;
+  logError(error: unknown): void;
+}
+
+/** What failed in one session while it was handled: it is tried again a little later, and after a few tries no more. Nothing else waits for it. */
+export class Retries {
+  readonly #parts: RetryParts;
+  /** What is tried again later, and why not now. */
+  readonly #pausing = new Map<number, NodeJS.Timeout>();
+  readonly #counted = new Set<number>();
+
+  constructor(parts: RetryParts) {
+    this.#parts = parts;
+  }
+
+  get isAtRest(): boolean {
+    return this.#pausing.size === 0;
+  }
+
+  /** Whether it may be looked at now. What was tried too often, by whichever program, is set aside. */
+  async mayTry(entry: InboxEntry): Promise<boolean> {
+    if (this.#pausing.has(entry.seq)) return false;
+    if (entry.tries < maxEnds) return true;
+    await this.giveUp(entry, 'The gateway ended each time it was tried.');
+    return false;
+  }
+
+  /** Before something is done about it. */
+  async trying({ seq }: InboxEntry): Promise<void> {
+    await this.#parts.inbox.trying(seq);
+    this.#counted.add(seq);
+  }
+
+  async failed(entry: InboxEntry, error: unknown): Promise<void> {
+    if (isStoreFault(error)) throw error;
+    this.#parts.logError(error);
+    if (!this.#counted.delete(entry.seq)) await this.#parts.inbox.trying(entry.seq);
+    const tries = entry.tries + 1;
+    if (tries >= maxTries) return await this.giveUp(entry, errorText(error), tries);
+    const again = (): void => {
+      this.#pausing.delete(entry.seq);
+      this.#parts.wake();
+    };
+    this.#pausing.set(entry.seq, setTimeout(again, firstPauseMs * 2 ** entry.tries));
+  }
+
+  stop(): void {
+    for (const timer of this.#pausing.values()) clearTimeout(timer);
+    this.#pausing.clear();
+  }
+
+  /** Sets it aside, and says so where it was said. */
+  async giveUp({ seq, session, incoming, ...entry }: InboxEntry, reason: string, tries = entry.tries): Promise<void> {
+    const { setAside, outbox, logError } = this.#parts;
+    await setAside({ source: 'inbox', id: String(seq), session, reason, content: JSON.stringify(incoming), tries });
+    if (incoming.kind === 'press') return;
+    const text = `I could not process this message and will not retry it. The operator can see it with \`hermetic doctor\` (inbox ${seq}).`;
+    await outbox.deliver(incoming.place, `aside/${seq}`, text, { replyTo: incoming.id }).catch(logError);
+  }
+}
