@@ -3,7 +3,7 @@ import type { Answer, Approver, Question } from '../core/approval.ts';
 import type { ToolResult } from '../core/tool.ts';
 
 /** A call that has been made, and where it stands. */
-export type Standing = { kind: 'done'; result: ToolResult } | { kind: 'asks'; id: string; question: Question };
+export type CallState = { kind: 'done'; result: ToolResult } | { kind: 'asks'; id: string; question: Question };
 
 /** What the client sent with one round of a call. */
 export interface Round {
@@ -14,7 +14,7 @@ export interface Round {
 interface PendingCall {
   /** Resolves when it has come to its end. Never rejects. */
   readonly over: Promise<void>;
-  standing(): Promise<Standing>;
+  state(): Promise<CallState>;
   answer(answer: Answer | undefined): void;
   join(round: Round): void;
 }
@@ -31,13 +31,13 @@ export class PendingCalls {
   readonly #calls = new Map<string, PendingCall>();
 
   /** Resolves when the call is done or asks something. */
-  begin(start: StartCall, round: Round): Promise<Standing> {
+  begin(start: StartCall, round: Round): Promise<CallState> {
     const call = new RunningCall(start, round);
     return this.#settle(call, randomUUID());
   }
 
   /** Security: an id is known only to whom the question was put, and good for one answer. undefined when nothing waits under it. */
-  resume(id: string, answer: Answer | undefined, round: Round): Promise<Standing> | undefined {
+  resume(id: string, answer: Answer | undefined, round: Round): Promise<CallState> | undefined {
     const call = this.#calls.get(id);
     if (!call) return undefined;
     this.#calls.delete(id);
@@ -46,13 +46,13 @@ export class PendingCalls {
     return this.#settle(call, randomUUID());
   }
 
-  async #settle(call: PendingCall, id: string): Promise<Standing> {
-    const standing = await call.standing();
-    if (standing.kind === 'done') return standing;
+  async #settle(call: PendingCall, id: string): Promise<CallState> {
+    const state = await call.state();
+    if (state.kind === 'done') return state;
     this.#calls.set(id, call);
     // An unanswered question ends its call in time; a client that comes back later is told so for a while.
     void call.over.then(() => setTimeout(() => this.#calls.delete(id), lateMs).unref());
-    return { ...standing, id };
+    return { ...state, id };
   }
 }
 
@@ -96,9 +96,9 @@ class RunningCall implements PendingCall {
     if (this.#questions.length === 0) this.#asked = Promise.withResolvers();
   }
 
-  async standing(): Promise<Standing> {
-    const done = this.#result.then((result): Standing => ({ kind: 'done', result }));
-    const asks = this.#asked.promise.then((): Standing | undefined => {
+  async state(): Promise<CallState> {
+    const done = this.#result.then((result): CallState => ({ kind: 'done', result }));
+    const asks = this.#asked.promise.then((): CallState | undefined => {
       const question = this.#questions[0]?.question;
       return question && { kind: 'asks', id: '', question };
     });

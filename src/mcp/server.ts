@@ -1,11 +1,10 @@
 import { acceptedContent, CLIENT_CAPABILITIES_META_KEY, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Action, Answer, Approver, Question } from '../core/approval.ts';
+import { questionText } from '../approval/question-text.ts';
+import type { Answer, Approver } from '../core/approval.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
-import { quotedLines } from '../lib/quoted-lines.ts';
-import { visible } from '../lib/visible.ts';
 import type { BackgroundFeed } from './background-feed.ts';
-import type { PendingCalls, Round, Standing } from './pending-calls.ts';
+import type { CallState, PendingCalls, Round } from './pending-calls.ts';
 
 /** The tools of one session, as MCP serves them. */
 interface ServedTools {
@@ -67,16 +66,16 @@ function onlyDescribed<Schema extends Tool['input'] | Tool['output']>(schema: Sc
 
 async function answer(server: McpServer, served: ServedTools, pending: PendingCalls, tool: Tool, args: unknown, context: ServerContext) {
   const round = roundOf(context);
-  const standing = await standingOf(server, served, pending, tool, args, context, round);
-  if (standing === undefined) return failure('This question has expired. Nothing was run.');
-  if (standing.kind === 'done') return resultOf(standing.result);
+  const state = await callState(server, served, pending, tool, args, context, round);
+  if (state === undefined) return failure('This question has expired. Nothing was run.');
+  if (state.kind === 'done') return resultOf(state.result);
   return inputRequired({
-    inputRequests: { approval: inputRequired.elicit({ message: wordsFor(standing.question), requestedSchema: answerSchema }) },
-    requestState: standing.id,
+    inputRequests: { approval: inputRequired.elicit({ message: questionText(state.question), requestedSchema: answerSchema }) },
+    requestState: state.id,
   });
 }
 
-function standingOf(
+function callState(
   server: McpServer,
   served: ServedTools,
   pending: PendingCalls,
@@ -84,7 +83,7 @@ function standingOf(
   args: unknown,
   context: ServerContext,
   round: Round,
-): Promise<Standing> | undefined {
+): Promise<CallState> | undefined {
   const waiting = context.mcpReq.requestState<string>();
   if (waiting !== undefined) return pending.resume(waiting, givenAnswer(context), round);
   // Security: without a way to ask, what needs a person is refused.
@@ -127,31 +126,4 @@ function resultOf(result: ToolResult) {
 
 function failure(text: string) {
   return { content: [{ type: 'text' as const, text }], isError: true };
-}
-
-/** The whole question, because a person must see what they approve; no line of it can look like one of ours. */
-function wordsFor({ actions, findings, backend, session }: Question): string {
-  const reasons = findings.map(({ title, why, target }) => `- ${title}${target === undefined ? '' : ` (${oneLine(target)})`}: ${why}`);
-  return [`May this run on ${backend}, in session ${oneLine(session)}?`, ...reasons, '', ...actions.map(textOf)].join('\n');
-}
-
-function oneLine(text: string): string {
-  return visible(text).replaceAll('\n', '⟨U+000A⟩');
-}
-
-function quoted(text: string): string {
-  return quotedLines(text).join('\n');
-}
-
-function textOf(action: Action): string {
-  switch (action.kind) {
-    case 'command':
-      return `In ${oneLine(action.cwd)}:\n${quoted(action.command)}`;
-    case 'script':
-      return `A ${action.language} script, in ${oneLine(action.cwd)}:\n${quoted(action.code)}`;
-    case 'input':
-      return `As input of ${oneLine(action.process)}:\n${quoted(action.text)}`;
-    default:
-      return `In ${oneLine(action.cwd)}, ${action.kind} a file:\n${quoted(action.path)}`;
-  }
 }

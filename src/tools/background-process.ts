@@ -127,11 +127,11 @@ export class BackgroundProcess {
     await settlesWithin(newsMs, this.ended);
     if (this.state.kind !== 'running') return;
     this.#settle({ kind: 'killed', signal: 'KILL' });
-    await this.letGo();
+    await this.detach();
   }
 
   /** Stops listening; the process goes on where its sandbox does. */
-  async letGo(): Promise<void> {
+  async detach(): Promise<void> {
     this.#isLetGo = true;
     this.#interruptions = mostInterruptions;
     await this.#follower?.kill('KILL').catch(() => undefined);

@@ -225,6 +225,6 @@ export class ProcessTable {
 
   /** Stops listening to all of them. */
   async close(): Promise<void> {
-    await Promise.all([...this.#processes.values()].map((process) => process.letGo()));
+    await Promise.all([...this.#processes.values()].map((process) => process.detach()));
   }
 }

@@ -270,7 +270,7 @@ await describeBackend('local', () => {
         const client = await connect('deny');
         asked.length = 0;
         await client.callTool({ name: 'terminal', arguments: { command: 'rm -rf build # \u202edliub\u200b\n- Harmless: It only looks.' } });
-        expect(asked).toEqual([expect.stringMatching(/^\| rm -rf build # ⟨U\+202E⟩dliub⟨U\+200B⟩\n\| - Harmless/m)]);
+        expect(asked).toEqual([expect.stringMatching(/^ {2}\| rm -rf build # ⟨U\+202E⟩dliub⟨U\+200B⟩\n {2}\| - Harmless/m)]);
       });
 
       it.each(['deny', 'cancel', 'whatever'])('is a no when the answer is %s', async (decision) => {

@@ -69,7 +69,7 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
   for (;;) {
     const started = await startOnce(options, attempt);
     if ('child' in started) return started;
-    if (!yieldTo(started.stderr, attempt)) throw await startError(started.stderr);
+    if (!dropUnsupportedOption(started.stderr, attempt)) throw await startError(started.stderr);
   }
 }
 
@@ -83,7 +83,7 @@ interface Attempt {
 }
 
 /** Gives up what bubblewrap could not do and the sandbox can be without. False: nothing of that kind. */
-function yieldTo(stderr: string, attempt: Attempt): boolean {
+function dropUnsupportedOption(stderr: string, attempt: Attempt): boolean {
   const refused = dispensable.find((option) => !attempt.without.has(option) && refuses(stderr, option));
   if (refused !== undefined) attempt.without.add(refused);
   const isKeptOut = refused === undefined && attempt.versions.includes(1) && /\/tasks: /.test(stderr);

@@ -50,7 +50,7 @@ export class LiveScreen implements Screen {
     });
     lines.on('SIGINT', () => heard.interrupt());
     lines.on('close', () => {
-      this.#letGo(lines);
+      this.#detach(lines);
       heard.end();
     });
     this.#draw();
@@ -59,13 +59,13 @@ export class LiveScreen implements Screen {
   close(): void {
     const lines = this.#lines;
     if (!lines) return;
-    this.#letGo(lines);
+    this.#detach(lines);
     lines.removeAllListeners('close');
     lines.close();
   }
 
   /** From now on nothing is asked for; what is still printed stands below what was there. */
-  #letGo(lines: Interface): void {
+  #detach(lines: Interface): void {
     this.#lines = undefined;
     this.#goAbove(lines);
     (this.#streams.input as { unref?(): void }).unref?.();
