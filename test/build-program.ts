@@ -22,7 +22,8 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<void> {
   // Some tests run it as another user.
   chmodSync(home, 0o755);
-  for (const part of ['bin', 'guest', 'host-scripts', 'dist-web', 'package.json']) cpSync(join(root, part), join(home, part), { recursive: true });
+  for (const part of ['bin', 'guest', 'host-scripts', 'dist-web', 'package.json'])
+    cpSync(join(root, part), join(home, part), { recursive: true });
   await build({
     root,
     configFile: false,

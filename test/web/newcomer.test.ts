@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -76,16 +76,41 @@ describeInChromium('a newcomer', (rig) => {
     const asking = page.getByRole('region', { name: 'Needs your answer' });
     await asking.getByText('rm -rf build', { exact: false }).first().waitFor();
     expect(lines()).toEqual([]);
-    if (process.env.HERMETIC_WEB_PICTURE) await page.screenshot({ path: picture });
     await asking.getByRole('button', { name: 'Once' }).click();
     await page.getByText('nothing else').waitFor();
     await until('the card is settled', async () => (await page.getByText('Allowed once by', { exact: false }).count()) > 0);
     expect(lines().length).toBe(1);
     expect(await page.getByRole('button', { name: 'Once' }).count()).toBe(0);
-    if (!process.env.HERMETIC_WEB_PICTURE) await page.screenshot({ path: picture });
-    expect(statSync(picture).size).toBeGreaterThan(1000);
     await page.reload();
     await page.getByText('nothing else').waitFor();
     expect(lines().length).toBe(1);
+  });
+
+  it('is asked before a sandbox deletes files of a mounted directory, and they are deleted after the button was pressed', async () => {
+    const project = mkdtempSync(join(tmpdir(), 'hermetic-project-'));
+    const build = join(project, 'build');
+    try {
+      mkdirSync(join(build, 'cache'), { recursive: true });
+      for (const path of [project, build, join(build, 'cache')]) chmodSync(path, 0o777);
+      const page = await open({ config: { terminal: { docker_volumes: [`${project}:/project`] } } });
+      program.model.script = inTurn(
+        {
+          pieces: [{ text: 'Let me look at it first.' }, { call: 'terminal', input: { command: 'ls -R /project' } }],
+        },
+        calls(['terminal', { command: 'rm -rf /project/build' }]),
+        says('The directory `build` is **gone**. The next build takes a little longer.'),
+      );
+      await say(page, 'My disk is full. Can you remove the build directory of the project?');
+      const asking = page.getByRole('region', { name: 'Needs your answer' });
+      await asking.getByText('rm -rf /project/build', { exact: false }).first().waitFor();
+      expect(existsSync(build)).toBe(true);
+      await page.screenshot({ path: picture });
+      expect(statSync(picture).size).toBeGreaterThan(1000);
+      await asking.getByRole('button', { name: 'Once' }).click();
+      await page.locator('.markdown strong', { hasText: 'gone' }).waitFor();
+      expect(existsSync(build)).toBe(false);
+    } finally {
+      rmSync(project, { recursive: true });
+    }
   });
 });
