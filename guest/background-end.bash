@@ -6,8 +6,8 @@
 
 exec {nothing}<> <(:) 2>/dev/null
 mark=$(<"$1/mark")
-# Security: what stands there may be anybody's, and a pattern in its place could match every process there is.
-[[ $mark =~ ^[0-9]{8,20}$ ]] || { echo 'nobody knows which processes are its' >&2; exit 1; }
+# Security: any process inside may have written the file, and a pattern in it could match every process there is.
+[[ $mark =~ ^[0-9]{8,20}$ ]] || { echo 'its processes are unknown' >&2; exit 1; }
 if [[ $2 != KILL ]]; then
   signal_all "$mark" "$2"
   for ((wait = 0; wait < $3; wait++)); do
@@ -19,7 +19,7 @@ if [[ $2 != KILL ]]; then
     read -rt 0.1 _ <&"$nothing"
   done
 fi
-# Whoever follows learns of the end at once, and must not wonder about it.
+# A follower learns of the end at once.
 : >"$1/killed"
 kill_all "$mark"
 members "$mark"

@@ -1,5 +1,5 @@
 # Prints what a background process prints, from byte $2 of $1/log on, until it has ended; then, on standard error, how long the log is and
-# how it ended. Goes on until it is killed, because nobody here knows when the last of it has been printed.
+# how it ended. Goes on until it is killed, because it cannot know when the last of it has been printed.
 
 exec {both}<>"$1/done" {done}<"$1/done" {both}>&-
 tail -c "+$(($2 + 1))" -f -- "$1/log" 2>/dev/null {done}<&- &

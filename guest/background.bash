@@ -3,16 +3,16 @@
 #   $1 directory of the process   $2 command   $3 rows and columns of its terminal, or nothing
 #
 # Runs in a shell of the session, where any name may mean something else: builtins only, and no name of ours is left for the command.
-# Signals, the host and everybody else find the processes by the mark they inherit from this shell.
+# The host and the scripts that signal find the processes by the mark they inherit from this shell.
 #
-#   in     what the process reads; has a writer until somebody writes to `close`
+#   in     what the process reads; has a writer until `close` is written to
 #   log    what it prints
 #   done   has a writer until it has ended
 #   exit   how it ended, once it has
 #   ready  a byte each from the command's process and from the one that waits for it, once a signal does to them what it should
 
 builtin ulimit -H -x >"$1/mark"
-# Opened here and not by what is forked: whoever follows finds a writer from the first moment on.
+# Opened here and not by the forked process: a follower finds a writer from the first moment on.
 {
   (
     # Without job control what runs in the background would ignore SIGINT for good.
@@ -51,5 +51,5 @@ builtin ulimit -H -x >"$1/mark"
   # Until then a signal would be lost: a new process still ignores what the one it was forked from does.
   builtin read -rN 2 -t 10 _ <&4 || builtin exit 0
 } 3<>"$1/done" 4<>"$1/ready"
-# Not by coming to its end, which the host hears of before this shell is gone; until then whoever goes away takes its processes along.
+# Not by coming to its end, which the host hears of before this shell is gone; until then a program that detaches would end its processes.
 builtin exit 0

@@ -1,12 +1,12 @@
-# How a process becomes a shell, and how that ends. Stands before whatever starts shells: forker.bash and supervisor.bash.
+# How a process becomes a shell, and how that ends. Stands before the scripts that start shells: forker.bash and supervisor.bash.
 
-# What a shell that runs one command does once it is ours. On one line, so that all of it is read before the command can set an alias
+# The program of a shell that runs one command, once it has sourced ours. On one line, so that all of it is read before the command can set an alias
 # or `set -v`; and so that its traps and tracing see nothing of how it ends.
 body='builtin eval -- "$__hermetic_script"; { __hermetic_done=$?; builtin trap - DEBUG ERR; builtin set +exv; } >/dev/null 2>&1; '
 body+='builtin exit "$__hermetic_done"'
 
 # Never returns. `load` is bash source that makes any bash one of ours, and `file` a file in which it stands. `remarks` redirects what
-# bash remarks on the end of a shell that runs on a terminal: whoever waits for it sees that it was killed, `script` would only pass a
+# bash remarks on the end of a shell that runs on a terminal: the process that waits for it sees that it was killed, `script` would only pass a
 # number on.
 become() { # mode rows columns load file remarks
   local start
@@ -28,7 +28,7 @@ await() { # process
   local last rounds=0 pause=0.005
   wait "$1"
   status=$?
-  # `wait` takes a stop for the end, and whoever kills a command stops it first.
+  # `wait` takes a stop for the end, and a command that is killed is stopped first.
   while kill -0 "$1" 2>/dev/null; do
     rest "$pause"
     ((++rounds < 40)) || pause=0.1

@@ -4,7 +4,7 @@
 # how many bytes of arguments a call may have; then answers: id, `ok` or how it failed, text. To the host: `call`, id, tool, and names
 # and values of the arguments.
 
-# What whoever reads from here gets may call: a byte that is there once. Several processes of a script share the way to the host.
+# A lock: the process that reads the one byte from here may call. Several processes of a script share the way to the host.
 exec 237<> <(:)
 builtin printf x >&237
 
@@ -29,7 +29,7 @@ __hermetic_send() {
 __hermetic_fits() {
   builtin local LC_ALL=C IFS= all
   all=$*
-  ((${#all} <= __hermetic_most))
+  ((${#all} <= __hermetic_max))
 }
 
 # tool, its parameters, the one that standard input stands for, and the arguments of the call: values in the order of the parameters,
@@ -88,12 +88,12 @@ __hermetic_call() {
   builtin set --
   for name in "${!given[@]}"; do builtin set -- "$@" "$name" "${given[$name]}"; done
   if ! __hermetic_fits "$@"; then
-    builtin printf '%s: too much at once; %d bytes are the most\n' "$tool" "$__hermetic_most" >&2
+    builtin printf '%s: too long; at most %d bytes\n' "$tool" "$__hermetic_max" >&2
     builtin return 2
   fi
   builtin read -ru 237 -N 1 _
   __hermetic_send call "$id" "$tool" "$@"
-  # An answer that somebody did not live to read stands before ours.
+  # The answer to a process that died meanwhile stands before ours.
   while __hermetic_receive && [[ ${__hermetic_frame[0]} != "$id" ]]; do :; done
   builtin printf x >&237
   if [[ ${__hermetic_frame[0]-} == "$id" && ${__hermetic_frame[1]} == ok ]]; then
@@ -101,12 +101,12 @@ __hermetic_call() {
     if [[ ${value: -1} == $'\n' ]]; then value=${value::${#value}-1}; fi
     [[ -z $value ]] || builtin printf '%s\n' "$value"
   else
-    builtin printf '%s: %s\n' "$tool" "${__hermetic_frame[2]-nobody answers any more}" >&2
+    builtin printf '%s: %s\n' "$tool" "${__hermetic_frame[2]-the host no longer answers}" >&2
     builtin return 1
   fi
 }
 
 __hermetic_receive || builtin exit 1
-__hermetic_code=${__hermetic_frame[0]} __hermetic_most=${__hermetic_frame[2]}
+__hermetic_code=${__hermetic_frame[0]} __hermetic_max=${__hermetic_frame[2]}
 builtin eval "${__hermetic_frame[1]}"
 builtin unset -v __hermetic_frame

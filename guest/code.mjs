@@ -19,7 +19,7 @@ const input = new Socket({ fd: 238, readable: true, writable: false });
 const output = new Socket({ fd: 239, readable: false, writable: true });
 output.on('error', () => undefined);
 output.unref();
-// What a script forks is no second harness.
+// A process that the script forks must not become a second harness.
 process.execArgv = [];
 
 class ToolError extends Error {
@@ -35,7 +35,7 @@ let unread = Buffer.alloc(0);
 let source = '';
 let settled = false;
 let last = 0;
-let mostBytes = 0;
+let maxBytes = 0;
 const pending = new Map();
 
 input.on('data', (piece) => {
@@ -46,7 +46,7 @@ input.on('data', (piece) => {
   }
 });
 input.on('close', () => {
-  for (const id of [...pending.keys()]) settle([id, 'interrupted', 'nobody answers any more']);
+  for (const id of [...pending.keys()]) settle([id, 'interrupted', 'the host no longer answers']);
 });
 input.on('error', () => undefined);
 
@@ -71,7 +71,7 @@ function settle([id, outcome, text]) {
   const call = pending.get(id);
   if (!call) return;
   pending.delete(id);
-  // Only somebody who waits for an answer keeps the script alive.
+  // Only a pending call keeps the script alive.
   if (pending.size === 0) input.unref();
   if (outcome === 'ok') {
     call.resolve(JSON.parse(text));
@@ -84,8 +84,8 @@ function settle([id, outcome, text]) {
 
 function callTool(name, given, place) {
   const argument = JSON.stringify(given);
-  if (Buffer.byteLength(argument) > mostBytes) {
-    throw new ToolError(`the arguments of ${name} are too long; ${mostBytes} bytes are the most`, 'bad-input');
+  if (Buffer.byteLength(argument) > maxBytes) {
+    throw new ToolError(`the arguments of ${name} are too long; at max ${maxBytes} bytes`, 'bad-input');
   }
   const id = String(++last);
   const fields = ['call', id, name, argument].map((field) => Buffer.from(field));
@@ -154,15 +154,15 @@ function moduleOf(specifier, names) {
   );
 }
 
-async function begin([code, tools, most]) {
+async function begin([code, tools, max]) {
   source = code || '\n';
-  mostBytes = Number(most);
+  maxBytes = Number(max);
   input.unref();
   const library = { ToolError };
   for (const [name, parameters] of JSON.parse(tools)) library[name] = functionFor(name, parameters);
   const globals = { ...library, require: createRequire(file) };
   for (const [name, value] of Object.entries(globals)) {
-    // What Node calls so already is needed; the tool can be imported.
+    // Names that Node has already are kept; the tool can be imported.
     if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
   }
   const load = async (specifier, attributes) => {

@@ -61,7 +61,7 @@ def encoded(value):
 
 
 def decoded(text):
-    # What the host writes as JSON is also Python, but for three words.
+    # JSON of the host is also Python, but for three words.
     return loads(text) if loads else eval(text, {"__builtins__": {}, "true": True, "false": False, "null": None})
 
 
@@ -75,7 +75,7 @@ state = {"last": 0, "reading": False}
 def read_more():
     piece = os.read(238, 65536)
     if not piece:
-        raise ToolError("nobody answers any more", "interrupted")
+        raise ToolError("the host no longer answers", "interrupted")
     unread.extend(piece)
 
 
@@ -102,7 +102,7 @@ def send(*fields):
             frame = frame[os.write(239, frame) :]
 
 
-# Whoever waits reads, one at a time, and hands the others what is theirs: no thread is needed for it.
+# A waiting call reads, one at a time, and hands the others their answers: no reader thread is needed.
 def answer_to(call):
     while True:
         with arrival:
@@ -124,8 +124,8 @@ def call_tool(name, given):
     if os.getpid() != own_process:
         raise ToolError("tools can be called by the script's own process and its threads, not by a process it forked")
     arguments = encoded(given)
-    if len(arguments.encode("utf-8", "surrogatepass")) > most_bytes:
-        raise ToolError("the arguments of %s are too long; %d bytes are the most" % (name, most_bytes), "bad-input")
+    if len(arguments.encode("utf-8", "surrogatepass")) > max_bytes:
+        raise ToolError("the arguments of %s are too long; at most %d bytes" % (name, max_bytes), "bad-input")
     with arrival:
         state["last"] += 1
         call = str(state["last"])
@@ -200,8 +200,8 @@ def show_of_thread(args):
 sys.excepthook = show
 threading.excepthook = show_of_thread
 
-code, tools, most_bytes = receive()
-most_bytes = int(most_bytes)
+code, tools, max_bytes = receive()
+max_bytes = int(max_bytes)
 library = types.ModuleType("hermetic_tools", "The tools of this session.")
 library.ToolError = ToolError
 for name, parameters in decoded(tools):

@@ -1,11 +1,11 @@
-# Prints a small file, waits for its new content, and writes it. Arguments: path, bytes of a small file, most bytes to print,
+# Prints a small file, waits for its new content, and writes it. Arguments: path, bytes of a small file, max bytes to print,
 # `may-be-missing` or nothing, part of a name for a temporary file, length of a guess or nothing.
 # A guess is new content that is there to read at once. It is taken if there is no file, or a small one that starts with no byte order
 # mark and has no carriage returns: then nothing has to be waited for.
 # Answers: `new`, or `text LENGTH`, then everything, both with `taken` at the end where the guess is; `more` for any other file; and
 # `missing`, `directory` and `special` as in file-plain.bash.
 # Where nothing was taken it reads a line, `place LENGTH`, and the content; or `script LENGTH`, and file-replace.bash, which does the rest.
-# Exit codes: 0 written, or there is nothing to write to; 95 somebody else changed the file meanwhile, 96 the content did not arrive whole, 97 the old content is lost.
+# Exit codes: 0 written, or there is nothing to write to; 95 another process changed the file meanwhile, 96 the content did not arrive whole, 97 the old content is lost.
 
 anchor "$1"
 small=$2 taken=$6 kind=other
@@ -39,7 +39,7 @@ place() {
     printf %s "$new" >|"$path" || { rm -f -- "$path" && exit 1; }
     return
   fi
-  # Not emptied before, where that is possible: whoever reads it meanwhile finds something.
+  # Not emptied before, where that is possible: a reader meanwhile finds something.
   if ((${#new} < ${#old})); then printf %s "$new" >|"$path"; else printf %s "$new" 1<>"$path"; fi && return
   (require_unchanged) || printf %s "$old" >|"$path" || exit 97
   exit 1

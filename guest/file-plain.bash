@@ -1,4 +1,4 @@
-# What runs before every file tool's script: a shell without the session's functions, aliases and options, which could stand in
+# Runs before every file tool's script: removes the session's functions, aliases and options, which could stand in
 # the way of anything below.
 \builtin unset -f unset unalias shopt set export shift exec exit read printf umask trap type cd local
 \builtin unalias -a

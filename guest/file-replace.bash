@@ -1,4 +1,4 @@
-# What file-change.bash does with files that are not small, or become so. Answers where that said `more`: `large SIZE`, then everything;
+# Changes files that are not small, or become so, for file-change.bash. Answers where that said `more`: `large SIZE`, then everything;
 # `huge SIZE` or `binary SIZE`, then the beginning. Then reads a line, `replace LENGTH`, and the content.
 
 state() { stat -Lc '%i %s %.Y' -- "$path"; }
@@ -48,7 +48,7 @@ replace() {
     kept=1
   fi
   if [[ $kept && ! -w $real ]]; then printf 'permission denied\n' >&2 && exit 1; fi
-  # Security: nobody else reads it before it has the mode of the file.
+  # Security: no other user can read it before it has the mode of the file.
   [[ ! -e $real && ! $kept ]] || umask 077
   cat >|"$temporary" || fail "$temporary" 1
   [[ $(stat -c %s -- "$temporary") == "$1" ]] || fail "$temporary" 96
@@ -57,7 +57,7 @@ replace() {
     cp --attributes-only --preserve=mode,ownership,xattr -- "$real" "$temporary" 2>/dev/null ||
       { chown "$(stat -c %u:%g -- "$real")" -- "$temporary" && chmod "$(stat -c %a -- "$real")" -- "$temporary"; } || fail "$temporary" 1
   fi
-  # What is mounted cannot be replaced, only written.
+  # A mount point cannot be replaced, only written.
   if [[ $kept ]] || ! mv -fT -- "$temporary" "$real" 2>/dev/null; then
     [[ -f $real ]] || fail "$temporary" 95
     exec 4>|"$real" || fail "$temporary" 1

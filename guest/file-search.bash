@@ -20,7 +20,7 @@ fi
 cd -P -- "$path" || exit 1
 skipped=()
 if [[ $PWD == / ]]; then
-  # What the kernel makes up has no end.
+  # Files that the kernel generates may have no end.
   skipped=('(' -path ./proc -o -path ./sys -o -path ./dev ')' -prune -o)
   ripgrep+=(--glob '!/proc' --glob '!/sys' --glob '!/dev')
 fi
@@ -30,7 +30,7 @@ has_perl_expressions() { grep -qP a <<<a 2>/dev/null; }
 
 search() {
   if [[ ${grep[0]} == -P ]]; then
-    # To ripgrep a letter is a letter, whatever the language.
+    # To ripgrep a letter is a letter in every locale.
     if has_perl_expressions; then grep[-1]="(*UCP)${grep[-1]}"; else grep[0]=-E; fi
     # Only here: a character is more than a byte to an expression, and a file that is not UTF-8 is no text to grep. Whether it is one
     # was asked before.

@@ -2,14 +2,14 @@
 # command started, and ends the sandbox when no program has been attached for the length of the lease
 # and no command has left a process running, or has for longer than BACKGROUND_SECONDS (0: however long).
 #
-#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MOST_PROCESSES] [BACKGROUND_SECONDS] [own]
+#   bash forker.bash RUN_DIRECTORY LEASE_SECONDS [MAX_PROCESSES] [BACKGROUND_SECONDS] [own]
 #
 # `own`: no process that it sees belongs to anything but its sandbox.
 #
 # Further arguments are what it knew when it had to begin anew.
 #
-# The host writes one request a line to RUN_DIRECTORY/control. Everybody inside is one trust domain: a command can do to the
-# forker whatever it can do to itself, and nothing here protects the host. The host protects itself.
+# The host writes one request a line to RUN_DIRECTORY/control. All processes inside are one trust domain: a command can do to the
+# forker all it can do to itself, and nothing here protects the host. The host protects itself.
 
 if ((BASH_VERSINFO[0] < 5)); then
   echo "bash $BASH_VERSION is too old: 5.0 or newer is needed" >&2
@@ -18,14 +18,14 @@ fi
 
 # Job control gives every shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good.
 set -m
-run=$1 lease=$2 most=${3:-0} background=${4:-0} namespace=${5:-shared} alone=0 known=
+run=$1 lease=$2 max=${3:-0} background=${4:-0} namespace=${5:-shared} alone=0 known=
 declare -A base_of=() attachment_of=() supervisor_of=()
 cd /
 if (($# > 5)); then
   patience=$6 control=$7 nothing=$8 known=$9
   eval "${10}; ${11}"
 else
-  # Whoever started the forker attaches to it soon, or is dead or does not wait any longer.
+  # The program that started the forker attaches soon, or is dead or no longer waits.
   patience=20
   exec {control}<>"$run/control"
   # Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
@@ -34,7 +34,7 @@ fi
 
 rest() { read -rt "$1" _ <&"$nothing"; }
 
-# Whether somebody still has the other end of this pipe.
+# Whether a process still has the other end of this pipe.
 lingers() {
   IFS= read -rN 1 -t 0.01 _ <&"$1"
   (($? != 1))
@@ -54,8 +54,8 @@ supervise() {
   trap "printf 'F\n' >&$end" EXIT
   (
     carry "$mark"
-    # What commands may not use is left for us: a forker that cannot fork can do nothing about those who keep it from it.
-    ((most == 0)) || ulimit -S -u "$most"
+    # Commands leave some processes for us: a forker that cannot fork cannot kill the command that keeps it from forking.
+    ((max == 0)) || ulimit -S -u "$max"
     exec <"$at.in" >&"$to_out" 2>&"$to_err" {to_out}>&- {to_err}>&- {end}>&- {out}<&- {err}<&- {acknowledged}<&- {control}>&- {nothing}>&-
     export __HERMETIC_SHELL=$run/shell.bash __HERMETIC_AT=$at __HERMETIC_MODE=$mode
     become "$mode" "$rows" "$columns" '. "$__HERMETIC_SHELL"' "$run/shell.bash" '2<>"$__HERMETIC_AT.end"'
@@ -104,13 +104,13 @@ occupied() { # [mark-of-the-waiting-shell]
   return 1
 }
 
-# What a command left running keeps the sandbox from ending.
+# Processes that a command left running keep the sandbox from ending.
 holds() { ((background == 0 || SECONDS - alone < background)) && occupied; }
 
 # Whether there is room for a process is known only for the moment of looking, and bash ends when it cannot fork. The forker must outlive
-# whoever takes all the room, or nobody could end that: it begins anew in its own place, for which no process is needed, and refuses what
+# a command that takes all the room, or nothing could end that command: it begins anew in its own place, for which no process is needed, and refuses what
 # it was asked for. In a single command, after which bash would wait for a child.
-trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$most" "$background" "$namespace" "$patience" "$control" "$nothing" "$known" \
+trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$max" "$background" "$namespace" "$patience" "$control" "$nothing" "$known" \
   "${base_of[*]@A}" "${attachment_of[*]@A}" "$verb" "$attachment" "$a" "$b"' EXIT
 
 case ${12-} in
@@ -141,7 +141,7 @@ while :; do
       known+=${known:+|}$a
       patience=$lease
       (
-        # Opened both ways first: whoever attached may be dead already, and then opening would wait for ever.
+        # Opened both ways first: the program that attached may be dead already, and then opening would wait for ever.
         if [[ -p $run/$attachment/alive ]]; then
           exec {both}<>"$run/$attachment/alive" {alive}<"$run/$attachment/alive" {both}>&-
           # A line is a nudge: a signal ends the seconds for which bash waits for room to fork.
@@ -178,7 +178,7 @@ while :; do
       fi
       ;;
     ended) unset "attachment_of[$attachment]" "supervisor_of[$attachment]" ;;
-    # attachment mark: its shell does not come, perhaps because whoever starts it waits for room to fork. A signal ends that.
+    # attachment mark: its shell does not come, perhaps because its supervisor waits for room to fork. A signal ends that.
     nudge) [[ -z ${supervisor_of[$a]-} ]] || kill -s CHLD "${supervisor_of[$a]}" ;;
     kill) # attachment mark-or-all signal sequence
       if [[ $a == all ]]; then

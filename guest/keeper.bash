@@ -5,7 +5,7 @@
 
 step=5
 if (($1 < 20)); then step=1; fi
-# Whoever started the sandbox attaches to it soon, or is dead.
+# The program that started the sandbox attaches soon, or is dead.
 patience=60 idle=0 background=${2:-0} held=0
 exec {nothing}<> <(:)
 while ((idle <= patience || held && (background == 0 || idle <= background))); do

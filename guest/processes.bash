@@ -1,9 +1,9 @@
-# What stands before every script that signals the processes of a command.
+# Finds and signals the processes of a command by their mark. Stands before every script that does so.
 
 # A command and all it starts carry a number as their hard limit of file locks, and what is missing to this sum as their hard limit of
 # resident memory (in kB). Linux stopped using both long ago. Unlike the environment, the session or the parent they survive `env -i`,
-# setsid and a double fork. Security: a hard limit can be lowered and never raised again (sandboxes lack CAP_SYS_RESOURCE), and whoever lowers
-# one breaks the sum: nobody can take the number of another command, or have none.
+# setsid and a double fork. Security: a hard limit can be lowered and never raised again (sandboxes lack CAP_SYS_RESOURCE), and lowering
+# one breaks the sum: no process can take the number of another command, or have none.
 mark_sum=9000000000000000
 # Follows a base: every mark of an attachment. Marks have 16 digits, the first from 1 to 7.
 any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'

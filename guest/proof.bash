@@ -103,7 +103,7 @@ signal() { # pid word
     outcome=sent
   else
     case $error in
-      *'No such process'*) outcome=nobody ;;
+      *'No such process'*) outcome=absent ;;
       *'not permitted'*) outcome=refused ;;
       *) outcome=failed detail=$error ;;
     esac

@@ -1,4 +1,4 @@
-# What every shell sources before a command: it restores the session, waits for the command, and reports how the session looks
+# Every shell sources this before a command: it restores the session, waits for the command, and reports how the session looks
 # afterwards. The report goes to a pipe of its own, so output that imitates it changes nothing.
 #
 # Records on that pipe: R ready; T path of the terminal; E the code of a command that ran to its end; X the code the shell is about
@@ -73,7 +73,7 @@ __hermetic_define_all() { # names
   builtin shopt "$__hermetic_aliases" expand_aliases
 }
 
-# What a call of a file tool runs, with the name of its script and the arguments for that.
+# Runs a file tool: the name of its script, and its arguments.
 __hermetic_file() {
   # In this mode bash takes its own `unset` before a function of the session. It also reads byte by byte, so not for long.
   POSIXLY_CORRECT=1

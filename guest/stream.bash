@@ -1,10 +1,10 @@
 # How a shell and the host talk where they share nothing but three streams. Stands before shell.bash. The host sends messages: a line
-# of lengths, then so many bytes each. 241 and 242 are the streams' ends, whatever the command does to its own output.
+# of lengths, then so many bytes each. 241 and 242 are the streams' ends, also when the command redirects its own output.
 
 __hermetic_nonce=$__HERMETIC_NONCE __hermetic_mode=$__HERMETIC_MODE __hermetic_from=$__HERMETIC_FROM __hermetic_separator=$__HERMETIC_NONCE
 unset BASH_ENV __HERMETIC_NONCE __HERMETIC_MODE __HERMETIC_FROM __HERMETIC_SHELL __HERMETIC_BODY __HERMETIC_FILE
 
-# What was written before a mark arrives before it; what happens to the two streams in between, nobody knows.
+# Output written before a mark arrives before it; the order between the two streams is undefined.
 __hermetic_tell() {
   [[ $1 == [EX]* ]] && __hermetic_frame m "${1%% *}" >&241
   __hermetic_frame r "$1" >&242

@@ -42,7 +42,7 @@ shell_process=$! killed=
 exec 243<&- 244<&- 246<&-
 unset shell early
 
-# What else bash remarks on than a child that was killed.
+# Other remarks of bash than that of a killed child.
 hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 
 rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }

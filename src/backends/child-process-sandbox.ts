@@ -12,28 +12,31 @@ import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
 
 /** A process that runs the forker, and is a sandbox or makes one. */
-export interface TiedProcess {
+export interface ForkerProcess {
   child: ChildProcess;
-  /** undefined where nobody counts what the limits do. */
+  /** undefined where limit hits are not counted. */
   limits: LimitSource | undefined;
   /** Called when the child has ended. */
   release(): Promise<void>;
 }
 
-export interface TiedOptions {
+export interface ChildProcessSandboxOptions {
   spec: SandboxSpec;
   workdir: string;
   /** Starts the forker on this run directory. Leaves nothing behind when it throws. `isNew` when the session has no files yet. */
-  start(runDirectory: string, isNew: boolean): Promise<TiedProcess>;
+  start(runDirectory: string, isNew: boolean): Promise<ForkerProcess>;
   /** How long the forker may take to end everything when it is told to, before it is killed. 0 where killing ends everything. */
   endPatienceMs: number;
 }
 
-/** How long a forker may take to notice that nobody is attached any more. */
+/** How long a forker may take to notice that no program is attached any more. */
 const closePatienceMs = 10_000;
 
 /** A sandbox of processes of this machine that lives as long as this program. Only its files and its state return. */
-export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOptions, signal?: AbortSignal): Promise<OpenSandbox> {
+export async function openChildProcessSandbox(
+  { spec, workdir, start, endPatienceMs }: ChildProcessSandboxOptions,
+  signal?: AbortSignal,
+): Promise<OpenSandbox> {
   const isNew = await makeSandboxDirectory(spec);
   const paths = pathsIn(spec.directory);
   const runDirectory = join(paths.run, attachmentName());
@@ -60,7 +63,7 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
     };
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
     const destroy = (): Promise<void> => removeTree(spec.directory);
-    // The forker ends, with all it started, when it notices that nobody is attached any more.
+    // The forker ends, with all it started, when it notices that no program is attached any more.
     return await attachToForker({ name: spec.name, runDirectory, workdir, limits, ended, end, close, stop: close, destroy }, store, signal);
   } catch (error) {
     await (isNew ? removeTree(spec.directory) : removeFiles());
@@ -71,7 +74,7 @@ export async function openTied({ spec, workdir, start, endPatienceMs }: TiedOpti
 }
 
 /** The processes that run the forkers of a sandbox, whichever program started them. */
-export function tiedProcesses(run: string): number[] {
+export function forkerProcesses(run: string): number[] {
   return liveAttachments(run).flatMap((name) => forkerProcess(join(run, name)) ?? []);
 }
 
@@ -86,7 +89,7 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-export async function listTied(backendDirectory: string, endPatienceMs: number): Promise<Remains[]> {
+export async function listChildProcessSandboxes(backendDirectory: string, endPatienceMs: number): Promise<Remains[]> {
   const records = await listDirectories(backendDirectory);
   return records.map((record) => {
     const { run } = pathsIn(record.directory);

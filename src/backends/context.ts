@@ -1,4 +1,4 @@
-/** What every backend is made with. */
+/** The parameters of every backend. */
 export interface BackendContext {
   /** Marks what belongs to this installation, on engines that several share. */
   installation: string;

@@ -12,7 +12,7 @@ const memoryTypes: ReadonlySet<number> = new Set([0x01021994, 0x858458f6, 0x9584
 const maxRemembered = 100_000;
 const lookPatienceMs = 20_000;
 
-/** What these directories take, and what processes hold that were deleted. A process that may not be looked at counts as holding nothing. */
+/** Size of these directories, and of deleted files that processes hold open. A process that this user may not inspect counts as holding none. */
 export async function diskUseOf(directories: readonly string[], processes: readonly number[]): Promise<DiskUse> {
   const [sizes, counts, deleted] = await Promise.all([
     Promise.all(directories.map(directoryBytes)),
@@ -69,7 +69,7 @@ async function isInMemory(path: string): Promise<boolean> {
   return memoryTypes.has(type >>> 0);
 }
 
-/** What a program prints, by lines; what it complains about, such as files that vanish meanwhile, does not matter. Throws when it takes too long. */
+/** The output of a program, by lines; its errors, such as vanished files, are ignored. Throws when it takes too long. */
 async function* linesOf(program: string, args: readonly string[]): AsyncGenerator<string> {
   const child = started(spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] }));
   let isLate = false;

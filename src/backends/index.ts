@@ -8,5 +8,5 @@ import { local } from './local.ts';
 /** Every way of making sandboxes. */
 export const backendDrivers: readonly Driver<BackendContext, Backend>[] = [docker, bubblewrap, local];
 
-/** What `auto` tries, best first. Never one without isolation. */
+/** The backends that `auto` tries, best first. Never one without isolation. */
 export const automaticKinds: readonly string[] = ['docker', 'bubblewrap'];

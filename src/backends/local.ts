@@ -7,7 +7,7 @@ import type { Backend, Check, DiskUse, Enforcement, OpenListener, OpenSandbox, P
 import { hostBash } from '../lib/guest-files.ts';
 import { started } from '../lib/started.ts';
 import { forkerCommand, noLease } from '../shell/pipes/run-directory.ts';
-import { listTied, openTied, type TiedProcess } from './child-process-sandbox.ts';
+import { type ForkerProcess, listChildProcessSandboxes, openChildProcessSandbox } from './child-process-sandbox.ts';
 import type { BackendContext } from './context.ts';
 import { diskUseOf } from './disk-use.ts';
 import { pathsIn } from './sandbox-directory.ts';
@@ -91,13 +91,13 @@ class LocalBackend implements Backend {
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const { workdir } = this.places(spec);
-    const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
+    const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, noLease, { processes: 'shared' });
       const child = started(spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true }));
       return { child, limits: undefined, release: async () => undefined };
     };
-    return await openTied({ spec, workdir, start, endPatienceMs }, signal);
+    return await openChildProcessSandbox({ spec, workdir, start, endPatienceMs }, signal);
   }
 
   places({ env, directory, workdir }: SandboxSpec): Places {
@@ -115,7 +115,7 @@ class LocalBackend implements Backend {
   }
 
   list(): Promise<Remains[]> {
-    return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
 
   /** Security: an allowlist. The gateway's own environment holds its keys. */

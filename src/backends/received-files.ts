@@ -19,7 +19,7 @@ export async function receiveFile(directory: string, wanted: string, data: Uint8
   const draft = join(directory, `.${randomBytes(8).toString('hex')}`);
   try {
     await writeFile(draft, data, { flag: 'wx', mode: 0o444, flush: true });
-    // Whatever the umask: the user inside may be another one.
+    // Regardless of the umask: the user inside may be another one.
     await chmod(draft, 0o444);
     for (let number = 1; number <= maxSameNames; number++) {
       const name = number === 1 ? plain : `${number}-${plain}`;

@@ -9,7 +9,7 @@ import type { SandboxSpec } from '../core/sandbox.ts';
 import { makeDirectory } from '../lib/make-directory.ts';
 import { started } from '../lib/started.ts';
 
-/** What is written down about a sandbox, beside its files and where it cannot reach it. */
+/** The record of a sandbox, beside its files and out of its reach. */
 interface SandboxRecord {
   name: string;
   session: string;
@@ -63,7 +63,7 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
   }
 }
 
-/** Writes down whose sandbox it is that was made before anybody knew. */
+/** Records the session of a sandbox that was made as a spare. */
 export async function nameSession(spec: SandboxSpec): Promise<void> {
   const known = await readRecord(spec.directory);
   if (known) await rename(await writeRecord(spec, known.createdAt), pathsIn(spec.directory).record);
@@ -108,7 +108,7 @@ export async function listDirectories(backendDirectory: string): Promise<ListedD
   return (await Promise.all(listed)).filter((one) => one !== undefined);
 }
 
-const mostRemovals = 8;
+const maxRemovals = 8;
 
 /**
  * Also removes what a sandbox made unreadable for its own user, and trees deeper than a path can say. Security: `rm` walks from directory
@@ -118,9 +118,9 @@ export async function removeTree(path: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const complaint = await run('rm', ['-rf', '--', path]);
     if (complaint === '') return;
-    if (attempt === mostRemovals) throw new Error(`${path} could not be removed: ${complaint}`);
+    if (attempt === maxRemovals) throw new Error(`${path} could not be removed: ${complaint}`);
     if (attempt === 1) await run('chmod', ['-R', '--', 'u+rwX', path]);
-    // Somebody who is about to notice that it is gone may still be putting something in.
+    // A process that has not noticed the removal yet may still be writing files.
     else await sleep(10 * attempt);
   }
 }
@@ -136,7 +136,7 @@ async function run(program: string, args: readonly string[]): Promise<string> {
   return code === 0 ? '' : complaint.split('\n')[0] || `${program} ended with ${code}`;
 }
 
-/** What a directory takes on the disk; 0 when it is gone. Files that vanish meanwhile do not matter. */
+/** Size of a directory on the disk; 0 when it is gone. Files that vanish meanwhile are ignored. */
 export async function directoryBytes(directory: string): Promise<number> {
   if (directory === '') return 0;
   const child = started(spawn('du', ['-sk', '--', directory], { stdio: ['ignore', 'pipe', 'ignore'] }));

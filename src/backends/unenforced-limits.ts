@@ -7,7 +7,7 @@ export function isDiskWatched({ isolation }: Pick<Traits, 'isolation'>): boolean
   return isolation !== 'none';
 }
 
-/** What becomes of a limit that is not enforced. */
+/** How a limit is treated that is not enforced. */
 export function insteadOfEnforcing(name: keyof Limits, traits: Pick<Traits, 'isolation'>): string {
   return name === 'diskMb' && isDiskWatched(traits) ? 'only watched' : 'not enforced';
 }

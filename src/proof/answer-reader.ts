@@ -4,8 +4,8 @@ export type ProbeRecord =
   | { kind: 'ready' }
   | { kind: 'answer'; id: string; outcome: string; detail: string };
 
-const mostBytes = 1024 * 1024;
-const mostLineBytes = 16 * 1024;
+const maxBytes = 1024 * 1024;
+const maxLineBytes = 16 * 1024;
 const factPattern = /^fact\t([A-Za-z0-9-]{1,40})\t([^\t]*)$/;
 const answerPattern = /^answer\t([0-9]{1,6})\t([a-z]{1,20})\t([^\t]*)$/;
 
@@ -21,15 +21,15 @@ export class AnswerReader {
   add(data: Buffer): { records: ProbeRecord[]; problem?: string | undefined } {
     const records: ProbeRecord[] = [];
     this.#bytes += data.length;
-    if (this.#bytes > mostBytes) this.#problem ??= `printed more than ${mostBytes} bytes`;
+    if (this.#bytes > maxBytes) this.#problem ??= `printed more than ${maxBytes} bytes`;
     let rest = Buffer.concat([this.#rest, data]);
     for (let end = rest.indexOf(10); end >= 0 && this.#problem === undefined; end = rest.indexOf(10)) {
-      const record = end > mostLineBytes ? undefined : parse(rest.subarray(0, end).toString());
+      const record = end > maxLineBytes ? undefined : parse(rest.subarray(0, end).toString());
       if (record) records.push(record);
       else this.#problem = 'printed something else than answers';
       rest = rest.subarray(end + 1);
     }
-    if (rest.length > mostLineBytes) this.#problem ??= `printed a line of more than ${mostLineBytes} bytes`;
+    if (rest.length > maxLineBytes) this.#problem ??= `printed a line of more than ${maxLineBytes} bytes`;
     this.#rest = this.#problem === undefined ? Buffer.from(rest) : Buffer.alloc(0);
     return { records, problem: this.#problem };
   }

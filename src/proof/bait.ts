@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { started } from '../lib/started.ts';
 
-/** What this machine puts out for the sandbox to find. Each is removed by whoever put it out. */
+/** A thing on this machine that the sandbox must not reach. The proof that makes it removes it. */
 export interface Bait {
   remove(): Promise<void>;
 }
@@ -22,11 +22,11 @@ export function token(): string {
 
 export interface Listener extends Bait {
   port: number;
-  /** Whether somebody connected and said this. */
+  /** Whether a client connected and sent this. */
   heard(word: string): boolean;
 }
 
-/** undefined when this machine has no such address. Says nothing, and hangs up on everybody who has said something. */
+/** undefined when this machine has no such address. Sends nothing, and closes a connection once it has received something. */
 export async function listenAt(address: string): Promise<Listener | undefined> {
   const words = new Set<string>();
   const server = createServer((socket) => {
@@ -56,7 +56,7 @@ export interface Witness extends Bait {
   pid: number;
   /** Is on its command line. */
   word: string;
-  /** Whether anybody has ended it. */
+  /** Whether a signal has ended it. */
   wasSignalled(): boolean;
 }
 

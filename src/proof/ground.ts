@@ -3,7 +3,7 @@ import type { SandboxSpec } from '../core/sandbox.ts';
 import type { HostView } from './host-view.ts';
 import type { Inside } from './inside.ts';
 
-/** What every check stands on. */
+/** The facts that every check uses. */
 export interface Ground {
   inside: Inside;
   /** undefined when this machine does not see the sandbox's processes. */
@@ -13,12 +13,12 @@ export interface Ground {
   isNetworkOpen: boolean;
 }
 
-const mostCharacters = 400;
+const maxCharacters = 400;
 
 /** Security: text from inside may carry escape sequences, marks that turn text around, or a whole book. */
 export function printable(text: string): string {
   const clean = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  return clean.length > mostCharacters ? `${clean.slice(0, mostCharacters)}…` : clean;
+  return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters)}…` : clean;
 }
 
 export function line(check: string, tried: string, verdict: Verdict, happened: string): ProofLine {
@@ -30,11 +30,11 @@ export function unanswered(check: string, tried: string): ProofLine {
   return line(check, tried, 'unknown', 'The probe gave no answer to that.');
 }
 
-/** What a sandbox that shares the kernel of the host promises, by how it is isolated. */
+/** The promises of a sandbox that shares the host's kernel, by its isolation. */
 export interface Promises {
   capabilities: readonly string[];
   namespaces: readonly string[];
-  /** When root inside is root of this machine, and when somebody inside can become root of a namespace. */
+  /** When root inside is root of this machine, and when a process inside can become root of a namespace. */
   root: Extract<Verdict, 'broken' | 'open'>;
   /** The sandbox may write to its whole file system, because that is its own. */
   hasRootFileSystem: boolean;

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { locate, type MountEntry, parseMounts, placesOf } from './mount-table.ts';
 import { localAddresses, parseRoutes, type Routes } from './routes.ts';
 
-/** One process as the kernel shows it to us. Whatever this user may not read is undefined. */
+/** One process as the kernel shows it to us. Properties that this user may not read are undefined. */
 export interface ProcessView {
   pid: number;
   /** Lines of `/proc/<pid>/status` by name. */

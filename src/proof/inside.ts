@@ -15,7 +15,7 @@ export interface Answer {
   detail: string;
 }
 
-/** What the probe told before the first question: several values where a fact has several lines. */
+/** Facts that the probe reported before the first question: several values where a fact has several lines. */
 export type Facts = ReadonlyMap<string, readonly string[]>;
 
 /**

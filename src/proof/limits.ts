@@ -15,7 +15,7 @@ interface Measure {
   controller: string;
   /** Files of version 2 and 1 that hold the limit. */
   files: readonly [string, string];
-  /** What the kernel says, in the unit of the limit. */
+  /** The value in the kernel, in the unit of the limit. */
   scale: number;
   /** Above what was asked for and still what was meant. */
   slack: number;
@@ -42,7 +42,7 @@ const measures: readonly Measure[] = [
     controller: 'pids',
     files: ['pids.max', 'pids.max'],
     scale: 1,
-    // What makes the sandbox may count as a few processes of it.
+    // The programs that make the sandbox may count as a few of its processes.
     slack: 8,
     unit: 'processes',
     resourceLimit: 'Max processes',
@@ -92,7 +92,7 @@ interface GroupLimit {
   isOwn: boolean;
 }
 
-/** What the control group of a process, and all above it, allow; undefined when that cannot be read. */
+/** The limit that the control group of a process and all above it set; undefined when it cannot be read. */
 async function groupLimit({ groups }: ProcessView, { controller, files }: Measure): Promise<GroupLimit | undefined> {
   const theirs = groupIn(groups ?? '', controller);
   const ours = groupIn(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''), controller);

@@ -8,7 +8,7 @@ export interface MountEntry {
   type: string;
 }
 
-/** Where a file lies, whatever it is called in whichever sandbox: the kernel's words. */
+/** Where a file lies, independent of its path in any sandbox, as the kernel names it. */
 export interface Location {
   device: string;
   path: string;

@@ -15,7 +15,7 @@ const kernelTypes = ['proc', 'devpts', 'mqueue'];
 const harmlessDevices = /^\/(?:null|zero|full|random|urandom|tty|console)$/;
 /** An unnamed volume: the engine makes it for this container alone where the image asks for one. */
 const unnamedVolume = /\/volumes\/[0-9a-f]{64}\/_data$/;
-const mostQuestions = 64;
+const maxQuestions = 64;
 
 /** As the host sees them, else as the probe tells; undefined when neither does. */
 function mountsOf({ host, inside }: Ground): readonly MountEntry[] | undefined {
@@ -49,7 +49,7 @@ function isDocumented({ host, spec }: Ground, entry: MountEntry, home: Location 
   if (spec.mounts.some((mount) => !mount.readOnly && isInside(target, place(mount.target)))) return true;
   if (spec.mounts.some((mount) => mount.readOnly && isInside(target, place(mount.target)))) return false;
   if (kernelTypes.includes(type) || ((type === 'devtmpfs' || type === 'tmpfs') && harmlessDevices.test(root))) return true;
-  // Security: a file system in memory of the host's is not one of the sandbox's, whatever it is called inside.
+  // Security: a file system in memory of the host's is not one of the sandbox's, under any path inside.
   const isPrivateMemory = type === 'tmpfs' && !host?.mounts.some((own) => own.device === device);
   if (inMemory.includes(target)) return isPrivateMemory;
   if (ownDirectories.includes(target)) {
@@ -77,7 +77,7 @@ export async function checkReadOnlyMounts(ground: Ground): Promise<ProofLine> {
   if (!mounts) return unanswered(check, tried);
   const found = mounts.filter(({ writable, target }) => !writable && !['/proc', '/sys', '/dev'].some((tree) => isInside(target, tree)));
   const wished = ground.spec.mounts.filter(({ readOnly }) => readOnly).map(({ target }) => place(target));
-  const targets = [...new Set([...wished, ...found.map(({ target }) => target)])].slice(0, mostQuestions);
+  const targets = [...new Set([...wished, ...found.map(({ target }) => target)])].slice(0, maxQuestions);
   const answers = await Promise.all(
     targets.map(async (target) => ({ target, answer: await ground.inside.ask('write', target, fileName()) })),
   );

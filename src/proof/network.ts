@@ -8,7 +8,7 @@ import { seenInside } from './host-view.ts';
 import type { Answer } from './inside.ts';
 import { metadataAddresses, metadataRoutes, parseRoutes, type Routes, reaches } from './routes.ts';
 
-const mostAddresses = 4;
+const maxAddresses = 4;
 
 export interface Listeners {
   loopback: Listener | undefined;
@@ -65,7 +65,7 @@ export async function checkHostNetwork(ground: Ground, listeners: Listeners, ali
   if (!routes) return line(check, tried, 'unknown', 'Which addresses inside are those of this machine cannot be seen from here.');
   if (!everywhere || !loopback) return line(check, tried, 'unknown', 'The host could not listen.');
   const { near, far } = ownAddresses(routes);
-  const addresses = [...aliases, ...near].slice(0, mostAddresses);
+  const addresses = [...aliases, ...near].slice(0, maxAddresses);
   if (addresses.length === 0 && far.length === 0)
     return line(check, tried, 'held', 'No route inside leads to any address of this machine.');
   const [open, closed] = await Promise.all([

@@ -20,7 +20,7 @@ interface Value {
   seenBy: string;
 }
 
-/** What the kernel shows the host of the sandbox's first process and of the probe; else what the probe tells of itself. */
+/** The kernel's view of the sandbox's first process and of the probe, else the probe's own report. */
 function statusValue({ host, inside }: Ground, name: string): Value | undefined {
   const seen = [host?.probe, host?.init].flatMap((process) => process?.status.get(name) ?? []);
   if (seen.length > 0) return { values: [...new Set(seen)], seenBy: ', as the host sees it' };

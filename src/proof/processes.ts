@@ -27,7 +27,7 @@ function judgeSignal(tried: string, outcome: string | undefined, witness: Witnes
   const check = 'host-signal';
   if (witness.wasSignalled()) return line(check, tried, 'broken', 'The process was ended from inside.');
   switch (outcome) {
-    case 'nobody':
+    case 'absent':
       return line(check, tried, 'held', 'Its process id does not exist inside.');
     case 'refused':
       return line(check, tried, 'broken', 'The signal was refused, but the process can be addressed.');

@@ -17,7 +17,7 @@ import { checkSiblingFiles, checkSiblingPorts, type Sibling } from './sibling.ts
 export interface ProofOptions {
   /** Open. The session it belongs to stays as it is. */
   sandbox: Sandbox;
-  /** What it was opened with. */
+  /** The spec it was opened with. */
   spec: SandboxSpec;
   backend: Pick<Backend, 'kind' | 'traits'>;
   sibling?: Sibling | undefined;
@@ -107,7 +107,7 @@ async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation
   }
 }
 
-/** What keeps apart those who share a kernel. */
+/** Checks the separation of sandboxes that share a kernel. */
 async function checkKernel(ground: Ground, promises: Promises): Promise<ProofLine[]> {
   return await Promise.all([
     checkNamespaces(ground, promises),
@@ -122,7 +122,7 @@ async function checkKernel(ground: Ground, promises: Promises): Promise<ProofLin
   ]);
 }
 
-/** The other sandbox may hang, and this one is not to blame. */
+/** A sibling that hangs does not break the proof of this sandbox. */
 async function siblingWithin(timeoutMs: number, check: string, answer: Promise<ProofLine>): Promise<ProofLine> {
   const late = line(check, 'Reach another sandbox.', 'unknown', `The other sandbox did nothing for ${timeoutMs / 1000} s.`);
   return await within({ ms: timeoutMs, ref: false }, answer, () => late);

@@ -72,7 +72,7 @@ export async function checkSiblingPorts(ground: Ground, sibling: Sibling | undef
 
 async function tryPort(ground: Ground, mark: string, listener: SiblingListener, port: number): Promise<ProofLine> {
   const check = 'sibling-ports';
-  // Security: its address is taken from the kernel, never from the sandbox, which could name anybody's.
+  // Security: its address is taken from the kernel, never from the sandbox, which could name another one.
   const view = ground.host && (await viewFromHost(mark));
   const addresses = [loopback, ...(view?.probe.addresses ?? [])];
   const attempts = await Promise.all(
@@ -81,7 +81,7 @@ async function tryPort(ground: Ground, mark: string, listener: SiblingListener, 
       const answer = await ground.inside.ask('connect', address, String(port), word);
       const isConnected = answer?.outcome === 'connected';
       const arrived = isConnected ? await noticed(() => listener.heard(word)) : listener.heard(word);
-      // At its own address nobody else can have answered; at 127.0.0.1 it may be a service of this sandbox.
+      // At its own address only the sibling can have answered; at 127.0.0.1 it may be a service of this sandbox.
       return { address, outcome: answer?.outcome, isReached: arrived || (isConnected && address !== loopback) };
     }),
   );

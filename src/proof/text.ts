@@ -1,7 +1,7 @@
 import type { Proof, ProofLine } from '../core/proof.ts';
 import { printable } from './ground.ts';
 
-/** For a terminal. Nothing in it can move the cursor, whoever wrote it. */
+/** For a terminal. Security: no text from a sandbox can move the cursor. */
 export function proofText(proof: Proof): string {
   const width = Math.max(0, ...proof.lines.map(({ check }) => check.length));
   const rows = proof.lines.flatMap(({ check, verdict, tried, happened }) => {
@@ -17,7 +17,7 @@ function summary({ lines, held, provenAt }: Proof): string {
   return `${held ? 'Contained' : 'Not contained'}: ${counts}; ${provenAt.toISOString()}.`;
 }
 
-/** What `--json` prints and a database keeps. */
+/** The form that `--json` prints and the database keeps. */
 export function proofJson({ provenAt, held, lines }: Proof): { provenAt: string; held: boolean; lines: ProofLine[] } {
   return {
     provenAt: provenAt.toISOString(),

@@ -19,7 +19,7 @@ export interface AskOptions {
   /** A command that prints more, on both streams together, is ended. */
   maxBytes?: number;
   timeoutMs?: number;
-  /** What it reads. */
+  /** Its standard input; empty without. */
   stdin?: Uint8Array | string | undefined;
 }
 

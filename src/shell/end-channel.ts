@@ -1,6 +1,6 @@
 import type { Dump } from './state.ts';
 
-/** What a shell and its supervisor report beside the output. See `guest/shell.bash`. */
+/** The records of a shell and its supervisor, separate from the output. See `guest/shell.bash`. */
 export type EndRecord =
   | { kind: 'ready' }
   | { kind: 'terminal'; path: string }
@@ -15,7 +15,7 @@ export type EndRecord =
   | { kind: 'no-room' };
 
 /** Far more than the few records of a shell and bash's remarks on them. */
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /**
  * Parses the records of one shell from bytes that arrive in any pieces. Unknown lines are remarks of bash about how a child died.
@@ -35,7 +35,7 @@ export class EndChannel {
   /** False when it is more than a shell has to say: nothing that follows means anything. */
   push(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
-    if (this.#bytes > mostBytes) return false;
+    if (this.#bytes > maxBytes) return false;
     const lines = (this.#pending + chunk.toString('latin1')).split('\n');
     this.#pending = lines.pop() ?? '';
     for (const line of lines) this.#takeLine(line);

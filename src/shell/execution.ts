@@ -11,7 +11,7 @@ export interface ExecutionOwner {
   /** The state before the command, when the shell reported it, and after. */
   changed(before: Dump | undefined, after: Dump): void;
   resize(terminal: string, size: TerminalSize): Promise<void>;
-  /** What the limits of the sandbox did since the command began. */
+  /** The limits that the sandbox has hit since the command began. */
   troubles(exit: Exit): Promise<readonly Trouble[]>;
   /** The last resort: ends the whole sandbox. */
   endSandbox(reason: string): Promise<void>;
@@ -59,7 +59,7 @@ export class Execution implements ExecHandle {
 
   receive(record: EndRecord): void {
     if (this.#settled) return;
-    // What went through a terminal is all there only when its program has ended.
+    // Output through a terminal is complete only when its program has ended.
     const endsNow = record.kind === 'completed' && !this.#reportsStateFirst;
     if (endsNow) this.#finish({ kind: 'exited', code: record.code });
     else if (record.kind === 'completed' || record.kind === 'exiting') this.#exiting = record.code;

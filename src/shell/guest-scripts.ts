@@ -4,10 +4,10 @@ import { shellQuote } from '../lib/shell-quote.ts';
 
 /** Scripts of the file tools, which shells know as functions. */
 export const fileScripts = ['plain', 'read', 'change', 'search'] as const;
-/** Stands for all of them, as text in a variable. */
+/** All file scripts, as text in a variable. */
 const files = Symbol('files');
 
-/** What runs inside a sandbox, and the files it is made of. Nobody inside has to find a second one. */
+/** The programs inside a sandbox, and the files they are made of. Each is complete: it sources no other file. */
 const parts = {
   forker: ['processes', 'room', 'become', 'forker'],
   pipedShell: ['pipes', 'shell'],
@@ -36,7 +36,7 @@ export async function fileFunction(name: (typeof fileScripts)[number]): Promise<
   return `__hermetic_file_${name}() {\n${await guestBash(`file-${name}`)}}\n`;
 }
 
-/** Changes when what runs in a sandbox already would no longer understand us. */
+/** Changes when a running sandbox has other scripts than this version. */
 export async function guestVersion(...names: GuestScript[]): Promise<string> {
   const hash = createHash('sha256');
   for (const name of names) hash.update(await guestScript(name));

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the kernel has done so far to hold the limits of one sandbox; undefined where nobody counts. */
+/** How often one sandbox has hit its limits so far, as the kernel counts; undefined where it does not. */
 export interface LimitCounts {
   /** Processes killed for want of memory. */
   outOfMemoryKills: number | undefined;
@@ -28,22 +28,21 @@ function numberIn(text: string, line: RegExp): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** How often a sandbox that was full once is looked at. */
+/** How often a sandbox that was full once is polled. */
 const lookEveryMs = 200;
 
 /**
- * Reads the counts of the groups that a sandbox is in, which are there already. Without waiting: the kernel has them at hand. With `most`, something
- * that does not count lets no more processes than that through, and whoever reaches it has been refused. The kernel remembers the most there
- * ever were, which tells of the first time; for the next times a sandbox that was full once is looked at again and again.
+ * Reads the counts of the sandbox's control groups, which exist already. `max` is a limit of processes that another mechanism enforces without
+ * counting refusals: reaching it counts as one. The first time is known from the kernel's peak; for later ones a sandbox that was full once is polled.
  */
-export function countReader(groups: readonly string[], most = 0): () => LimitCounts {
+export function countReader(groups: readonly string[], max = 0): () => LimitCounts {
   const find = (...names: readonly string[]): string | undefined =>
     groups.flatMap((group) => names.map((name) => join(group, name))).find((path) => existsSync(path));
   const memory = find('memory.events', 'memory.oom_control');
   const processes = find('pids.events');
-  const current = most > 0 ? find('pids.current') : undefined;
-  const peak = most > 0 ? find('pids.peak') : undefined;
-  const reaches = (text: string): boolean => most > 0 && Number.parseInt(text, 10) >= most;
+  const current = max > 0 ? find('pids.current') : undefined;
+  const peak = max > 0 ? find('pids.peak') : undefined;
+  const reaches = (text: string): boolean => max > 0 && Number.parseInt(text, 10) >= max;
   let timesFull = 0;
   let isFull = false;
   let timer: NodeJS.Timeout | undefined;

@@ -11,12 +11,12 @@ export interface LimitSource {
   isNew: boolean;
 }
 
-/** What tells when a limit was hit; without `read`, the sandbox itself has to. */
+/** Where limit hits are counted; without `read`, the sandbox itself is asked. */
 export type LimitWishes = LimitSource | Pick<LimitSource, 'isNew'>;
 
 const none: LimitCounts = { outOfMemoryKills: 0, refusedProcesses: 0, isFull: false };
 
-/** Tells by counts before and after a command what the limits of its sandbox did meanwhile. */
+/** Finds the limit hits of a command by comparing the counts before and after it. */
 export class LimitWatch {
   readonly #source: LimitSource | undefined;
   /** The latest that were read. */

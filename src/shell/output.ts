@@ -3,14 +3,14 @@ import { type FairTurns, fairTurns } from '../lib/fair-turns.ts';
 import { collectYoungGarbage } from '../lib/garbage.ts';
 import type { OutputPipe } from './spawner.ts';
 
-const mostQueuedBytes = 256 * 1024;
-/** What a chunk costs however small it is, so that many small ones are not worth more than a few large ones. */
-const leastCost = 1024;
-/** What is handed out at once: whoever gets it may take long with every byte. */
+const maxQueuedBytes = 256 * 1024;
+/** The min cost of a chunk, so that many small ones are not worth more than a few large ones. */
+const minCost = 1024;
+/** The max size of a chunk: the reader may be slow with every byte. */
 const maxPieceBytes = 16 * 1024;
 const bytesBetweenCollections = 8 * 1024 * 1024;
 
-/** Merges two pipes in order of arrival, and stops reading them while nobody takes what was read. */
+/** Merges two pipes in order of arrival, and stops reading them while the reader is behind. */
 export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputChunk, undefined> {
   readonly #pipes: ReadonlyArray<readonly [OutputChunk['stream'], OutputPipe]>;
   readonly #queue: OutputChunk[] = [];
@@ -37,7 +37,7 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
     if (this.#finished || data.length === 0) return;
     this.#queue.push({ stream, data });
     this.#queuedBytes += costOf(data);
-    if (this.#queuedBytes > mostQueuedBytes && !this.#paused) {
+    if (this.#queuedBytes > maxQueuedBytes && !this.#paused) {
       this.#paused = true;
       for (const [, pipe] of this.#pipes) pipe.stream.pause();
     }
@@ -62,14 +62,14 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
       if (first) {
         await this.#mayTake(Math.min(costOf(first.data), maxPieceBytes));
         const chunk = this.#takePiece();
-        // Nobody wanted the rest meanwhile.
+        // The reader has stopped meanwhile.
         if (!chunk) continue;
         this.#bytesSinceCollection += chunk.data.length;
         if (this.#bytesSinceCollection > bytesBetweenCollections) {
           this.#bytesSinceCollection = 0;
           collectYoungGarbage();
         }
-        if (this.#paused && this.#queuedBytes < mostQueuedBytes / 2 && !this.#finished) {
+        if (this.#paused && this.#queuedBytes < maxQueuedBytes / 2 && !this.#finished) {
           this.#paused = false;
           for (const [, pipe] of this.#pipes) pipe.stream.resume();
         }
@@ -103,5 +103,5 @@ export class Output implements AsyncIterable<OutputChunk>, AsyncIterator<OutputC
 }
 
 function costOf(data: Buffer): number {
-  return Math.max(data.length, leastCost);
+  return Math.max(data.length, minCost);
 }

@@ -9,14 +9,14 @@ export interface RunOptions {
   onOutput(chunk: OutputChunk): Promise<void> | void;
 }
 
-/** How a run ended: as the command did, or because somebody or the clock ended it. */
+/** How a run ended: as the command did, or by an interrupt or a timeout. */
 export type RunEnd = Exit | { kind: 'timeout'; afterMs: number } | { kind: 'interrupted' };
 
-/** What a program gets to put things in order between the request to end and the end. */
+/** Between TERM and KILL, for a program to clean up. */
 const graceMs = 2_000;
 
 /**
- * Runs a started command to its end. Whatever was printed before it ended has been delivered when this resolves, and after a timeout
+ * Runs a started command to its end. All output printed before the end has been delivered when this resolves, and after a timeout
  * or an interrupt nothing the command started is alive.
  */
 export async function run(handle: ExecHandle, options: RunOptions): Promise<RunEnd> {
@@ -25,7 +25,7 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
   const cutShort = (end: RunEnd): void => {
     cut ??= end;
     killing ??= endTree(handle);
-    // Told to whoever awaits it below, which may be later than it fails.
+    // Awaited below, which may be after it has failed.
     killing.catch(() => undefined);
   };
   const interrupt = (): void => cutShort({ kind: 'interrupted' });
@@ -43,7 +43,7 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
   }
 }
 
-/** Asks the whole tree to end, waits a little, and then does not ask. */
+/** Sends TERM to the whole tree, waits for the grace period, and sends KILL. */
 export async function endTree(handle: ExecHandle): Promise<void> {
   await handle.kill('TERM');
   await settlesWithin(graceMs, handle.exit);

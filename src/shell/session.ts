@@ -344,7 +344,7 @@ export class ShellSession {
     return this.#killing;
   }
 
-  /** Resolves when it is known to have ended, so that whoever runs a command next gets another one. */
+  /** Resolves when it is known to have ended, so that the next command gets a new one. */
   async endSandbox(reason: string): Promise<void> {
     this.#over ??= `the sandbox was ended: ${reason}`;
     await this.#endSandbox(reason);

@@ -5,17 +5,17 @@ import { ShellSession } from './session.ts';
 import type { Spawner } from './spawner.ts';
 import type { StateStore } from './state-store.ts';
 
-/** Where shells run, whatever it is. */
+/** Where shells run: a process, a container or a machine. */
 export interface Place {
   name: string;
   workdir: string;
-  /** undefined where nobody counts what the limits do. */
+  /** undefined where limit hits are not counted. */
   limits: LimitWishes | undefined;
   /** Resolves with the reason when it has ended. */
   ended: Promise<string>;
   /** Ends it and every process with it, now. */
   end(): Promise<void>;
-  /** After this process has let go. */
+  /** Called after this process has detached. */
   close(): Promise<void>;
   /** The same, and ends it unless another process is still attached. */
   stop(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Place {
 
 /** Started shells of one process at one place. */
 export interface Attachment extends Spawner {
-  /** Lets go of the place. */
+  /** Detaches from the place. */
   close(): Promise<void>;
 }
 
@@ -115,22 +115,22 @@ class ShellSandbox implements OpenSandbox {
   }
 
   async close(): Promise<void> {
-    await this.#letGo();
+    await this.#detach();
     await this.#place.close();
   }
 
   async stop(): Promise<void> {
-    await this.#letGo();
+    await this.#detach();
     await this.#place.stop();
   }
 
   async destroy(): Promise<void> {
-    await this.#letGo();
+    await this.#detach();
     await this.#place.end();
     await this.#place.destroy();
   }
 
-  async #letGo(): Promise<void> {
+  async #detach(): Promise<void> {
     this.#session.close();
     await this.#attachment.close();
   }

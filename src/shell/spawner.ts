@@ -9,7 +9,7 @@ import type { EndRecord } from './end-channel.ts';
  */
 export type ShellMode = 'warm' | 'base' | 'terminal' | 'lines' | 'interactive';
 
-/** What a shell needs to know to run a command. Bytes as latin1 text, one character a byte. */
+/** A command for a shell. Bytes as latin1 text, one character a byte. */
 export interface Call {
   script: string;
   sessionDirectory: string;
@@ -53,11 +53,11 @@ export interface Shell {
 
 export interface OutputPipe {
   readonly stream: Readable;
-  /** What is in the pipe at this moment and has not been read, at once. */
+  /** Returns at once the unread content of the pipe. */
   drain(): Buffer[];
 }
 
-/** What a shell tells whoever started it. */
+/** Receives the events of a shell. */
 export interface ShellOwner {
   receive(record: EndRecord): void;
   lost(reason: string): void;

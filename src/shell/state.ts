@@ -1,7 +1,7 @@
 import { shellQuote } from '../lib/shell-quote.ts';
 
 /**
- * What a session carries from one command to the next, as data: one entry per exported variable, function, alias, shell option,
+ * The state that a session carries from one command to the next, as data: one entry per exported variable, function, alias, shell option,
  * the umask and the directory. An entry's value is the bash source that restores it, as bash itself printed it.
  *
  * The host compares and merges entries and never interprets their text. Only the sandbox they came from ever evaluates it.
@@ -32,7 +32,7 @@ export interface Dump {
 }
 
 /** Security: a sandbox decides what it reports. No session has more, and what does not fit these is no session's. */
-const mostEntries = 10_000;
+const maxEntries = 10_000;
 const umaskText = /^umask [0-7]{1,4}$/;
 /** The kernel goes to no place with a longer name. */
 const longestPath = 4096;
@@ -42,7 +42,7 @@ export function parseDump(dump: Dump): State | undefined {
   const state = new Map<string, string>();
   let count = 0;
   for (const [key, text] of entriesOf(dump)) {
-    if (++count > mostEntries) return undefined;
+    if (++count > maxEntries) return undefined;
     state.set(key, text);
   }
   return state;
@@ -217,7 +217,7 @@ function* functionDefinitions(names: string, text: string): Generator<{ name: st
     const exports = group.exported.map((name) => `\nbuiltin export -f -- ${shellQuote(name)}`).join('');
     return [{ name: group.names.join('\n'), text: text.slice(group.start, end).replace(/\n$/, '') + exports }];
   };
-  for (const [, flags = '', name = ''] of atMost(mostEntries, names.matchAll(/^declare (-\S+) (.*)$/gm))) {
+  for (const [, flags = '', name = ''] of atMost(maxEntries, names.matchAll(/^declare (-\S+) (.*)$/gm))) {
     const start = heads.get(name);
     if (!group || start !== undefined) {
       yield* taken(start ?? 0);
@@ -233,7 +233,7 @@ function* functionDefinitions(names: string, text: string): Generator<{ name: st
 /** Where each function starts, unless several lines could be its start. */
 function functionHeads(text: string): Map<string, number | undefined> {
   const heads = new Map<string, number | undefined>();
-  for (const { index, 1: name = '' } of atMost(mostEntries, text.matchAll(/^(?:function )?(.+) \(\) $/gm))) {
+  for (const { index, 1: name = '' } of atMost(maxEntries, text.matchAll(/^(?:function )?(.+) \(\) $/gm))) {
     heads.set(name, heads.has(name) ? undefined : index);
   }
   return heads;

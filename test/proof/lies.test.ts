@@ -46,7 +46,7 @@ const verdictsOf = (proof: Proof) => Object.fromEntries(proof.lines.map(({ check
 const bestOutcomes: Record<string, [string, string]> = {
   look: ['absent', ''],
   processes: ['unseen', '3'],
-  signal: ['nobody', ''],
+  signal: ['absent', ''],
   connect: ['refused', 'Connection refused'],
   hash: ['absent', ''],
   write: ['refused', 'Read-only file system'],

@@ -43,7 +43,7 @@ printf -v long '%09000000d' 1; echo_text "$long"; echo $?`;
       '2',
       'echo_text: standard input has a NUL byte',
       '2',
-      expect.stringMatching(/^echo_text: too much at once; \d+ bytes are the most$/),
+      expect.stringMatching(/^echo_text: too long; at most \d+ bytes$/),
       '2',
     ]);
   });

@@ -18,7 +18,7 @@ export interface View {
   /** Where bubblewrap is to say which process is inside. */
   infoDescriptor: number | undefined;
   env: Readonly<Record<string, string>>;
-  /** What all processes together may use; 0 for no limit. */
+  /** The limit for all processes together; 0 for none. */
   memoryBytes: number;
 }
 
@@ -90,7 +90,7 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
       .sort((a, b) => (a.target === b.target ? 0 : a.target < b.target ? -1 : 1))
       .flatMap(({ source, target, readOnly }) => shown(source, target, readOnly)),
     ...['--remount-ro', '/', '--chdir', workspaceInside],
-    // Security: the last one. Whoever joins that process relies on every option before it, and the list may end early if we are killed.
+    // Security: the last one. The network joins that process and relies on every option before it, and the list may end early if we are killed.
     ...(view.infoDescriptor === undefined ? [] : ['--info-fd', String(view.infoDescriptor)]),
   ];
   // Security: the list is separated by NUL bytes, so one in a value would smuggle in further options.

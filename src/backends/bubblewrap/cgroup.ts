@@ -15,7 +15,7 @@ export interface Hierarchy {
 
 /** The control groups of one sandbox. */
 export interface ControlGroups {
-  /** What holds each limit, as people would look it up; a controller that cannot be used here is missing. */
+  /** The mechanism behind each limit, in words for people; a controller that cannot be used here is missing. */
   readonly held: ReadonlyMap<Controller, string>;
   /**
    * Files of version 1 into which a process with a single thread writes 0 to put itself under the limits. For itself alone it needs
@@ -26,7 +26,7 @@ export interface ControlGroups {
   add(pid: number): Promise<void>;
   /** Tells what the kernel did to hold the limits. With `most`, something else lets no more processes than that through. */
   counter(most?: number): () => LimitCounts;
-  /** Kills whatever is left in the groups and removes them. */
+  /** Kills the processes left in the groups and removes them. */
   remove(): Promise<void>;
 }
 
@@ -185,7 +185,7 @@ export async function findHierarchies(versions: readonly (1 | 2)[]): Promise<Hie
   return found;
 }
 
-/** What a product that was killed left behind. A group with processes in it cannot be removed, so this never hurts a living one. */
+/** Removes the groups that a killed product left behind. A group with processes in it cannot be removed, so this never hurts a living one. */
 async function removeLeftOvers(parent: string, except: string): Promise<void> {
   const entries = await readdir(parent, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory() && entry.name !== except).map((entry) => entry.name);

@@ -1,7 +1,7 @@
 import type { Enforcement } from '../../core/sandbox.ts';
 import type { Controller } from './cgroup.ts';
 
-/** What becomes of each limit when these control groups hold and resource limits do what they can for the rest. */
+/** How each limit is enforced with these control groups, and with resource limits for the rest. */
 export function enforcementWith(held: ReadonlyMap<Controller, string>): Enforcement {
   const missing = 'no control group can be used here';
   const byGroup = (controller: Controller): { enforced: true; how: string } | undefined => {

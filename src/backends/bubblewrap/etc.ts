@@ -17,7 +17,7 @@ export const generatedEtc: Readonly<Record<string, string>> = {
 };
 
 /**
- * What programs read from the host's /etc and what is the same on many machines. Security: nothing that names the host, its users or
+ * Files of the host's /etc that programs read and that are alike on many machines. Security: nothing that names the host, its users or
  * its network, and no program's settings that people put credentials into (npmrc, pip.conf, gitconfig, wgetrc, maven, profile).
  */
 const shownNames = [

@@ -16,7 +16,7 @@ const appArmorFix = [
   '| sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor',
 ].join(' ');
 
-/** What the words of a bubblewrap that failed to start mean on this machine; undefined when they say nothing about the machine. */
+/** Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine. */
 export async function explainFailure(stderr: string): Promise<Failure | undefined> {
   const unavailable = (reason: string, fix: string): Failure => ({ code: 'backend/unavailable', reason, fix });
 

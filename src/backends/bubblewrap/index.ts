@@ -11,8 +11,8 @@ import type {
   Remains,
   SandboxSpec,
 } from '../../core/sandbox.ts';
-import { forkerCommand, mostForCommands, noLease } from '../../shell/pipes/run-directory.ts';
-import { listTied, openTied, type TiedProcess, tiedProcesses } from '../child-process-sandbox.ts';
+import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-directory.ts';
+import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { diskUseOf, treeOf } from '../disk-use.ts';
 import { receivedInside } from '../received-files.ts';
@@ -81,8 +81,8 @@ class BubblewrapBackend implements Backend {
     const paths = pathsIn(spec.directory);
     const obstacle = spec.network === undefined ? networkObstacle() : undefined;
     const network = spec.network === 'open' || (spec.network === undefined && obstacle === undefined);
-    const start = async (runDirectory: string, isNew: boolean): Promise<TiedProcess> => {
-      const commandProcesses = countsApart() ? mostForCommands(spec.limits.pids) : 0;
+    const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
+      const commandProcesses = countsApart() ? maxForCommands(spec.limits.pids) : 0;
       const { child, enforcement, counter, release } = await startBubblewrap({
         name: spec.name,
         installation: this.#context.installation,
@@ -102,7 +102,7 @@ class BubblewrapBackend implements Backend {
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, release };
     };
-    return await openTied({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+    return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
   }
 
   places({ env, workdir }: SandboxSpec): Places {
@@ -115,12 +115,12 @@ class BubblewrapBackend implements Backend {
   }
 
   async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
-    const trees = await Promise.all(tiedProcesses(pathsIn(directory).run).map(treeOf));
+    const trees = await Promise.all(forkerProcesses(pathsIn(directory).run).map(treeOf));
     return await diskUseOf([directory], trees.flat());
   }
 
   list(): Promise<Remains[]> {
-    return listTied(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
 }
 

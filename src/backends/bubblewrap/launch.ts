@@ -55,7 +55,7 @@ export function groupVersions(user: number | undefined): readonly (1 | 2)[] {
 }
 
 export interface Stage {
-  /** What `host-scripts/bubblewrap-stage.bash` reads, separated by NUL. */
+  /** The input of `host-scripts/bubblewrap-stage.bash`, separated by NUL. */
   words: string[];
   /** Where each source appears, in the same order; one that is undefined appears nowhere. */
   places: (string | undefined)[];

@@ -9,7 +9,7 @@ import type { ControlGroups } from './cgroup.ts';
 import { bash } from './launch.ts';
 import { findProgram, isAccessible } from './programs.ts';
 
-/** What /etc/resolv.conf says inside: slirp4netns answers there for the resolver of the host. */
+/** The content of /etc/resolv.conf inside: slirp4netns answers there for the resolver of the host. */
 export const resolverConfiguration = 'nameserver 10.0.2.3\n';
 
 /** slirp4netns counts as one process of the sandbox. */
@@ -48,8 +48,8 @@ export function refuseNetworkObstacle(): void {
 
 /**
  * Starts what will be the network of one sandbox, and takes over the stream on which bubblewrap reports. `group` is bubblewrap's process group.
- * It ends when this program does, even if that is killed: what it is tied to is then closed. Security: as root it becomes the user of the sandbox, because it parses whatever
- * programs inside choose to send.
+ * It ends when this program does, even if that is killed: a descriptor it watches is then closed. Security: as root it becomes the user of the
+ * sandbox, because it parses the packets of programs inside.
  */
 export function startNetwork(script: string, user: number | undefined, info: Readable, group: number): NetworkProcess {
   const needsCopy = user !== undefined && (statSync(device).mode & 0o006) !== 0o006;
@@ -111,7 +111,7 @@ const options = [
 
 function networkError(stderr: string): HermeticError {
   const isOld = /unrecognized option|unknown option/i.test(stderr);
-  const said = stderr.trim().split('\n').slice(-3).join('; ') || 'it ended without a word';
+  const said = stderr.trim().split('\n').slice(-3).join('; ') || 'it ended without a message';
   return new HermeticError('sandbox/open-failed', `The sandbox could not be connected to the network by slirp4netns: ${said}`, {
     hint: isOld ? 'slirp4netns 1.0 or newer is needed.' : 'hermetic doctor shows more. terminal.network: none does without a network.',
   });

@@ -15,7 +15,7 @@ import { startBubblewrap } from './start.ts';
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 const probeInstallation = 'ffff';
 
-/** What the sandboxes of sessions are made of is made in memory here, so that nothing is left of a probe that is killed. */
+/** The directories of a probe are in memory, so that a killed probe leaves nothing. */
 const inMemory = { runDirectory: undefined, workspace: undefined, home: undefined };
 
 /** Runs `true` in a throw-away sandbox, with a directory of the host in it. Never throws. */

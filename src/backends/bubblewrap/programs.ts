@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { standardPath } from './arguments.ts';
 
-/** Security: not by the PATH of whoever started the product. */
+/** Security: not by the PATH of the process environment. */
 export function findProgram(name: string): string | undefined {
   const paths = [...standardPath.split(':'), '/run/current-system/sw/bin'].map((directory) => join(directory, name));
   return paths.find((path) => isAccessible(path, constants.X_OK));

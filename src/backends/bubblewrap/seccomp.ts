@@ -98,7 +98,7 @@ function program(architecture: Architecture): Instruction[] {
       { code: load, value: argumentOffset(0) },
       { code: jumpIfEqual, value: unixFamily, yes: 'allow', no: 'eafnosupport' },
     ]),
-    // Both type on a terminal in somebody else's name.
+    // Both put input on a terminal as if its user had typed it.
     ...judge('ioctl', [
       { code: load, value: argumentOffset(1) },
       { code: jumpIfEqual, value: pushBackInput, yes: 'eperm' },

@@ -40,10 +40,10 @@ export interface BubblewrapOptions {
 }
 
 export interface BubblewrapProcess {
-  /** When it ends, by whatever cause, everything in the sandbox ends. Its standard streams are the command's; read or resume them. */
+  /** Everything in the sandbox ends with it. Its standard streams are the command's; read or resume them. */
   child: ChildProcess;
   enforcement: Enforcement;
-  /** What the control groups did; see there. */
+  /** Limit hits of the control groups; see there. */
   counter: ControlGroups['counter'];
   /** Call when the child has ended. Ends what may be left and removes the control groups. */
   release(): Promise<void>;
@@ -82,7 +82,7 @@ interface Attempt {
   user: number | undefined;
 }
 
-/** Gives up what bubblewrap could not do and the sandbox can be without. False: nothing of that kind. */
+/** Drops an option that this bubblewrap refuses and the sandbox can be without. False: there is none. */
 function dropUnsupportedOption(stderr: string, attempt: Attempt): boolean {
   const refused = dispensable.find((option) => !attempt.without.has(option) && refuses(stderr, option));
   if (refused !== undefined) attempt.without.add(refused);
@@ -120,7 +120,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
   try {
     network = options.network ? startNetwork(networkScript, user, info, child.pid) : undefined;
     const hierarchies = await findHierarchies(attempt.versions);
-    // Of its own: the session may be open elsewhere, and whoever ends first empties and removes its groups.
+    // Of its own: the session may be open elsewhere, and the first to end empties and removes its groups.
     const group = `${options.name}-${child.pid}`;
     const { limits } = options;
     const groupLimits = network && limits.pids > 0 ? { ...limits, pids: limits.pids + networkProcesses } : limits;
@@ -146,7 +146,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     await release();
     return { stderr: errorText.text() };
   } catch (error) {
-    // What is on its way in is not tied to bubblewrap yet. It finds nobody to wait for, and ends.
+    // The process inside may not die with bubblewrap yet. Its pipes are closed, so it ends by itself.
     for (const stream of child.stdio) stream?.destroy();
     await settlesWithin({ ms: startTimeoutMs / 10, ref: false }, ended);
     child.kill('SIGKILL');
@@ -255,7 +255,7 @@ async function give(directory: string, user: number): Promise<void> {
   if (uid !== user) await promisify(execFile)('chown', ['-RPh', '--', `${user}:${user}`, directory], { env: { PATH: standardPath } });
 }
 
-/** What is made in it later belongs to the same group, so pipes of mode 0660 are for the host and this sandbox alone. */
+/** Later files in it belong to the same group, so pipes of mode 0660 are for the host and this sandbox alone. */
 async function shareRunDirectory(directory: string, user: number): Promise<void> {
   await chown(directory, 0, user);
   await chmod(directory, 0o2750);
@@ -276,14 +276,14 @@ function refuses(stderr: string, option: Dispensable): boolean {
 async function startError(stderr: string): Promise<HermeticError> {
   const failure = await explainFailure(stderr);
   if (failure !== undefined) return failureError(failure);
-  return new HermeticError('sandbox/open-failed', `bubblewrap could not start: ${stderr.trim() || 'it ended without a word'}`);
+  return new HermeticError('sandbox/open-failed', `bubblewrap could not start: ${stderr.trim() || 'it ended without a message'}`);
 }
 
 function terminated(words: readonly string[]): string {
   return words.map((word) => `${word}\0`).join('');
 }
 
-/** The beginning of what comes, until `stop`. From then on the stream is as if nobody had read it. */
+/** Keeps the beginning of a stream until `stop`. From then on the stream is unread. */
 function collect(stream: Readable): { text(): string; stop(): void } {
   let text = '';
   const add = (data: Buffer): void => {

@@ -1,7 +1,7 @@
 /** The numbers of a system call on [x86_64, aarch64]; undefined where the architecture does not have it. */
 type Numbers = readonly [number, number | undefined];
 
-/** Refused with EPERM whatever the arguments are. */
+/** Refused with EPERM for all arguments. */
 export const refusedCalls: Readonly<Record<string, Numbers>> = {
   // Mounting: the view of the file system is fixed before the first command runs.
   mount: [165, 40],
@@ -65,7 +65,7 @@ export const refusedCalls: Readonly<Record<string, Numbers>> = {
   iopl: [172, undefined],
   ioperm: [173, undefined],
 
-  // Accounting, quotas and the kernel log are shared by everybody on the host.
+  // Accounting, quotas and the kernel log are shared by all users of the host.
   acct: [163, 89],
   quotactl: [179, 60],
   quotactl_fd: [443, 443],

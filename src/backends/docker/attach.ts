@@ -35,14 +35,14 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   const { engine, id, spec, isForked, isNew, pipes, remove, removeFiles } = container;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
-  const letGo = isForked ? () => undefined : claim(paths.run);
+  const unclaim = isForked ? () => undefined : claim(paths.run);
   const removeAll = async (): Promise<void> => {
     await remove();
     await removeFiles();
   };
   const close = async (): Promise<void> => {
     waiting.abort();
-    letGo();
+    unclaim();
     if (!spec.persistent) await removeAll();
   };
   const place: Place = {
@@ -57,7 +57,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
       if (spec.persistent) await stopUnused(engine, id, spec.directory);
     },
     destroy: async () => {
-      letGo();
+      unclaim();
       await removeAll();
     },
   };
@@ -67,8 +67,8 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
     const streams = { attach: attachTo(engine, id), keep: 'background', processes: 'own' } as const;
     return await attachByStreams({ ...place, ...streams }, store, signal);
   } catch (error) {
-    letGo();
-    // Whatever keeps a shell from starting in it, a new container may be better.
+    unclaim();
+    // A new container may not have the fault that keeps a shell from starting in this one.
     await engine.remove(id);
     signal?.throwIfAborted();
     throw new HermeticError('sandbox/open-failed', `No shell starts in a container of ${spec.image}: ${errorText(error)}`, {

@@ -9,7 +9,7 @@ import { launchContainer } from './launch.ts';
 import { limitEnforcement } from './limits.ts';
 import { storageSupport } from './storage.ts';
 
-/** Whoever asks how things are gets an answer, also of an engine that has stopped giving any. */
+/** A check ends also with an engine that has stopped answering. */
 const timeoutMs = 5000;
 
 /** Runs `true` in a container of this image. One that is not there must be one that could be pulled. Never throws. */

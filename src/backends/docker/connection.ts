@@ -47,7 +47,7 @@ export class Connection {
     const version = String(headers['api-version']);
     const minor = Number(/^1\.(\d+)$/.exec(version)?.[1]);
     if (Number.isNaN(minor)) {
-      throw new HermeticError('backend/not-running', `What answers at ${this.where} is not a Docker engine.`);
+      throw new HermeticError('backend/not-running', `The program at ${this.where} is not a Docker engine.`);
     }
     if (minor < oldestVersion) {
       const message = `The Docker engine at ${this.where} is too old: it speaks API ${version}, and 1.${oldestVersion} is needed.`;

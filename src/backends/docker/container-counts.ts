@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { countReader, type LimitCounts } from '../../shell/limit-counts.ts';
 import type { Engine } from './engine.ts';
 
-/** What the limits of a container of this kernel did, from its control groups; found when first asked for, and then read as files. */
+/** Reads the limit hits of a container of this kernel from its control groups, which are found at the first call. */
 export function countsOf(engine: Engine, id: string): () => Promise<LimitCounts | undefined> {
   let read = countReader([]);
   return async () => {
     const counts = read();
     if (counts.outOfMemoryKills !== undefined || counts.refusedProcesses !== undefined) return counts;
     const found = await engine.inspect(id);
-    // What cost the container its life is more than was ever counted before.
+    // The kill that ended the container must exceed every earlier count.
     if (!found?.running) return { outOfMemoryKills: found?.oomKilled ? Number.POSITIVE_INFINITY : 0, refusedProcesses: 0, isFull: false };
     read = countReader(await groupsOf(found.pid, id));
     return read();

@@ -30,7 +30,7 @@ export interface ContainerInput {
   received?: string | undefined;
   /** Volumes of a persistent sandbox instead, where the engine does not see the directories of this host. */
   volumes?: Volumes | undefined;
-  /** What runs in the container, under its init. */
+  /** The command of the container, under its init. */
   guestCommand: readonly string[];
   /** Required when `spec.user` is `host`. */
   hostUser?: HostUser | undefined;
@@ -66,7 +66,7 @@ export const runDirectoryInside = '/run/hermetic';
 const workspaceInside = '/workspace';
 
 /**
- * Home is where the user of the sandbox may write. `/root` of most images is closed to anybody but root, so that the host's user gets a home
+ * Home is where the user of the sandbox may write. `/root` of most images is closed to every user but root, so that the host's user gets a home
  * of its own; everything that is mounted for the agent (credentials, skills) belongs under this path.
  */
 function homeInside(user: SandboxSpec['user']): string {
@@ -113,7 +113,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
     },
     HostConfig: {
       // Security: DAC_OVERRIDE, CHOWN and FOWNER are what root needs to install packages into its own files. SETUID and SETGID let root, and
-      // only root, step down to another user: apt fetches as `_apt`, maintainer scripts and `su` do it too. Nothing here lets anybody step up.
+      // only root, step down to another user: apt fetches as `_apt`, maintainer scripts and `su` do it too. Nothing here lets a process step up.
       Privileged: false,
       CapDrop: ['ALL'],
       CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', ...(root ? ['SETGID', 'SETUID'] : [])],
@@ -141,7 +141,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
   };
 }
 
-/** By default root of the container whatever the image says: `/workspace` and `/root` belong to it, and packages can be installed. */
+/** By default root of the container, also when the image names another user: `/workspace` and `/root` belong to it, and packages can be installed. */
 function userOf({ spec, hostUser }: ContainerInput): HostUser {
   if (spec.user === 'default') {
     return { uid: 0, gid: 0 };

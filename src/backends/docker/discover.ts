@@ -10,7 +10,7 @@ import { errnoOf } from './engine-errors.ts';
 
 export interface FindOptions {
   environment: Environment;
-  /** What the configuration says, in the form of `DOCKER_HOST`. */
+  /** The configured address, in the form of `DOCKER_HOST`. */
   dockerHost?: string | undefined;
   platform?: NodeJS.Platform;
   /** Stands before the usual absolute paths. */
@@ -28,7 +28,7 @@ const startHint: Partial<Record<NodeJS.Platform, string>> = {
 };
 
 /**
- * The engine that answers. A place somebody named (configuration, `DOCKER_HOST`, docker context) is the only one that is tried: a sandbox must
+ * The engine that answers. An address that was configured (configuration, `DOCKER_HOST`, docker context) is the only one that is tried: a sandbox must
  * not turn up on another engine than the one that was meant.
  */
 export async function findEngine(options: FindOptions): Promise<Engine> {
@@ -143,7 +143,7 @@ async function answering(engine: Engine, options: FindOptions, by?: string): Pro
   }
 }
 
-/** A path this user cannot even look at belongs to somebody else. */
+/** A path that this user cannot stat belongs to another user. */
 async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);

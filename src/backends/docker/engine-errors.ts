@@ -1,7 +1,7 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 
-/** What the engine itself answered. It is the `cause` of the HermeticError that callers see. */
+/** The answer of the engine itself. It is the `cause` of the HermeticError that callers see. */
 class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly status: number;
@@ -91,7 +91,7 @@ export function refusalError(status: number, message: string): HermeticError {
   });
 }
 
-/** The connection failed, so nobody knows whether a request that was under way has had its effect. */
+/** The connection failed, so a request under way may have had its effect or not. */
 export function connectionError(error: unknown, where: string): HermeticError {
   const code = errnoOf(error);
   if (code === 'EACCES' || code === 'EPERM') {

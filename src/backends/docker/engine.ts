@@ -32,7 +32,7 @@ export interface ContainerState {
   layerDirectory: string | undefined;
   exitCode: number;
   oomKilled: boolean;
-  /** What the engine says went wrong, or ''. */
+  /** The error that the engine reports, or ''. */
   error: string;
   imageId: string;
   labels: Record<string, string>;
@@ -49,7 +49,7 @@ export interface ContainerSummary {
 }
 
 export interface ContainerEnd {
-  /** undefined when the container is gone and nobody knows. */
+  /** undefined when the container is gone and its code is unknown. */
   exitCode: number | undefined;
   reason: string;
 }
@@ -141,13 +141,13 @@ export class Engine extends Connection {
     );
   }
 
-  /** What was written in the container itself, outside its mounts; 0 when there is none. */
+  /** Size of the files written in the container itself, outside its mounts; 0 when there is no container. */
   async layerBytes(idOrName: string): Promise<number> {
     const answer = this.request<{ SizeRw?: number }>('GET', `/containers/${encodeURIComponent(idOrName)}/json?size=1`);
     return (await unlessMissing(answer))?.SizeRw ?? 0;
   }
 
-  /** What these volumes take together. The engine looks at all it has. */
+  /** Size of these volumes together. The engine looks at all it has. */
   async volumeBytes(names: readonly string[]): Promise<number> {
     const { Volumes: volumes } = await this.request<{ Volumes?: RawVolume[] | null }>('GET', '/system/df?type=volume');
     const wanted = (volumes ?? []).filter(({ Name }) => names.includes(Name));
@@ -180,14 +180,14 @@ export class Engine extends Connection {
     }
   }
 
-  /** Ends and removes the container. Resolves when it is gone, also when somebody else removed it or is about to. */
+  /** Ends and removes the container. Resolves when it is gone, also when another client removes it. */
   async remove(idOrName: string, options: CallOptions = {}): Promise<void> {
     const path = `/containers/${encodeURIComponent(idOrName)}?force=1&v=1`;
     for (let attempt = 1; ; attempt++) {
       try {
         return await unlessMissing(this.request<undefined>('DELETE', path, undefined, options));
       } catch (error) {
-        // 409: somebody is removing it. 500: one of its file systems is busy. Both pass.
+        // 409: another client is removing it. 500: one of its file systems is busy. Both pass.
         const status = refusedStatus(error);
         if ((status !== 409 && status !== 500) || attempt === 30) {
           throw error;
@@ -221,7 +221,7 @@ export class Engine extends Connection {
     }));
   }
 
-  /** After a create whose outcome nobody knows. */
+  /** After a create with an unknown outcome. */
   async #removeMarked(mark: string): Promise<void> {
     try {
       const left = await this.list({ 'hermetic.create': mark }, { timeoutMs: 10_000 });

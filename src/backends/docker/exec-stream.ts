@@ -19,7 +19,7 @@ export interface ExecOptions {
 
 interface ExecState {
   running: boolean;
-  /** undefined as long as nobody knows. */
+  /** undefined while unknown. */
   exitCode: number | undefined;
   /** On the machine of the engine; 0 when unknown. */
   pid: number;
@@ -123,7 +123,7 @@ function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout'
     },
   });
   for (const stream of [stdin, stdout, stderr]) {
-    // Whoever writes or reads is told by that very call. A stream nobody looks at must not end the program.
+    // Writers and readers get the error by their own call. A stream without one must not end the program.
     stream.on('error', () => undefined);
   }
 

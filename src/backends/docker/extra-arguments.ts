@@ -1,6 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 
-/** What `terminal.docker_extra_args` adds to a container. */
+/** The parts of a container that `terminal.docker_extra_args` adds. */
 export interface ExtraSettings {
   hostname?: string;
   network?: string;
@@ -84,7 +84,7 @@ const setters: Readonly<Record<string, (settings: ExtraSettings, value: string) 
     settings.gpus = value === 'all' ? -1 : Number(matching('--gpus', value, /^[1-9]\d{0,2}$/, 'all or a number'));
   },
   '--network': (settings, value) => {
-    // Security: `host` and `container:…` would put the sandbox into somebody else's network.
+    // Security: `host` and `container:…` would put the sandbox into the network of the host or of another container.
     if (['host', 'none', 'bridge', 'default'].includes(value)) {
       throw refusal(`${key}: --network ${value} is not accepted.`, 'Use terminal.network.');
     }

@@ -47,7 +47,7 @@ export class FrameParser {
 function streamOf(header: Buffer): FramePiece['stream'] {
   const kind = header[0];
   if (header.readUIntBE(1, 3) !== 0 || kind === undefined || kind > 3) {
-    throw new Error(`The engine sent a frame that is none: ${header.toString('hex')}.`);
+    throw new Error(`The engine sent an invalid frame: ${header.toString('hex')}.`);
   }
   // 3 is the engine's own word about the stream. It is for people, as standard error is.
   return kind >= 2 ? 'stderr' : 'stdout';

@@ -5,7 +5,7 @@ export interface ImageReference {
   repository: string;
   tag: string | undefined;
   digest: string | undefined;
-  /** What the engine is asked for: with a tag or a digest, always. */
+  /** The reference for the engine: always with a tag or a digest. */
   text: string;
 }
 

@@ -6,7 +6,7 @@ import { type ImageReference, parseImageReference } from './image-reference.ts';
 import { PullEventReader, PullProgress } from './pull-progress.ts';
 
 export interface ImageFacts {
-  /** `sha256:…`: names this very image, whatever its tag says later. */
+  /** `sha256:…`: names this very image, even when its tag moves. */
   id: string;
   reference: string;
   /** The user the image wants to run as; '' is root. */
@@ -58,7 +58,7 @@ export async function refuseUnlessPullable(engine: Engine, reference: string, ti
   }
 }
 
-/** Pulls that failed, so that not everybody who comes a moment later waits for the same failure. */
+/** Failed pulls, so that sessions a moment later do not wait for the same failure. */
 const failures = new WeakMap<Engine, Map<string, { error: HermeticError; at: number }>>();
 const failureCountsMs = 30_000;
 

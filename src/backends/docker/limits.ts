@@ -2,7 +2,7 @@ import type { Enforcement } from '../../core/sandbox.ts';
 import type { EngineInfo } from './engine.ts';
 import type { StorageSupport } from './storage.ts';
 
-/** What this engine can enforce. Where its kernel lacks a control it takes a limit without a word and does nothing. */
+/** The limits that this engine can enforce. Where its kernel lacks a controller it accepts a limit silently and does nothing. */
 export function limitEnforcement(info: EngineInfo, storage: StorageSupport): Enforcement {
   const group = `control group v${info.CgroupVersion ?? '1'}`;
   const by = (supported: boolean, controller: string) => ({

@@ -52,7 +52,7 @@ function refuseUncovered(mounts: readonly Mount[], sockets: readonly string[]): 
   }
 }
 
-/** What can be said of a mount without looking at the disk. Throws or returns it with a normal target. */
+/** Checks a mount without looking at the disk. Throws, or returns it with a normalized target. */
 export function checkMount(mount: Mount): Mount {
   const source = normal(mount.source);
   const target = normal(mount.target);

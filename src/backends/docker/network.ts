@@ -17,11 +17,11 @@ interface Network {
   Options: Record<string, string> | null;
 }
 
-/** What `ensureNetwork` has found or made, by engine and name. */
+/** Results of `ensureNetwork`, by engine and name. */
 const known = new WeakMap<Engine, Map<string, Promise<void>>>();
 const visibleWithinMs = 3000;
 
-/** The network of every sandbox of this installation that has one: not the host's, and not the bridge the engine gives to everybody. */
+/** The network of every sandbox of this installation that has one: not the host's, and not the default bridge of the engine. */
 export function networkName(installation: string): string {
   return `hermetic-${installation}`;
 }
@@ -88,7 +88,7 @@ export async function removeFromNetwork(engine: Engine, idOrName: string, instal
 }
 
 /**
- * Somebody may have removed the network since it was last seen. Then it is made again, and the container of this id, which knows the old one,
+ * The network may have been removed since it was last seen. Then it is made again, and the container of this id, which knows the old one,
  * is moved to it.
  */
 async function withNetwork<T>(engine: Engine, body: Wish, start: () => Promise<T>, id?: string): Promise<T> {
@@ -105,7 +105,7 @@ async function withNetwork<T>(engine: Engine, body: Wish, start: () => Promise<T
   }
 }
 
-/** Removes the network when no container, running or not, has it. Never one that somebody else made. */
+/** Removes the network when no container, running or not, has it. Never one of another owner. */
 export async function removeNetworkIfUnused(engine: Engine, installation: string): Promise<void> {
   const network = await find(engine, installation);
   if (!network || !isOurs(network, installation)) return;
@@ -114,7 +114,7 @@ export async function removeNetworkIfUnused(engine: Engine, installation: string
   if (users.length > 0) return;
   known.get(engine)?.delete(network.Name);
   await engine.request('DELETE', `/networks/${network.Id}`).catch((error: unknown) => {
-    // 403: a container has come onto it meanwhile. 404: somebody was faster.
+    // 403: a container has joined it meanwhile. 404: another client was faster.
     if (![403, 404].includes(refusedStatus(error) ?? 0)) throw error;
   });
 }

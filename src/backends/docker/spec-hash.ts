@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 
-/** What decides about a container besides its spec. */
+/** The inputs of a container besides its spec. */
 export interface SpecExtras {
   installation: string;
   imageId: string;
@@ -18,7 +18,7 @@ export interface SpecExtras {
 
 /**
  * Equal for two containers that may stand in for each other. How a session is called, where it starts and how long it may idle does not matter.
- * Security: the result is a label anybody with the engine can read. Values of variables go in through a hash bound to this installation.
+ * Security: the result is a label that every user of the engine can read. Values of variables go in through a hash bound to this installation.
  */
 export function specHash(spec: SandboxSpec, extras: SpecExtras): string {
   const env = Object.entries(spec.env)

@@ -19,7 +19,7 @@ const answers = new WeakMap<Engine, Promise<StorageSupport>>();
 
 /**
  * Whether a container's own file system can be limited, found out once per engine by making a container of this image that never starts.
- * What is mounted into a container lies on the host and is not counted.
+ * Mounts of a container lie on the host and are not counted.
  */
 export function storageSupport(engine: Engine, info: EngineInfo, image: string, diskMb: number): Promise<StorageSupport> {
   let answer = answers.get(engine);

@@ -39,7 +39,7 @@ function thisMachine(): Here {
   return { platform: process.platform, kernel: release() };
 }
 
-/** What runs first in a container that is reached by streams only. Nothing but its argument vector can bring it there. */
+/** The main process of a container that is reached by streams only. The script travels in its arguments: no file is shared. */
 export async function keeperCommand({ idleSeconds, backgroundSeconds }: Lease): Promise<string[]> {
   const times = [idleSeconds, backgroundSeconds].map(wholeSeconds);
   return ['bash', '--noprofile', '--norc', '-c', await guestScript('keeper'), 'hermetic', ...times];

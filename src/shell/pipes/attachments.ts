@@ -55,7 +55,7 @@ export async function endProcess(runDirectory: string, patienceMs: number): Prom
   }
 }
 
-/** Security: whoever has filled the pipe must not keep its forker from being killed in the end. */
+/** Security: a full pipe must not keep the forker from being killed in the end. */
 function tell(control: number, text: string): void {
   try {
     writeSync(control, text);

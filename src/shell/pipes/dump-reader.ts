@@ -5,15 +5,15 @@ import { openForLooking, readNow } from './named-pipes.ts';
 
 const fieldCount = 7;
 /** A shell reports its state when it starts, or when it ends, or both. */
-const mostDumps = 4;
+const maxDumps = 4;
 /** A sandbox decides what it writes; this much and no more is kept of what one shell reports. Half of it is too much for any program. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 /** Security: what is read at once, in which a writer that never stops cannot hold the host. The largest pipe fits into it. */
-const mostAtOnce = 1024 * 1024;
+const maxAtOnce = 1024 * 1024;
 /** However little a read brings, it counts for this much. */
-const leastCharge = 4096;
+const minCharge = 4096;
 
-/** What is read is copied from here at once. */
+/** A shared read buffer; its content is copied at once. */
 const scratch = Buffer.allocUnsafe(64 * 1024);
 
 /**
@@ -42,20 +42,20 @@ export class DumpReader {
   #look(): void {
     const before = this.#bytes;
     this.read();
-    const soonMs = this.#bytes > mostBytes ? 10 : 1;
+    const soonMs = this.#bytes > maxBytes ? 10 : 1;
     this.#timer = setTimeout(() => this.#look(), this.#bytes > before ? soonMs : this.#pollMs).unref();
   }
 
   /** Takes what is in the pipe now. */
   read(): void {
-    for (let left = mostAtOnce; left > 0; ) {
+    for (let left = maxAtOnce; left > 0; ) {
       const length = readNow(this.#descriptor, scratch);
       if (length === 0) return;
-      const charge = Math.max(length, leastCharge);
+      const charge = Math.max(length, minCharge);
       left -= charge;
       this.#bytes += charge;
-      // Whoever reports more is read on, so that it is not held up, and not listened to.
-      if (this.#bytes > mostBytes || this.#dumps === mostDumps) this.#pending.take();
+      // More is read, so that the writer does not block, and discarded.
+      if (this.#bytes > maxBytes || this.#dumps === maxDumps) this.#pending.take();
       else this.#take(scratch.subarray(0, length));
     }
   }
@@ -70,7 +70,7 @@ export class DumpReader {
     const fields = this.#pending.take().toString('latin1').split('\0');
     const rest = fields.pop() ?? '';
     let first = 0;
-    for (; first + fieldCount <= fields.length && this.#dumps < mostDumps; first += fieldCount) {
+    for (; first + fieldCount <= fields.length && this.#dumps < maxDumps; first += fieldCount) {
       this.#dumps += 1;
       const [exports = '', functionNames = '', functions = '', aliases = '', options = '', umask = '', directory = ''] = fields.slice(
         first,

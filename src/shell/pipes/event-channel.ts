@@ -2,11 +2,11 @@ import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { openForReading, openForWriting } from './named-pipes.ts';
 
-/** Far more than can lie in the pipe before an answer, unless somebody writes other things into it. */
-const mostBytes = 256 * 1024;
+/** Far more than can lie in the pipe before an answer, unless another process writes into it. */
+const maxBytes = 256 * 1024;
 
 /**
- * Answers of the forker, a line each. Security: everybody in the sandbox can write here, so it is read only while an answer is awaited,
+ * Answers of the forker, a line each. Security: every process in the sandbox can write here, so it is read only while an answer is awaited,
  * and only so much of it.
  */
 export class EventChannel {
@@ -25,7 +25,7 @@ export class EventChannel {
     this.#socket.pause();
   }
 
-  /** Resolves with what follows `start` in the line that begins with it. Whoever does not wait any longer calls `forget`. */
+  /** Resolves with what follows `start` in the line that begins with it. A caller that stops waiting calls `forget`. */
   expect(start: string): Promise<string> {
     const answer = Promise.withResolvers<string>();
     this.#awaited.set(start, answer);
@@ -41,7 +41,7 @@ export class EventChannel {
 
   #push(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > mostBytes) {
+    if (this.#bytes > maxBytes) {
       for (const { reject } of this.#awaited.values()) reject(new Error('the pipe of its forker is flooded'));
       return;
     }

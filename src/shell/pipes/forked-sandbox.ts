@@ -3,7 +3,7 @@ import { openShellSandbox, type Place } from '../shell-sandbox.ts';
 import type { StateStore } from '../state-store.ts';
 import { Attachment, type AttachmentPipes, makeAttachmentPipes } from './forker.ts';
 
-/** A started forker, whatever it was started in. */
+/** A started forker. */
 export interface Forker extends Place {
   /** Host path of the directory it has its pipes in. */
   runDirectory: string;

@@ -116,8 +116,8 @@ export class Attachment implements Spawner {
   }
 
   /**
-   * Security: throws instead of waiting when the pipe is full, as it is when somebody inside fills it or the forker does not read. The
-   * empty line ends what somebody inside may have begun.
+   * Security: throws instead of waiting when the pipe is full, as it is when a process inside fills it or the forker does not read. The
+   * empty line ends a line that a process inside may have begun.
    */
   #tell(line: string): void {
     if (this.#closed) return;
@@ -177,7 +177,7 @@ export class Attachment implements Spawner {
       },
       kill: (signal) => this.#kill(mark, signal),
     });
-    // In a sandbox that is full whoever would start the shell waits many seconds for room: the command is rather refused.
+    // In a sandbox that is full the forker would wait many seconds for room to start the shell: the command is refused instead.
     const nudges = setInterval(() => this.#nudge(mark), nudgeMs).unref();
     this.#shells.add(shell.lost);
     const { rows, columns } = request.terminal ?? { rows: 24, columns: 80 };
@@ -210,7 +210,7 @@ export class Attachment implements Spawner {
     return (await this.#ask(`live ${sequence}`, `live ${this.#name} ${waiting} ${sequence}`, livePatienceMs)) !== '0';
   }
 
-  /** The forker, and with the mark of a shell whoever starts that one. */
+  /** Nudges the forker and, with the mark of a shell, the supervisor that starts it. */
   #nudge(mark?: string): void {
     try {
       if (!this.#closed) writeSync(this.#alive, '\n');
@@ -225,7 +225,7 @@ export class Attachment implements Spawner {
     this.#closed = true;
     this.#events.close();
     for (const descriptor of [this.#alive, this.#control]) closeSync(descriptor);
-    // A directory cannot be removed while somebody still makes files in it: we ourselves, or a shell that does not know yet.
+    // A directory cannot be removed while a process still makes files in it: we ourselves, or a shell that does not know yet.
     await this.#making?.catch(() => undefined);
     await rm(this.#directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 10 });
   }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Makes named pipes anybody who can reach the directory may use; the directory decides who can. */
+/** Makes named pipes that every user may open; the mode of the directory decides who can reach them. */
 export async function makePipes(directory: string, names: readonly string[]): Promise<void> {
   await run('mkfifo', ['-m', '666', '--', ...names], { cwd: directory });
 }
@@ -25,7 +25,7 @@ export function openForReading(path: string): { descriptor: number; socket: Sock
   return { descriptor, socket };
 }
 
-/** The bare reading end, for whoever looks into the pipe when there is reason to. */
+/** The bare reading end, for a caller that polls the pipe itself. */
 export function openForLooking(path: string): number {
   return openSync(path, constants.O_RDONLY | careful);
 }

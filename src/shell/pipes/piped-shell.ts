@@ -17,11 +17,11 @@ const fileSuffixes = ['call', 'restore', 'delta'] as const;
 /** Bytes that are read one by one in less time than a file takes to make. */
 const shortCall = 1024;
 const pipeCapacity = 64 * 1024;
-/** What is read is copied from here at once. */
+/** A shared read buffer; its content is copied at once. */
 const scratch = Buffer.allocUnsafe(pipeCapacity);
 /** How often the state pipe of a running command is looked at. Only a state larger than the pipe has to wait for that. */
 const statePollMs = 100;
-/** How long a shell may take to start before somebody who wants it killed waits no longer. */
+/** How long a shell may take to start before a caller that kills it stops waiting. */
 const startPatienceMs = 2_000;
 
 /** How long no command must have come before a shell prepares for the file tools. */
@@ -40,7 +40,7 @@ export class PipedShell implements Shell {
   readonly #end: Socket;
   readonly #state: DumpReader;
   readonly #acknowledge: number;
-  /** Standard input until somebody wants a stream of it. */
+  /** Standard input until a caller asks for it as a stream. */
   #input: number | undefined;
   readonly #files = new Set<(typeof fileSuffixes)[number]>();
   #writable: Socket | undefined;
@@ -73,7 +73,7 @@ export class PipedShell implements Shell {
       this.#end.destroy();
       this.lost('the shell reported more than a shell has to say');
     });
-    this.#end.on('end', () => this.lost('the shell ended without a word'));
+    this.#end.on('end', () => this.lost('the shell ended without a report'));
     this.#end.on('error', (error) => this.lost(error.message));
     if (request.call) this.#stay();
   }
@@ -111,7 +111,7 @@ export class PipedShell implements Shell {
 
   #useThePause(): void {
     try {
-      // Whoever is inside may say several times that the shell is ready.
+      // A process inside may report several times that the shell is ready.
       if (this.#waits && this.#input !== undefined) writeSync(this.#input, 'files\n');
     } catch {
       // The sandbox has filled the pipe of its shell.

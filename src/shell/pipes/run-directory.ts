@@ -5,7 +5,7 @@ import { fileFunction, fileScripts, guestScript } from '../guest-scripts.ts';
 import { makePipes } from './named-pipes.ts';
 
 /**
- * What a forker needs: the scripts and the control pipe. Everybody may enter, because the user inside is another one; the
+ * Makes the directory of a forker: its scripts and the control pipe. Every user may enter, because the user inside is another one; the
  * directories above keep other people out. The sandbox sees it read-only.
  */
 export async function makeRunDirectory(path: string): Promise<void> {
@@ -28,7 +28,7 @@ export async function makeRunDirectory(path: string): Promise<void> {
 const reserved = 8;
 
 /** How many of a sandbox's processes commands may have together, where that can be held apart; 0 is no limit. */
-export function mostForCommands(pids: number): number {
+export function maxForCommands(pids: number): number {
   return pids > 2 * reserved ? pids - reserved : 0;
 }
 

@@ -7,12 +7,12 @@ export interface AttachedCommand {
   /** They end when everything that had them open is gone, and fail when the connection is cut. */
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Asked when both have ended; undefined when nobody knows. */
+  /** Call it when both have ended; undefined when unknown. */
   exitCode(): Promise<number | undefined>;
-  /** Whether the program stays for it. */
+  /** Whether it keeps the program running. */
   ref(): void;
   unref(): void;
-  /** Lets go. As long as the command runs, it and what it started can go on printing without harm. */
+  /** Detaches. The command and its processes may go on printing. */
   destroy(): void;
 }
 

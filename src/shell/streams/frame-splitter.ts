@@ -1,6 +1,6 @@
 import { ByteStore } from '../../lib/byte-store.ts';
 
-/** What a stream carries besides the output of a command; see `guest/frames.bash`. */
+/** A frame between the output of a command; see `guest/frames.bash`. */
 export interface FrameListener {
   /** Output, unchanged and in order. */
   bytes(data: Buffer): void;
@@ -40,7 +40,7 @@ export class FrameSplitter {
     this.#held?.push(chunk);
     if (this.#held && !this.#isDecided(this.#held)) return;
     let data = this.#held?.view() ?? chunk;
-    // What is passed on may be kept by others, so its bytes are never written to again.
+    // Receivers may keep the buffer, so its bytes are never written to again.
     this.#held = undefined;
     this.#needed = 0;
     this.#searched = 0;

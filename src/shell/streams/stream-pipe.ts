@@ -3,24 +3,24 @@ import { ByteStore } from '../../lib/byte-store.ts';
 import type { OutputPipe } from '../spawner.ts';
 
 /** More than an engine, the kernel and the network hold of what was printed. */
-const mostHurriedBytes = 32 * 1024 * 1024;
-const mostWaitingBytes = 64 * 1024;
+const maxHurriedBytes = 32 * 1024 * 1024;
+const maxWaitingBytes = 64 * 1024;
 
 /** The output of a command on one of its streams, without the frames. */
 export class StreamPipe implements OutputPipe {
   readonly stream: Readable;
   #source: Readable | undefined;
-  /** So many bytes are taken whether anybody reads them or not. */
+  /** So many bytes are taken even when no one reads them. */
   #hurried = 0;
-  /** What came while the stream was full. */
+  /** Data that came while the stream was full. */
   readonly #late = new ByteStore();
 
   constructor() {
-    this.stream = new Readable({ read: () => this.#wanted(), highWaterMark: mostWaitingBytes });
+    this.stream = new Readable({ read: () => this.#wanted(), highWaterMark: maxWaitingBytes });
     this.stream.on('error', () => undefined);
   }
 
-  /** What is held up while nobody reads. */
+  /** The source that is paused while no one reads. */
   holdUp(source: Readable): void {
     this.#source = source;
   }
@@ -28,7 +28,7 @@ export class StreamPipe implements OutputPipe {
   add(data: Buffer): void {
     this.#hurried -= data.length;
     if (this.stream.destroyed) return;
-    const isFull = this.#late.length > 0 || this.stream.readableLength >= mostWaitingBytes;
+    const isFull = this.#late.length > 0 || this.stream.readableLength >= maxWaitingBytes;
     if (isFull) this.#late.push(data);
     if ((isFull || !this.stream.push(data)) && this.#hurried <= 0) this.#source?.pause();
   }
@@ -38,9 +38,9 @@ export class StreamPipe implements OutputPipe {
     else this.#source?.resume();
   }
 
-  /** What the dead have printed is taken at once. Security: and no more, because whoever says they are dead may lie. */
+  /** Takes the remaining output of dead processes at once. Security: bounded, because the report of their death may be forged. */
   hurry(): void {
-    this.#hurried = mostHurriedBytes;
+    this.#hurried = maxHurriedBytes;
     this.#source?.resume();
   }
 

@@ -2,14 +2,14 @@ import { EndChannel, type EndRecord } from '../end-channel.ts';
 import type { Dump } from '../state.ts';
 
 /** A sandbox decides how much it writes; this much and no more is kept of a state. */
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 /** A shell reports its state when it starts, or when it ends, or both. */
-const mostDumps = 4;
+const maxDumps = 4;
 /** Security: all that is listened to of one shell, a frame counting for something however short it is. */
-const mostReported = 2 * mostBytes + 64 * 1024;
-const leastCharge = 64;
+const maxReported = 2 * maxBytes + 64 * 1024;
+const minCharge = 64;
 /** A shell has a handful of records to make. */
-const mostWaiting = 1000;
+const maxWaiting = 1000;
 
 const endMarks: readonly string[] = ['E', 'X', 'S'];
 
@@ -56,11 +56,11 @@ export class StreamRecords {
     if (this.#isTooMuch(text)) return;
     if (kind === 'r') {
       // Security: what waits is gone through again and again.
-      if (this.#waiting.push(text) > mostWaiting) this.#flooded();
+      if (this.#waiting.push(text) > maxWaiting) this.#flooded();
       else this.#letThrough();
     } else if (kind === 'p') {
       this.#length += text.length;
-      if (this.#length <= mostBytes) this.#pieces.push(text);
+      if (this.#length <= maxBytes) this.#pieces.push(text);
     } else if (kind === 's') {
       const [, length, last = ''] = /^(\d+):(.*)$/s.exec(text) ?? [];
       const quoted = this.#pieces.join('') + last;
@@ -68,7 +68,7 @@ export class StreamRecords {
       this.#pieces = [];
       this.#length = 0;
       this.#damaged = false;
-      const dump = whole && this.#dumps < mostDumps ? this.#dump(quoted) : undefined;
+      const dump = whole && this.#dumps < maxDumps ? this.#dump(quoted) : undefined;
       if (!dump) return;
       this.#dumps += 1;
       this.#receive({ kind: 'dump', dump });
@@ -76,9 +76,9 @@ export class StreamRecords {
   }
 
   #isTooMuch(text: string): boolean {
-    this.#reported += Math.max(text.length, leastCharge);
-    if (this.#reported > mostReported) this.#flooded();
-    return this.#reported > mostReported;
+    this.#reported += Math.max(text.length, minCharge);
+    if (this.#reported > maxReported) this.#flooded();
+    return this.#reported > maxReported;
   }
 
   /** Part of the state is missing from here on, or a record that its successor makes up for. */
@@ -107,7 +107,7 @@ export class StreamRecords {
 
 const escapes: Readonly<Record<string, string>> = { a: '\x07', b: '\b', e: '\x1b', E: '\x1b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** What bash has quoted as `$'…'` in the C locale; undefined when it has not. */
+/** Decodes `$'…'` as bash quotes in the C locale; undefined for any other text. */
 export function unquote(quoted: string): string | undefined {
   if (quoted.length < 3 || !quoted.startsWith("$'") || !quoted.endsWith("'")) return undefined;
   return quoted.slice(2, -1).replace(/\\(?:([0-7]{3})|(.))/g, (_, octal: string | undefined, letter: string) => {

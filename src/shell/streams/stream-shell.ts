@@ -13,10 +13,10 @@ import { startShell } from './stream-start.ts';
 const retriesMs = [100, 400, 1_000];
 /** How long a sandbox that ends may take to be the reason of what it takes along. */
 const reasonPatienceMs = 500;
-/** How long a shell may take to start before somebody who wants it killed waits no longer. */
+/** How long a shell may take to start before a caller that kills it stops waiting. */
 const startPatienceMs = 10_000;
 
-/** What a shell is told before it is ready. */
+/** The input of a shell before it is ready. */
 export interface Opening {
   mark: string;
   nonce: string;
@@ -113,7 +113,7 @@ export class StreamShell implements Shell {
     if (!isUp && signal === 'KILL') throw new Error('its shell does not start');
     await this.#owner.kill(signal);
     if (signal !== 'KILL') return;
-    // What the dead left on the way has an end. It need not wait for whoever reads it from us, and the record of the end is behind it.
+    // Output of dead processes is finite. It need not wait for our reader, and the end record is behind it.
     this.stdout.hurry();
     this.stderr.hurry();
   }

@@ -12,7 +12,7 @@ export interface StreamSpawnerOptions {
   attach: Attach;
   /** Resolves with the reason when the sandbox has ended. */
   ended: Promise<string>;
-  /** What is left of our commands in the sandbox when this process is gone: what runs in the background, or nothing. */
+  /** The processes of our commands that outlive this process: those in the background, or none. */
   keep: 'background' | 'nothing';
   /** Which processes are seen there: those of the sandbox only, or those of a machine. */
   processes: 'own' | 'shared';
@@ -38,7 +38,7 @@ export class StreamSpawner implements Spawner {
   readonly #shells = new Set<(reason: string) => void>();
   #count = 0;
 
-  /** Whether the sandbox answers is for the first shell to show. */
+  /** Does not wait for the sandbox to answer: the first shell does. */
   static async start(options: StreamSpawnerOptions): Promise<StreamSpawner> {
     const names = ['streamBoot', 'supervisor', 'streamShell', 'tether'] as const;
     const [boot = '', supervisor = '', shell = '', tether = ''] = await Promise.all(names.map(guestScript));
@@ -71,7 +71,7 @@ export class StreamSpawner implements Spawner {
 
   spawn(request: SpawnRequest, receive: (record: EndRecord) => void, lost: (reason: string) => void): Shell {
     const mark = markOf(this.#base, ++this.#count);
-    // Security: 128 bits nobody inside can guess, so that no output is taken for a record.
+    // Security: 128 random bits, so that no output is taken for a record.
     const nonce = randomBytes(16).toString('hex');
     this.#tether.started(mark);
     const shell = new StreamShell(
@@ -79,7 +79,7 @@ export class StreamSpawner implements Spawner {
       { mark, nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
       {
         receive: (record) => {
-          // Before anybody else knows: whoever then lets go at once leaves what the command had put in the background.
+          // First, so that a caller that detaches at once leaves the command's background processes running.
           if (record.kind === 'completed' || record.kind === 'status') this.#tether.ended(mark);
           receive(record);
         },

@@ -6,11 +6,11 @@ import { FrameSplitter } from './frame-splitter.ts';
 import type { StreamPipe } from './stream-pipe.ts';
 import { StreamRecords } from './stream-records.ts';
 
-/** What a shell that is not up yet may say, before anybody knows whether it comes up. */
-const mostEarlyBytes = 64 * 1024;
+/** The max output of a shell that is not up yet. */
+const maxEarlyBytes = 64 * 1024;
 /** Security: a piece costs this much however short it is, for each is an object of its own. */
-const leastCost = 64;
-const mostQuoted = 500;
+const minCost = 64;
+const maxQuoted = 500;
 
 export interface StartListener {
   receive(record: EndRecord): void;
@@ -34,9 +34,9 @@ export function startShell(
   let early: [StreamPipe, Buffer][] = [];
   let earlyBytes = 0;
   const add = (pipe: StreamPipe, data: Buffer): void => {
-    if (!isUp) earlyBytes += Math.max(data.length, leastCost);
+    if (!isUp) earlyBytes += Math.max(data.length, minCost);
     if (isUp) pipe.add(data);
-    else if (earlyBytes <= mostEarlyBytes) early.push([pipe, data]);
+    else if (earlyBytes <= maxEarlyBytes) early.push([pipe, data]);
     // Security: what is no shell, and never will be, is not listened to for ever.
     else failed('it prints without end');
   };
@@ -46,7 +46,7 @@ export function startShell(
       return;
     }
     attached.destroy();
-    const said = printable(early.map(([, data]) => data.toString()).join('')).slice(0, mostQuoted);
+    const said = printable(early.map(([, data]) => data.toString()).join('')).slice(0, maxQuoted);
     reject(new Error(said || reason));
   };
   const receive = (record: EndRecord): void => {
@@ -70,7 +70,7 @@ export function startShell(
   const ended = (): void => {
     open -= 1;
     if (open > 0) return;
-    if (isUp) failed('the shell ended without a word');
+    if (isUp) failed('the shell ended without a report');
     else
       attached.exitCode().then(
         (code) => failed(`it ended with code ${code ?? 'unknown'}`),

@@ -7,7 +7,7 @@ import { StreamSpawner } from './stream-spawner.ts';
 /** A place with which nothing is shared; commands in it are reached by their streams. */
 export interface RemotePlace extends Place {
   attach: Attach;
-  /** What stays of this process's commands when it is gone. */
+  /** The processes of our commands that outlive this process. */
   keep: 'background' | 'nothing';
   /** Which processes are seen there: those of the sandbox only, or those of a machine. */
   processes: 'own' | 'shared';

@@ -8,11 +8,11 @@ const livePatienceMs = 20_000;
 const lastWordsMs = 2_000;
 const retryMs = 1_000;
 /** Far more than the answers to one request. */
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 export interface TetherOptions {
   attach: Attach;
-  /** What to run; see `guest/tether.bash`. */
+  /** The command line of `guest/tether.bash`. */
   command: readonly string[];
   words: string;
   ended: Promise<string>;
@@ -65,8 +65,8 @@ export class Tether {
     let greeted = false;
     connection.stdout.on('data', (chunk: Buffer) => {
       this.#heardBytes += chunk.length;
-      // Security: everybody inside can write here.
-      if (this.#heardBytes > mostBytes) return over();
+      // Security: every process inside can write here.
+      if (this.#heardBytes > maxBytes) return over();
       const lines = (answers + chunk.toString('latin1')).split('\n');
       answers = (lines.pop() ?? '').slice(-1000);
       for (const line of lines) {
@@ -105,7 +105,7 @@ export class Tether {
     void this.#current.then((connection) => connection.stdin.write(`${line}\n`)).catch(() => undefined);
   }
 
-  /** What runs with this mark must not outlive us. */
+  /** Processes with this mark must not outlive us. */
   started(mark: string): void {
     this.#running.add(mark);
     this.#tell(`started ${mark}`);
@@ -129,7 +129,7 @@ export class Tether {
     return answer !== '0';
   }
 
-  /** What follows `start` in the answer; `late` when none comes in time, and `0` when the sandbox ends before. */
+  /** The text after `start` in the answer; `late` when none comes in time, and `0` when the sandbox ends before. */
   async #ask(start: string, request: string, patienceMs: number): Promise<string> {
     this.#heardBytes = 0;
     const answer = new Promise<string>((resolve) => this.#waiting.set(start, resolve));
@@ -145,11 +145,11 @@ export class Tether {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    void this.#current.then((connection) => this.#letGo(connection)).catch(() => undefined);
+    void this.#current.then((connection) => this.#detach(connection)).catch(() => undefined);
   }
 
   /** It ends by itself, when it has heard which commands had ended: what those left in the background is to stay. */
-  #letGo(connection: AttachedCommand): void {
+  #detach(connection: AttachedCommand): void {
     connection.stdin.end();
     const timer = setTimeout(() => connection.destroy(), lastWordsMs).unref();
     connection.stdout.once('close', () => clearTimeout(timer));
