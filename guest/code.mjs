@@ -85,7 +85,7 @@ function settle([id, outcome, text]) {
 function callTool(name, given, place) {
   const argument = JSON.stringify(given);
   if (Buffer.byteLength(argument) > maxBytes) {
-    throw new ToolError(`the arguments of ${name} are too long; at max ${maxBytes} bytes`, 'bad-input');
+    throw new ToolError(`the arguments of ${name} are too long; at most ${maxBytes} bytes`, 'bad-input');
   }
   const id = String(++last);
   const fields = ['call', id, name, argument].map((field) => Buffer.from(field));
