@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AssistantModelMessage, ModelMessage, SystemModelMessage, TextStreamPart, ToolSet } from 'ai';
 import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
+import { backoffMs } from '../lib/backoff.ts';
 import { withoutImages } from './messages.ts';
 import { sendable } from './sendable.ts';
 
@@ -58,18 +59,13 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
       current = { ...question, messages: withoutImages(question.messages) };
       continue;
     }
-    const ms = failure.retryAfterMs ?? backoff(attempt, patience);
+    const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
+    const ms = failure.retryAfterMs ?? backoffMs(attempt, wait);
     if (!failure.isPassing || attempt > patience.mostRetries || ms > patience.longestRetryAfterMs) return answer;
     question.listener({ type: 'waiting', reason: failure.message, ms, attempt });
     await delay(ms, undefined, { signal: question.signal }).catch(() => undefined);
     if (question.signal.aborted) return { kind: 'interrupted', text: '' };
   }
-}
-
-/** Half of it is chance, so that many sessions that failed together do not come back together. */
-function backoff(attempt: number, { firstWaitMs, longestWaitMs }: Patience): number {
-  const ms = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
-  return Math.round(ms / 2 + (Math.random() * ms) / 2);
 }
 
 /** The part of a streamed answer that was already shown. */

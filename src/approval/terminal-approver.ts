@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Answer, Approver, Question } from '../core/approval.ts';
 import { parseDuration } from '../lib/duration.ts';
+import { Lane } from '../lib/lanes.ts';
 import { questionText } from './question-text.ts';
 
 export interface TerminalOptions {
@@ -19,13 +20,9 @@ const maxAttempts = 3;
 /** The person at this terminal. Ctrl-C, the end of input and everything but a clear yes are a no. */
 export function terminalApprover(options: TerminalOptions): Approver {
   // One question after the other: a line typed for one must not answer another.
-  let before: Promise<unknown> = Promise.resolve();
+  const lane = new Lane();
   return {
-    ask: (question, signal) => {
-      const asking = before.then(() => (signal.aborted ? undefined : askAt(options, question, signal)));
-      before = asking.catch(() => undefined);
-      return asking;
-    },
+    ask: (question, signal) => lane.run(() => (signal.aborted ? undefined : askAt(options, question, signal))),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { AuditEvent, AuditLog } from '../core/audit.ts';
 import type { Sync } from '../core/conversation.ts';
+import { Lane } from '../lib/lanes.ts';
 
 /** Writing takes the thread, so it waits until the result has been delivered. */
 const noteDelayMs = 20;
@@ -11,7 +12,7 @@ const noteDelayMs = 20;
 export class Recorder {
   readonly #open: () => Promise<AuditLog>;
   #unwritten: AuditEvent[] = [];
-  #writing: Promise<void> = Promise.resolve();
+  readonly #lane = new Lane();
   #later: NodeJS.Timeout | undefined;
 
   constructor(open: () => Promise<AuditLog>) {
@@ -38,14 +39,12 @@ export class Recorder {
   #write(select: () => readonly AuditEvent[], sync: Sync): Promise<void> {
     clearTimeout(this.#later);
     this.#later = undefined;
-    const work = this.#writing.then(async () => {
+    return this.#lane.run(async () => {
       const events = select();
       if (events.length === 0) return;
       const noted = this.#unwritten.length;
       await (await this.#open()).append(events, sync);
       this.#unwritten = this.#unwritten.slice(noted);
     });
-    this.#writing = work.catch(() => undefined);
-    return work;
   }
 }

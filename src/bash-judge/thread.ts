@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Action, JudgeContext, Policy, Verdict } from '../core/approval.ts';
+import { Lane } from '../lib/lanes.ts';
 import type { Programs } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 
@@ -25,7 +26,7 @@ export class JudgeThread implements Policy {
   readonly #programs: () => Programs;
   readonly #deadlineMs: number;
   #worker: Worker | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #lane = new Lane();
 
   constructor({ programs = () => ({}), deadlineMs = 3_000 }: JudgeOptions = {}) {
     this.#programs = programs;
@@ -35,9 +36,7 @@ export class JudgeThread implements Policy {
   async judge(action: Action, context: JudgeContext): Promise<Verdict> {
     // The sandbox is the boundary: there is nothing to judge.
     if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
-    const verdict = this.#last.then(() => this.#judgeNext(action, context));
-    this.#last = verdict;
-    return await verdict;
+    return await this.#lane.run(() => this.#judgeNext(action, context));
   }
 
   async #judgeNext(action: Action, context: JudgeContext): Promise<Verdict> {

@@ -8,11 +8,11 @@ import { HermeticError } from '../core/errors.ts';
 import type { SessionId } from '../core/session.ts';
 import { isStoreFault } from '../core/set-aside.ts';
 import { settlesWithin } from '../lib/deadline.ts';
+import { Lane } from '../lib/lanes.ts';
 import type { Role } from './access.ts';
 import { commandIn } from './commands/index.ts';
 import { runCommand, runCommandTurn } from './commands/run-command.ts';
 import type { ChatSink, GatewayDeps, SessionTools, ToolsStatus } from './deps.ts';
-import { Lanes } from './lanes.ts';
 import { pressedAnswer } from './questions/question-card.ts';
 import { BackgroundReports } from './sessions/background-reports.ts';
 import { Retries } from './sessions/retries.ts';
@@ -41,7 +41,7 @@ export class ChatSession {
   readonly title: string;
   readonly deps: GatewayDeps;
   readonly retries: Retries;
-  readonly #lane = new Lanes();
+  readonly #lane = new Lane();
   readonly #background: BackgroundReports;
   /** Limits turns that start without a message of a person. */
   readonly #pace = new UnattendedPace();
@@ -106,7 +106,7 @@ export class ChatSession {
 
   /** Looks at the waiting messages. Called whenever one has arrived or a turn has ended. */
   async wake(): Promise<void> {
-    if (!this.#stopping) await this.#lane.run('dispatch', () => this.#dispatch());
+    if (!this.#stopping) await this.#lane.run(() => this.#dispatch());
   }
 
   /** Resolves when it has looked at the waiting messages and no turn runs, at the latest after this time. */

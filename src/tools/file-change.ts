@@ -4,6 +4,7 @@ import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { decodeUtf8 } from '../lib/decode-utf8.ts';
 import { guestBash } from '../lib/guest-files.ts';
+import { Lanes } from '../lib/lanes.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
 
@@ -38,19 +39,14 @@ const endings: Readonly<Record<number, string>> = {
   97: 'could not be written, and its old content could not be put back. It is damaged.',
 };
 
-const turns = new WeakMap<Sandbox, Promise<void>>();
+const lanes = new Lanes<Sandbox>();
 
 /**
  * Shows a file to `decide` and writes what it decides: one round trip, all or nothing. One change after another in a sandbox, so that two
  * that a model asks for at once both happen.
  */
 export async function changeFile(context: ToolContext, change: Change): Promise<void> {
-  const turn = (turns.get(context.sandbox) ?? Promise.resolve()).then(() => changeNow(context, change));
-  turns.set(
-    context.sandbox,
-    turn.catch(() => undefined),
-  );
-  await turn;
+  await lanes.run(context.sandbox, () => changeNow(context, change));
 }
 
 async function changeNow(context: ToolContext, change: Change): Promise<void> {

@@ -3,8 +3,10 @@ import type { Update } from 'grammy/types';
 import type { Accept, Incoming } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../../core/set-aside.ts';
+import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { Lanes } from '../../lib/lanes.ts';
 import type { Health } from '../health.ts';
 import type { BotClient } from './bot-client.ts';
 import { CallError, reasonOf, tokenHint } from './failures.ts';
@@ -17,8 +19,7 @@ const conflictPollSeconds = 3;
 /** Updates per request, and so how far we see beyond one that is not accepted. */
 const maxUpdates = 100;
 const maxCommands = 100;
-const shortestPauseMs = 250;
-const longestPauseMs = 30_000;
+const pauses = { firstMs: 250, maxMs: 30_000 };
 /** How long to wait for what is being accepted before asking for more, and when there was nothing new. */
 const settleMs = 200;
 const heldPollMs = 1000;
@@ -61,7 +62,7 @@ export class Poll {
   readonly #signal: AbortSignal;
   readonly #window = new UpdateWindow();
   /** The last thing to be accepted in each chat. */
-  readonly #tails = new Map<string, Promise<void>>();
+  readonly #lanes = new Lanes<string>();
   readonly #failing = new Set<number>();
   /** In a row. */
   #failures = 0;
@@ -80,7 +81,7 @@ export class Poll {
     if (!this.#self) this.#failures = 1;
     while (!this.#signal.aborted) {
       try {
-        if (this.#failures > 0) await this.#pause(pauseAfter(Math.max(this.#failures, this.#conflicts)));
+        if (this.#failures > 0) await this.#pause(backoffMs(Math.max(this.#failures, this.#conflicts), pauses));
         await this.#listen(await this.#introduction());
       } catch (error) {
         if (!this.#signal.aborted) await this.#failed(error);
@@ -174,11 +175,7 @@ export class Poll {
       this.#window.accepted(update.update_id);
       return;
     }
-    const tail = (this.#tails.get(chat) ?? Promise.resolve()).then(() => this.#accept(update, self, tried));
-    this.#tails.set(chat, tail);
-    void tail.then(() => {
-      if (this.#tails.get(chat) === tail) this.#tails.delete(chat);
-    });
+    void this.#lanes.run(chat, () => this.#accept(update, self, tried));
   }
 
   async #accept(update: Update, self: Self, tried: number): Promise<void> {
@@ -186,7 +183,7 @@ export class Poll {
     const { health } = this.#parts;
     let attempt: Attempt = { tries: tried, isUnreadable: false, reason: 'The gateway ended each time it was tried.' };
     for (let failures = 0; !this.#signal.aborted; failures += 1) {
-      if (failures > 0 && !attempt.isUnreadable) await this.#pause(pauseAfter(failures));
+      if (failures > 0 && !attempt.isUnreadable) await this.#pause(backoffMs(failures, pauses));
       if (this.#signal.aborted) return;
       try {
         if (attempt.tries >= (failures > 0 ? maxTries : maxEnds) && this.#parts.deliveries)
@@ -225,7 +222,7 @@ export class Poll {
 
   /** So that what was accepted does not come again. When it fails it does, which is no harm. */
   async #farewell(): Promise<void> {
-    await settlesWithin(farewellMs, Promise.all(this.#tails.values()));
+    await settlesWithin(farewellMs, this.#lanes.idle());
     const offset = this.#window.offset;
     if (offset === undefined) return;
     const confirmation = this.#parts.client.call((api, cancel) => api.getUpdates({ offset, limit: 1, timeout: 0 }, cancel), {
@@ -264,8 +261,4 @@ function readUpdate(update: Update, self: Self): Incoming | undefined {
 /** Whose order it is handled in: that of its chat. What should name one and does not waits for nothing. */
 function laneOf(update: Update): string | undefined {
   return chatOf(update) ?? (update.message || update.callback_query?.message ? `update ${update.update_id}` : undefined);
-}
-
-function pauseAfter(failures: number): number {
-  return Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures - 1, 20));
 }

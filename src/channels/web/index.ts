@@ -16,6 +16,7 @@ import type { WebChat, WebChats, WebEvent, WebFile, WebLog, WebMessage } from '.
 import { digestOf } from '../../lib/canonical-json.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { guessType } from '../../lib/file-type.ts';
+import { Lanes } from '../../lib/lanes.ts';
 import { plainName } from '../../lib/plain-name.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallMemory } from './call-memory.ts';
@@ -57,7 +58,7 @@ export class WebChannel implements Channel {
   readonly #live = new Map<string, LiveChat>();
   readonly #calls: CallMemory;
   readonly #underWay = new Set<Promise<void>>();
-  readonly #lines = new Map<string, Promise<void>>();
+  readonly #lanes = new Lanes<string>();
   #accept: Accept | undefined;
   #state: ChannelState = { kind: 'stopped' };
 
@@ -136,15 +137,7 @@ export class WebChannel implements Channel {
   /** Resolves when it is in the log and will be handled. What is said in one chat is handed on in the order in which it came. */
   async receive(chat: WebChat, said: TypedMessage): Promise<void> {
     this.#refuseWhenStopped();
-    const before = this.#lines.get(chat.id) ?? Promise.resolve();
-    const own = before.then(() => this.#receive(chat, said));
-    const line = own.catch(() => undefined);
-    this.#lines.set(chat.id, line);
-    try {
-      await own;
-    } finally {
-      if (this.#lines.get(chat.id) === line) this.#lines.delete(chat.id);
-    }
+    await this.#lanes.run(chat.id, () => this.#receive(chat, said));
   }
 
   async #receive(chat: WebChat, { person, id, text, files, replyTo }: TypedMessage): Promise<void> {

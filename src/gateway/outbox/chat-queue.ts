@@ -1,6 +1,7 @@
 import type { Channel, Outgoing, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { backoffMs } from '../../lib/backoff.ts';
 import type { CallSlots } from '../../lib/call-slots.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
@@ -237,7 +238,6 @@ export class ChatQueue {
   }
 }
 
-/** Not the same for all who wait, so that they do not come back together. */
 function retryMs(attempts: number, { firstRetryMs, maxRetryMs }: OutboxPatience): number {
-  return Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts, 30)) * (0.5 + Math.random() / 2);
+  return backoffMs(attempts + 1, { firstMs: firstRetryMs, maxMs: maxRetryMs, isSpread: true });
 }

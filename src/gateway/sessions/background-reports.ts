@@ -3,6 +3,7 @@ import type { BackgroundEvent, BackgroundLedger, BackgroundNotice, WatchedProces
 import type { IncomingMessage, Person, Place } from '../../core/channel.ts';
 import type { InboxLedger } from '../../core/conversation.ts';
 import { fenced } from '../../lib/fenced.ts';
+import { Lane } from '../../lib/lanes.ts';
 import type { Access, Role } from '../access.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 
@@ -45,16 +46,14 @@ export class BackgroundReports {
   #gapMs = firstGapMs;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
-  #line: Promise<void> = Promise.resolve();
-  /** So many wait in line. */
-  #inLine = 0;
+  readonly #lane = new Lane();
 
   constructor(options: BackgroundReportsOptions) {
     this.#options = options;
   }
 
   get isAtRest(): boolean {
-    return this.#timer === undefined && this.#inLine === 0;
+    return this.#timer === undefined && this.#lane.isIdle;
   }
 
   /** One after the other. Resolves when it is stored; never rejects. */
@@ -76,15 +75,8 @@ export class BackgroundReports {
     this.#timer = undefined;
   }
 
-  #next(task: () => Promise<void>): Promise<void> {
-    this.#inLine += 1;
-    this.#line = this.#line
-      .then(task)
-      .catch((error: unknown) => this.#options.logError(error))
-      .finally(() => {
-        this.#inLine -= 1;
-      });
-    return this.#line;
+  async #next(task: () => Promise<void>): Promise<void> {
+    await this.#lane.run(() => task().catch((error: unknown) => this.#options.logError(error)));
   }
 
   async #handle(event: BackgroundEvent, survives: boolean): Promise<void> {

@@ -1,7 +1,8 @@
+import { backoffMs } from '../../lib/backoff.ts';
+
 /** Turns without a message of a person that begin without a delay. */
 const freeTurns = 3;
-const firstGapMs = 30_000;
-const longestGapMs = 30 * 60_000;
+const gaps = { firstMs: 30_000, maxMs: 30 * 60_000 };
 
 /** Slows down an agent whose own background processes keep starting turns while no person writes. */
 export class UnattendedPace {
@@ -21,7 +22,7 @@ export class UnattendedPace {
 
   /** Whether one may begin now, which then counts. `later` is called when it may. */
   mayBegin(later: () => void): boolean {
-    const gapMs = this.#turns < freeTurns ? 0 : Math.min(longestGapMs, firstGapMs * 2 ** (this.#turns - freeTurns));
+    const gapMs = this.#turns < freeTurns ? 0 : backoffMs(this.#turns - freeTurns + 1, gaps);
     const waitMs = this.#lastAt + gapMs - Date.now();
     if (waitMs > 0) {
       this.#timer ??= setTimeout(() => {
