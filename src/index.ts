@@ -20,20 +20,20 @@ export type {
   Exit,
   Isolation,
   KillSignal,
+  LimitHit as Trouble,
   Limits,
+  ListedSandbox as Remains,
   Mount,
   Network,
   OpenListener,
   OpenSandbox,
   OutputChunk,
-  Remains,
   Sandbox,
   SandboxSpec,
   TerminalSize,
   Traits,
-  Trouble,
 } from './core/sandbox.ts';
-export { troubleSentences } from './core/sandbox.ts';
+export { limitHitSentences as troubleSentences } from './core/sandbox.ts';
 export type { SessionKey } from './core/session.ts';
 export type { SandboxEntry } from './core/store.ts';
 export type { Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';

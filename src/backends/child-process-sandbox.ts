@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
-import type { OpenSandbox, Remains, SandboxSpec } from '../core/sandbox.ts';
+import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
@@ -89,7 +89,7 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-export async function listChildProcessSandboxes(backendDirectory: string, endPatienceMs: number): Promise<Remains[]> {
+export async function listChildProcessSandboxes(backendDirectory: string, endPatienceMs: number): Promise<ListedSandbox[]> {
   const records = await listDirectories(backendDirectory);
   return records.map((record) => {
     const { run } = pathsIn(record.directory);

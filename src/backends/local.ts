@@ -3,7 +3,17 @@ import { once } from 'node:events';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Driver } from '../core/driver.ts';
-import type { Backend, Check, DiskUse, Enforcement, OpenListener, OpenSandbox, Places, Remains, SandboxSpec } from '../core/sandbox.ts';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  Enforcement,
+  ListedSandbox,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  SandboxSpec,
+} from '../core/sandbox.ts';
 import { hostBash } from '../lib/guest-files.ts';
 import { started } from '../lib/started.ts';
 import { forkerCommand, noLease } from '../shell/pipes/run-directory.ts';
@@ -114,7 +124,7 @@ class LocalBackend implements Backend {
     return diskUseOf([directory], []);
   }
 
-  list(): Promise<Remains[]> {
+  list(): Promise<ListedSandbox[]> {
     return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
 

@@ -94,7 +94,7 @@ export interface OpenListener {
 export const quiet: OpenListener = { notice: () => undefined, progress: () => undefined };
 
 /** A sandbox that an earlier run, or another program, left on this machine under this installation's name. */
-export interface Remains {
+export interface ListedSandbox {
   name: string;
   session: string;
   state: 'running' | 'stopped';
@@ -145,7 +145,7 @@ export interface Backend {
   /** Attaches to the sandbox of this name or makes it. Leaves nothing behind when it throws. */
   open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox>;
   /** Never includes what belongs to another installation. */
-  list(): Promise<Remains[]>;
+  list(): Promise<ListedSandbox[]>;
   /** Where a session of this spec has its home and begins, as its commands see it. */
   places(spec: SandboxSpec): Places;
   /** Where the host puts files for the sandbox of this spec; undefined where no directory of the host can be shown in it. */
@@ -199,10 +199,10 @@ export interface OutputChunk {
 export type Exit = { kind: 'exited'; code: number } | { kind: 'signaled'; signal: string } | { kind: 'lost'; reason: string };
 
 /** A limit of the sandbox that was hit: the kernel killed a process for want of memory, or would not start another one. */
-export type Trouble = 'out-of-memory' | 'out-of-processes';
+export type LimitHit = 'out-of-memory' | 'out-of-processes';
 
 /** The same for people. */
-export const troubleSentences: Readonly<Record<Trouble, string>> = {
+export const limitHitSentences: Readonly<Record<LimitHit, string>> = {
   'out-of-memory': 'The sandbox ran out of memory: the kernel killed a process in it (terminal.container_memory).',
   'out-of-processes': 'The sandbox ran out of processes: one could not be started (terminal.container_pids).',
 };
@@ -221,7 +221,7 @@ export interface ExecHandle {
    * Which limits of the sandbox were hit while the command ran, by it or by what runs beside it. Resolves after the exit and never
    * rejects. Empty where the backend does not count them. Costs nothing unless it is asked for.
    */
-  troubles(): Promise<readonly Trouble[]>;
+  troubles(): Promise<readonly LimitHit[]>;
   write(data: Uint8Array | string): Promise<void>;
   closeStdin(): void;
   /**

@@ -1,8 +1,8 @@
-import { realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join, normalize } from 'node:path/posix';
-import { isEngineSocketName, pathBelow, presentEngineSockets } from '../backends/engine-sockets.ts';
+import { pathBelow, presentEngineSockets } from '../backends/engine-sockets.ts';
+import { refusedMount, resolvedMount } from '../backends/mounts.ts';
 import { receivedInside } from '../backends/received-files.ts';
-import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
 import { guestPath } from '../lib/guest-files.ts';
 
@@ -49,23 +49,13 @@ export async function checkedMounts(mounts: readonly Mount[], rules: MountRules)
   const deep = await resolved({ ...deepPlaces, ...rules.forbidden });
   const checked = await Promise.all(
     mounts.map(async (mount) => {
-      const source = await realpath(mount.source).catch((error: NodeJS.ErrnoException) => {
-        throw refusal(mount, error.code === 'ENOENT' ? 'it does not exist' : error.message);
-      });
       if (pathBelow(receivedInside, normalize(mount.target)) !== undefined) {
-        throw refusal(mount, `${receivedInside} is where files that people send are`, 'Choose another place inside.');
+        throw refusedMount(mount, `${receivedInside} is where files that people send are`, 'Choose another place inside.');
       }
-      if (await isEngineSocket(source)) {
-        throw refusal(
-          mount,
-          'the socket of a container engine controls this machine',
-          'Nothing allows this. Mount a directory without it.',
-        );
-      }
-      const why = rules.allowDangerous ? undefined : danger(source, whole, deep);
-      if (why !== undefined) throw refusal(mount, why, oneOfThese);
-      const resolvedMount = { ...mount, source };
-      return [resolvedMount, ...(await coversIn(resolvedMount, rules.engineSockets))];
+      const resolvedTo = await resolvedMount(mount);
+      const why = rules.allowDangerous ? undefined : danger(resolvedTo.source, whole, deep);
+      if (why !== undefined) throw refusedMount(mount, why, oneOfThese);
+      return [resolvedTo, ...(await coversIn(resolvedTo, rules.engineSockets))];
     }),
   );
   return checked.flat();
@@ -75,10 +65,6 @@ export async function checkedMounts(mounts: readonly Mount[], rules: MountRules)
 async function coversIn({ source, target }: Mount, engineSockets: readonly string[]): Promise<Mount[]> {
   const below = (await presentEngineSockets(engineSockets)).map((socket) => pathBelow(source, socket)).filter((path) => path !== undefined);
   return below.map((path) => ({ source: guestPath('hidden-socket.txt'), target: join(target, path), readOnly: true }));
-}
-
-async function isEngineSocket(source: string): Promise<boolean> {
-  return isEngineSocketName(source) && (await stat(source)).isSocket();
 }
 
 function danger(source: string, whole: ReadonlyMap<string, string>, deep: ReadonlyMap<string, string>): string | undefined {
@@ -97,8 +83,4 @@ function isInside(path: string, directory: string): boolean {
 async function resolved(places: Readonly<Record<string, string>>): Promise<Map<string, string>> {
   const entries = Object.entries(places).map(async ([place, why]) => [await realpath(place).catch(() => place), why] as const);
   return new Map(await Promise.all(entries));
-}
-
-function refusal({ source, target }: Mount, why: string, hint?: string): HermeticError {
-  return new HermeticError('config/bad-value', `terminal.docker_volumes: ${source} cannot be mounted at ${target}: ${why}.`, { hint });
 }

@@ -1,5 +1,5 @@
 import { sandboxSettings } from '../config/sandbox-settings.ts';
-import type { Backend, ExecRequest, OpenListener, Sandbox, Trouble } from '../core/sandbox.ts';
+import type { Backend, ExecRequest, LimitHit, OpenListener, Sandbox } from '../core/sandbox.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
 import { ByteStore } from '../lib/byte-store.ts';
@@ -47,7 +47,7 @@ export interface RunResult {
   stderr: string;
   /** There was more output than is kept. */
   isCut: boolean;
-  troubles: readonly Trouble[];
+  troubles: readonly LimitHit[];
 }
 
 /** Who is meant: a conversation, shared as `gateway.sandbox_scope` says, or a name of your own. */

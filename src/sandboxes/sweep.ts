@@ -1,4 +1,4 @@
-import type { Backend, Remains } from '../core/sandbox.ts';
+import type { Backend, ListedSandbox } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
 import { isAlive } from '../shell/pipes/attachments.ts';
 
@@ -30,15 +30,15 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
     // In this order: whatever is there by now was written down before it was made.
     const all = await backend.list();
     const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
-    for (const remains of all) {
-      const entry = entries.get(remains.name);
-      const why = reason(remains, entry, unusedSince);
+    for (const listed of all) {
+      const entry = entries.get(listed.name);
+      const why = reason(listed, entry, unusedSince);
       if (why === undefined) continue;
-      const { name, session, directory } = remains;
+      const { name, session, directory } = listed;
       const destroy = async (): Promise<boolean> => {
         // Removing the ones before it may have taken a while: it may be in use by now.
-        if (reason(remains, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
-        await remains.destroy();
+        if (reason(listed, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
+        await listed.destroy();
         await ledger.forget({ backend: backend.kind, name });
         return true;
       };
@@ -48,13 +48,13 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
   return leftovers;
 }
 
-function reason(remains: Remains, entry: SandboxEntry | undefined, unusedSince: Date | undefined): Leftover['why'] | undefined {
+function reason(listed: ListedSandbox, entry: SandboxEntry | undefined, unusedSince: Date | undefined): Leftover['why'] | undefined {
   if (entry && isHeld(entry)) return undefined;
   const isSpare = entry?.session.length === 0;
-  if (!remains.hasFiles || isSpare) return 'belongs to no session';
+  if (!listed.hasFiles || isSpare) return 'belongs to no session';
   if (entry && !entry.persistent) return 'was to be gone when it closed';
-  const lastUsed = entry?.lastUsedAt ?? remains.createdAt;
-  const isUnused = remains.state === 'stopped' && unusedSince !== undefined && lastUsed < unusedSince;
+  const lastUsed = entry?.lastUsedAt ?? listed.createdAt;
+  const isUnused = listed.state === 'stopped' && unusedSince !== undefined && lastUsed < unusedSince;
   return isUnused ? 'has not been used for long' : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { ExecHandle, Exit, KillSignal, OutputChunk, TerminalSize, Trouble } from '../core/sandbox.ts';
+import type { ExecHandle, Exit, KillSignal, LimitHit, OutputChunk, TerminalSize } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import type { EndRecord } from './end-channel.ts';
@@ -12,7 +12,7 @@ export interface ExecutionOwner {
   changed(before: Dump | undefined, after: Dump): void;
   resize(terminal: string, size: TerminalSize): Promise<void>;
   /** The limits that the sandbox has hit since the command began. */
-  troubles(exit: Exit): Promise<readonly Trouble[]>;
+  troubles(exit: Exit): Promise<readonly LimitHit[]>;
   /** The last resort: ends the whole sandbox. */
   endSandbox(reason: string): Promise<void>;
 }
@@ -43,7 +43,7 @@ export class Execution implements ExecHandle {
   #resizing: Promise<void> | undefined;
   #settled = false;
   #settle: (exit: Exit) => void;
-  #troubles: Promise<readonly Trouble[]> | undefined;
+  #troubles: Promise<readonly LimitHit[]> | undefined;
 
   constructor(shell: Shell, owner: ExecutionOwner, reportsStateFirst: boolean) {
     this.#shell = shell;
@@ -72,7 +72,7 @@ export class Execution implements ExecHandle {
     }
   }
 
-  troubles(): Promise<readonly Trouble[]> {
+  troubles(): Promise<readonly LimitHit[]> {
     this.#troubles ??= this.exit.then((exit) => this.#owner.troubles(exit));
     return this.#troubles;
   }

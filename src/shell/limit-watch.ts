@@ -1,4 +1,4 @@
-import type { Exit, Sandbox, Trouble } from '../core/sandbox.ts';
+import type { Exit, LimitHit, Sandbox } from '../core/sandbox.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import { countsInside } from './limits-inside.ts';
 
@@ -27,7 +27,7 @@ export class LimitWatch {
   }
 
   /** From this moment on. The answer may be asked for once the command has ended. */
-  begin(): (exit: Exit) => Promise<readonly Trouble[]> {
+  begin(): (exit: Exit) => Promise<readonly LimitHit[]> {
     this.#known ??= this.#source && !this.#source.isNew ? this.#look(none) : Promise.resolve(none);
     const before = this.#known;
     return async (exit) => {
@@ -35,7 +35,7 @@ export class LimitWatch {
       if (!this.#source || (succeeded && !this.#source.isCheap)) return [];
       const after = this.#look(await before);
       this.#known = after;
-      return troublesBetween(await before, await after, succeeded);
+      return limitHitsBetween(await before, await after, succeeded);
     };
   }
 
@@ -54,10 +54,10 @@ export class LimitWatch {
   }
 }
 
-function troublesBetween(before: LimitCounts, after: LimitCounts, succeeded: boolean): Trouble[] {
+function limitHitsBetween(before: LimitCounts, after: LimitCounts, succeeded: boolean): LimitHit[] {
   const rose = (name: 'outOfMemoryKills' | 'refusedProcesses'): boolean => (after[name] ?? 0) > (before[name] ?? 0);
-  const troubles: Trouble[] = [];
-  if (rose('outOfMemoryKills')) troubles.push('out-of-memory');
-  if (rose('refusedProcesses') || (after.isFull && !succeeded)) troubles.push('out-of-processes');
-  return troubles;
+  const hits: LimitHit[] = [];
+  if (rose('outOfMemoryKills')) hits.push('out-of-memory');
+  if (rose('refusedProcesses') || (after.isFull && !succeeded)) hits.push('out-of-processes');
+  return hits;
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
-import { type Sandbox, troubleSentences } from '../core/sandbox.ts';
+import { limitHitSentences, type Sandbox } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { guestBash } from '../lib/guest-files.ts';
 import { remember } from '../lib/remember.ts';
@@ -144,10 +144,10 @@ async function runScript(
     const { text, truncated, file } = await capture.end();
     const outcome = outcomeOf(end, bridge.violation);
     // A script cannot know that it hit a limit of the sandbox.
-    const troubles = outcome.status === 'error' ? await handle.troubles() : [];
+    const hits = outcome.status === 'error' ? await handle.troubles() : [];
     return {
       ...outcome,
-      ...(troubles.length > 0 && { error: [outcome.error, ...troubles.map((trouble) => troubleSentences[trouble])].join(' ') }),
+      ...(hits.length > 0 && { error: [outcome.error, ...hits.map((hit) => limitHitSentences[hit])].join(' ') }),
       output: text,
       tool_calls: bridge.calls,
       duration_ms: Date.now() - started,

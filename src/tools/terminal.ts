@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
-import { type ExecRequest, type Trouble, troubleSentences } from '../core/sandbox.ts';
+import { type ExecRequest, type LimitHit, limitHitSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
 import { type RunEnd, run } from '../shell/run.ts';
@@ -142,12 +142,12 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
     if (!call.pty) void written.then(() => handle.closeStdin());
   }
   const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal, onOutput: (chunk) => capture.push(chunk) });
-  const [{ text, truncated, file }, troubles] = await Promise.all([capture.end(), handle.troubles()]);
+  const [{ text, truncated, file }, hits] = await Promise.all([capture.end(), handle.troubles()]);
   return {
     output: text,
     exit_code: end.kind === 'exited' ? end.code : null,
     ended: end.kind,
-    ...noteOn(call.command, end, troubles),
+    ...noteOn(call.command, end, hits),
     cwd: sandbox.cwd,
     duration_ms: Date.now() - started,
     truncated,
@@ -164,9 +164,9 @@ function requestFor({ command, cwd, pty, stdin }: TerminalCall): ExecRequest {
   };
 }
 
-function noteOn(command: string, end: RunEnd, troubles: readonly Trouble[]): { note?: string } {
+function noteOn(command: string, end: RunEnd, hits: readonly LimitHit[]): { note?: string } {
   const words = wordsFor(command, end);
-  const notes = [...(words === undefined ? [] : [words]), ...troubles.map((trouble) => troubleSentences[trouble])];
+  const notes = [...(words === undefined ? [] : [words]), ...hits.map((hit) => limitHitSentences[hit])];
   return notes.length === 0 ? {} : { note: notes.join('; ') };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
-import type { Exit, OpenSandbox, Trouble } from '../../src/core/sandbox.ts';
+import type { Exit, LimitHit, OpenSandbox } from '../../src/core/sandbox.ts';
 import { createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
 import { run } from '../../src/shell/run.ts';
@@ -42,7 +42,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       output: string;
       end: Exit['kind'] | 'timeout' | 'interrupted';
       code: number | undefined;
-      troubles: readonly Trouble[];
+      troubles: readonly LimitHit[];
     }> => {
       const handle = await (await sandbox()).exec({ command });
       let output = '';

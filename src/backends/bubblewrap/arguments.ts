@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
-import { normalize } from 'node:path/posix';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
+import { normalPath, type ReservedTargets } from '../mounts.ts';
 import { sharedEtcArguments } from './etc.ts';
 
 export const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -26,23 +26,11 @@ export interface View {
 export const dispensable = ['--disable-userns', '--size', '--perms'] as const;
 export type Dispensable = (typeof dispensable)[number];
 
-const reservedTrees = ['/proc', '/dev', '/sys', '/run/hermetic'];
-const reservedPlaces = ['/', '/usr', '/etc', '/run', '/home', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-
-/** Throws for a mount that would hide what the sandbox itself is made of. */
-export function checkMounts(mounts: readonly Mount[]): void {
-  for (const { source, target } of mounts) {
-    if (!source.startsWith('/') || !target.startsWith('/')) {
-      throw new HermeticError('backend/cannot-honour', `The mount ${source}:${target} needs absolute paths on both sides.`);
-    }
-    const place = placeOf(target);
-    if (reservedPlaces.includes(place) || reservedTrees.some((tree) => place === tree || place.startsWith(`${tree}/`))) {
-      throw new HermeticError('backend/cannot-honour', `Nothing can be mounted at ${place} in a bubblewrap sandbox.`, {
-        hint: 'Choose a target such as /data or a directory below /workspace.',
-      });
-    }
-  }
-}
+/** Targets of mounts that would hide the parts a sandbox is made of. */
+export const reservedTargets: ReservedTargets = {
+  places: ['/', '/usr', '/etc', '/run', '/home', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
+  trees: ['/proc', '/dev', '/sys', '/run/hermetic'],
+};
 
 export const workspaceInside = '/workspace';
 export const homeInside = '/home/agent';
@@ -86,7 +74,7 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     ...[...view.etcDescriptors].flatMap(([name, at]) => [...perms('0644'), '--file', String(at), `/etc/${name}`]),
     // A mount below another must come after it; of two at the same place the later one, the user's, is seen.
     ...places
-      .map((place) => ({ ...place, target: placeOf(place.target) }))
+      .map((place) => ({ ...place, target: normalPath(place.target) }))
       .sort((a, b) => (a.target === b.target ? 0 : a.target < b.target ? -1 : 1))
       .flatMap(({ source, target, readOnly }) => shown(source, target, readOnly)),
     ...['--remount-ro', '/', '--chdir', workspaceInside],
@@ -110,11 +98,6 @@ function installInto(prefix: string): Record<string, string> {
     PIP_BREAK_SYSTEM_PACKAGES: '1',
     NPM_CONFIG_PREFIX: prefix,
   };
-}
-
-function placeOf(target: string): string {
-  const place = normalize(target);
-  return place.length > 1 && place.endsWith('/') ? place.slice(0, -1) : place;
 }
 
 /** /bin, /lib and the like as the host has them: links into /usr, or directories of their own. */

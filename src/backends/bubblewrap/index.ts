@@ -4,11 +4,11 @@ import type {
   Backend,
   Check,
   DiskUse,
+  ListedSandbox,
   OpenListener,
   OpenSandbox,
   Places,
   ReceivedFiles,
-  Remains,
   SandboxSpec,
 } from '../../core/sandbox.ts';
 import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-directory.ts';
@@ -119,7 +119,7 @@ class BubblewrapBackend implements Backend {
     return await diskUseOf([directory], trees.flat());
   }
 
-  list(): Promise<Remains[]> {
+  list(): Promise<ListedSandbox[]> {
     return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
 }

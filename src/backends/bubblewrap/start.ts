@@ -8,7 +8,8 @@ import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
 import { settlesWithin, within } from '../../lib/deadline.ts';
 import { guestBash, hostBash } from '../../lib/guest-files.ts';
 import { started } from '../../lib/started.ts';
-import { bubblewrapArguments, checkMounts, type Dispensable, dispensable, standardPath, type View } from './arguments.ts';
+import { normalMount } from '../mounts.ts';
+import { bubblewrapArguments, type Dispensable, dispensable, reservedTargets, standardPath, type View } from './arguments.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
 import { generatedEtc } from './etc.ts';
@@ -59,7 +60,7 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
   if (!/^[a-z0-9-]{1,40}$/.test(options.name) || !/^[0-9a-f]{1,64}$/.test(options.installation)) {
     throw new HermeticError('sandbox/open-failed', `${options.name} of ${options.installation} is not a name for a sandbox.`);
   }
-  checkMounts(options.mounts);
+  for (const mount of options.mounts) normalMount(mount, reservedTargets);
   if (options.network) refuseNetworkObstacle();
   await launch.checkSources(options.mounts);
   const program = findProgram('bwrap');

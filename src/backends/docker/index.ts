@@ -5,11 +5,11 @@ import type {
   Backend,
   Check,
   DiskUse,
+  ListedSandbox,
   OpenListener,
   OpenSandbox,
   Places,
   ReceivedFiles,
-  Remains,
   SandboxSpec,
   Traits,
 } from '../../core/sandbox.ts';
@@ -235,7 +235,7 @@ class DockerBackend implements Backend {
     return await containerDiskUse(await this.#engine(), name, directory);
   }
 
-  #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): Remains {
+  #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): ListedSandbox {
     return {
       name: labels['hermetic.name'] ?? name,
       session: labels['hermetic.session'] ?? '',
@@ -256,11 +256,11 @@ class DockerBackend implements Backend {
     };
   }
 
-  async list(): Promise<Remains[]> {
+  async list(): Promise<ListedSandbox[]> {
     const records = await listDirectories(join(this.#context.sandboxesDirectory, this.kind));
     const engine = await this.#engine().catch(() => undefined);
     const containers = engine ? await engine.list({ 'hermetic.installation': this.#context.installation }) : [];
-    const kept = records.map((record): Remains => {
+    const kept = records.map((record): ListedSandbox => {
       const container = containers.find((one) => one.labels['hermetic.name'] === record.name);
       return {
         ...record,

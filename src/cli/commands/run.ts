@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
-import { troubleSentences } from '../../core/sandbox.ts';
+import { limitHitSentences } from '../../core/sandbox.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { cliSession } from '../../sandboxes/request.ts';
 import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
@@ -67,7 +67,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     void forwardInput(io, handle);
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
-    for (const trouble of await handle.troubles()) io.stderr.write(`hermetic: ${troubleSentences[trouble]}\n`);
+    for (const hit of await handle.troubles()) io.stderr.write(`hermetic: ${limitHitSentences[hit]}\n`);
     if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);
     return exitCodeOf(end, signalNumber);

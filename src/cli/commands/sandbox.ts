@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { directoryBytes } from '../../backends/sandbox-directory.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { Remains } from '../../core/sandbox.ts';
+import type { ListedSandbox } from '../../core/sandbox.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
 import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { durationOption } from '../duration-option.ts';
@@ -11,7 +11,7 @@ import { personHere } from '../person.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
-interface Found extends Remains {
+interface Found extends ListedSandbox {
   backend: string;
   /** Its row in the state database. */
   entry: SandboxEntry | undefined;
@@ -107,9 +107,9 @@ async function findAll(app: App, only: string | undefined): Promise<Found[]> {
       const { kind } = backend;
       const entries = new Map((await sandboxes.list({ backend: kind })).map((entry) => [entry.name, entry]));
       return await Promise.all(
-        (await backend.list()).map(async (remains) => {
-          const entry = entries.get(remains.name);
-          return { ...remains, backend: kind, entry, proof: entry && (await proofs.latest(kind, entry.specHash)) };
+        (await backend.list()).map(async (listed) => {
+          const entry = entries.get(listed.name);
+          return { ...listed, backend: kind, entry, proof: entry && (await proofs.latest(kind, entry.specHash)) };
         }),
       );
     }),

@@ -84,8 +84,8 @@ async function approvals(app: App) {
 }
 
 async function count(app: App) {
-  const remains = (await Promise.all([...app.backends.values()].map((backend) => backend.list()))).flat();
-  return { total: remains.length, running: remains.filter(({ state }) => state === 'running').length };
+  const listed = (await Promise.all([...app.backends.values()].map((backend) => backend.list()))).flat();
+  return { total: listed.length, running: listed.filter(({ state }) => state === 'running').length };
 }
 
 interface Status {

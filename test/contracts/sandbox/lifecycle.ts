@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { OpenSandbox, Remains, SandboxSpec } from '../../../src/core/sandbox.ts';
+import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
 import { collect, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
@@ -8,7 +8,7 @@ import { collect, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts'
 export function lifecycleContract(engine: TestEngine): void {
   const { durable } = engine.backend.traits;
   const output = async (sandbox: OpenSandbox, command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
-  const remainsOf = async ({ name }: SandboxSpec): Promise<Remains | undefined> =>
+  const remainsOf = async ({ name }: SandboxSpec): Promise<ListedSandbox | undefined> =>
     (await engine.backend.list()).find((remains) => remains.name === name);
 
   describe('that is persistent', () => {
