@@ -17,7 +17,7 @@ import { SandboxStatusCache } from './status/sandbox-status-cache.ts';
 export class App {
   /** Removes every secret from a text, also secrets of earlier configurations of this program. */
   readonly redact = redactorOf(() => this.loaded);
-  /** What opening sandboxes needs of the other parts. */
+  /** For the functions of `sandboxes`. */
   readonly deps: SandboxDeps;
   #loaded: LoadedConfig;
   #backends: ReadonlyMap<string, Backend> | undefined;
@@ -104,7 +104,7 @@ export class App {
     return openSandbox(this.deps, request, listener, signal);
   }
 
-  /** Closes `sandboxes` and the state database; not what `openSandbox` opened. */
+  /** Closes `sandboxes` and the state database; not the sandboxes of `openSandbox`. */
   async close(): Promise<void> {
     await this.#sandboxes?.stop();
     this.#sandboxes = undefined;

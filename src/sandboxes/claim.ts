@@ -6,8 +6,8 @@ import { type SandboxRequest, sandboxName } from './request.ts';
 import { hasFiles, homeMountOptions, resolveSpec } from './spec.ts';
 
 /**
- * Gives a spare to a session that has no sandbox. undefined, and the spare is what it was, when the session has one, or would get another one if it
- * were opened for it.
+ * Gives a spare to a session that has no sandbox. Resolves with undefined, and leaves the spare as it was, when the session has a sandbox or would be
+ * opened with another spec.
  */
 export async function claimSpare<Spare extends OpenedSandbox>(
   deps: SandboxDeps,

@@ -24,14 +24,14 @@ type Amount = Pick<DiskUse, 'bytes' | 'files'>;
 
 /** How much more a command may write when the limit was passed before it began: enough to clean up. */
 const slack: Amount = { bytes: 16 * 1024 * 1024, files: 1_000 };
-/** What a file system may still put in order, and we ourselves may write, when nothing runs. */
+/** Growth that counts as none: bookkeeping of the file system, and our own files. */
 const noise: Amount = { bytes: 1024 * 1024, files: 500 };
 /** A look at very many files takes long, and must not be all that is done. */
 const restFactor = 10;
 
 /**
  * Where no quota can be set, looks again and again while something runs or grows, and now and then when nothing seems to; kills everything in a
- * sandbox that is beyond the limit, and ends it when it grows on. Removing files stays possible, whatever is there already.
+ * sandbox that is beyond the limit, and ends it when it grows on. Removing files always stays possible.
  */
 export class DiskLimit implements SandboxHooks {
   readonly #sandbox: OpenSandbox;
@@ -48,7 +48,7 @@ export class DiskLimit implements SandboxHooks {
   #hasEnded = false;
   #use: DiskUse = { bytes: 0, deletedBytes: 0, files: 0 };
   #allowed: Amount;
-  /** What was left, and how many commands had begun, when everything was killed; until it is below the limit again. */
+  /** The use, and the number of commands begun, when everything was killed; undefined once it is below the limit again. */
   #killed: { left: Amount; begun: number } | undefined;
 
   constructor(sandbox: OpenSandbox, options: DiskLimitOptions) {
@@ -77,7 +77,7 @@ export class DiskLimit implements SandboxHooks {
     this.#schedule(this.#everyMs);
   }
 
-  /** Short commands are not worth a look; whoever starts many of them is caught by the next look all the same. */
+  /** Short commands are not worth a look; many of them are caught by the next one. */
   #schedule(afterMs: number): void {
     const due = Date.now() + afterMs;
     if (this.#over || this.#looking || this.#due <= due) return;
@@ -117,7 +117,7 @@ export class DiskLimit implements SandboxHooks {
 
   async #kill(use: DiskUse): Promise<void> {
     await this.#sandbox.killAll();
-    if (this.#hasEnded) return this.#say(use, `What was running in it could not be killed, so it was ended. ${goOn}`);
+    if (this.#hasEnded) return this.#say(use, `Its processes could not be killed, so it was ended. ${goOn}`);
     const left = await this.#measure();
     const isFreed = !exceeds(left, this.#max);
     if (!isFreed) {
@@ -136,11 +136,11 @@ export class DiskLimit implements SandboxHooks {
     const { maxBytes, maxFiles, notice } = this.#options;
     const deleted =
       use.deletedBytes >= noise.bytes ? `, ${megabytes(use.deletedBytes)} MB of that in deleted files that were still open` : '';
-    const what =
+    const excess =
       use.bytes > maxBytes
         ? `The sandbox used ${megabytes(use.bytes)} MB of the ${megabytes(maxBytes)} MB it may have${deleted}.`
         : `The sandbox had ${use.files} files of the ${maxFiles} it may have.`;
-    notice(`${what} ${outcome}`, `${what} ${outcome}`);
+    notice(`${excess} ${outcome}`, `${excess} ${outcome}`);
   }
 }
 

@@ -15,7 +15,7 @@ export async function ensureWorkdir(sandbox: OpenSandbox, backend: Backend, spec
       hint: 'Name a directory that exists in the sandbox or can be made there, such as ~/project, or unset terminal.cwd.',
     });
   } catch (error) {
-    // Not only closed: a container that runs on would count for nobody.
+    // Stopped, not only closed: a container that runs on would take no place in the pool.
     await sandbox.stop();
     throw error;
   }

@@ -3,7 +3,7 @@ import { credentialLike } from '../lib/credential-like.ts';
 type Values = Readonly<Record<string, string | undefined>>;
 
 export interface EnvironmentWishes {
-  /** Meant, whatever they are called. */
+  /** Let through also when they look like a credential. */
   forward: readonly string[];
   /** Let through unless they look like a credential. */
   passthrough: readonly string[];

@@ -7,14 +7,14 @@ import type { Mount } from '../core/sandbox.ts';
 import { guestPath } from '../lib/guest-files.ts';
 
 export interface MountRules {
-  /** Hermetic's own home, and whatever else only the host may have, with the reason. */
+  /** Places that only the host may have, such as Hermetic's own home, with the reason. */
   forbidden: Readonly<Record<string, string>>;
   allowDangerous: boolean;
   /** Where this machine has sockets of container engines, besides the usual places. */
   engineSockets: readonly string[];
 }
 
-/** Whoever can write here, and often whoever can read, has the host. Some are so as a whole, others with all they contain. */
+/** Writing here, and often reading, gives control of the host. Some places are dangerous as a whole, others with all they contain. */
 const wholePlaces: Readonly<Record<string, string>> = {
   '/': 'it is the whole host',
   '/etc': 'it holds the accounts of the host',
@@ -39,8 +39,8 @@ const deepPlaces: Readonly<Record<string, string>> = {
 const oneOfThese = 'Mount a directory without it, or set terminal.allow_dangerous_mounts if you mean it.';
 
 /**
- * The mounts with their sources resolved, so that what was checked is what is mounted. Refuses a source that does not exist, and one that would
- * hand over the host: a forbidden place, anything inside it, and anything that contains it. `allowDangerous` lets all of these in except the socket of
+ * The mounts with their sources resolved. Refuses a source that does not exist, and one that would hand over the host:
+ * a forbidden place, anything inside it, and anything that contains it. `allowDangerous` lets all of these in except the socket of
  * a container engine; those inside a directory are covered by a file that says so.
  */
 export async function checkedMounts(mounts: readonly Mount[], rules: MountRules): Promise<Mount[]> {

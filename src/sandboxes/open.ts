@@ -11,12 +11,12 @@ import { openRecorded } from './record.ts';
 import { type SandboxRequest, sandboxName } from './request.ts';
 import { hasFiles, homeMountOptions, type ResolvedSpec, resolveSpec, type SpecDeps } from './spec.ts';
 
-/** What opening sandboxes needs of the program. */
+/** The parts of the program that opening a sandbox uses. */
 export interface SandboxDeps extends SpecDeps {
   /** By name, in the order of preference. */
   backends(): ReadonlyMap<string, Backend>;
   store(): Promise<Store>;
-  /** Writes to the audit log what happened to a sandbox. */
+  /** Writes an event of a sandbox to the audit log. */
   note(sandbox: Pick<OpenedSandbox, 'backend' | 'spec'>, parts: readonly string[], outcome: string): void;
   /** Told on which backend a sandbox was opened; undefined when on none. */
   onOpened(request: SandboxRequest, backend: Backend | undefined): void;

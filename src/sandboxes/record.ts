@@ -8,7 +8,7 @@ import { SandboxWrapper } from './sandbox-wrapper.ts';
 export interface RecordOptions {
   backend: Backend;
   spec: SandboxSpec;
-  /** What its name is derived from. */
+  /** Of the session; its name is derived from them. */
   parts: readonly string[];
   /** Its files are for this program alone, which keeps them until it destroys them or dies. */
   isEphemeral: boolean;

@@ -4,9 +4,9 @@ import { optionalPart, type SessionKey, sessionId, sessionPartsText } from '../c
 
 export interface SandboxRequest {
   audience: Audience;
-  /** What its name is derived from: parts, never joined text. None for a spare, which belongs to no session yet. */
+  /** Its name is derived from these: parts, never joined text. None for a spare, which belongs to no session yet. */
   parts: readonly string[];
-  /** What people call it. */
+  /** Its name for people. */
   title: string;
   /** Instead of the configured one. */
   backend?: string | undefined;

@@ -1,6 +1,6 @@
 import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
 
-/** What is done beside a sandbox: its record, its disk limit. */
+/** Follows a sandbox: its record, its disk limit. */
 export interface SandboxHooks {
   /** A command or a shell has started. */
   started?(handle: ExecHandle): void;

@@ -23,7 +23,7 @@ export interface SessionSandbox extends Sandbox {
   readonly closesInMs: number | undefined;
   /** undefined while it is not open. */
   readonly opened: OpenedSandbox | undefined;
-  /** Makes sure that it is open, and resolves with what it is. */
+  /** Makes sure that it is open; resolves with the sandbox, its backend and its spec. */
   open(signal?: AbortSignal): Promise<OpenedSandbox>;
   /** Ends it unless something runs in it: a command, or a process that one left there. Files and state stay. */
   close(): Promise<void>;
@@ -58,7 +58,7 @@ type Pooled = OpenedSandbox & OpenedInPool;
 
 const audience = 'messaging';
 const noSession: SandboxRequest = { audience, parts: [], title: '' };
-const defaultMostBytes = 1024 * 1024;
+const defaultMaxBytes = 1024 * 1024;
 
 /**
  * A sandbox for every session, with the settings of messaging sessions (`gateway.*`, else `terminal.*`): at most `gateway.max_sandboxes` at
@@ -70,7 +70,7 @@ export class SessionSandboxes {
   readonly #closeAll: () => Promise<void>;
   readonly #pool: SandboxPool<SandboxRequest, Pooled>;
   readonly #spares: Spares<Spare>;
-  /** What people in the chat were told when the sandbox of this session was last opened. */
+  /** The notices people in the chat got when the sandbox of this session was last opened. */
   readonly #told = new Latest<ReadonlySet<string>>();
 
   constructor(deps: SandboxDeps, closeAll: () => Promise<void>) {
@@ -81,11 +81,11 @@ export class SessionSandboxes {
       wanted: () => Math.min(terminal.warm_spares, this.#pool.room),
       make: (signal) => this.#makeSpare(signal),
       isCurrent: async (spare) => (await compare(deps, spare, noSession)).differs === 'not',
-      // What may run on counts like one of an earlier program.
+      // It may run on, and counts like a sandbox of an earlier program.
       left: (spare) => void this.#pool.adopt([{ name: spare.spec.name, lastUsedAt: new Date(), stop: () => stopAgain(spare) }]),
     });
     this.#pool = new SandboxPool({
-      most: gateway.max_sandboxes,
+      maxOpen: gateway.max_sandboxes,
       idleMs: gateway.sandbox_lifetime * 1000,
       backgroundMs: gateway.background_lifetime * 1000,
       nameOf: ({ parts }) => this.#nameOf(parts),
@@ -94,8 +94,8 @@ export class SessionSandboxes {
   }
 
   /**
-   * What a program that starts may do first: removes what an earlier one left behind when it died, and never what somebody uses or the files
-   * of a session; counts what still runs against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot say what there is.
+   * For the start of a program: removes leftovers of one that died, never a sandbox in use or the files of a session; counts sandboxes that still
+   * run against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot list its sandboxes.
    */
   async start(): Promise<readonly Leftover[]> {
     await sweepCanaries(this.#deps.loaded().home);
@@ -107,7 +107,7 @@ export class SessionSandboxes {
     return leftovers;
   }
 
-  /** What outlived an earlier program, or belongs to another one. */
+  /** Sandboxes that outlived an earlier program, or belong to another one. */
   async #running(backends: readonly Backend[], ledger: SandboxLedger): Promise<FoundSandbox[]> {
     const found: FoundSandbox[] = [];
     for (const backend of backends) {
@@ -130,13 +130,18 @@ export class SessionSandboxes {
     return this.#pool.sandboxOf(request, listener);
   }
 
-  /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; what never started rejects. */
+  /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; one that never started rejects. */
   async run(session: SessionName, command: string, options: RunRequest = {}): Promise<RunResult> {
-    const { timeoutMs = this.#deps.loaded().config.terminal.timeout * 1000, signal, mostBytes = defaultMostBytes, ...request } = options;
+    const {
+      timeoutMs = this.#deps.loaded().config.terminal.timeout * 1000,
+      signal,
+      mostBytes: maxBytes = defaultMaxBytes,
+      ...request
+    } = options;
     const sandbox = this.of(session);
     await sandbox.open(signal);
     const handle = await sandbox.exec({ ...request, command });
-    const kept = { stdout: new ByteStore(mostBytes), stderr: new ByteStore(mostBytes) };
+    const kept = { stdout: new ByteStore(maxBytes), stderr: new ByteStore(maxBytes) };
     let isCut = false;
     const end = await run(handle, {
       timeoutMs,
@@ -159,7 +164,7 @@ export class SessionSandboxes {
     return this.#pool.open.length;
   }
 
-  /** Sandboxes that are ready and belong to nobody. */
+  /** How many spares are ready. */
   get spares(): number {
     return this.#spares.ready;
   }
@@ -169,12 +174,12 @@ export class SessionSandboxes {
     return this.#spares.fill();
   }
 
-  /** Lets go of everything: sandboxes, spares and the state database. */
+  /** Closes everything: sandboxes, spares and the state database. */
   async close(): Promise<void> {
     await this.#closeAll();
   }
 
-  /** Lets go of all sandboxes and destroys the spares. Durable sandboxes end by themselves when their time is over. */
+  /** Closes all sandboxes and destroys the spares. Durable sandboxes end by themselves when their time is over. */
   async stop(): Promise<void> {
     await this.#pool.stop();
     await this.#spares.stop();
@@ -235,7 +240,7 @@ export function singleSandbox(deps: SandboxDeps, request: SandboxRequest, listen
   return new PooledSandbox({ name: sandboxName(deps.installation(), request.parts), ...times, open, ...events }, listener);
 }
 
-/** By what the backend knows of it: `stop` of the sandbox itself may also fail for what it does after the end. */
+/** Asks the backend: `stop` of the sandbox itself may also fail in its record, after it has ended. */
 async function stopAgain({ backend, spec }: OpenedSandbox): Promise<boolean> {
   const left = (await backend.list()).find(({ name }) => name === spec.name);
   return left === undefined || (await left.stop(true));

@@ -13,10 +13,10 @@ import { type HomeMountOptions, homeMounts } from './home-mounts.ts';
 import { checkedMounts } from './mounts.ts';
 import { type SandboxRequest, sandboxName } from './request.ts';
 
-/** What a spec is made of besides the request. The configuration is read anew each time: that of a running gateway changes. */
+/** The inputs of a spec besides the request. The configuration is read each time: that of a running gateway changes. */
 export interface SpecDeps {
   loaded(): LoadedConfig;
-  /** What `terminal.cwd: .` and `terminal.docker_mount_cwd_to_workspace` mean. */
+  /** For `terminal.cwd: .` and `terminal.docker_mount_cwd_to_workspace`. */
   workingDirectory: string;
   installation(): string;
 }
@@ -27,7 +27,7 @@ export interface ResolvedSpec {
   fingerprint: string;
 }
 
-/** The spec of a session's sandbox, its mounts checked. Throws when the backend cannot give what it asks for. */
+/** The spec of a session's sandbox, its mounts checked. Throws when the backend does not support it. */
 export async function resolveSpec(
   deps: SpecDeps,
   request: SandboxRequest,
@@ -76,7 +76,7 @@ export function configuredSpec(
     persistent: terminal.container_persistent,
     user: terminal.docker_run_as_host_user && contained ? 'host' : 'default',
     idleSeconds: settings.idleSeconds,
-    // A gateway comes back for what was left running. Of the command line, which may be gone for good, nothing outlives its idle time.
+    // A gateway comes back for its background processes. The command line may not, so nothing of it outlives its idle time.
     backgroundSeconds: request.audience === 'cli' ? settings.idleSeconds : settings.backgroundSeconds,
   };
 }
@@ -89,7 +89,7 @@ export function limitsOf({ terminal }: LoadedConfig['config']): Limits {
 function workdirIn(deps: SpecDeps, contained: boolean): string | undefined {
   const { cwd } = deps.loaded().config.terminal;
   if (contained || cwd === undefined || cwd.startsWith('~')) return cwd;
-  // On the host itself a relative path means what it means in the shell that started Hermetic.
+  // On the host itself a relative path is relative to the directory Hermetic was started in.
   return resolve(deps.workingDirectory, cwd);
 }
 
@@ -102,7 +102,7 @@ export function hasFiles(deps: SpecDeps, backend: Backend, name: string): boolea
   return existsSync(pathsIn(directoryOf(deps, backend, name)).record);
 }
 
-/** The mounts, resolved. Refuses what is not there, and what would hand over the host. */
+/** The mounts, resolved. Refuses a source that is missing or would hand over the host. */
 export async function checkedVolumes({ config, home, environment }: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
   const { allow_dangerous_mounts: allowDangerous, docker_host: named } = config.terminal;
   const forbidden = {
@@ -113,13 +113,13 @@ export async function checkedVolumes({ config, home, environment }: LoadedConfig
   return await checkedMounts(mounts, { allowDangerous, forbidden, engineSockets: socket === undefined ? [] : [socket] });
 }
 
-/** What Hermetic's home mounts into this sandbox. */
+/** For the mounts of Hermetic's home in this sandbox. */
 export function homeMountOptions({ config, home }: LoadedConfig, { directory }: SandboxSpec): HomeMountOptions {
   const credentialsDirectory = join(directory, 'credentials');
   return { hermeticHome: home, credentialFiles: config.terminal.credential_files, credentialsDirectory };
 }
 
-/** What each feature means in a spec. A new feature does not compile until it has a line here. */
+/** Whether a spec asks for each feature. A new feature does not compile until it has a line here. */
 const asksFor: Record<Feature, (spec: SandboxSpec) => boolean> = {
   image: (spec) => spec.image !== undefined,
   mounts: (spec) => spec.mounts.length > 0,
@@ -144,7 +144,7 @@ export function assertSupported(backend: Backend, spec: SandboxSpec): void {
 
 /**
  * Equal for two specs that ask for the same sandbox of a backend, whichever session it belongs to and wherever its files are. The hash that docker
- * labels a container with (`docker/spec-hash`) is another thing: it also knows what the engine made of the spec, such as the id of the image.
+ * labels a container with (`docker/spec-hash`) is another thing: it also covers the engine's part, such as the id of the image.
  * Security: goes into the database and into listings, so values of variables enter as a hash bound to the installation.
  */
 export function specFingerprint(installation: string, { kind, settings }: Pick<Backend, 'kind' | 'settings'>, spec: SandboxSpec): string {

@@ -2,7 +2,7 @@ import type { Backend, ListedSandbox } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
 import { isAlive } from '../shell/pipes/attachments.ts';
 
-/** Something that takes space and that nobody will miss. */
+/** A sandbox that takes space and can be removed. */
 export interface Leftover {
   backend: string;
   name: string;
@@ -21,13 +21,13 @@ export interface SweepOptions {
 }
 
 /**
- * What can be removed of this installation. A sandbox that somebody has open, or whose lease runs, is never among it, and neither are the files of a
- * session unless `unusedSince` says so. Rejects when any backend or the ledger cannot answer: then nobody knows what is left of what.
+ * The leftovers of this installation. A sandbox that a program has open, or whose lease runs, is never among them, and neither are the files of a
+ * session unless `unusedSince` says so. Rejects when any backend or the ledger cannot answer.
  */
 export async function findLeftovers({ backends, ledger, unusedSince }: SweepOptions): Promise<Leftover[]> {
   const leftovers: Leftover[] = [];
   for (const backend of backends) {
-    // In this order: whatever is there by now was written down before it was made.
+    // In this order: a sandbox is in the ledger before it is made.
     const all = await backend.list();
     const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
     for (const listed of all) {
@@ -58,14 +58,14 @@ function reason(listed: ListedSandbox, entry: SandboxEntry | undefined, unusedSi
   return isUnused ? 'has not been used for long' : undefined;
 }
 
-/** Somebody has it, or has vouched for it until later. */
+/** A program has it open, or its lease runs. */
 function isHeld({ state, owner, leaseUntil }: SandboxEntry): boolean {
   if (state !== 'closed' && owner !== undefined && isAlive(owner)) return true;
   return state === 'closed' && leaseUntil !== undefined && leaseUntil > new Date();
 }
 
 /**
- * What a starting gateway does: removes leftovers, and brings the ledger in line with what a crash left. Files of sessions stay and are adopted.
+ * For the start of a gateway: removes leftovers, and brings the ledger in line with the sandboxes that a crash left. Files of sessions stay and are adopted.
  * Any doubt ends it before anything is removed.
  */
 export async function sweep(options: SweepOptions): Promise<Leftover[]> {

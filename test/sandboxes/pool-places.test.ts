@@ -24,7 +24,7 @@ await describeBackend('bubblewrap', (engine) => {
     const specs = new Map<string, ReturnType<typeof engine.spec>>();
     const listener: OpenListener = { notice: (line) => world.told.push(line), progress: () => undefined };
     const pool = new SandboxPool<string>({
-      most: 1,
+      maxOpen: 1,
       idleMs: 60_000,
       backgroundMs: 0,
       stopAgainEveryMs: 60_000,
@@ -78,7 +78,7 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it('its own session takes its place over, and gives it back once', async () => {
-    const { of, pool, world } = poolOf({ most: 2 });
+    const { of, pool, world } = poolOf({ maxOpen: 2 });
     await of('first').open();
     world.isStuck = true;
     await expect(of('first').close()).rejects.toThrow('does not answer');

@@ -32,7 +32,7 @@ await describeBackend('bubblewrap', (engine) => {
       return spec;
     };
     const pool = new SandboxPool<readonly string[]>({
-      most: 8,
+      maxOpen: 8,
       idleMs: 60_000,
       backgroundMs: 0,
       tellEveryMs: 0,
@@ -111,7 +111,7 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it('a session that needs room waits for such a process, and not for one that has been there for too long', async () => {
-    const { of, told } = poolOf({ most: 1 });
+    const { of, told } = poolOf({ maxOpen: 1 });
     const mark = sleepMark();
     await text(of('first'), `setsid sleep ${mark} &`);
     const waiting = text(of('second'), 'echo in');
@@ -120,7 +120,7 @@ await describeBackend('bubblewrap', (engine) => {
     for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL');
     expect(await waiting).toBe('in\n');
 
-    const capped = poolOf({ most: 1, backgroundMs: 500 });
+    const capped = poolOf({ maxOpen: 1, backgroundMs: 500 });
     await text(capped.of('first'), `setsid sleep ${mark} &`);
     expect(await text(capped.of('second'), 'echo in')).toBe('in\n');
     expect(processesWith(mark)).toEqual([]);
@@ -147,7 +147,7 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it('over the limit the longest idle one makes room, and a session waits while all are busy and is told its place', async () => {
-    const { of, told } = poolOf({ most: 1 });
+    const { of, told } = poolOf({ maxOpen: 1 });
     await text(of('first'), 'export KEPT=1');
     expect(await text(of('second'), 'echo in')).toBe('in\n');
     expect(of('first').isOpen).toBe(false);
@@ -165,7 +165,7 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it('whoever stops waiting leaves the line, and opening can be aborted', async () => {
-    const { of } = poolOf({ most: 1 });
+    const { of } = poolOf({ maxOpen: 1 });
     const busy = await of('busy').exec({ command: 'read line', stdin: 'open' });
     const controller = new AbortController();
     const waiting = of('other').open(controller.signal);
@@ -177,13 +177,13 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it('a sandbox that cannot be opened does not take a place', async () => {
-    const failing = poolOf({ most: 1, open: () => Promise.reject(new Error('no space')) });
+    const failing = poolOf({ maxOpen: 1, open: () => Promise.reject(new Error('no space')) });
     await expect(failing.of('a').open()).rejects.toThrow('no space');
     await expect(failing.of('b').open()).rejects.toThrow('no space');
   });
 
   it('stopping does not wait for a place that something else keeps', async () => {
-    const { of, pool, told } = poolOf({ most: 1 });
+    const { of, pool, told } = poolOf({ maxOpen: 1 });
     await pool.adopt([{ name: 'of an earlier program', lastUsedAt: new Date(), stop: async () => false }]);
     const waiting = text(of('a'), 'true').catch((error: Error) => error.message);
     await until('it waits', () => told.length === 1);

@@ -18,8 +18,8 @@ const freshMs = 10 * 60 * 1000;
 const retryMs = 30 * 1000;
 
 /**
- * What is known about the backend of messaging sessions. Finding it out opens a throw-away sandbox, so it is done once at the start, and
- * later in the background: readers are answered with what is known. There is at most one check in flight.
+ * The status of the sandboxes of messaging sessions. A check opens a throw-away sandbox, so there is one at the start, and later ones
+ * in the background: readers get the last result. There is at most one check in flight.
  */
 export class SandboxStatusCache {
   readonly #app: App;
@@ -28,7 +28,7 @@ export class SandboxStatusCache {
   #checking: Promise<KnownStatus> | undefined;
   /** Counts changes of the settings: a check that began before one is done again. */
   #settings = 0;
-  /** What is known is about earlier settings. */
+  /** The result is about earlier settings. */
   #isOutdated = false;
 
   constructor(app: App) {
@@ -67,7 +67,7 @@ export class SandboxStatusCache {
     await this.settled();
     const known = this.#known;
     if (!known?.status.backend) return;
-    // What cannot be looked up now is looked up by the next check.
+    // A proof that cannot be read now is read by the next check.
     const proof = await latestProof(this.#app.deps, known.status.backend, audience).catch(() => known.status.proof);
     if (this.#known === known) this.#known = { ...known, status: { ...known.status, proof } };
   }

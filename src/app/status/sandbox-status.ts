@@ -9,7 +9,7 @@ import { latestProof } from '../../sandboxes/prove-backend.ts';
 import { limitsOf } from '../../sandboxes/spec.ts';
 import type { App } from '../app.ts';
 
-/** Where sessions of one kind run, found out by trying. */
+/** Where sessions of one audience run, as a check found it. */
 export interface SandboxStatus {
   audience: Audience;
   configured: string;
@@ -60,7 +60,7 @@ export async function findSandboxStatus(app: App, audience: Audience): Promise<S
   };
 }
 
-/** Throws when the settings ask for what the backend cannot do, and why no other one is used. */
+/** Throws when the backend does not support the settings, and says why no other one is used. */
 async function proofOf(
   app: App,
   backend: Backend,
@@ -145,7 +145,7 @@ const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {
   machine: 'a machine of its own',
 };
 
-/** What a gateway that starts writes to its log: where sessions run, and what holds them there. Nothing of it is secret. */
+/** For the log of a gateway that starts. Nothing of it is secret. */
 export function sandboxStatusLines(app: App, status: SandboxStatus): string[] {
   const { audience, backend, configured, image, networkObstacle } = status;
   const network = `${status.network}${networkObstacle ? ` (${networkObstacle})` : ''}`;
@@ -166,8 +166,8 @@ export function sandboxStatusLines(app: App, status: SandboxStatus): string[] {
 }
 
 /**
- * What to shout when people in chats would get the host. Names the choices that work on this very machine. undefined when they are contained,
- * or when nothing works and so nothing runs.
+ * The warning when people in chats would get the host. Names the backends that work on this machine. undefined when sessions are contained,
+ * or when no backend works.
  */
 export async function unsafeWarning(app: App, { audience, backend }: SandboxStatus): Promise<string | undefined> {
   if (audience !== 'messaging' || backend === undefined || backend.traits.isolation !== 'none') return undefined;

@@ -1,6 +1,6 @@
 import type { OpenListener } from '../../core/sandbox.ts';
 
-/** Keeps what there is to tell about a sandbox until there is somebody to tell. */
+/** Keeps notices about a sandbox until there is a listener for them. */
 export class HeldListener implements OpenListener {
   readonly #held: Parameters<OpenListener['notice']>[] = [];
   #listener: OpenListener | undefined;

@@ -1,6 +1,5 @@
 /**
- * Tells a place in a line: the first at once, and a changed one no sooner than so long after what was told before. What has changed again by then
- * is not told.
+ * Tells a place in the queue: the first at once, a changed one after a pause, so that places which pass quickly are not told.
  */
 export class PlaceNotices {
   readonly #tell: (place: number) => void;

@@ -8,14 +8,14 @@ import { Slots } from './slots.ts';
 
 export interface PoolOptions<Session, T extends OpenedInPool = OpenedInPool> {
   /** How many may run at once. */
-  most: number;
+  maxOpen: number;
   /** How long one may be idle. */
   idleMs: number;
   /** How long after the last command a process that was left running keeps one open; 0: for as long as it runs. */
   backgroundMs: number;
   /** How often a session that waits is told its place again, at most. */
   tellEveryMs?: number;
-  /** Equal for what is the same session. */
+  /** Equal for requests of the same session. */
   nameOf(session: Session): string;
   /** Opens or finds the sandbox, when there is room for it. */
   open(session: Session, listener: OpenListener, signal?: AbortSignal): Promise<T>;
@@ -37,7 +37,7 @@ export interface FoundSandbox {
   stop(force: boolean): Promise<boolean>;
 }
 
-/** What takes a place and may be made to give it back. */
+/** Takes a place and can be made to give it back. */
 interface Holder {
   /** undefined while it is in use. */
   idleSince: number | undefined;
@@ -45,7 +45,7 @@ interface Holder {
   reclaim(): Promise<boolean>;
 }
 
-/** One that runs and that nobody here has open: its session takes over its place. */
+/** A sandbox that runs and that this pool has not open: its session takes over its place. */
 interface Kept extends Holder {
   giveBack(): void;
 }
@@ -73,10 +73,10 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
 
   constructor(options: PoolOptions<Session, T>) {
     this.#options = options;
-    this.#slots = new Slots(options.most);
+    this.#slots = new Slots(options.maxOpen);
   }
 
-  /** The same object for the same session. Nothing is opened yet. Without a listener, whoever is told stays the same. */
+  /** The same object for the same session. Nothing is opened yet. Without a listener, the one before stays. */
   sandboxOf(session: Session, listener?: OpenListener): PooledSandbox<T> {
     const name = this.#options.nameOf(session);
     const known = this.#sandboxes.get(name);
@@ -164,7 +164,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
         made();
       }
     } catch (error) {
-      // What was there before may still be.
+      // The sandbox of before may still run.
       if (kept) this.#kept.set(name, kept);
       else giveBack();
       throw error;
@@ -187,7 +187,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     // A process that keeps an idle sandbox may end meanwhile, or have kept it for too long, which no event tells.
     const lookAgain = setInterval(() => this.#makeRoom(), betweenLooksMs).unref();
     try {
-      // What keeps the others may outlive this program, so that stopping must not wait for it.
+      // The commands of the others may outlive this program, so stopping must not wait for them.
       const over = AbortSignal.any([this.#stopping.signal, ...(signal ? [signal] : [])]);
       const giveBack = await this.#slots.take((place) => places.changed(place), over);
       if (places.isWaiting) say('It is the turn of this session: its sandbox is being opened.');
@@ -198,7 +198,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     }
   }
 
-  /** Whoever waits in line need not wait until an idle sandbox has been idle for long. */
+  /** A session in the queue need not wait until an idle sandbox has been idle for long. */
   #makeRoom(): void {
     if (this.#slots.waiting > 0) void this.#endIdlest().catch(() => undefined);
   }
@@ -221,7 +221,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     return this.#sandboxes.values().filter((sandbox) => sandbox.isOpen);
   }
 
-  /** Lets go of everything, for good. Durable sandboxes go on until they have been idle for too long. */
+  /** Closes everything, for good. Durable sandboxes go on until they have been idle for too long. */
   async stop(): Promise<void> {
     this.#stopping.abort(new HermeticError('sandbox/lost', 'The command did not start: all sandboxes were closed.'));
     await Promise.all(this.open.map((sandbox) => sandbox.end()));

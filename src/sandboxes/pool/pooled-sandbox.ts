@@ -17,7 +17,7 @@ export interface PooledOptions<T extends Opened> {
   backgroundMs: number;
   /** Nothing runs in it any more. */
   rested(): void;
-  /** It has been closed, for whatever reason. */
+  /** It has been closed. */
   closed(): void;
   /** It could not be ended and may run on. */
   left(error: Error): void;
@@ -34,7 +34,7 @@ const madeAgain = 'It has been made again; what was running is not repeated.';
  * made again when it was lost, and replaced between two commands when its settings have changed.
  */
 export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
-  /** Where to tell what happens to it. */
+  /** Told what happens to it. */
   listener: OpenListener;
   /** Whether it has ever been open, also when it is not now. */
   wasOpened = false;
@@ -45,16 +45,16 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   #lost: string | undefined;
   /** Why the last command was lost; then the sandbox may be too. */
   #doubt: string | undefined;
-  /** Commands, shells and background processes that run now, and whoever is about to start one. */
+  /** Commands, shells and background processes that run now or are about to start. */
   #live = 0;
-  /** What listens to a process that may keep the sandbox for a time only. */
+  /** Listeners to processes that may keep the sandbox for a time only. */
   #listening = 0;
   #idleSince = Date.now();
   #timer: NodeJS.Timeout | undefined;
   #name: string;
   #directory = '/';
   #definitions: Readonly<Record<string, string>> = {};
-  /** What the settings say now of variables that the open sandbox has otherwise. */
+  /** Variables that the settings have changed since it was opened. */
   #env: Comparison['env'] = {};
 
   constructor(options: PooledOptions<T>, listener: OpenListener) {
@@ -95,7 +95,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     return this.#open;
   }
 
-  /** Makes sure that it is open, and resolves with what it is. When several do at once, the first one's signal counts. */
+  /** Makes sure that it is open. When several do at once, the first one's signal counts. */
   async open(signal?: AbortSignal): Promise<T> {
     return await this.#during(async (opened) => opened, signal);
   }
@@ -126,7 +126,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
 
   /**
    * Ends it when nothing runs in it: no command, and no process that a command left behind and that may still keep it. A sandbox that
-   * does not answer is left alone. Resolves with whether it was ended. Never rejects: whoever needs its place has nothing to do with its end.
+   * does not answer is left alone. Resolves with whether it was ended. Never rejects: the session that needs its place is not concerned.
    */
   async reclaim(): Promise<boolean> {
     return await this.#endIdle().catch(() => false);
@@ -143,7 +143,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     return true;
   }
 
-  /** Lets go of it whatever runs in it. */
+  /** Closes it, also when something runs in it. */
   async end(): Promise<void> {
     await this.#opening?.catch(() => undefined);
     if (this.#open) await this.#detach(this.#open, 'close');
@@ -255,7 +255,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   }
 
   async #make(signal: AbortSignal | undefined): Promise<T> {
-    // Not the listener of this moment: what was opened may have something to tell when there is another one.
+    // Not the listener of this moment: the sandbox may have a notice later, when there is another one.
     const notice = (text: string, inChat?: string): void => this.listener.notice(text, inChat);
     const progress = (text: string): void => this.listener.progress(text);
     const opened = await this.#options.open({ notice, progress }, signal);
@@ -282,7 +282,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     clearTimeout(this.#timer);
     const { closed, left } = this.#options;
     this.#closing = sandbox[how]().then(closed, (error: Error) => {
-      // What is only closed need not end by that.
+      // A durable sandbox that is closed may run on.
       if (how === 'close') closed();
       else left(error);
       throw error;

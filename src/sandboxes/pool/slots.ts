@@ -8,17 +8,17 @@ interface Waiting {
 
 /** A number of places, given out in the order in which they were asked for. */
 export class Slots {
-  readonly #most: number;
+  readonly #max: number;
   readonly #queue: Waiting[] = [];
   #taken = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** Negative when more places are taken than there are. */
   get free(): number {
-    return this.#most - this.#taken;
+    return this.#max - this.#taken;
   }
 
   get waiting(): number {

@@ -12,7 +12,7 @@ export interface SparesOptions<Spare> {
 }
 
 /**
- * Open sandboxes that belong to nobody yet. Made one after another in the background; each is given away once or destroyed. Nobody waits for one,
+ * Open sandboxes that belong to no session yet. Made one after another in the background; each is given away once or destroyed. No session waits for one,
  * and one that cannot be made is tried again when the next is wanted.
  */
 export class Spares<Spare extends { sandbox: OpenSandbox }> {
@@ -71,12 +71,12 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
     await this.shrink();
   }
 
-  /** Never rejects: whoever makes room for a session has nothing to do with it. */
+  /** Never rejects: the session that needs its place is not concerned. */
   async #destroy(spare: Spare): Promise<void> {
     await spare.sandbox.destroy().catch(() => this.#options.left(spare));
   }
 
-  /** What ended behind our back. */
+  /** For a spare that ended by itself. */
   async #giveUp(spare: Spare): Promise<void> {
     const place = this.#ready.indexOf(spare);
     if (place === -1) return;
@@ -84,7 +84,7 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
     await spare.sandbox.destroy().catch(() => undefined);
   }
 
-  /** Offers a spare. When `claim` has no use for it, it is kept for others, or destroyed when it is no longer what the settings ask for. */
+  /** Offers a spare. One that is not claimed is kept, or destroyed when it no longer matches the settings. */
   async offer<Claimed>(claim: (spare: Spare) => Promise<Claimed | undefined>): Promise<Claimed | undefined> {
     const offer = this.#offer(claim);
     this.#offers.add(offer);
@@ -106,7 +106,7 @@ export class Spares<Spare extends { sandbox: OpenSandbox }> {
     return claimed;
   }
 
-  /** Destroys all that nobody has claimed, one that is being made included. No more are made. */
+  /** Destroys all spares, one that is being made included. No more are made. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('no more sandboxes are needed'));
     await this.#filling;

@@ -72,7 +72,7 @@ export function controlAttacks(engine: TestEngine): void {
     const spec = engine.spec({ limits });
     const compare = async () => ({ differs: 'not' as const, env: {} });
     const open = async () => ({ sandbox: await engine.open(spec), compare, stopAgain: async () => true });
-    const pool = new SandboxPool<string>({ most: 1, idleMs: 600_000, backgroundMs: 0, nameOf: (session) => session, open });
+    const pool = new SandboxPool<string>({ maxOpen: 1, idleMs: 600_000, backgroundMs: 0, nameOf: (session) => session, open });
     const sandbox = pool.sandboxOf('attacked');
     await (await sandbox.exec({ command: `${keep}; ${prelude}; ${stuff}` })).exit;
     const outcomes: string[] = [];
