@@ -76,7 +76,8 @@ afterAll(() => {
 function copySources(): string {
   const target = join(root, 'product');
   const clone = join(import.meta.dirname, '../../..');
-  for (const part of ['guest', 'host-scripts', 'src/core', 'src/lib', 'src/backends/bubblewrap', 'src/shell/limit-counts.ts'])
+  const backends = ['bubblewrap', 'engine-sockets.ts', 'mounts.ts'].map((part) => join('src/backends', part));
+  for (const part of ['guest', 'host-scripts', 'src/core', 'src/lib', ...backends, 'src/shell/limit-counts.ts'])
     cpSync(join(clone, part), join(target, part), { recursive: true });
   rmSync(join(target, 'src/backends/bubblewrap/index.ts'), { force: true });
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
