@@ -8,7 +8,7 @@ import type { Deliveries } from '../core/set-aside.ts';
 import type { PlatformRules } from '../gateway/access.ts';
 import { chatCommands } from '../gateway/commands/index.ts';
 
-/** Channels to the platforms that are enabled. Throws when one of them cannot be had: nobody waits in vain for what was enabled. */
+/** Channels to the enabled platforms. Throws when one of them is not available. */
 export function platformChannels(
   { config, environment, warnings }: LoadedConfig,
   log: (sentence: string) => void,
@@ -34,7 +34,7 @@ export const owner: Person = { id: 'owner', name: 'Owner' };
 
 const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [owner.id], allowAll: false, requireMention: false };
 
-/** Who may talk on a platform. undefined, and so nobody, when it is neither our own nor configured. */
+/** The rules of a platform: undefined, so that no one may talk, when it is neither our own nor configured. */
 export function platformRules(config: Config, platform: string, channel: Channel | undefined): PlatformRules | undefined {
   if (channel?.traits.isOwn) return ownRules;
   const section = platformSections(config).get(platform);

@@ -49,7 +49,7 @@ export class ChatTools implements SessionTools {
     const { user: _, ...place } = key;
     const spent = async (usage: Usage): Promise<void> => {
       const { conversations } = await app.store();
-      // A command that was typed may come before anything was said.
+      // A typed command may come before the first turn.
       await conversations.session(parts, { title, place }, new Date());
       await conversations.addUsage(parts, usage);
     };

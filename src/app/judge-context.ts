@@ -3,14 +3,14 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { CallOrigin, JudgeContext } from '../core/approval.ts';
 import type { Backend, SandboxSpec, SessionMeaning } from '../core/sandbox.ts';
 
-/** Where what is judged would run. */
+/** Where the action would run. */
 interface Place {
   backend: Backend;
   spec: SandboxSpec;
   sandbox: Pick<SessionMeaning, 'definitions'>;
 }
 
-/** What a judgement depends on beside the action, in a sandbox of this installation. */
+/** The context of a judgement in a sandbox of this installation. */
 export function judgeContextOf(
   { backend, spec, sandbox }: Place,
   { source, role }: Pick<CallOrigin, 'source' | 'role'>,

@@ -6,7 +6,7 @@ export type Role = 'admin' | 'user';
 
 /** Who may talk on one platform. */
 export interface PlatformRules {
-  /** As the channel says: whoever reaches it is the owner. */
+  /** The channel is the owner's own: everyone who reaches it is the owner. */
   isOwn: boolean;
   allowedUsers: readonly string[];
   admins: readonly string[];
@@ -21,7 +21,7 @@ export type Admission =
   | { kind: 'admitted'; role: Role }
   /** A stranger in a direct message, who is given this code once. */
   | { kind: 'stranger'; code: string | undefined }
-  /** Nobody is told anything. */
+  /** Without a reply. */
   | { kind: 'ignored' };
 
 /** No two of these look alike. */
@@ -29,7 +29,7 @@ const alphabet = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 const codeLength = 8;
 const codeLifeMs = 60 * 60 * 1000;
 
-/** Decides who may talk. Nobody may who is not allowed by name, paired, or let in by `allow_all`. */
+/** Decides who may talk: people who are allowed by name, paired, or let in by `allow_all`. */
 export class Access {
   readonly #rules: RulesOf;
   readonly #pairing: PairingLedger;
@@ -72,7 +72,7 @@ export class Access {
     const code = newCode();
     const requestedAt = new Date();
     const expiresAt = new Date(requestedAt.getTime() + codeLifeMs);
-    // What was said while nobody listened is no reason to answer now.
+    // A message from long ago, when no gateway ran, gets no code now.
     if (requestedAt.getTime() - at.getTime() > codeLifeMs) return { kind: 'ignored' };
     const request = await this.#pairing.request(
       { platform: place.platform, person: from.id, name: from.name, requestedAt, expiresAt },

@@ -15,7 +15,7 @@ import type { SharingSettings } from './sessions/session-key.ts';
 
 /** As they are now: each is read when it is needed. */
 export interface GatewaySettings {
-  /** What a message does to the turn that runs. */
+  /** How a message affects the turn that runs. */
   readonly busyMode: 'interrupt' | 'queue' | 'steer';
   readonly backgroundNotify: BackgroundNotify;
   readonly reset: ResetSettings;

@@ -218,7 +218,7 @@ export class ChatSession {
   steer(accepted: AcceptedMessage): boolean {
     this.queue(accepted.entry.seq);
     const turn = this.#turn;
-    // Security: talking into the turn of an admin gives nobody the rights of an admin.
+    // Security: talking into the turn of an admin does not give the rights of an admin.
     if (!turn?.takesSteering || (turn.role === 'admin' && accepted.role !== 'admin')) return false;
     turn.steering.push(accepted);
     return true;
@@ -271,7 +271,7 @@ export class ChatSession {
     }
   }
 
-  /** Says once that the turn failed. While the store takes nothing, as on a full disk, it is said as soon as the store does. */
+  /** Reports once that the turn failed. While the store takes nothing, as on a full disk, it waits for the store. */
   async #apologise(turn: RunningTurn, error: unknown): Promise<void> {
     const { store, outbox } = this.deps;
     const isExpected = error instanceof HermeticError;

@@ -69,7 +69,7 @@ async function remindOfYolo(session: ChatSession, turn: RunningTurn): Promise<vo
   await outbox.deliver(session.place, `yolo/${turn.id}`, 'Approvals are off for you in this session. Turn them on with /yolo off.');
 }
 
-/** No model has heard of the files: the person who sent them is told instead. */
+/** The model did not get the paths of the files, so the person who sent them does. */
 async function sayWhereFilesAre({ deps, place }: ChatSession, turn: RunningTurn, input: readonly TurnInput[]): Promise<void> {
   const text = whereFilesAre(input.flatMap(({ files = [] }) => files));
   if (text !== '' && !turn.isParked) await deps.outbox.deliver(place, `files/${turn.messages[0]?.entry.seq}`, text);
@@ -90,7 +90,7 @@ function toolCalls(session: ChatSession, turn: RunningTurn, display: TurnDisplay
     tools.call(name, input, { run: `${turn.id}/${callId}`, origin: originOf(session, turn.messages, turn.steered), signal, progress });
   return {
     call: async (...given) => {
-      // Nothing happens before people can read what was said about it.
+      // People can read what the model said before its calls run.
       await display.shown();
       return await call(...given);
     },
@@ -109,7 +109,7 @@ function transcript({ deps, id }: ChatSession, turn: RunningTurn): Pick<Turn, 'r
       const { answers, kind } = turnProgress(messages);
       // Half an answer is none: the next program asks for all of it.
       if (turn.isParked && answers.length > 0) return;
-      // Calls of tools must be on disk before they run. Everything else is on disk before people are told of it.
+      // Calls of tools must be on disk before they run. Everything else is on disk before people see it.
       await conversations.append(id.parts, turn.id, messages, new Date(), kind === 'calling' ? 'now' : 'later');
       if (usage) await conversations.addUsage(id.parts, usage);
     },

@@ -1,24 +1,24 @@
 import type { OutgoingFile, Person, Place } from '../../core/channel.ts';
 import type { Role } from '../access.ts';
 
-/** What there is to say. */
+/** The reply to a command. */
 export interface Reply {
   text: string;
   file?: OutgoingFile | undefined;
 }
 
-/** What a command typed in a chat can do with the conversation it was typed in. */
+/** The controls of a session, for commands typed in its chat. */
 export interface SessionControls {
   /** Ends the turn that runs, with everything it runs, and withdraws its questions. False when nothing ran. */
   stop(): Promise<boolean>;
-  /** A new conversation: what was said, granted and chosen is over. */
+  /** Begins a new conversation, without the transcript, grants and choices of the last one. */
   reset(): Promise<void>;
-  /** Hands the last thing that was said to the agent again. False when there is none. */
+  /** Hands the person's last message to the agent again. False when there is none. */
   retry(): Promise<boolean>;
-  /** Puts a text in line for the next turn, or into the one that runs. */
+  /** Queues a text for the next turn, or hands it to the one that runs. */
   queue(text: string): Promise<void>;
   steer(text: string): Promise<boolean>;
-  /** Runs a tool as the person who asked, judged like everybody's. Resolves with what to say. */
+  /** Runs a tool as the person who asked, judged like every call. Resolves with the reply. */
   runTool(name: string, input: unknown): Promise<Reply>;
   status(): Promise<string>;
   usage(): Promise<string>;
@@ -29,7 +29,7 @@ export interface SessionControls {
   /** Settles a question, or says why not. */
   answer(code: string, kind: 'once' | 'session' | 'always' | 'deny', remark: string | undefined): Promise<string>;
   setYolo(on: boolean): Promise<string>;
-  /** Lets somebody in who was given this code. */
+  /** Pairs the person who was given this code. */
   pair(code: string, role: Role): Promise<string>;
 }
 
@@ -38,22 +38,22 @@ export interface CommandCall {
   from: Person;
   place: Place;
   role: Role;
-  /** What follows the name, without spaces around it. */
+  /** The text after the name, without spaces around it. */
   rest: string;
 }
 
-/** Something people can type that is not for the agent. */
+/** A command that people type, which the agent does not see. */
 export interface ChatCommand {
   name: string;
-  /** What may follow the name. */
+  /** The arguments, for the help. */
   usage: string;
   help: string;
   role: Role;
   /** Waits until no turn runs, and keeps others from beginning. */
   takesTurn: boolean;
-  /** What becomes of files beside it: they are in the sandbox before it runs, it does something with them itself, or they are left out. */
+  /** Files sent with it: they are in the sandbox before it runs, it handles them itself, or they are ignored. */
   files: 'sandbox' | 'own' | 'none';
-  /** Resolves with what to say; undefined when there is nothing to say. */
+  /** Resolves with the reply, if there is one. */
   run(call: CommandCall): Promise<string | Reply | undefined>;
 }
 

@@ -52,7 +52,7 @@ export class Controls implements SessionControls {
     const own = messages.filter(({ from, report }) => from.id === this.#accepted.message.from.id && !report);
     const last = own.findLast((one) => commandIn(one, 'admin').kind === 'text');
     if (!last) return false;
-    await this.#session.stopTurn('said again');
+    await this.#session.stopTurn('repeated');
     await this.#again(last, last.text);
     return true;
   }

@@ -61,7 +61,7 @@ export const chatCommands: readonly ChatCommand[] = [
     name: 'files',
     usage: '[PATH]',
     help: 'lists files in the sandbox',
-    // It may have to be asked about, and whoever would answer must not wait for it.
+    // It may need an approval, and the answer must not have to wait for it.
     takesTurn: true,
     run: ({ controls, rest }) => controls.files(rest),
   }),
@@ -144,7 +144,7 @@ export type FoundCommand =
   | { kind: 'unknown'; name: string; say: string }
   | { kind: 'text' };
 
-/** What a message is: a command, a mistake, or something for the agent. Security: what others wrote is never a command of who passes it on. */
+/** Whether a message is a command, a mistake, or text for the agent. Security: forwarded text is never a command. */
 export function commandIn({ text, forwarded }: Pick<IncomingMessage, 'text' | 'forwarded'>, role: Role): FoundCommand {
   const parsed = forwarded ? undefined : parseCommand(text);
   if (!parsed) return { kind: 'text' };

@@ -3,7 +3,7 @@ import { durationText } from '../../lib/duration.ts';
 import { printable } from '../../lib/printable.ts';
 import type { ToolsStatus } from '../deps.ts';
 
-/** What one session does now. */
+/** The activity of one session now. */
 export interface SessionActivity extends ToolsStatus {
   yolo: readonly Yolo[];
   /** Since when a turn runs; undefined when none does. */

@@ -2,7 +2,7 @@ import { within } from '../../lib/deadline.ts';
 
 export type Answered<T> = { kind: 'done'; value: T } | { kind: 'failed' | 'unanswered'; error: unknown };
 
-/** `unanswered`: it was cut short by `stop` or by time, also when the work does not heed its signal; what it did nobody knows. */
+/** `unanswered`: it was cut short by `stop` or by time, also when the work does not heed its signal; its effect is unknown. */
 export async function answered<T>(work: (signal: AbortSignal) => Promise<T>, stop: AbortSignal, withinMs: number): Promise<Answered<T>> {
   const controller = new AbortController();
   const cutShort = (): Answered<T> => {

@@ -16,17 +16,17 @@ export interface OutboxPatience {
   maxRetryMs: number;
   /** A platform that has not answered by then is not waited for. */
   answerMs: number;
-  /** What fails so long after it was added is dropped. */
+  /** A message that fails so long after it was added is dropped. */
   keepTryingMs: number;
 }
 
 export interface LineOptions {
   place: Place;
   ledger: OutboxLedger;
-  /** undefined when this platform is not connected: what is to be said there waits. */
+  /** undefined when this platform is not connected: its messages wait. */
   channel(): Channel | undefined;
   patience: OutboxPatience;
-  /** What is sent to the platform at once, at all places together. */
+  /** Limits the messages sent to the platform at once, at all places together. */
   slots: CallSlots;
   /** Ends everything at once. */
   stop: AbortSignal;
@@ -36,7 +36,7 @@ export interface LineOptions {
   onIdle(): void;
 }
 
-/** What became of one attempt. `retryAfterMs`: as the platform said. */
+/** The outcome of one attempt. `retryAfterMs`: as the platform said. */
 type Outcome =
   | { kind: 'sent'; id: string }
   | { kind: 'failed'; failure: string; retryAfterMs: number | undefined; inDoubt: boolean }
@@ -47,7 +47,7 @@ const maxRepeats = 3;
 const maxEdits = 4;
 const maxWaitMs = 60 * 60 * 1000;
 
-/** Everything that is said at one place: one thing after the other, and drafts are shown while nothing else is to be said. */
+/** Sends the messages of one place, one after the other, and updates drafts while no message waits. */
 export class ChatQueue {
   readonly #options: LineOptions;
   readonly #drafts: Drafts;
@@ -111,7 +111,7 @@ export class ChatQueue {
     if (!channel || (channel.traitsAt && !channel.traitsAt(place))) return undefined;
     const entry = await ledger.head(place);
     if (!entry) return this.#drainUntil === undefined ? await this.#drafts.refresh(channel) : undefined;
-    // Another process has it. Whatever comes after it waits until somebody looks again.
+    // Another process has it. Later messages wait for the next look.
     if (entry.state === 'sending') return undefined;
     const dueInMs = entry.dueAt.getTime() - Date.now();
     const waitMs = Math.max(dueInMs, this.#drafts.editableInMs(entry.replaces, channel));
@@ -218,7 +218,7 @@ export class ChatQueue {
     await this.#recorded(() => ledger.retry(entry.seq, dueAt, outcome.failure, outcome.inDoubt));
   }
 
-  /** What has happened is written down, however long that takes: until then nothing else is sent here. */
+  /** Records the outcome, however long that takes: until then no other message is sent here. */
   async #recorded(write: () => Promise<void>): Promise<void> {
     for (let attempt = 0; !this.#options.stop.aborted || attempt === 0; attempt++) {
       try {

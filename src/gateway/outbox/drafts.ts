@@ -5,7 +5,7 @@ import { answered } from './answered.ts';
 
 interface Draft {
   wanted: string;
-  /** undefined when nobody knows. */
+  /** undefined when it is unknown. */
   shown: string | undefined;
   id: string | undefined;
   /** When the platform last had to do with it. */
@@ -63,7 +63,7 @@ export class Drafts {
     return (entry.isDraft ? this.#drafts.get(entry.key)?.wanted : undefined) ?? entry.message.text;
   }
 
-  /** How long until the message with this key may be changed; for one without, until anything may be said. */
+  /** How long until the message with this key may be changed; for one without, until any message may be sent. */
   editableInMs(key: string | undefined, channel: Channel): number {
     const draft = key === undefined ? undefined : this.#drafts.get(key);
     const editableAt = draft ? draft.touchedAt + (channel.traits.editEveryMs ?? 0) : 0;

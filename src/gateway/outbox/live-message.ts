@@ -2,7 +2,7 @@ import type { Place } from '../../core/channel.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 
 interface LivePace {
-  /** A text is not looked at more often than anybody could see. */
+  /** A text is not updated more often than people could see. */
   lookEveryMs: number;
   /** A text that is finished by then is sent once, as it is. */
   firstAfterMs: number;
@@ -49,12 +49,12 @@ export class LiveMessage {
     }, this.#pace.lookEveryMs);
   }
 
-  /** What was shown so far is void. */
+  /** The text so far is void. */
   restart(): void {
     this.#text = '';
   }
 
-  /** Leaves exactly this text, once, whatever happens next. A blank one leaves what is shown. */
+  /** Leaves exactly this text, once. A blank text leaves the drafts as they are. */
   async finish(text: string, more: Omit<Delivery, 'drafts'> = {}): Promise<void> {
     this.#isFinished = true;
     clearTimeout(this.#timer);

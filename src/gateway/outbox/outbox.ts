@@ -10,9 +10,9 @@ export interface OutboxOptions {
   /** By platform. May change at any time. */
   channels: ReadonlyMap<string, Channel>;
   patience?: Partial<OutboxPatience & { lookEveryMs: number }>;
-  /** Told what will never arrive. */
+  /** Called with a message that will never arrive. */
   onDropped?: (entry: OutboxEntry, failure: string) => void;
-  /** Told what kept it from its work, such as a store that cannot be written. It goes on by itself. */
+  /** Called with a failure of its own, such as a store that cannot be written. It goes on by itself. */
   onTrouble?: (error: unknown) => void;
 }
 
@@ -26,9 +26,9 @@ export interface Delivery {
   drafts?: readonly string[] | undefined;
 }
 
-/** What every platform takes, for one that is not connected at the moment. */
+/** Every platform takes so much: the limit while a platform is not connected. */
 const minChannelTextLimit = 2000;
-/** What a platform is sent at once. Fewer than it takes, so that nothing that has begun waits in line: after a kill it would count as in doubt. */
+/** Messages sent to a platform at once. Fewer than it takes, so that no message that has begun waits: after a kill it would count as in doubt. */
 const maxSending = 24;
 
 const defaultPatience = {
@@ -40,8 +40,8 @@ const defaultPatience = {
 };
 
 /**
- * Says what is in the ledger: in order at one place, all places at once. What was added is said even if the process dies right after; what was
- * sent is not sent again.
+ * Sends the messages of the ledger: in order at one place, all places at once. A message that was added is sent even if the process dies right
+ * after; one that was sent is not sent again.
  *
  * A message that was being sent when the process died, or about which a channel failed with neither `channel/busy` nor `channel/refused`, may
  * or may not be there. A channel with `sendsOncePerKey` is given it again and shows it once. Elsewhere it is sent again, marked as a possible
@@ -84,7 +84,7 @@ export class Outbox {
   }
 
   /**
-   * Says a text in as many messages as it takes, under `key/1` and so on, once however often this is called. Is settled when it is stored;
+   * Sends a text in as many messages as it takes, under `key/1` and so on, once however often this is called. Is settled when it is stored;
    * there is nothing to wait for.
    */
   async deliver(place: Place, key: string, text: string, more: Delivery = {}): Promise<void> {
@@ -93,7 +93,7 @@ export class Outbox {
     if (items.length > 0) await this.add(place, items);
   }
 
-  /** What was delivered under this key, in order. */
+  /** The messages delivered under this key, in order. */
   async delivered(key: string): Promise<OutboxEntry[]> {
     const entries: OutboxEntry[] = [];
     for (;;) {
@@ -131,7 +131,7 @@ export class Outbox {
     return this.#ledger.find(key);
   }
 
-  /** What the draft under this key should show, as soon as its platform lets it. `isLast`: nothing will take its place. */
+  /** Changes the draft under this key, as soon as its platform lets it. `isLast`: nothing will take its place. */
   show(place: Place, key: string, text: string, isLast = false): void {
     this.#line(place)?.show(key, text, isLast);
   }
@@ -152,7 +152,7 @@ export class Outbox {
     return channel?.traitsAt?.(place) ?? channel?.traits;
   }
 
-  /** Looks for what other processes have added, and for channels that have come. */
+  /** Looks for messages that other processes added, and for channels that came. */
   async look(): Promise<void> {
     for (const place of await this.#ledger.places()) this.#line(place)?.wake();
   }

@@ -3,7 +3,7 @@ import type { ChannelTraits, Outgoing } from '../../core/channel.ts';
 /** Stands before a message that may be in the chat already. */
 const mark = '(possible repeat)';
 
-/** What a channel takes of a text so that the mark still fits before it. */
+/** The longest text and caption that leave room for the mark. */
 export function maxMarkableText({
   maxTextLength,
   maxCaptionLength = maxTextLength,

@@ -19,7 +19,7 @@ export interface ApproverSearchOptions {
   channels: ReadonlyMap<string, Channel>;
 }
 
-/** A person takes part in a group for so long after they were last heard there. */
+/** A person takes part in a group for so long after their last message there. */
 const takesPartMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Finds the people who may answer what someone asks for. */
@@ -58,7 +58,7 @@ export class ApproverSearch {
   async #reach(platform: string, id: string, asked: Place): Promise<ReachableApprover | undefined> {
     const { access, channels, people } = this.#options;
     const channel = channels.get(platform);
-    // Security: a person who lost the right to talk is neither asked nor told anything.
+    // Security: a person who lost the right to talk is not asked.
     if (!channel || (await access.roleOf(platform, id)) === undefined) return undefined;
     // A place that can show nothing now, such as a terminal that was left, reaches no one.
     const isThere = (place: Place): boolean => !channel.traitsAt || channel.traitsAt(place) !== undefined;

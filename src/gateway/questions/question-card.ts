@@ -23,7 +23,7 @@ const maxNameLength = 60;
 /** Beside a file that has them all. */
 const maxReasons = 12;
 
-/** What a button of a question carries. It means nothing to whoever reads it, and is good for that question alone. */
+/** The data of a button: it reveals nothing, and is good for that question alone. */
 function buttonData(code: string, choice: Choice): string {
   return `q:${code}:${choice}`;
 }
@@ -53,7 +53,7 @@ export function cardFor(question: Question, whole: string, header: string, trait
   return [`${asks}May this run? The full text is in the file.\n${reasons}${how}`, { buttons, file }];
 }
 
-/** Security: a target is text of whoever asks, so it stands in code, and short, where the file has all of it. */
+/** Security: the asker chose the text of a target, so it is shown as code, and short; the file has all of it. */
 function reasonLine({ title, target }: Finding): string {
   return target === undefined ? `- ${title}` : `- ${title}: \`${shortName(target).replaceAll('`', "'")}\``;
 }

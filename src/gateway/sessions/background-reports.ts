@@ -7,7 +7,7 @@ import { Lane } from '../../lib/lanes.ts';
 import type { Access, Role } from '../access.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 
-/** `turn`: the agent is told, in a turn. `message`: people are told, in the chat. */
+/** `turn`: a report starts a turn of the agent. `message`: people read it in the chat. */
 export type BackgroundNotify = 'turn' | 'message' | 'off';
 
 export interface BackgroundReportsOptions {
@@ -28,14 +28,14 @@ export interface BackgroundReportsOptions {
 /** Between two reports of texts that were looked for; twice as long each time, until it was quiet for as long. */
 const firstGapMs = 10_000;
 const longestGapMs = 10 * 60_000;
-/** Of what is found between two reports, so much is told. */
+/** A report has at most so many notices. */
 const maxNotices = 10;
 
 type Owned = { notice: BackgroundNotice; owner: WatchedProcess };
 
 /**
  * Tells a session what becomes of its background processes. Each is in the ledger until its end is in the inbox or the outbox, under a name that
- * takes it once: what ends while the program is down, or with it, is told by the next one.
+ * takes it once: the next program reports a process that ended while no program ran, or with it.
  */
 export class BackgroundReports {
   readonly #options: BackgroundReportsOptions;
@@ -67,7 +67,7 @@ export class BackgroundReports {
     for (const watched of processes) this.#watched.set(watched.process, watched);
   }
 
-  /** What happens from now on is for the next program, and so is what was found and not told yet: it is stored when this resolves. */
+  /** Leaves later events to the next program. Notices that wait for a report are stored when this resolves. */
   async stop(): Promise<void> {
     if (this.#pending.length > 0) await this.#next(() => this.#flush());
     this.#isStopped = true;
@@ -85,18 +85,18 @@ export class BackgroundReports {
     if (event.kind === 'started') return isOff ? undefined : await this.#watch(event, survives);
     const owner = this.#watched.get(process);
     if (!owner) return;
-    // As it was told when it started: after a restart the sandbox is asked, and may say anything.
+    // Security: the command as it was started. After a restart the sandbox is asked, and may say anything.
     const about = { process, command: owner.command };
     if (event.kind === 'matched') {
       if (isOff) return;
-      const more = event.suppressed > 0 ? `, and ${event.suppressed} times before that were not told` : '';
+      const more = event.suppressed > 0 ? `, and ${event.suppressed} earlier matches were not reported` : '';
       const what = `printed the text ${JSON.stringify(event.pattern)}${more}`;
       return this.#queue({ owner, notice: { ...about, what, output: event.line } });
     }
     if (!event.isKnown && !isOff) {
       const ended = { owner, notice: { ...about, what: event.outcome, output: event.output } };
       const before = this.#pending.filter((one) => ownerOf(one) === ownerOf(ended));
-      await this.#tell(owner, [...before, ended], `background/${process}/end`);
+      await this.#report(owner, [...before, ended], `background/${process}/end`);
       this.#forget(before);
     }
     await this.#options.ledger.remove(this.#options.session, process);
@@ -134,16 +134,16 @@ export class BackgroundReports {
     this.#lastAt = Date.now();
     for (const found of Map.groupBy([...this.#pending], ownerOf).values()) {
       const owner = found[0]?.owner;
-      if (owner) await this.#tell(owner, found, `background/${owner.process}/found/${randomUUID()}`);
+      if (owner) await this.#report(owner, found, `background/${owner.process}/found/${randomUUID()}`);
       this.#forget(found);
     }
   }
 
-  #forget(told: readonly Owned[]): void {
-    for (const one of told) this.#pending.splice(this.#pending.indexOf(one), 1);
+  #forget(reported: readonly Owned[]): void {
+    for (const one of reported) this.#pending.splice(this.#pending.indexOf(one), 1);
   }
 
-  async #tell(owner: WatchedProcess, found: readonly Owned[], id: string): Promise<void> {
+  async #report(owner: WatchedProcess, found: readonly Owned[], id: string): Promise<void> {
     const { session, notify, inbox, outbox, access, wake } = this.#options;
     const report = { role: owner.role, notices: found.map(({ notice }) => notice), omitted: this.#omitted };
     this.#omitted = 0;
@@ -157,7 +157,7 @@ export class BackgroundReports {
   }
 }
 
-/** What is told together has one owner. */
+/** Notices in one report have one owner. */
 function ownerOf({ owner: { from, role, isDirect } }: Owned): string {
   return JSON.stringify([from.id, role, isDirect]);
 }

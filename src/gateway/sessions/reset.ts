@@ -5,7 +5,7 @@ export interface ResetSettings {
   idleMs: number;
 }
 
-/** The hour of the day at which nobody is in the middle of something. */
+/** An hour of the day at which few people are in the middle of something. */
 const dailyHour = 4;
 
 /** Whether a conversation is so old that the next word begins a new one. */

@@ -13,10 +13,10 @@ export interface RetryParts {
   logError(error: unknown): void;
 }
 
-/** What failed in one session while it was handled: it is tried again a little later, and after a few tries no more. Nothing else waits for it. */
+/** Retries the messages of one session that failed, a little later each time, and gives up after a few tries. Other messages do not wait. */
 export class Retries {
   readonly #parts: RetryParts;
-  /** What is tried again later, and why not now. */
+  /** Messages that are tried again when their timer fires. */
   readonly #pausing = new Map<number, NodeJS.Timeout>();
   readonly #counted = new Set<number>();
 
@@ -28,7 +28,7 @@ export class Retries {
     return this.#pausing.size === 0;
   }
 
-  /** Whether it may be looked at now. What was tried too often, by whichever program, is set aside. */
+  /** Whether it may be tried now. A message that was tried too often, by this or earlier programs, is set aside. */
   async mayTry(entry: InboxEntry): Promise<boolean> {
     if (this.#pausing.has(entry.seq)) return false;
     if (entry.tries < maxEnds) return true;
@@ -36,7 +36,7 @@ export class Retries {
     return false;
   }
 
-  /** Before something is done about it. */
+  /** Counts a try before it is made. */
   async trying({ seq }: InboxEntry): Promise<void> {
     await this.#parts.inbox.trying(seq);
     this.#counted.add(seq);
@@ -60,7 +60,7 @@ export class Retries {
     this.#pausing.clear();
   }
 
-  /** Sets it aside, and says so where it was said. */
+  /** Sets it aside, and says so in its chat. */
   async giveUp({ seq, session, incoming, ...entry }: InboxEntry, reason: string, tries = entry.tries): Promise<void> {
     const { setAside, outbox, logError } = this.#parts;
     await setAside({ source: 'inbox', id: String(seq), session, reason, content: JSON.stringify(incoming), tries });

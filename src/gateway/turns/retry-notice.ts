@@ -5,7 +5,7 @@ export class RetryNotice {
   #quietSince = Date.now();
   #reason = '';
   #timer: NodeJS.Timeout | undefined;
-  #isTold = false;
+  #isSent = false;
 
   constructor(afterMs: number, tell: (reason: string) => void) {
     this.#afterMs = afterMs;
@@ -15,10 +15,10 @@ export class RetryNotice {
   /** It failed, and is asked again. */
   failed(reason: string): void {
     this.#reason = reason;
-    if (this.#isTold) return;
+    if (this.#isSent) return;
     this.#timer ??= setTimeout(
       () => {
-        this.#isTold = true;
+        this.#isSent = true;
         this.#tell(this.#reason);
       },
       Math.max(0, this.#quietSince + this.#afterMs - Date.now()),
