@@ -65,7 +65,7 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     await start();
     const { terminal, shown } = await atTerminal(true);
     await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
-    await until('it is answered', () => shown.some((text) => text.includes('may do what')));
+    await until('it is answered', () => shown.some((text) => text.includes('Your role')));
     asks();
     await until('there is a card', () => shown.some((text) => text.includes('May this run')));
     await terminal.call('message', { id: 'typed-2', text: `/deny ${/May this run .*?\((\w{6})\)/.exec(shown.join())?.[1]}`, files: [] });
@@ -80,7 +80,7 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     await start();
     const { terminal, shown } = await atTerminal(false);
     await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
-    await until('it is answered', () => shown.some((text) => text.includes('may do what')));
+    await until('it is answered', () => shown.some((text) => text.includes('Your role')));
     asks();
     await program.shows('No approver can be reached, so this was not run.', bob.id);
     expect(shown.join()).not.toContain('May this run');

@@ -15,7 +15,7 @@ describe('the memory of a gateway', async () => {
     for (let one = 0; one < count; one++) {
       const chat = `stranger-${++strangers}`;
       await rig.say('/whoami', { chat, isDirect: true });
-      await rig.shows('may do what', chat);
+      await rig.shows('Your role', chat);
     }
   };
 

@@ -39,7 +39,7 @@ describe('what fails while it is handled', () => {
     await rig.shows('Fine.');
     await rig.say('hello', { from: 'bob' });
     await rig.shows('Fine.', 'bob');
-    await rig.shows('I could not handle this message');
+    await rig.shows('I could not process this message');
     await rig.quiet();
     const aside = await rig.store.setAside.list();
     expect(aside.map(({ source, tries, reason }) => [source, tries, reason]).toSorted()).toEqual([
@@ -106,7 +106,7 @@ describe('a message that ends the gateway each time', () => {
     };
     await until('it goes on', goesOn, { withinMs: 150_000 });
     await program.shows('Answer to number 2', 1002);
-    await program.shows('I could not handle this message');
+    await program.shows('I could not process this message');
     expect(starts).toBeLessThanOrEqual(6);
     expect((await doctor()).setAside).toMatchObject([
       { source: 'inbox', id: '99', reason: expect.stringContaining('It cannot be read') },
