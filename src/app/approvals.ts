@@ -100,7 +100,7 @@ export class Approvals {
     await endSession({ questions: await this.questions(), grants, modes }, parts, by);
   }
 
-  /** For the log, after something happened. Never fails and holds nobody up; what cannot be written keeps the guard from allowing more. */
+  /** For the log, after something happened. Never fails, and no one waits for it; an event that cannot be written keeps the guard from allowing more. */
   note(event: Omit<AuditEvent, 'at'>): void {
     this.#recorder.note({ at: new Date(), ...event });
   }

@@ -1,6 +1,6 @@
 import type { JudgeContext } from '../core/approval.ts';
 
-/** Somebody who would answer a question. */
+/** A person who answers a question. */
 export interface Answerer {
   /** As people call them. */
   by: string;

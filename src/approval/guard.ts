@@ -9,7 +9,7 @@ import { uncovered } from './grants.ts';
 import { type ApprovalMode, type CronMode, opinionOf, type Reviewer } from './modes.ts';
 import type { Questions } from './questions.ts';
 import { actionDetails, findingDetails } from './records.ts';
-import { forbidden, meaningChanged, nobodyThere, notAllowed, toldToModel, undecided, usedUp } from './refusals.ts';
+import { forbidden, meaningChanged, noApprover, notAllowed, toldToModel, undecided, usedUp } from './refusals.ts';
 
 /** Where the actions of one call would happen. */
 interface CallContext {
@@ -167,14 +167,14 @@ export function guardOf(options: GuardOptions): Guard {
   async function onlyByPeople(call: Call): Promise<Permission> {
     if (options.mode !== 'off' && call.origin.source !== 'cron') return await ask(call);
     await record(call, 'denied', 'unreadable');
-    return nobodyThere(call.findings, 'it cannot be read, and approvals are off here.');
+    return noApprover(call.findings, 'it cannot be read, and approvals are off here.');
   }
 
   /** Security: decided by what the call carries, so that no other call can be mistaken for a scheduled one. */
   async function withoutPeople(call: Call): Promise<Permission> {
     if (options.cronMode === 'approve') return await allow(call, 'cron_mode approve');
     await record(call, 'denied', 'cron_mode deny');
-    return nobodyThere(call.findings, 'this is a scheduled job without a person (approvals.cron_mode).');
+    return noApprover(call.findings, 'this is a scheduled job without a person (approvals.cron_mode).');
   }
 
   async function ask(call: Call): Promise<Permission> {
@@ -186,7 +186,7 @@ export function guardOf(options: GuardOptions): Guard {
     const approver = counts || origin.approver?.reachesApprovers ? origin.approver : undefined;
     if (!approver && (source === 'mcp' || source === 'cli')) {
       await record(call, 'denied', 'no one to ask');
-      return nobodyThere(findings, 'there is no way to ask a person here.');
+      return noApprover(findings, 'there is no way to ask a person here.');
     }
     const run = runOf(origin);
     const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
@@ -196,7 +196,7 @@ export function guardOf(options: GuardOptions): Guard {
       await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);
       return question.unreachable === undefined
         ? notAllowed(question, options.timeoutMs)
-        : nobodyThere(findings, `no one who may allow it could be asked (${question.unreachable.replace(/\.$/, '')}).`);
+        : noApprover(findings, `no one who may allow it could be asked (${question.unreachable.replace(/\.$/, '')}).`);
     }
     if (await meansMore(call)) {
       await record(call, 'denied', 'changed meanwhile', question.id);

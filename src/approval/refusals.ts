@@ -22,7 +22,7 @@ export function forbidden(findings: readonly Finding[]): Permission {
   return refusal('This is always denied; no answer can allow it.', because(findings));
 }
 
-export function nobodyThere(findings: readonly Finding[], why: string): Permission {
+export function noApprover(findings: readonly Finding[], why: string): Permission {
   return refusal('It needs approval,', `and ${why}`, because(findings));
 }
 
@@ -40,7 +40,7 @@ export function notAllowed({ state, answer, findings }: QuestionEntry, timeoutMs
   return refusal('The question was withdrawn before it was approved.', because(findings));
 }
 
-/** Somebody allowed it, and it has been done or taken back already. */
+/** It was allowed, and has been done or withdrawn already. */
 export function usedUp(): Permission {
   return refusal('The approval was for one time and has been used or withdrawn.');
 }

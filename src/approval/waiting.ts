@@ -22,7 +22,7 @@ export class Waiting {
 
   enter(id: string): Waiter {
     let turn = Promise.withResolvers<void>();
-    // A failure counts whether or not anybody naps at that moment.
+    // A failure counts whether or not a nap is under way.
     turn.promise.catch(() => undefined);
     const waiter: Waiter = {
       wake: () => turn.resolve(),

@@ -140,7 +140,7 @@ export interface Channel {
   activity?(place: Place, activity: Activity): void;
   /** Confirms a button press to the person who pressed it. Never rejects. */
   noticed?(press: IncomingPress, text?: string): Promise<void>;
-  fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer>;
+  fetchFile(file: IncomingFile, maxBytes: number): Promise<Buffer>;
   /** Where this person and we talk alone, on a platform where that follows from who they are. It may refuse what is sent there. */
   directPlace?(person: string): Place;
 }

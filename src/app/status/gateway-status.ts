@@ -12,9 +12,9 @@ import {
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from './session-status.ts';
 import { type Talkers, whoMayTalk } from './who-may-talk.ts';
 
-/** What is true of the running gateway at this moment. JSON, for whoever asks from another process. */
+/** The status of the running gateway. JSON, for other processes. */
 export interface GatewayStatus {
-  /** Whether it is there for others than whoever sits at its terminal. */
+  /** Whether it serves the page and platforms, and not only the terminal it runs at. */
   isPublic: boolean;
   backend: string | undefined;
   image: string | undefined;

@@ -19,7 +19,7 @@ export interface CallOptions {
   isApart?: boolean;
 }
 
-/** grammY, with a limit of time for every call, and errors that can be shown to anybody: `CallError`, or the reason of the signal. */
+/** grammY, with a limit of time for every call, and errors that are safe to show: `CallError`, or the reason of the signal. */
 export class BotClient {
   readonly #api: Api;
   readonly #token: string;
@@ -47,7 +47,7 @@ export class BotClient {
   }
 
   /** Downloads what `getFile` found, and no more than this many bytes of it. */
-  async download(path: string, mostBytes: number, { timeoutMs = 120_000, signal }: CallOptions = {}): Promise<Buffer> {
+  async download(path: string, maxBytes: number, { timeoutMs = 120_000, signal }: CallOptions = {}): Promise<Buffer> {
     // Security: the path comes from a server, and may lead nowhere but below the files of this bot.
     const steps = path.split('/');
     if (steps.some((step) => step === '' || step === '.' || step === '..')) {
@@ -60,7 +60,7 @@ export class BotClient {
         await answer.body?.cancel();
         throw new CallError('the file cannot be had', answer.status);
       }
-      return await atMost(answer.body, mostBytes);
+      return await atMost(answer.body, maxBytes);
     });
   }
 
@@ -77,10 +77,10 @@ export class BotClient {
   }
 }
 
-async function atMost(body: ReadableStream<Uint8Array>, mostBytes: number): Promise<Buffer> {
-  const bytes = new ByteStore(mostBytes);
+async function atMost(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const bytes = new ByteStore(maxBytes);
   for await (const chunk of body) {
-    if (!bytes.push(chunk)) throw new CallError(`a file of more than ${mostBytes} bytes`, 413);
+    if (!bytes.push(chunk)) throw new CallError(`a file of more than ${maxBytes} bytes`, 413);
   }
   return bytes.take();
 }

@@ -68,8 +68,8 @@ export function channelErrorOf(error: unknown, mayRepeat: boolean): unknown {
   const sentence = reasonOf(error);
   const isFault = status !== undefined && status >= 400 && status < 500;
   // A wrong token or a second reader is not the fault of the message.
-  const isPassing = status === 429 || status === 409 || error.isUnauthorised;
-  if (isFault && !isPassing) return new HermeticError('channel/refused', sentence);
+  const isTransient = status === 429 || status === 409 || error.isUnauthorised;
+  if (isFault && !isTransient) return new HermeticError('channel/refused', sentence);
   if (error.isDoubtful && !mayRepeat) return new HermeticError('channel/unanswered', sentence);
   return new HermeticError('channel/busy', sentence, { retryAfterMs, hint: error.isUnauthorised ? tokenHint : undefined });
 }

@@ -91,9 +91,9 @@ class TelegramChannel implements Channel {
     await connection?.speaker.noticed(press, text);
   }
 
-  async fetchFile(file: IncomingFile, mostBytes: number): Promise<Buffer> {
+  async fetchFile(file: IncomingFile, maxBytes: number): Promise<Buffer> {
     const { speaker } = await this.#connect();
-    return await speaker.fetchFile(file, mostBytes);
+    return await speaker.fetchFile(file, maxBytes);
   }
 
   /** A chat with one person has that person's id. */

@@ -90,13 +90,13 @@ export class Speaker {
     await this.#politely(this.#client.call((api, cancel) => api.answerCallbackQuery(answer, cancel), { timeoutMs: politenessMs }));
   }
 
-  async fetchFile({ id, bytes }: IncomingFile, mostBytes: number): Promise<Buffer> {
-    const most = Math.min(mostBytes, maxIncomingBytes);
-    if (bytes !== undefined && bytes > most) throw new HermeticError('channel/refused', `The file is larger than ${most} bytes.`);
+  async fetchFile({ id, bytes }: IncomingFile, maxBytes: number): Promise<Buffer> {
+    const max = Math.min(maxBytes, maxIncomingBytes);
+    if (bytes !== undefined && bytes > max) throw new HermeticError('channel/refused', `The file is larger than ${max} bytes.`);
     try {
       const { file_path } = await this.#client.call((api, cancel) => api.getFile({ file_id: id }, cancel));
       if (file_path === undefined) throw new CallError('the file is gone', 400);
-      return await this.#client.download(file_path, most);
+      return await this.#client.download(file_path, max);
     } catch (error) {
       throw channelErrorOf(error, true);
     }

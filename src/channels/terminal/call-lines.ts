@@ -9,10 +9,10 @@ interface Call {
   output: string;
 }
 
-const mostKept = 4000;
+const maxKept = 4000;
 const tailLines = 3;
 const maxLabelLength = 100;
-const mostReason = 200;
+const maxReason = 200;
 
 /** Tools at work: a line for each, with the end of what it prints. */
 export class CallLines {
@@ -28,7 +28,7 @@ export class CallLines {
 
   printed(turn: string, call: string, text: string): void {
     const found = this.#calls.get(`${turn}/${call}`);
-    if (found) found.output = (found.output + text).slice(-mostKept);
+    if (found) found.output = (found.output + text).slice(-maxKept);
   }
 
   /** The line that stays on the screen. */
@@ -36,7 +36,7 @@ export class CallLines {
     const found = this.#calls.get(`${turn}/${call}`);
     this.#calls.delete(`${turn}/${call}`);
     if (!found) return undefined;
-    return ok ? `✓ ${found.label}` : `✗ ${found.label}\n  ${cut(printable(text), mostReason)}`;
+    return ok ? `✓ ${found.label}` : `✗ ${found.label}\n  ${cut(printable(text), maxReason)}`;
   }
 
   endTurn(turn: string): void {

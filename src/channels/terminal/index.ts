@@ -40,7 +40,7 @@ export interface TerminalFiles {
   /** Resolves with where it is now. Never in place of another one. */
   save(name: string, data: Uint8Array): Promise<string>;
   find(path: string): Promise<{ path: string; name: string; bytes: number }>;
-  read(path: string, mostBytes: number): Promise<Buffer>;
+  read(path: string, maxBytes: number): Promise<Buffer>;
 }
 
 export const terminalKind = 'terminal';
@@ -133,9 +133,9 @@ export class TerminalChannel implements Channel {
     if (text !== undefined) this.#view.note(text);
   }
 
-  async fetchFile({ id }: IncomingFile, mostBytes: number): Promise<Buffer> {
+  async fetchFile({ id }: IncomingFile, maxBytes: number): Promise<Buffer> {
     try {
-      return await this.#options.files.read(id, mostBytes);
+      return await this.#options.files.read(id, maxBytes);
     } catch (error) {
       throw new HermeticError('channel/refused', `The file cannot be read: ${errorText(error)}`, { cause: error });
     }

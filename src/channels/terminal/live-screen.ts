@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import type { Screen, ScreenInput, Style } from './screen.ts';
 import { shownText } from './shown-text.ts';
 
-/** Lines that come faster than anybody types were pasted, and are one text. */
+/** Lines that come faster than people type were pasted, and are one text. */
 const pasteMs = 30;
 
 /** The state `readline` keeps of a drawn prompt, missing in its types. */

@@ -121,11 +121,11 @@ export class WebChannel implements Channel {
     this.#live.get(press.place.chat)?.tell({ kind: 'noticed', message: press.message, text });
   }
 
-  async fetchFile({ id, bytes }: IncomingFile, mostBytes: number): Promise<Buffer> {
-    if ((bytes ?? 0) > mostBytes) throw new HermeticError('channel/refused', `The file is larger than ${mostBytes} bytes.`);
+  async fetchFile({ id, bytes }: IncomingFile, maxBytes: number): Promise<Buffer> {
+    if ((bytes ?? 0) > maxBytes) throw new HermeticError('channel/refused', `The file is larger than ${maxBytes} bytes.`);
     const data = await this.#log.fileData(id);
     if (!data) throw new HermeticError('channel/refused', 'The file is no longer there.');
-    if (data.byteLength > mostBytes) throw new HermeticError('channel/refused', `The file is larger than ${mostBytes} bytes.`);
+    if (data.byteLength > maxBytes) throw new HermeticError('channel/refused', `The file is larger than ${maxBytes} bytes.`);
     return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   }
 

@@ -1,10 +1,10 @@
 import type { Activity } from '../../core/channel.ts';
 import type { WebCall, WebEvent } from '../../core/web-log.ts';
 
-const mostCalls = 60;
-const mostOutput = 64 * 1024;
+const maxCalls = 60;
+const maxOutput = 64 * 1024;
 /** Events a page may be behind before it is told how things are instead of how they came about. */
-const mostWaiting = 500;
+const maxWaiting = 500;
 
 /** One page that looks at a chat. */
 export class Follower {
@@ -55,7 +55,7 @@ function joinedOutput(last: WebEvent, next: WebEvent): WebEvent | undefined {
   if (last.kind !== 'activity' || next.kind !== 'activity') return undefined;
   const [before, more] = [last.activity, next.activity];
   if (before.kind !== 'tool-output' || more.kind !== 'tool-output' || keyOf(before) !== keyOf(more)) return undefined;
-  return { ...next, activity: { ...more, text: (before.text + more.text).slice(-mostOutput) } };
+  return { ...next, activity: { ...more, text: (before.text + more.text).slice(-maxOutput) } };
 }
 
 /** Some providers count their calls anew in every turn. */
@@ -125,7 +125,7 @@ export class LiveChat {
 
   tell(event: WebEvent): void {
     for (const follower of this.#followers) {
-      if (follower.waiting < mostWaiting) follower.tell(event);
+      if (follower.waiting < maxWaiting) follower.tell(event);
       else follower.tellOnly(this.now());
     }
   }
@@ -145,16 +145,16 @@ export class LiveChat {
       const { call, turn, tool, input } = activity;
       this.#calls.set(keyOf(activity), { call, turn, tool, input, output: '', state: 'running', after: this.#position });
       const oldest = this.#calls.keys().next();
-      if (this.#calls.size > mostCalls && !oldest.done) this.#calls.delete(oldest.value);
+      if (this.#calls.size > maxCalls && !oldest.done) this.#calls.delete(oldest.value);
     } else {
       const call = this.#calls.get(keyOf(activity));
       if (call && activity.kind === 'tool-output')
-        this.#calls.set(keyOf(call), { ...call, output: (call.output + activity.text).slice(-mostOutput) });
+        this.#calls.set(keyOf(call), { ...call, output: (call.output + activity.text).slice(-maxOutput) });
       if (call && activity.kind === 'tool-ended') this.#end(call, activity.ok, activity.text);
     }
   }
 
   #end(call: WebCall, ok: boolean, text: string): void {
-    this.#calls.set(keyOf(call), { ...call, state: ok ? 'ok' : 'failed', output: call.output || text.slice(-mostOutput) });
+    this.#calls.set(keyOf(call), { ...call, state: ok ? 'ok' : 'failed', output: call.output || text.slice(-maxOutput) });
   }
 }

@@ -3,7 +3,7 @@ import type { Person } from '../../core/channel.ts';
 import type { WebChat, WebChats, WebLog } from '../../core/web-log.ts';
 import type { WebChannel } from './index.ts';
 
-const mostListed = 200;
+const maxListed = 200;
 
 /** The chats as one person has them. */
 export function chatsOf(channel: WebChannel, log: WebLog, person: Person): WebChats {
@@ -13,7 +13,7 @@ export function chatsOf(channel: WebChannel, log: WebLog, person: Person): WebCh
     return chat?.person === person.id ? chat : undefined;
   };
   return {
-    list: () => log.chats(person.id, mostListed),
+    list: () => log.chats(person.id, maxListed),
     create: async () => {
       const at = new Date();
       const chat = { id: randomUUID(), person: person.id, title: '', startedAt: at, lastActiveAt: at };
