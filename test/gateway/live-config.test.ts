@@ -111,7 +111,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(await page(program)).not.toContain('busy_mod');
     expect((await hermetic.run(['status'])).stdout).not.toContain('busy_mod');
     expect(program.output).toContain('the files are fine again');
-    expect(await ask(program, '/yolo off')).toContain('asked again');
+    expect(await ask(program, '/yolo off')).toContain('Approvals are on again');
   });
 
   it('takes nothing from a file that was emptied, and none that others can read', async () => {
