@@ -312,7 +312,7 @@ describe('the outbox', () => {
       const body = `
         const { appendFileSync, readFileSync } = await import('node:fs');
         const { openStore } = await import(${JSON.stringify(join(root, 'stores/index.ts'))});
-        const { Outbox } = await import(${JSON.stringify(join(root, 'gateway/outbox.ts'))});
+        const { Outbox } = await import(${JSON.stringify(join(root, 'gateway/outbox/outbox.ts'))});
         const [path, log, dieAt, when, once] = process.argv.slice(1);
         appendFileSync(log, '');
         const die = () => process.kill(process.pid, 'SIGKILL');
