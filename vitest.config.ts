@@ -7,8 +7,8 @@ const startsProcesses = 'test/**/*-processes.test.ts';
 
 const common = {
   pool: 'forks',
-  // Most files of the other lane wait for an engine or for a process more than they compute, so three keep two cores busy.
-  maxWorkers: 3,
+  // Files that drive an engine or a process wait for it half of their time, so four keep two cores busy.
+  maxWorkers: 4,
   // For a machine that is busy with other things. What waits for a condition gives up before, and says what for (`test/until.ts`).
   testTimeout: 180_000,
   hookTimeout: 240_000,

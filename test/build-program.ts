@@ -1,4 +1,5 @@
-import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,9 +21,11 @@ declare module 'vitest' {
  * otherwise load 600 modules. Tests that need the clone itself start `bin/hermetic.mjs`.
  */
 export async function setup(project: TestProject): Promise<void> {
+  keepCompiledSource();
   // Some tests run it as another user.
   chmodSync(home, 0o755);
-  for (const part of ['bin', 'guest', 'host-scripts', 'dist-web', 'package.json'])
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
+  for (const part of ['package.json', ...files].filter((name) => name !== 'dist'))
     cpSync(join(root, part), join(home, part), { recursive: true });
   await build({
     root,
@@ -43,6 +46,14 @@ export async function setup(project: TestProject): Promise<void> {
     },
   });
   project.provide('program', join(home, 'bin', 'hermetic.mjs'));
+}
+
+/** For processes that tests start from the source. Those that are killed would never write the cache themselves. */
+function keepCompiledSource(): void {
+  process.env.NODE_COMPILE_CACHE = join(home, 'compiled');
+  const source = pathToFileURL(join(root, 'src', 'index.ts')).href;
+  const { status, stderr } = spawnSync(process.execPath, ['--import', source, '--eval', ''], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
 }
 
 export function teardown(): void {

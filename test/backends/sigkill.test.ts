@@ -23,6 +23,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     const home = mkdtempSync(join(tmpdir(), `hermetic-sigkill-${kind}-`));
     const environment = {
       PATH: process.env.PATH ?? '',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
       HOME: home,
       HERMETIC_HOME: join(home, '.hermetic'),
       TERMINAL_DOCKER_IMAGE: context.docker.image,

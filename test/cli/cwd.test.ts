@@ -25,7 +25,7 @@ async function describeDirectory(kind: string, expected: (hermetic: Hermetic) =>
       return hermetic.run(['run', '--session', session, '--', command], { environment: { TERMINAL_CWD: cwd } });
     };
     afterAll(async () => {
-      for (const session of new Set(sessions)) await hermetic.run(['sandbox', 'destroy', session]);
+      await Promise.all([...new Set(sessions)].map((session) => hermetic.run(['sandbox', 'destroy', session])));
       await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
     });
 

@@ -29,6 +29,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       mkdirSync(home, { recursive: true });
       const full = {
         PATH: process.env.PATH ?? '',
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
         HOME: root,
         HERMETIC_HOME: home,
         TERMINAL_ENV: kind,
@@ -197,7 +198,8 @@ for (const kind of ['bubblewrap', 'docker']) {
     it.each(['begin', 'opened', 'claim'].flatMap((step) => ['before', 'after'].map((moment) => [step, moment] as const)))(
       'a program that dies at the step %s, %s it was written down, leaves a sandbox of a session or nothing',
       async (step, moment) => {
-        const { start, environment, directories } = installation(`step-${step}-${moment}`);
+        // One installation for all steps, so that its sandboxes are proven once. Each step leaves it empty.
+        const { start, environment, directories } = installation('steps');
         const app = start();
         await app.openSandbox({ ...cliSession('proven') }, quiet).then(({ sandbox }) => sandbox.destroy());
         const child = spawn(process.execPath, [client, 'victim', step, moment], {
@@ -215,6 +217,7 @@ for (const kind of ['bubblewrap', 'docker']) {
         if (isGiven) expect(app.sandboxes.of('victim-0').name).toBe(left[0]?.name);
         const remains = (await app.candidates(kind)[0]?.list()) ?? [];
         expect(remains.filter(({ session }) => session === 'victim-0')).toHaveLength(1);
+        await app.sandboxes.of('victim-0').destroy();
         await app.sandboxes.stop();
       },
     );
