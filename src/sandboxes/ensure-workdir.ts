@@ -8,9 +8,9 @@ import { askSandbox } from '../shell/ask-sandbox.ts';
 export async function ensureWorkdir(sandbox: OpenSandbox, backend: Backend, spec: SandboxSpec): Promise<void> {
   if (spec.workdir === undefined || sandbox.cwd !== backend.places(spec).workdir) return;
   try {
-    const { stderr, exit } = await askSandbox(sandbox, { command: await guestBash('ensure-workdir'), args: [sandbox.cwd] });
+    const { stdout, exit } = await askSandbox(sandbox, { command: await guestBash('ensure-workdir'), args: [sandbox.cwd] });
     if (exit.kind === 'exited' && exit.code === 0) return;
-    const why = stderr.trim() || 'it cannot be entered';
+    const why = printable(stdout.toString()).trim() || 'it cannot be entered';
     throw new HermeticError('config/bad-value', `terminal.cwd: the sandbox cannot start in ${printable(sandbox.cwd)}: ${why}`, {
       hint: 'Name a directory that exists in the sandbox or can be made there, such as ~/project, or unset terminal.cwd.',
     });
