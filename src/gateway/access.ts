@@ -41,7 +41,10 @@ export class Access {
 
   /** undefined for a stranger. Read every time: what was revoked is revoked. */
   async roleOf(platform: string, person: string): Promise<Role | undefined> {
-    const rules = await this.#rules(platform);
+    return await this.#roleUnder(await this.#rules(platform), platform, person);
+  }
+
+  async #roleUnder(rules: PlatformRules | undefined, platform: string, person: string): Promise<Role | undefined> {
     if (!rules) return undefined;
     if (rules.isOwn || rules.admins.includes(person)) return 'admin';
     const paired = await this.#pairing.find(platform, person);
@@ -60,7 +63,7 @@ export class Access {
   async admit(incoming: Incoming): Promise<Admission> {
     const { place, from } = incoming;
     const rules = await this.#rules(place.platform);
-    const role = await this.roleOf(place.platform, from.id);
+    const role = await this.#roleUnder(rules, place.platform, from.id);
     if (role === undefined) return await this.#turnAway(incoming);
     const isHeard = incoming.kind === 'press' || incoming.isAddressed || incoming.isDirect || rules?.requireMention === false;
     return isHeard ? { kind: 'admitted', role } : { kind: 'ignored' };

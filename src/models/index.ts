@@ -1,10 +1,23 @@
 import type { Model } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
 import { remember } from '../lib/remember.ts';
-import { contextTokensOf } from './context-tokens.ts';
 import { explain } from './explain.ts';
 import { namedPrices, type PriceSettings, priceOf, pricesOf } from './prices.ts';
 import { type Provider, type ProviderName, providers } from './providers.ts';
+
+/** The first that fits the name counts. Where providers offer several sizes it is the one that everybody has. */
+const knownContextTokens: readonly (readonly [RegExp, number])[] = [
+  [/claude/, 200_000],
+  [/gemini/, 1_000_000],
+  [/gpt-4\.1/, 1_000_000],
+  [/gpt-[5-9]/, 270_000],
+  [/gpt-4o|gpt-4-turbo|gpt-oss/, 128_000],
+  [/(^|\/)o[1-9]/, 200_000],
+  [/grok|deepseek|glm|kimi|minimax|qwen3-coder/, 128_000],
+];
+
+/** Small enough for nearly every model. One that takes even less says so, and the agent shortens what it sends. */
+const usualContextTokens = 32_000;
 
 /** The section `model` of the configuration. */
 export interface ModelSettings {
@@ -51,6 +64,11 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
     cost: (usage, metadata) => reportedCost(metadata) ?? (prices && priceOf(usage, prices)),
     explain: (error) => explain(error, { title: provider.title, model, baseUrl, keyVariable, apiKey }),
   };
+}
+
+function contextTokensOf(model: string): number {
+  const name = model.toLowerCase();
+  return knownContextTokens.find(([pattern]) => pattern.test(name))?.[1] ?? usualContextTokens;
 }
 
 /** Each one makes a schema of what the provider answers, which takes longer than everything else here. */

@@ -5,7 +5,7 @@ import type { ApprovalLedger, QuestionBeginning, QuestionEntry, QuestionFilter, 
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
 import { grantRow } from './grant-ledger.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 /** A row that does not fit this allows nothing. */

@@ -1,7 +1,7 @@
 import type { BackgroundLedger, WatchedProcess } from '../core/background.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 
 export class SqlBackgroundLedger implements BackgroundLedger {
   readonly #access: Access;

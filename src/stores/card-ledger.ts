@@ -1,8 +1,7 @@
 import type { CardLedger, QuestionCard } from '../core/conversation.ts';
 import { digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
-import { placeJson, placeOf } from './place-json.ts';
-import { readJson } from './read-json.ts';
+import { placeJson, placeOf, readJson } from './json-columns.ts';
 
 export class SqlCardLedger implements CardLedger {
   readonly #access: Access;

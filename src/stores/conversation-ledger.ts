@@ -3,8 +3,7 @@ import type { Place } from '../core/channel.ts';
 import type { ConversationLedger, SessionEntry, Sync, TranscriptEntry, Usage } from '../core/conversation.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
-import { placeJson, placeOf } from './place-json.ts';
-import { readJson } from './read-json.ts';
+import { placeJson, placeOf, readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 import { type KnownTranscript, TranscriptCache } from './transcript-cache.ts';
 

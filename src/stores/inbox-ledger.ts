@@ -4,8 +4,8 @@ import type { InboxEntry, InboxLedger, InboxState, UnreadableEntry } from '../co
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
+import { placeJson } from './json-columns.ts';
 import { noteHeard } from './people-ledger.ts';
-import { placeJson } from './place-json.ts';
 import type { Tables } from './schema.ts';
 import { countTry, forgetTries, inboxSource } from './set-aside-ledger.ts';
 

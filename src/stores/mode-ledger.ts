@@ -3,7 +3,7 @@ import type { AuditEvent } from '../core/audit.ts';
 import type { ModeLedger, Yolo } from '../core/store.ts';
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 export class SqlModeLedger implements ModeLedger {

@@ -4,8 +4,7 @@ import type { OutboxEntry, OutboxItem, OutboxLedger, OutboxState } from '../core
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
-import { placeJson, placeOf } from './place-json.ts';
-import { readJson } from './read-json.ts';
+import { placeJson, placeOf, readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 const underWay: readonly OutboxState[] = ['waiting', 'sending'];

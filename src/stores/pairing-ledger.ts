@@ -5,7 +5,7 @@ import type { PairedPerson, PairingLedger, PairingOutcome, PairingRequest } from
 import { isSameSecret } from '../lib/same-secret.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 const hourMs = 60 * 60 * 1000;

@@ -2,8 +2,7 @@ import type { Transaction } from 'kysely';
 import type { IncomingMessage } from '../core/channel.ts';
 import type { HeardPlace, PeopleLedger } from '../core/conversation.ts';
 import type { Access } from './access.ts';
-import { placeJson, placeOf } from './place-json.ts';
-import { readJson } from './read-json.ts';
+import { placeJson, placeOf, readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 export class SqlPeopleLedger implements PeopleLedger {

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { ProofEntry, ProofLedger } from '../core/store.ts';
 import type { Access } from './access.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 const keptPerSpec = 10;

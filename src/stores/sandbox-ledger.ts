@@ -10,7 +10,7 @@ import type {
   SandboxState,
 } from '../core/store.ts';
 import type { Access } from './access.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 /** The session of a spare. */

@@ -1,7 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { WebCall } from '../core/web-log.ts';
 import type { Access } from './access.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 
 /** So many calls are kept for each chat. */

@@ -1,7 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { UnacceptedMessage, WebCall, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
 import type { Access } from './access.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
 import { callsOf, forgetCalls, saveCall } from './web-calls.ts';
 

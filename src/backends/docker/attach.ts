@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
@@ -10,10 +11,12 @@ import { attachByStreams } from '../../shell/streams/streamed-sandbox.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import { placesInside } from './container.ts';
 import { countsOf } from './container-counts.ts';
-import { containerEnd } from './container-end.ts';
 import type { Engine } from './engine.ts';
 import { stopUnused } from './stop.ts';
 import { attachTo } from './transport.ts';
+
+const lookAttempts = 5;
+const lookPauseMs = 1_000;
 
 export interface RunningContainer {
   engine: Engine;
@@ -76,4 +79,30 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
       cause: error,
     });
   }
+}
+
+/** Resolves with the reason when the container has ended. A cut connection is none: the container is looked for again. */
+async function containerEnd(engine: Engine, id: string, signal: AbortSignal): Promise<string> {
+  for (;;) {
+    try {
+      return (await engine.wait(id, { signal })).reason;
+    } catch (error) {
+      const state = await lookAgain(engine, id, signal);
+      if (state !== 'running') return state ?? errorText(error);
+    }
+  }
+}
+
+/** undefined when the engine does not answer. */
+async function lookAgain(engine: Engine, id: string, signal: AbortSignal): Promise<string | undefined> {
+  for (let attempt = 0; attempt < lookAttempts && !signal.aborted; attempt++) {
+    try {
+      const found = await engine.inspect(id, { signal });
+      if (!found) return 'the container was removed';
+      return found.running ? 'running' : `the container stopped with code ${found.exitCode}`;
+    } catch {
+      await sleep(lookPauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+  return undefined;
 }

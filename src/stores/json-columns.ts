@@ -1,4 +1,6 @@
+import type { Place } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
 import { errorText } from '../lib/error-text.ts';
 
 /** Parses a column of JSON. Throws when another program has written something else there. */
@@ -11,4 +13,14 @@ export function readJson(text: string): ReturnType<typeof JSON.parse> {
       cause,
     });
   }
+}
+
+/** Equal for the same place: only the parts that make one count. */
+export function placeJson({ platform, workspace, chat, thread }: Place): string {
+  return canonicalJson({ platform, workspace, chat, thread });
+}
+
+export function placeOf(text: string): Place {
+  const { platform, workspace, chat, thread } = readJson(text) as Place;
+  return { platform, workspace, chat, thread };
 }
