@@ -21,6 +21,24 @@ import { isToldOutputFailure, watchOutput } from './output-failures.ts';
 import { refuseFromSession } from './session-guard.ts';
 import { version } from './version.ts';
 
+const commands: Readonly<Record<string, (io: CliIo) => Command>> = {
+  start: startCommand,
+  chat: chatCommand,
+  setup: setupCommand,
+  run: runCommand,
+  code: codeCommand,
+  shell: shellCommand,
+  mcp: mcpCommand,
+  sandbox: sandboxCommand,
+  approvals: approvalsCommand,
+  pairing: pairingCommand,
+  audit: auditCommand,
+  status: statusCommand,
+  doctor: doctorCommand,
+  config: configCommand,
+  secret: secretCommand,
+};
+
 const examples = `
 Examples:
   hermetic start                              the gateway: chats, and a page whose address it prints
@@ -46,39 +64,22 @@ export async function main(argv: readonly string[]): Promise<void> {
   };
   watchOutput(io);
   try {
-    await program(io).parseAsync([...argv], { from: 'user' });
+    await program(io, argv[0]).parseAsync([...argv], { from: 'user' });
   } catch (error) {
     report(io, error);
   }
 }
 
-/** Every command, on streams that a test can replace. */
-export function program(io: CliIo): Command {
+/** Every command, or only the one that was asked for, on streams that a test can replace. */
+export function program(io: CliIo, asked?: string): Command {
   const hermetic = commandOn(io, 'hermetic')
     .description('An AI agent in your chats, with a sandbox for every session.')
     .version(version())
     .addHelpText('after', examples)
     .showHelpAfterError('hint: hermetic --help lists the commands')
     .hook('preAction', async (_, command) => await refuseFromSession(io, command));
-  for (const make of [
-    startCommand,
-    chatCommand,
-    setupCommand,
-    runCommand,
-    codeCommand,
-    shellCommand,
-    mcpCommand,
-    sandboxCommand,
-    approvalsCommand,
-    pairingCommand,
-    auditCommand,
-    statusCommand,
-    doctorCommand,
-    configCommand,
-    secretCommand,
-  ]) {
-    hermetic.addCommand(make(io));
-  }
+  const only = asked !== undefined && Object.hasOwn(commands, asked) ? commands[asked] : undefined;
+  for (const make of only ? [only] : Object.values(commands)) hermetic.addCommand(make(io));
   return hermetic;
 }
 
