@@ -1,5 +1,5 @@
 import { join } from 'node:path';
 import { inject } from 'vitest';
 
-/** The program that was built for this run (`test/build-program.ts`). The fast lane builds none, and has that of the clone. */
-export const bin: string = inject('program') ?? join(import.meta.dirname, '../bin/hermetic.mjs');
+/** The program that was built for this run (`test/build-program.ts`). The fast lane and scripts build none, and have that of the clone. */
+export const bin: string = (process.env.VITEST ? inject('program') : undefined) ?? join(import.meta.dirname, '../bin/hermetic.mjs');
