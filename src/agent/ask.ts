@@ -60,7 +60,7 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
     }
     const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
     const ms = failure.retryAfterMs ?? backoffMs(attempt, wait);
-    if (!failure.isPassing || attempt > patience.mostRetries || ms > patience.longestRetryAfterMs) return answer;
+    if (!failure.isTransient || attempt > patience.mostRetries || ms > patience.longestRetryAfterMs) return answer;
     question.listener({ type: 'waiting', reason: failure.message, ms, attempt });
     await delay(ms, undefined, { signal: question.signal }).catch(() => undefined);
     if (question.signal.aborted) return { kind: 'interrupted', text: '' };
@@ -159,7 +159,7 @@ function emptyAnswer(reason: string, model: Model): ModelFailure {
     code: 'model/failed',
     message: `${model.id} gave no answer: ${why}.`,
     hint: undefined,
-    isPassing: reason === 'stop' || reason === 'other',
+    isTransient: reason === 'stop' || reason === 'other',
     retryAfterMs: undefined,
     about: undefined,
   };

@@ -15,7 +15,7 @@ export interface ModelFailure {
   message: string;
   hint: string | undefined;
   /** The same call may succeed later; after this many milliseconds when the provider said so. */
-  isPassing: boolean;
+  isTransient: boolean;
   retryAfterMs: number | undefined;
   /** `too-long`: shorter input may pass. `images`: the same without images may. */
   about: 'too-long' | 'images' | undefined;

@@ -71,11 +71,11 @@ function conversationTooLong(said: string, { model }: Asked): ModelFailure {
 }
 
 function lasting(code: ModelFailure['code'], message: string, hint?: string): ModelFailure {
-  return { code, message, hint, isPassing: false, retryAfterMs: undefined, about: undefined };
+  return { code, message, hint, isTransient: false, retryAfterMs: undefined, about: undefined };
 }
 
 function passing(message: string, { retryAfterMs }: Fields): ModelFailure {
-  return { ...lasting('model/failed', message), isPassing: true, retryAfterMs };
+  return { ...lasting('model/failed', message), isTransient: true, retryAfterMs };
 }
 
 interface Fields {

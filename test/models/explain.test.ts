@@ -12,7 +12,7 @@ describe('what a provider says about when to come back', () => {
     [{ 'retry-after': 'soon' }, '', undefined],
     [{}, '', undefined],
   ])('is understood: %j %s', (responseHeaders, responseBody, retryAfterMs) => {
-    expect(failure({ statusCode: 429, responseHeaders, responseBody })).toMatchObject({ isPassing: true, retryAfterMs });
+    expect(failure({ statusCode: 429, responseHeaders, responseBody })).toMatchObject({ isTransient: true, retryAfterMs });
   });
 
   it('is understood as a date', () => {
@@ -30,7 +30,7 @@ describe('what a provider refuses', () => {
     [400, 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'],
     [500, 'the request exceeds the available context size, try increasing it'],
   ])('because it is too long is known to be that: %i %s', (statusCode, message) => {
-    expect(failure({ statusCode, message })).toMatchObject({ about: 'too-long', isPassing: false });
+    expect(failure({ statusCode, message })).toMatchObject({ about: 'too-long', isTransient: false });
   });
 
   it('for want of money is not tried again', () => {
@@ -38,7 +38,7 @@ describe('what a provider refuses', () => {
       failure({ statusCode: 429, message: 'You exceeded your current quota', data: { error: { code: 'insufficient_quota' } } }),
     ).toMatchObject({
       code: 'model/unusable',
-      isPassing: false,
+      isTransient: false,
     });
   });
 

@@ -37,7 +37,7 @@ describe('text at a terminal', () => {
     const { channel, screen } = await seenRig();
     const id = await channel.send(channel.place, { text: 'wrong' });
     await channel.edit(channel.place, id, { text: 'right' });
-    expect(screen.all).toMatch(/wrong[\s\S]*takes the place[\s\S]*right/);
+    expect(screen.all).toMatch(/wrong[\s\S]*This replaces the text[\s\S]*right/);
   });
 
   it.each([
