@@ -8,7 +8,6 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Model } from '../core/agent.ts';
 import type { Channel, Place } from '../core/channel.ts';
 import { type SessionId, sessionId } from '../core/session.ts';
-import type { SetAside } from '../core/set-aside.ts';
 import type { Store } from '../core/store.ts';
 import { Access } from '../gateway/access.ts';
 import type { GatewaySettings, SessionTools } from '../gateway/deps.ts';
@@ -16,7 +15,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import { Outbox } from '../gateway/outbox/outbox.ts';
 import { ApproverSearch } from '../gateway/questions/approver-search.ts';
 import { ChatApprovals } from '../gateway/questions/chat-approvals.ts';
-import { setAside } from '../gateway/sessions/set-aside.ts';
+import { deliveriesOf, setAside } from '../gateway/sessions/set-aside.ts';
 import type { WebServer } from '../http/server.ts';
 import { errorText } from '../lib/error-text.ts';
 import { IdleMemory } from '../lib/idle-memory.ts';
@@ -79,7 +78,8 @@ export class GatewayProgram {
     this.#peers = new SessionPeers({ home: loaded.home, isContained: () => isContained(app, app.settings('messaging').backend) });
     this.#page = isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
     this.#terminals = isPublic ? this.#terminalHost() : undefined;
-    const platforms = isPublic ? platformChannels(loaded, log, (kind) => this.#deliveries(kind)) : [];
+    const aside = { ledger: store.setAside, audit: store.audit, redact: (text: string) => app.redact(text), log };
+    const platforms = isPublic ? platformChannels(loaded, log, (kind) => deliveriesOf(aside, kind)) : [];
     const channels = [...own, this.#page, this.#terminals, ...platforms].filter((channel) => channel !== undefined);
     this.channels = new Map(channels.map((channel) => [channel.kind, channel]));
     this.config = new LiveConfig({ running: loaded, load: reload, apply: (next) => app.apply(next), log });
@@ -113,7 +113,7 @@ export class GatewayProgram {
         return new ChatTools(app, { id, title, sink: chat, model, log: (text) => log(`${title}: ${text}`) });
       },
       model,
-      setAside: (found) => this.#setAside(found),
+      setAside: (found) => setAside(aside, found),
       status: async () => statusLines(await gatewayStatus(this)),
       alerts: () => this.config.alerts,
       log,
@@ -195,19 +195,6 @@ export class GatewayProgram {
     if (!host) return;
     const socket = await listenForOwner(terminalSocket(this.app.loaded.home), (stream) => host.attach(stream));
     this.#started.defer(() => socket.close());
-  }
-
-  #deliveries(kind: string) {
-    return {
-      trying: (ids: readonly string[], open: readonly string[]) => this.#store.setAside.trying(kind, ids, open),
-      setAside: (delivery: Pick<SetAside, 'id' | 'reason' | 'content' | 'tries'>) =>
-        this.#setAside({ ...delivery, source: kind, session: [] }),
-    };
-  }
-
-  async #setAside(found: Omit<SetAside, 'at'>): Promise<void> {
-    const { setAside: ledger, audit } = this.#store;
-    await setAside({ ledger, audit, redact: this.app.redact, log: this.#log }, found);
   }
 }
 

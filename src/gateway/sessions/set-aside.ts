@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../core/audit.ts';
-import type { SetAside, SetAsideLedger } from '../../core/set-aside.ts';
+import type { Deliveries, SetAside, SetAsideLedger } from '../../core/set-aside.ts';
 import { printable } from '../../lib/printable.ts';
 
 const maxReason = 500;
@@ -13,7 +13,7 @@ export interface SetAsideParts {
   log(line: string): void;
 }
 
-/** Takes what failed too often out of line, where it is found again by `hermetic doctor` and in the audit log. */
+/** Takes a message that failed too often out of the queue. `hermetic doctor` and the audit log show it. */
 export async function setAside({ ledger, audit, redact, log }: SetAsideParts, found: Omit<SetAside, 'at'>): Promise<void> {
   const { source, id, session, tries } = found;
   const at = new Date();
@@ -22,4 +22,12 @@ export async function setAside({ ledger, audit, redact, log }: SetAsideParts, fo
   await audit.append([{ at, actor: 'hermetic', session, kind: 'message', what: { source, id, tries, reason }, outcome: 'set aside' }]);
   await ledger.add({ ...found, reason, content: found.content.slice(0, maxContent), at });
   log(`${source} ${id} failed too often and was set aside: ${reason}`);
+}
+
+/** Counts the tries of what a platform delivers, and sets aside what cannot be handled. */
+export function deliveriesOf(parts: SetAsideParts, source: string): Deliveries {
+  return {
+    trying: (ids, open) => parts.ledger.trying(source, ids, open),
+    setAside: (delivery) => setAside(parts, { ...delivery, source, session: [] }),
+  };
 }
