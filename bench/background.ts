@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { ProcessTable } from '../src/tools/process-table.ts';
-import { context, directory, quiet, specFor } from './ground.ts';
+import { backendOf, directory, quiet, specFor } from './ground.ts';
 
 const printedBytes = 100_000_000;
 const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
@@ -15,7 +15,7 @@ const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
 console.log('| backend | printed | memory of the host, at most | seconds |');
 console.log('|---|---|---|---|');
 for (const driver of backendDrivers) {
-  const backend = driver.create(context);
+  const backend = backendOf(driver);
   if (!(await backend.check()).usable) continue;
   const sandbox = await backend.open(specFor(driver.kind, 'background'), quiet);
   const table = new ProcessTable(sandbox);

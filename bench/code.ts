@@ -14,13 +14,13 @@ import { readFile } from '../src/tools/read-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
 import { writeFile } from '../src/tools/write-file.ts';
 import { median, quantile, row } from './figures.ts';
-import { context, directory, program, quiet, specFor, timed } from './ground.ts';
+import { backendOf, directory, program, quiet, specFor, timed } from './ground.ts';
 
 const rounds = 12;
 const calls = 20;
 const gapMs = 200;
 
-const sandbox = await docker.create(context).open(specFor('docker', 'code'), quiet);
+const sandbox = await backendOf(docker).open(specFor('docker', 'code'), quiet);
 
 try {
   const tools = [readFile, writeFile];

@@ -16,7 +16,7 @@ import { searchFiles } from '../src/tools/search-files.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
 import { writeFile } from '../src/tools/write-file.ts';
 import { median, quantile, row } from './figures.ts';
-import { context, directory, lived, program, quiet, specFor, timed } from './ground.ts';
+import { backendOf, directory, lived, program, quiet, specFor, timed } from './ground.ts';
 
 const rounds = 60;
 const searchRounds = 15;
@@ -58,7 +58,7 @@ const source = Array.from({ length: 120 }, (_, line) => `  const value${line} = 
 console.log(`${row('on 5 kB of source', 'median', 'p95', '× warm `true`')}\n${row('---', '---', '---', '---')}`);
 try {
   for (const driver of backendDrivers) {
-    const backend = driver.create(context);
+    const backend = backendOf(driver);
     const sandbox = await backend.open(specFor(driver.kind, 'files'), quiet);
     try {
       const tools = [readFile, writeFile, editFile, searchFiles];

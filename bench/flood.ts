@@ -15,7 +15,7 @@ import { ProcessTable } from '../src/tools/process-table.ts';
 import { terminal } from '../src/tools/terminal.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
 import { median, quantile, row } from './figures.ts';
-import { context, directory, quiet, specFor, timed } from './ground.ts';
+import { backendOf, directory, quiet, specFor, timed } from './ground.ts';
 
 const rounds = 3;
 const commands = 20;
@@ -65,7 +65,7 @@ async function during<T>(toolbox: Toolbox, command: string, work: () => Promise<
 console.log(row('while another session runs', 'idle, median', 'p95', 'flooded, median', 'p95', 'p95 flooded ÷ idle'));
 console.log(row('---', '---', '---', '---', '---', '---'));
 for (const driver of backendDrivers) {
-  const backend = driver.create(context);
+  const backend = backendOf(driver);
   if (!wanted.includes(driver.kind) || !(await backend.check()).usable) continue;
   const [quietOne, loudOne] = await Promise.all(['quiet', 'loud'].map((name) => backend.open(specFor(driver.kind, name), quiet)));
   if (!quietOne || !loudOne) continue;

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OpenListener, SandboxSpec } from '../src/core/sandbox.ts';
+import type { BackendDriver } from '../src/backends/driver.ts';
+import type { Backend, OpenListener, SandboxSpec } from '../src/core/sandbox.ts';
 
 export const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 export const quiet: OpenListener = { notice: () => undefined, progress: (text) => console.error(text) };
@@ -11,13 +12,11 @@ export const quiet: OpenListener = { notice: () => undefined, progress: (text) =
 /** For whoever measures to remove. */
 export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
 
-/** What the drivers of backends make backends of. */
-export const context = {
-  installation: 'be7c',
-  sandboxesDirectory: directory,
-  environment: process.env,
-  docker: { host: undefined, image, runtime: undefined, extraArgs: [] },
-};
+const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env };
+
+export function backendOf({ create, options, image: hasImage }: BackendDriver): Backend {
+  return create(context, options.parse(hasImage ? { docker_image: image } : {}));
+}
 
 export function specFor(kind: string, name: string): SandboxSpec {
   return {

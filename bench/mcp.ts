@@ -16,7 +16,7 @@ import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { median, quantile, row } from './figures.ts';
-import { context, directory, image, lived, quiet, specFor, timed } from './ground.ts';
+import { backendOf, directory, image, lived, quiet, specFor, timed } from './ground.ts';
 
 const rounds = 80;
 const gapMs = 100;
@@ -73,7 +73,7 @@ console.log(
 );
 try {
   for (const driver of backendDrivers.filter(({ kind }) => kinds.includes(kind))) {
-    const sandbox = await driver.create(context).open(specFor(driver.kind, 'mcp'), quiet);
+    const sandbox = await backendOf(driver).open(specFor(driver.kind, 'mcp'), quiet);
     const { client, times: pipe } = await connect(driver.kind, join(homes, driver.kind));
     try {
       const call = async (source: string): Promise<void> => {

@@ -10,14 +10,14 @@ import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { median, quantile, row } from './figures.ts';
-import { context, directory, image, lived, program, quiet, specFor, timed } from './ground.ts';
+import { backendOf, directory, image, lived, program, quiet, specFor, timed } from './ground.ts';
 import { firstOpenings } from './spares.ts';
 
 const rounds = 40;
 const burstLength = 50;
 const gapMs = 200;
 
-const backends = new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context)]));
+const backends = new Map(backendDrivers.map((driver) => [driver.kind, backendOf(driver)]));
 
 async function command(sandbox: OpenSandbox): Promise<void> {
   const handle = await sandbox.exec({ command: 'true' });

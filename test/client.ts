@@ -3,13 +3,12 @@
  * JSON on the command line; it prints one line of JSON when that is done and then waits to be killed.
  */
 
-import type { BackendContext } from '../src/backends/context.ts';
 import type { OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
-import { backendOf } from './backends.ts';
+import { backendOf, type TestContext } from './backends.ts';
 
 export interface Task {
   kind: string;
-  context: BackendContext;
+  context: TestContext;
   spec: SandboxSpec;
   /** `start`: runs each command until it has printed or ended. `measure`: reads the output of the last and says how memory grew. */
   action: 'start' | 'measure';

@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { BackendContext } from '../src/backends/context.ts';
 import { findEngine } from '../src/backends/docker/discover.ts';
 import type { Engine as DockerEngine } from '../src/backends/docker/engine.ts';
 import { findImage } from '../src/backends/docker/image.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
-import { backendOf, contextIn } from './backends.ts';
+import { backendOf, contextIn, type TestContext } from './backends.ts';
 import type { Task } from './client.ts';
 import { isRequired } from './required.ts';
 
@@ -20,7 +19,7 @@ import { isRequired } from './required.ts';
 export interface TestEngine {
   readonly kind: string;
   readonly backend: Backend;
-  readonly context: BackendContext;
+  readonly context: TestContext;
   /** So much of its output a command may be ahead of whoever does not read it. */
   readonly mostBytesAhead: number;
   /** What listeners were told, of every sandbox opened here. */
@@ -43,7 +42,7 @@ interface Client {
 /** How the tests of a backend differ from those of the backend as it is found. */
 export interface Variant {
   title: string;
-  docker: Partial<BackendContext['docker']>;
+  docker: Partial<TestContext['docker']>;
   mostBytesAhead: number;
 }
 
@@ -64,7 +63,7 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
 }
 
 /** Why the backend cannot be tested here. */
-async function obstacleOf(backend: Backend, context: BackendContext): Promise<string | undefined> {
+async function obstacleOf(backend: Backend, context: TestContext): Promise<string | undefined> {
   const check = await backend.check();
   if (!check.usable) return `${check.reason} ${check.fix}`;
   if (backend.traits.honours.image !== true) return undefined;
@@ -76,14 +75,14 @@ async function obstacleOf(backend: Backend, context: BackendContext): Promise<st
 class Engine implements TestEngine {
   readonly kind: string;
   readonly backend: Backend;
-  readonly context: BackendContext;
+  readonly context: TestContext;
   readonly mostBytesAhead: number;
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
   readonly #clients: ChildProcess[] = [];
 
-  constructor(kind: string, backend: Backend, context: BackendContext, variant: Variant | undefined) {
+  constructor(kind: string, backend: Backend, context: TestContext, variant: Variant | undefined) {
     this.mostBytesAhead = variant?.mostBytesAhead ?? 4 * 1024 * 1024;
     this.kind = kind;
     this.backend = backend;
@@ -152,7 +151,10 @@ class Engine implements TestEngine {
   }
 }
 
-export async function withDocker<T>({ environment }: BackendContext, action: (docker: DockerEngine) => Promise<T>): Promise<T> {
+export async function withDocker<T>(
+  { environment }: Pick<TestContext, 'environment'>,
+  action: (docker: DockerEngine) => Promise<T>,
+): Promise<T> {
   const docker = await findEngine({ environment });
   return await action(docker).finally(() => docker.close());
 }

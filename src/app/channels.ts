@@ -1,3 +1,4 @@
+import type { ChannelDriver } from '../channels/driver.ts';
 import { channelDrivers } from '../channels/index.ts';
 import { throwProblems } from '../config/explain.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -15,17 +16,20 @@ export function platformChannels(
   deliveriesOf?: (kind: string) => Deliveries,
 ): Channel[] {
   throwProblems(warnings.filter(({ code }) => code === 'config/bad-value'));
-  const enabled = [...platformSections(config)].filter(([, section]) => section.enabled);
-  return enabled.map(([kind, { token_env: variable, api_root: apiRoot }]) => {
-    const driver = channelDrivers.find((one) => one.kind === kind);
-    if (!driver) throw new HermeticError('config/bad-value', `${kind} is enabled, but this version has no channel for it.`);
+  const sections = platformSections(config);
+  const drivers: readonly ChannelDriver[] = channelDrivers;
+  return drivers.flatMap((driver) => {
+    const { kind } = driver;
+    const options = sections.get(kind);
+    if (!options?.enabled) return [];
+    const { token_env: variable } = options;
     const token = environment[variable];
     if (!token) {
       throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.token_env) is not set.`, {
         hint: `Put it into .env, or set ${kind}.enabled to false.`,
       });
     }
-    return driver.create({ token, apiRoot, commands: chatCommands, deliveries: deliveriesOf?.(kind), log });
+    return [driver.create({ token, commands: chatCommands, deliveries: deliveriesOf?.(kind), log }, options)];
   });
 }
 

@@ -6,11 +6,4 @@ export interface BackendContext {
   sandboxesDirectory: string;
   /** The environment of the host, for finding engines. Nothing of it enters a sandbox. */
   environment: Readonly<Record<string, string | undefined>>;
-  docker: {
-    host: string | undefined;
-    /** For sandboxes that name none. */
-    image: string;
-    runtime: string | undefined;
-    extraArgs: readonly string[];
-  };
 }

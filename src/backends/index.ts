@@ -1,12 +1,7 @@
-import type { Driver } from '../core/driver.ts';
-import type { Backend } from '../core/sandbox.ts';
 import { bubblewrap } from './bubblewrap/index.ts';
-import type { BackendContext } from './context.ts';
 import { docker } from './docker/index.ts';
+import type { BackendDriver } from './driver.ts';
 import { local } from './local.ts';
 
-/** Every way of making sandboxes. */
-export const backendDrivers: readonly Driver<BackendContext, Backend>[] = [docker, bubblewrap, local];
-
-/** The backends that `auto` tries, best first. Never one without isolation. */
-export const automaticKinds: readonly string[] = ['docker', 'bubblewrap'];
+/** Every way of making sandboxes, in the order in which `auto` tries those that it may take. */
+export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, local];

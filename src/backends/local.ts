@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Driver } from '../core/driver.ts';
+import * as z from 'zod';
 import type {
   Backend,
   Check,
@@ -20,6 +20,7 @@ import { forkerCommand, noLease } from '../shell/pipes/run-directory.ts';
 import { type ForkerProcess, listChildProcessSandboxes, openChildProcessSandbox } from './child-process-sandbox.ts';
 import type { BackendContext } from './context.ts';
 import { diskUseOf } from './disk-use.ts';
+import type { BackendDriver } from './driver.ts';
 import { pathsIn } from './sandbox-directory.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
 import { workdirInside } from './workdir.ts';
@@ -43,9 +44,10 @@ const endPatienceMs = 10_000;
 /** The few variables a program on the host cannot do without. */
 const allowed = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'XDG_RUNTIME_DIR'];
 
-export const local: Driver<BackendContext, Backend> = {
+export const local: BackendDriver = {
   kind: 'local',
   summary: 'No isolation: commands run on the host as you. For your own machine and your own commands.',
+  options: z.strictObject({}),
   create: (context) => new LocalBackend(context),
 };
 

@@ -4,8 +4,6 @@ import type { Deliveries } from '../core/set-aside.ts';
 export interface ChannelContext {
   /** Secret: it appears in no error and in no line of the log. */
   token: string;
-  /** A server to talk to instead of the platform's own. */
-  apiRoot: string | undefined;
   /** The chat commands, for a platform that has a menu of them. */
   commands?: readonly { name: string; help: string }[] | undefined;
   /** Where what cannot be read is kept; undefined where nothing is listened to. */

@@ -1,7 +1,8 @@
-import type { Channel } from '../core/channel.ts';
-import type { Driver } from '../core/driver.ts';
-import type { ChannelContext } from './context.ts';
+import type { ChannelDriver } from './driver.ts';
 import { telegram } from './telegram/index.ts';
 
-/** Every chat platform. */
-export const channelDrivers: readonly Driver<ChannelContext, Channel>[] = [telegram];
+/**
+ * Every chat platform. The page (`web/`) and the terminal (`terminal/`) are not in the list: the gateway makes them of its own database and
+ * socket, not of a token, and nobody has to be let in there.
+ */
+export const channelDrivers = [telegram] as const satisfies readonly ChannelDriver[];

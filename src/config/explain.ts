@@ -1,8 +1,8 @@
 import type * as z from 'zod';
+import { channelDrivers } from '../channels/index.ts';
 import { type ErrorCode, HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import { type ConfigKey, findSection, nearestKey, notesAt } from './keys.ts';
-import { platformNames } from './sections/channels.ts';
 import { whyUnused } from './unused.ts';
 
 /** Where something was said: a position in a file, a variable of the environment, or both for `.env`. */
@@ -86,7 +86,7 @@ function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Comp
   const reason = issue.code === 'custom' && issue.message !== 'Invalid input' ? `: ${issue.message}` : '';
   const meant = issue.code === 'invalid_value' && typeof found === 'string' ? nearest(found, issue.values.map(String)) : undefined;
   return {
-    code: code && typeof found === 'string' ? code : 'config/bad-value',
+    code: code && typeof found === 'string' ? (code as ErrorCode) : 'config/bad-value',
     path: issue.path,
     sentence: `${labelOf(key, issue.path)} must be ${expects}, not ${describe(found, quiet)}${reason}.${didYouMean(meant)}`,
   };
@@ -107,7 +107,7 @@ export function unknownKeyError(name: string): HermeticError {
 export function unusedSetting(place: Place, name: string, isOn: boolean): Problem {
   const more = { key: name, hint: `Take it out. ${listHint}` };
   if (!isOn) return problemAt(place, 'config/unused-key', `${name} is not used: ${whyUnused(name)}.`, more);
-  const hint = `Set ${name} to false, or take it out. The platforms it connects to: ${platformNames.join(', ')}.`;
+  const hint = `Set ${name} to false, or take it out. The platforms it connects to: ${channelDrivers.map(({ kind }) => kind).join(', ')}.`;
   return problemAt(place, 'config/bad-value', `${name} is true, but ${whyUnused(name)}.`, { key: name, hint });
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { nearest } from '../lib/nearest.ts';
-import { type Notes, notes } from './kinds.ts';
+import { type Notes, notes } from '../lib/setting-kinds.ts';
 import { configSchema } from './schema.ts';
 
 /** One key of the schema, with everything that loading, listing and documenting need to know. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { kinds, type Program, rules } from '../bash-judge/index.ts';
-import { notes } from './kinds.ts';
+import { notes } from '../lib/setting-kinds.ts';
 
 const kindNames: ReadonlySet<string> = new Set(kinds);
 

@@ -1,3 +1,6 @@
+import type { BackendDriver } from '../backends/driver.ts';
+import { backendDrivers } from '../backends/index.ts';
+import type { LoadedConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
 /** Whose sandbox it is: of the person at the terminal, or of people in chats. */
@@ -11,11 +14,22 @@ export interface SandboxSettings {
   backgroundSeconds: number;
 }
 
+/** What the configuration says to one backend alone. */
+export function backendOptions({ options }: BackendDriver, { terminal }: Config): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(terminal).filter(([key]) => key in options.shape));
+}
+
+/** Security: whoever reaches one of them has this machine. */
+export function engineSockets({ config, environment }: LoadedConfig): string[] {
+  return backendDrivers.flatMap((driver) => driver.engineSockets?.(backendOptions(driver, config), environment) ?? []);
+}
+
 /** The one place where `gateway.*` overrides `terminal.*`, and only for messaging sessions. */
-export function sandboxSettings({ terminal, gateway }: Config, audience: Audience): SandboxSettings {
+export function sandboxSettings(config: Config, audience: Audience): SandboxSettings {
+  const { terminal, gateway } = config;
   const configured = (kind: string): string | undefined => {
-    const value = (terminal as Record<string, unknown>)[`${kind}_image`];
-    return typeof value === 'string' ? value : undefined;
+    const driver = backendDrivers.find((one) => one.kind === kind);
+    return driver?.image?.(backendOptions(driver, config));
   };
   if (audience === 'cli') {
     return { backend: terminal.backend, imageFor: configured, idleSeconds: terminal.lifetime_seconds, backgroundSeconds: 0 };

@@ -1,13 +1,19 @@
 import * as z from 'zod';
+import type { PlatformOptions } from '../channels/driver.ts';
+import { channelDrivers } from '../channels/index.ts';
+import { webOptions } from '../channels/web/options.ts';
 import { audit, codeExecution, model, security, toolOutput } from './sections/agent.ts';
-import { platformNames, platforms, web } from './sections/channels.ts';
 import { approvals, gateway } from './sections/gateway.ts';
 import { terminal } from './sections/terminal.ts';
 
 export { backendNames } from './backend-names.ts';
 export { parseVolume } from './volumes.ts';
 
-/** The only definition of the configuration. Loading, editing, listing and the reference are derived from it. */
+type Platforms = { [Driver in (typeof channelDrivers)[number] as Driver['kind']]: z.ZodPrefault<Driver['options']> };
+
+const platforms = Object.fromEntries(channelDrivers.map(({ kind, options }) => [kind, options.prefault({})])) as Platforms;
+
+/** The only definition of the configuration, with the options of every backend and channel. Loading, editing, listing and the reference are derived from it. */
 export const configSchema = z.strictObject({
   terminal: terminal.prefault({}),
   gateway: gateway.prefault({}),
@@ -17,13 +23,13 @@ export const configSchema = z.strictObject({
   security: security.prefault({}),
   audit: audit.prefault({}),
   model: model.prefault({}),
-  telegram: platforms.telegram.prefault({}),
-  web: web.prefault({}),
+  ...platforms,
+  web: webOptions.prefault({}),
 });
 
 export type Config = z.output<typeof configSchema>;
 
 /** The sections of chat platforms, by the platform's name. */
-export function platformSections(config: Config) {
-  return new Map<string, Config[(typeof platformNames)[number]]>(platformNames.map((name) => [name, config[name]]));
+export function platformSections(config: Config): Map<string, PlatformOptions> {
+  return new Map(channelDrivers.map(({ kind }) => [kind, config[kind]]));
 }

@@ -2,7 +2,8 @@ import { isCollection, isMap, isNode, isScalar, type Node, type Pair, parse, typ
 import { parseYaml } from './yaml-layer.ts';
 
 /**
- * Changes one entry of a YAML text and leaves every other byte alone. undefined when the text is written in a way this cannot
+ * Changes one entry of a YAML text and leaves every other byte alone, which yaml's `Document` does not: it keeps most comments, but writes spaces, quotes and
+ * line ends anew, and drops the comment above an entry that is removed. undefined when the text is written in a way this cannot
  * follow; the caller must in any case read the result back, since an anchor, a tag or a document end can give it another meaning.
  */
 export function spliceIn(text: string, section: string, key: string, value: unknown): string | undefined {

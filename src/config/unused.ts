@@ -1,5 +1,9 @@
+import { channelDrivers } from '../channels/index.ts';
+
 /** Platforms that Hermes and earlier versions have a section for, and this version no channel. */
-export const platformsWithoutChannel: readonly string[] = ['discord', 'slack', 'whatsapp', 'signal'];
+export const platformsWithoutChannel: readonly string[] = ['discord', 'slack', 'whatsapp', 'signal'].filter(
+  (name) => !channelDrivers.some(({ kind }) => kind === name),
+);
 
 const backendKey = /^terminal\.(?:(modal|daytona|singularity|kubernetes)_image|(ssh)_(?:host|user|port|key))$/;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import type { Mount } from '../core/sandbox.ts';
-import { notes } from './kinds.ts';
+import { notes } from '../lib/setting-kinds.ts';
 
 const form = 'host:container, host:container:ro or host:container:rw, both paths absolute (the host path may start with ~/)';
 

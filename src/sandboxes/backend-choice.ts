@@ -1,30 +1,21 @@
-import { automaticKinds, backendDrivers } from '../backends/index.ts';
+import { backendDrivers } from '../backends/index.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { backendOptions } from '../config/sandbox-settings.ts';
 import { backendNames } from '../config/schema.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend } from '../core/sandbox.ts';
 import { nearest } from '../lib/nearest.ts';
 
 /** Every backend by name, in the order of preference. */
-export function createBackends({ config: { terminal }, environment }: LoadedConfig, installation: string): Map<string, Backend> {
-  const context = {
-    installation,
-    sandboxesDirectory: terminal.sandbox_dir,
-    environment,
-    docker: {
-      host: terminal.docker_host,
-      image: terminal.docker_image,
-      runtime: terminal.docker_runtime,
-      extraArgs: terminal.docker_extra_args,
-    },
-  };
-  return new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context)]));
+export function createBackends({ config, environment }: LoadedConfig, installation: string): Map<string, Backend> {
+  const context = { installation, sandboxesDirectory: config.terminal.sandbox_dir, environment };
+  return new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context, backendOptions(driver, config))]));
 }
 
 /** The backends a name stands for: one, or for `auto` those to try in turn. */
 export function candidatesFor(name: string, backends: ReadonlyMap<string, Backend>): Backend[] {
   if (name !== 'auto') return [backendNamed(name, backends)];
-  const all = automaticKinds.map((kind) => backendNamed(kind, backends));
+  const all = backendDrivers.filter(({ auto }) => auto).map(({ kind }) => backendNamed(kind, backends));
   const last = all.findIndex(({ traits }) => traits.insists !== undefined);
   return last === -1 ? all : all.slice(0, last + 1);
 }
@@ -32,15 +23,14 @@ export function candidatesFor(name: string, backends: ReadonlyMap<string, Backen
 function backendNamed(kind: string, backends: ReadonlyMap<string, Backend>): Backend {
   const backend = backends.get(kind);
   if (backend) return backend;
-  const names: readonly string[] = backendNames;
-  if (names.includes(kind)) {
+  if (backendNames.includes(kind)) {
     throw new HermeticError('backend/unavailable', `The ${kind} backend is not part of this version.`, {
       hint: `Available: auto, ${[...backends.keys()].join(', ')}.`,
     });
   }
-  const close = nearest(kind, names);
+  const close = nearest(kind, backendNames);
   throw new HermeticError('backend/unknown', `There is no backend ${JSON.stringify(kind)}${close ? `; did you mean ${close}?` : '.'}`, {
-    hint: `Valid names: ${names.join(', ')}.`,
+    hint: `Valid names: ${backendNames.join(', ')}.`,
   });
 }
 

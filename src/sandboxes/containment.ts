@@ -1,4 +1,4 @@
-import type { Audience } from '../config/sandbox-settings.ts';
+import { type Audience, engineSockets } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Proof } from '../core/proof.ts';
 import type { Backend, OpenListener } from '../core/sandbox.ts';
@@ -34,10 +34,9 @@ async function isProven(deps: SandboxDeps, opened: OpenedSandbox, listener: Open
 /** Proves an open sandbox, and remembers the result for all of its spec. */
 export async function proveOpened(deps: SandboxDeps, opened: OpenedSandbox, sibling?: ProofOptions['sibling']): Promise<Proof> {
   const { backend, fingerprint } = opened;
-  const { home: hermeticHome, config } = deps.loaded();
-  const socket = /^unix:\/\/(.*)/.exec(config.terminal.docker_host ?? '')?.[1];
-  const engineSockets = socket === undefined ? [] : [socket];
-  const proof = await prove({ ...opened, sibling, hermeticHome, engineSockets, hostAliases: backend.traits.hostAliases });
+  const loaded = deps.loaded();
+  const host = { hermeticHome: loaded.home, engineSockets: engineSockets(loaded), hostAliases: backend.traits.hostAliases };
+  const proof = await prove({ ...opened, sibling, ...host });
   const { provenAt, held } = proof;
   const { proofs } = await deps.store();
   await proofs.record({ backend: backend.kind, specHash: fingerprint, provenAt, held, lines: proofJson(proof).lines });

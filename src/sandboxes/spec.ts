@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { sandboxSettings } from '../config/sandbox-settings.ts';
+import { engineSockets, sandboxSettings } from '../config/sandbox-settings.ts';
 import { parseVolume } from '../config/schema.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend, Feature, Limits, Mount, OpenListener, SandboxSpec } from '../core/sandbox.ts';
@@ -103,14 +103,14 @@ export function hasFiles(deps: SpecDeps, backend: Backend, name: string): boolea
 }
 
 /** The mounts, resolved. Refuses a source that is missing or would hand over the host. */
-export async function checkedVolumes({ config, home, environment }: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
-  const { allow_dangerous_mounts: allowDangerous, docker_host: named } = config.terminal;
+export async function checkedVolumes(loaded: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
+  const { config, home, environment } = loaded;
   const forbidden = {
     [home]: 'it is the home of Hermetic itself',
     [join(environment.HOME ?? homedir(), '.ssh')]: 'it holds your keys',
   };
-  const socket = /^unix:\/\/(.+)/.exec(named ?? environment.DOCKER_HOST ?? '')?.[1];
-  return await checkedMounts(mounts, { allowDangerous, forbidden, engineSockets: socket === undefined ? [] : [socket] });
+  const allowDangerous = config.terminal.allow_dangerous_mounts;
+  return await checkedMounts(mounts, { allowDangerous, forbidden, engineSockets: engineSockets(loaded) });
 }
 
 /** For the mounts of Hermetic's home in this sandbox. */

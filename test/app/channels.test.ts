@@ -25,7 +25,7 @@ describe('who may talk', () => {
   });
 
   it('is never everybody who reaches a platform', () => {
-    const context = { token: '1:a', apiRoot: undefined, log: () => undefined };
-    for (const driver of channelDrivers) expect(driver.create(context).traits.isOwn).toBe(false);
+    const context = { token: '1:a', log: () => undefined };
+    for (const driver of channelDrivers) expect(driver.create(context, driver.options.parse({})).traits.isOwn).toBe(false);
   });
 });

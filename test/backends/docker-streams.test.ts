@@ -17,7 +17,7 @@ const relay = await startRelay('/var/run/docker.sock');
 
 const variant = {
   title: 'docker by streams',
-  docker: { host: relay.host },
+  docker: { docker_host: relay.host },
   // The engine, its shim, the relay and the kernel's sockets between them each hold some of what was printed.
   mostBytesAhead: 32 * 1024 * 1024,
 };

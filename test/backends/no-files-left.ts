@@ -9,9 +9,8 @@ import { startWitness } from '../../src/proof/bait.ts';
 
 // A program that may open only a few more files, and then one more than that, and so on. It starts everything that starts a process.
 const directory = await mkdtemp(join(tmpdir(), 'hermetic-no-files-left-'));
-const docker = { host: undefined, image: 'none', runtime: undefined, extraArgs: [] };
-const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH }, docker };
-const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(context);
+const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH } };
+const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(context, {});
 const attempts: Record<string, () => Promise<unknown>> = {
   probe: () => probe({ network: true }),
   enforcement: enforcementHere,

@@ -14,5 +14,5 @@ await describeBackend(
     describe('reading and writing', () => readingAttacks(engine));
     describe('the disk', () => diskAttacks(engine, false));
   },
-  { title: 'docker by streams', docker: { host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
+  { title: 'docker by streams', docker: { docker_host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
 );

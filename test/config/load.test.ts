@@ -104,7 +104,7 @@ describe('precedence', () => {
     expect(config.terminal.container_cpu).toBe(0.5);
     expect(config.terminal.container_persistent).toBe(false);
     expect(config.terminal.docker_run_as_host_user).toBe(true);
-    expect(config.terminal.docker_runtime).toBe('1000');
+    expect(config.terminal).toMatchObject({ docker_runtime: '1000' });
     expect(config.terminal.docker_forward_env).toEqual(['A', 'B']);
     expect(config.terminal.docker_env).toEqual({ N: '1', T: 'true', S: 's' });
     expect(config.telegram.allowed_users).toEqual(['123']);

@@ -3,7 +3,6 @@ import { backendDrivers } from '../../src/backends/index.ts';
 import { channelDrivers } from '../../src/channels/index.ts';
 import { configKeys, configSections, nearestKey } from '../../src/config/keys.ts';
 import { backendNames, configSchema, parseVolume } from '../../src/config/schema.ts';
-import { platformNames } from '../../src/config/sections/channels.ts';
 import { platformsWithoutChannel } from '../../src/config/unused.ts';
 import { errorOf } from './scratch.ts';
 
@@ -98,7 +97,9 @@ describe('the schema', () => {
   });
 
   test('has a section for every platform that can be connected, and for no other', () => {
-    expect(platformNames).toEqual(channelDrivers.map(({ kind }) => kind));
+    for (const { kind, options } of channelDrivers) {
+      expect(configSections.find(({ name }) => name === kind)?.keys.map(({ key }) => key)).toEqual(Object.keys(options.shape));
+    }
     for (const name of platformsWithoutChannel) expect(configSections.some((section) => section.name === name)).toBe(false);
   });
 
@@ -107,6 +108,13 @@ describe('the schema', () => {
     const refused = configKeys.find((key) => key.name === 'terminal.backend')?.description.split('This version refuses')[1] ?? '';
     expect(refused.includes(` ${name}`)).toBe(isMissing);
     expect(isMissing && configKeys.some(({ section, key }) => section === 'terminal' && key.startsWith(`${name}_`))).toBe(false);
+  });
+
+  test.each(backendDrivers)('has every option of $kind, named after it', ({ kind, options }) => {
+    for (const key of Object.keys(options.shape)) {
+      expect(key).toMatch(new RegExp(`^${kind}_`));
+      expect(configKeys.some(({ name }) => name === `terminal.${key}`)).toBe(true);
+    }
   });
 
   test('allows people only where there could be somebody', () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Driver } from '../../core/driver.ts';
+import * as z from 'zod';
 import type {
   Backend,
   Check,
@@ -15,6 +15,7 @@ import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-di
 import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
 import type { BackendContext } from '../context.ts';
 import { diskUseOf, treeOf } from '../disk-use.ts';
+import type { BackendDriver } from '../driver.ts';
 import { receivedInside } from '../received-files.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
@@ -28,9 +29,11 @@ import { startBubblewrap } from './start.ts';
 /** Everything inside ends with bubblewrap, however that ends. */
 const endPatienceMs = 0;
 
-export const bubblewrap: Driver<BackendContext, Backend> = {
+export const bubblewrap: BackendDriver = {
   kind: 'bubblewrap',
   summary: 'Kernel namespaces and a system call filter on this machine: no daemon, no image. The embedded default.',
+  options: z.strictObject({}),
+  auto: {},
   create: (context) => new BubblewrapBackend(context),
 };
 

@@ -1,7 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Check } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
-import type { BackendContext } from '../context.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
 import { findImage, refuseUnlessPullable } from './image.ts';
@@ -13,7 +12,7 @@ import { storageSupport } from './storage.ts';
 const timeoutMs = 5000;
 
 /** Runs `true` in a container of this image. One that is not there must be one that could be pulled. Never throws. */
-export async function checkDocker(find: () => Promise<Engine>, image: string, context: BackendContext): Promise<Check> {
+export async function checkDocker(find: () => Promise<Engine>, image: string, installation: string, runtime?: string): Promise<Check> {
   try {
     const engine = await find();
     const info = await engine.info({ timeoutMs });
@@ -25,7 +24,7 @@ export async function checkDocker(find: () => Promise<Engine>, image: string, co
       return { usable: true, summary, limits, notes: [`The image ${image} is not there yet; it is pulled on first use.`] };
     }
     const storage = await storageSupport(engine, info, found.id, 1024);
-    await runTrue(engine, found.id, context);
+    await runTrue(engine, found.id, installation, runtime);
     return { usable: true, summary, limits: limitEnforcement(info, storage), notes: [] };
   } catch (error) {
     const failure = error instanceof HermeticError ? error : undefined;
@@ -42,12 +41,12 @@ export async function checkDocker(find: () => Promise<Engine>, image: string, co
   }
 }
 
-async function runTrue(engine: Engine, image: string, { installation, docker: settings }: BackendContext): Promise<void> {
+async function runTrue(engine: Engine, image: string, installation: string, runtime: string | undefined): Promise<void> {
   const body = {
     Image: image,
     Entrypoint: ['true'],
     Labels: { 'hermetic.installation': installation, 'hermetic.probe': 'true' },
-    HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], ...(settings.runtime && { Runtime: settings.runtime }) },
+    HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], ...(runtime && { Runtime: runtime }) },
   } as unknown as ContainerBody;
   const id = await launchContainer(engine, `hermetic-probe-${crypto.randomUUID().slice(0, 8)}`, body);
   try {

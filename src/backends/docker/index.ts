@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type {
   Backend,
@@ -18,6 +17,7 @@ import { liveAttachments, withSandboxLock } from '../../shell/pipes/attachments.
 import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
 import type { BackendContext } from '../context.ts';
+import type { BackendDriver } from '../driver.ts';
 import { receivedInside } from '../received-files.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
@@ -33,16 +33,24 @@ import { ensureImage } from './image.ts';
 import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
+import { type DockerOptions, dockerOptions } from './options.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { hasLeftProcesses, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
 import { keeperCommand, sharesKernel } from './transport.ts';
 import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
 
-export const docker: Driver<BackendContext, Backend> = {
+export const docker: BackendDriver<typeof dockerOptions> = {
   kind: 'docker',
   summary: 'A hardened container of any image, kept for the session with what was installed in it.',
-  create: (context) => new DockerBackend(context),
+  options: dockerOptions,
+  auto: { when: 'when an engine answers and the image is there or can be pulled' },
+  image: ({ docker_image: image }) => image,
+  engineSockets({ docker_host: host }, { DOCKER_HOST }) {
+    const [, socket] = /^unix:\/\/(.+)/.exec(host ?? DOCKER_HOST ?? '') ?? [];
+    return socket === undefined ? [] : [socket];
+  },
+  create: (context, options) => new DockerBackend(context, options),
 };
 
 class DockerBackend implements Backend {
@@ -50,11 +58,13 @@ class DockerBackend implements Backend {
   readonly traits: Traits;
   readonly settings: readonly string[];
   readonly #context: BackendContext;
+  readonly #options: DockerOptions;
   #found: Promise<Engine> | undefined;
 
-  constructor(context: BackendContext) {
+  constructor(context: BackendContext, options: DockerOptions) {
     this.#context = context;
-    const { host, runtime, extraArgs } = context.docker;
+    this.#options = options;
+    const { docker_host: host, docker_runtime: runtime, docker_extra_args: extraArgs } = options;
     this.settings = [host ?? '', runtime ?? '', ...extraArgs];
     const isExtra = extraArgs.some((word) => word.startsWith('--runtime'));
     this.traits = {
@@ -84,7 +94,7 @@ class DockerBackend implements Backend {
 
   /** Looked for again after it was not found. */
   #engine(): Promise<Engine> {
-    this.#found ??= findEngine({ environment: this.#context.environment, dockerHost: this.#context.docker.host }).catch(
+    this.#found ??= findEngine({ environment: this.#context.environment, dockerHost: this.#options.docker_host }).catch(
       (error: unknown) => {
         this.#found = undefined;
         throw error;
@@ -93,8 +103,8 @@ class DockerBackend implements Backend {
     return this.#found;
   }
 
-  check(image: string = this.#context.docker.image): Promise<Check> {
-    return checkDocker(() => this.#engine(), image, this.#context);
+  check(image: string = this.#options.docker_image): Promise<Check> {
+    return checkDocker(() => this.#engine(), image, this.#context.installation, this.#options.docker_runtime);
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
@@ -186,9 +196,9 @@ class DockerBackend implements Backend {
     listener: OpenListener,
     signal: AbortSignal | undefined,
   ): Promise<{ body: ContainerBody; unenforced: string[]; isForked: boolean }> {
-    const { docker: settings, installation } = this.#context;
+    const { docker_image: defaultImage, docker_runtime: runtime, docker_extra_args: extraArgs } = this.#options;
     const [image, info, mounts, forkerVersion, keeperVersion] = await Promise.all([
-      ensureImage(engine, spec.image ?? settings.image, { progress: (text) => listener.progress(text), signal }),
+      ensureImage(engine, spec.image ?? defaultImage, { progress: (text) => listener.progress(text), signal }),
       asked,
       resolveMounts(spec.mounts, engine.address),
       guestVersion('forker', 'pipedShell'),
@@ -197,29 +207,29 @@ class DockerBackend implements Backend {
     const { diskMb } = spec.limits;
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
     const paths = pathsIn(spec.directory);
-    const isForked = sharesKernel(engine.address, info, settings.runtime ?? parseExtraArguments(settings.extraArgs).runtime);
+    const isForked = sharesKernel(engine.address, info, runtime ?? parseExtraArguments(extraArgs).runtime);
     const files = hasVolumes(engine)
       ? { volumes: volumesOf(spec.name) }
       : { workspace: paths.workspace, home: paths.home, received: paths.received };
     const body = containerBody({
       spec: { ...spec, mounts },
-      installation,
+      installation: this.#context.installation,
       imageId: image.id,
       guestVersion: isForked ? forkerVersion : keeperVersion,
       runDirectory: isForked ? paths.run : undefined,
       ...files,
       guestCommand: isForked ? forkerCommand(runDirectoryInside, spec, { processes: 'own' }) : await keeperCommand(spec),
       hostUser: process.getuid && process.getgid ? { uid: process.getuid(), gid: process.getgid() } : undefined,
-      runtime: settings.runtime,
+      runtime,
       storageLimited: storage.enforced,
-      extraArgs: settings.extraArgs,
+      extraArgs,
     });
     return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage), this.traits), isForked };
   }
 
   async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
     if (hasVolumes(engine)) await removeVolumes(engine, name);
-    await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#context.docker.image, directory));
+    await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#options.docker_image, directory));
   }
 
   places(spec: SandboxSpec): Places {

@@ -1,16 +1,18 @@
 import type { Accept, Channel, ChannelState, ChannelTraits, IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
-import type { Driver } from '../../core/driver.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { ChannelContext } from '../context.ts';
+import type { ChannelDriver, PlatformOptions } from '../driver.ts';
 import { Health } from '../health.ts';
 import { maxCaptionLength, maxFileBytes, maxTextLength } from './limits.ts';
+import { telegramOptions } from './options.ts';
 
-export const telegram: Driver<ChannelContext, Channel> = {
+export const telegram = {
   kind: 'telegram',
   summary: 'A bot on Telegram, by long polling: no public address is needed.',
-  create: (context) => new TelegramChannel(context),
-};
+  options: telegramOptions,
+  create: (context, options) => new TelegramChannel(context, options),
+} as const satisfies ChannelDriver<typeof telegramOptions>;
 
 class TelegramChannel implements Channel {
   readonly kind = 'telegram';
@@ -25,12 +27,14 @@ class TelegramChannel implements Channel {
     sendsOncePerKey: false,
   };
   readonly #context: ChannelContext;
+  readonly #options: PlatformOptions;
   readonly #health: Health;
   #connection: ReturnType<typeof connect> | undefined;
   #listening: { stop: AbortController; ended: Promise<void> } | undefined;
 
-  constructor(context: ChannelContext) {
+  constructor(context: ChannelContext, options: PlatformOptions) {
     this.#context = context;
+    this.#options = options;
     this.#health = new Health('Telegram', context.log);
   }
 
@@ -102,7 +106,7 @@ class TelegramChannel implements Channel {
   }
 
   #connect(): ReturnType<typeof connect> {
-    this.#connection ??= connect(this.#context);
+    this.#connection ??= connect(this.#context.token, this.#options.api_root);
     return this.#connection;
   }
 
@@ -117,7 +121,7 @@ class TelegramChannel implements Channel {
 }
 
 /** Loads what Telegram needs when it is needed. */
-async function connect({ token, apiRoot }: ChannelContext) {
+async function connect(token: string, apiRoot: string | undefined) {
   if (!/^\d+:[\w-]+$/.test(token)) {
     const hint = 'A token has the form 123456:ABC-DEF and comes from @BotFather. Put it into the variable named by telegram.token_env.';
     throw new HermeticError('channel/unusable', 'This is not a Telegram bot token.', { hint });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { platformNames } from '../../config/sections/channels.ts';
+import { channelDrivers } from '../../channels/index.ts';
 import type { PairedPerson, PairingOutcome, PairingRequest } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
@@ -67,7 +67,8 @@ export function pairingCommand(io: CliIo): Command {
 }
 
 function refuseUnknown(platform: string): void {
-  if (platformNames.some((name) => name === platform)) return;
+  const platformNames: readonly string[] = channelDrivers.map(({ kind }) => kind);
+  if (platformNames.includes(platform)) return;
   const meant = nearest(platform, platformNames);
   throw new HermeticError('usage/bad-argument', `${printable(platform)} is not a platform.${meant ? ` Did you mean ${meant}?` : ''}`, {
     hint: `The platforms are ${platformNames.join(', ')}. hermetic pairing list shows who is paired.`,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { choice, flag, markRestart, prices, retentionDays, seconds, text, url, variableName, wholeNumber } from '../kinds.ts';
+import { choice, flag, markRestart, retentionDays, seconds, text, url, variableName, wholeNumber } from '../../lib/setting-kinds.ts';
+import { prices } from '../kinds.ts';
 
 export const codeExecution = z
   .strictObject({

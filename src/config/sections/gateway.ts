@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { channelDrivers } from '../../channels/index.ts';
 import {
-  backend,
   choice,
   listOf,
   markRestart,
@@ -12,10 +12,10 @@ import {
   text,
   wholeNumber,
   word,
-} from '../kinds.ts';
+} from '../../lib/setting-kinds.ts';
+import { backend } from '../kinds.ts';
 import { programRows } from '../program-rows.ts';
 import { platformsWithoutChannel } from '../unused.ts';
-import { platformNames } from './channels.ts';
 
 export const gateway = z
   .strictObject({
@@ -97,6 +97,7 @@ export const approvals = z
   .describe('Questions to a person before an action.');
 
 function userOnPlatform() {
+  const platformNames = channelDrivers.map(({ kind }) => kind);
   return text()
     .regex(new RegExp(`^(${[...platformNames, ...platformsWithoutChannel].join('|')}):\\S+$`))
     .register(notes, { expects: `a platform and an id, such as telegram:4711 (${platformNames.join(', ')})` });

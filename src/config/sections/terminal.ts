@@ -1,10 +1,9 @@
 import * as z from 'zod';
+import { backendDrivers } from '../../backends/index.ts';
 import {
   amount,
-  backend,
   choice,
   flag,
-  hostPath,
   listOf,
   markRestart,
   notes,
@@ -13,17 +12,25 @@ import {
   variableNames,
   variables,
   wholeNumber,
-  word,
-} from '../kinds.ts';
+} from '../../lib/setting-kinds.ts';
+import { refusedBackends } from '../backend-names.ts';
+import { backend, hostPath } from '../kinds.ts';
 import { volume } from '../volumes.ts';
+
+const automatic = backendDrivers.flatMap(({ kind, auto }) => (auto ? [[kind, auto.when].filter(Boolean).join(' ')] : []));
+const others = backendDrivers.flatMap(({ kind, auto }) => (auto ? [] : [`\`${kind}\``]));
+
+/** Only the folder of a backend knows the names and types of its own keys. */
+const ofBackends: object = Object.assign({}, ...backendDrivers.map(({ options }) => options.shape));
 
 export const terminal = z
   .strictObject({
-    backend: backend().default('auto').meta({
-      description:
-        'What makes sandboxes. `auto` is docker when an engine answers and the image is there or can be pulled, else bubblewrap; never `local`. This version refuses podman, ssh, singularity, modal, daytona, kubernetes and vercel.',
-      variable: 'TERMINAL_ENV',
-    }),
+    backend: backend()
+      .default('auto')
+      .meta({
+        description: `What makes sandboxes. \`auto\` is ${automatic.join(', else ')}; never ${others.join(' or ')}. This version refuses ${refusedBackends.join(', ')}.`,
+        variable: 'TERMINAL_ENV',
+      }),
     cwd: text()
       .refine((path) => !/^~[^/]/.test(path))
       .register(notes, { expects: 'a directory inside the sandbox: /path, ~, ~/path or a relative path' })
@@ -39,7 +46,7 @@ export const terminal = z
     max_foreground_timeout: seconds().default(600).describe('The longest time any foreground command may ask for.'),
     lifetime_seconds: seconds().default(300).describe("How long a CLI session's sandbox may be idle before it is closed."),
 
-    docker_image: word('an image').default('nikolaik/python-nodejs:python3.11-nodejs20').describe('Image of the docker backend.'),
+    ...ofBackends,
 
     docker_forward_env: variableNames()
       .default([])
@@ -55,18 +62,8 @@ export const terminal = z
       .describe(
         'Allows volumes that hand over the host: `/`, `/etc`, `/run`, the Hermetic home, `.ssh` and the like. The socket of a container engine stays refused, and is hidden in a directory that contains it. A gateway refuses the sandbox all the same when its containment proof finds the host in it.',
       ),
-    docker_extra_args: listOf(extraArgument(), 'arguments')
-      .default([])
-      .describe('Further arguments for the engine when it creates the container. Variables belong in `terminal.docker_env`.'),
     docker_mount_cwd_to_workspace: flag().default(false).describe('Mounts the directory the CLI was started in at `/workspace`.'),
     docker_run_as_host_user: flag().default(false).describe('Runs commands under the uid and gid of whoever runs Hermetic.'),
-    docker_runtime: word('the name of a runtime').optional().describe("OCI runtime, for example `runsc`; unset is the engine's own."),
-    docker_host: z
-      .string()
-      .regex(/^(unix:\/\/\/[^\s\0]+|tcp:\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5})$/)
-      .register(notes, { expects: 'unix:///path or tcp://host:port' })
-      .optional()
-      .describe('Where the engine listens; unset looks in the usual places.'),
 
     env_passthrough: variableNames().default([]).describe('Variables to let into the sandbox unless the blocklist of secrets names them.'),
     credential_files: listOf(credentialFile(), 'paths below the Hermetic home')
@@ -93,15 +90,7 @@ export const terminal = z
   .describe('Where and how commands run.');
 
 // Backends, tools and spares are made once.
-markRestart(terminal, 'backend', 'docker_extra_args', 'docker_runtime', 'docker_host', 'sandbox_dir', 'warm_spares');
-markRestart(terminal, 'timeout', 'max_foreground_timeout');
-
-/** Security: a variable here would put its value into a process list. */
-function extraArgument() {
-  return text()
-    .regex(/^(?!-e|--env\b)/)
-    .register(notes, { expects: 'an argument other than -e, --env and --env-file', quiet: true });
-}
+markRestart(terminal, 'backend', 'sandbox_dir', 'warm_spares', 'timeout', 'max_foreground_timeout');
 
 /** Security: symbolic links are resolved where the file is mounted; this keeps out what is wrong on its face. */
 function credentialFile() {

@@ -34,7 +34,7 @@ const product = `
   import { join } from 'node:path';
   import { bubblewrap } from ${JSON.stringify(`file://${join(import.meta.dirname, '../../../src/backends/bubblewrap/index.ts')}`)};
   const sandboxesDirectory = process.argv[1];
-  const backend = bubblewrap.create({ installation: 'abcdef', sandboxesDirectory, environment: {}, docker: {} });
+  const backend = bubblewrap.create({ installation: 'abcdef', sandboxesDirectory, environment: {} }, {});
   const spec = (name, network) => ({
     name, network, session: name, directory: join(sandboxesDirectory, 'bubblewrap', name), image: undefined, workdir: undefined, env: {}, mounts: [],
     limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 }, persistent: true, user: 'default', idleSeconds: 60, backgroundSeconds: 0,

@@ -1,4 +1,4 @@
-import { channelDrivers } from '../../../src/channels/index.ts';
+import { telegram } from '../../../src/channels/telegram/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { ChannelHarness, SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
@@ -19,9 +19,7 @@ export function telegramChannel(
   commands: readonly { name: string; help: string }[] = [],
   deliveries?: Deliveries,
 ): Channel {
-  const driver = channelDrivers.find(({ kind }) => kind === 'telegram');
-  if (!driver) throw new Error('no telegram');
-  return driver.create({ token, apiRoot: api.root, log, commands, deliveries });
+  return telegram.create({ token, log, commands, deliveries }, telegram.options.parse({ api_root: api.root }));
 }
 
 export interface TelegramHarness extends ChannelHarness {

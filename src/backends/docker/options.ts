@@ -1,0 +1,27 @@
+import * as z from 'zod';
+import { listOf, markRestart, notes, text, word } from '../../lib/setting-kinds.ts';
+
+export const dockerOptions = z.strictObject({
+  docker_image: word('an image').default('nikolaik/python-nodejs:python3.11-nodejs20').describe('Image of the docker backend.'),
+  docker_runtime: word('the name of a runtime').optional().describe("OCI runtime, for example `runsc`; unset is the engine's own."),
+  docker_host: z
+    .string()
+    .regex(/^(unix:\/\/\/[^\s\0]+|tcp:\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5})$/)
+    .register(notes, { expects: 'unix:///path or tcp://host:port' })
+    .optional()
+    .describe('Where the engine listens; unset looks in the usual places.'),
+  docker_extra_args: listOf(extraArgument(), 'arguments')
+    .default([])
+    .describe('Further arguments for the engine when it creates the container. Variables belong in `terminal.docker_env`.'),
+});
+
+markRestart(dockerOptions, 'docker_runtime', 'docker_host', 'docker_extra_args');
+
+export type DockerOptions = z.output<typeof dockerOptions>;
+
+/** Security: a variable here would put its value into a process list. */
+function extraArgument() {
+  return text()
+    .regex(/^(?!-e|--env\b)/)
+    .register(notes, { expects: 'an argument other than -e, --env and --env-file', quiet: true });
+}
