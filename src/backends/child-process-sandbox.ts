@@ -6,7 +6,7 @@ import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
 import { attachmentName, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
-import { attachToForker } from '../shell/pipes/forked-sandbox.ts';
+import { attachToForker } from '../shell/pipes/forker.ts';
 import { makeRunDirectory } from '../shell/pipes/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';

@@ -1,6 +1,7 @@
 import type { Exit, LimitHit, Sandbox } from '../core/sandbox.ts';
-import type { LimitCounts } from './limit-counts.ts';
-import { countsInside } from './limits-inside.ts';
+import { guestBash } from '../lib/guest-files.ts';
+import { askSandbox } from './ask-sandbox.ts';
+import { type LimitCounts, limitCounts } from './limit-counts.ts';
 
 export interface LimitSource {
   /** undefined when they cannot be read now. */
@@ -60,4 +61,12 @@ function limitHitsBetween(before: LimitCounts, after: LimitCounts, succeeded: bo
   if (rose('outOfMemoryKills')) hits.push('out-of-memory');
   if (rose('refusedProcesses') || (after.isFull && !succeeded)) hits.push('out-of-processes');
   return hits;
+}
+
+/** The sandbox's own view of its control groups. A process inside could forge it, and would deceive only its own session. */
+async function countsInside(sandbox: Pick<Sandbox, 'exec'>): Promise<LimitCounts> {
+  const command = await guestBash('limit-counts');
+  const text = (await askSandbox(sandbox, { command }, { timeoutMs: 5_000, maxBytes: 16 * 1024 })).stdout.toString();
+  const linesOf = (word: string): string => [...text.matchAll(new RegExp(`^${word} (.*)$`, 'gm'))].map(([, line]) => line).join('\n');
+  return limitCounts({ memory: linesOf('memory'), processes: linesOf('pids') });
 }

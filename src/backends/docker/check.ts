@@ -4,7 +4,7 @@ import { errorText } from '../../lib/error-text.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
 import { findImage, refuseUnlessPullable } from './image.ts';
-import { launchContainer } from './launch.ts';
+import { runContainer } from './launch.ts';
 import { limitEnforcement } from './limits.ts';
 import { storageSupport } from './storage.ts';
 
@@ -48,11 +48,6 @@ async function runTrue(engine: Engine, image: string, installation: string, runt
     Labels: { 'hermetic.installation': installation, 'hermetic.probe': 'true' },
     HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], ...(runtime && { Runtime: runtime }) },
   } as unknown as ContainerBody;
-  const id = await launchContainer(engine, `hermetic-probe-${crypto.randomUUID().slice(0, 8)}`, body);
-  try {
-    const { exitCode, reason } = await engine.wait(id);
-    if (exitCode !== 0) throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
-  } finally {
-    await engine.remove(id);
-  }
+  const { exitCode, reason } = await runContainer(engine, 'probe', body);
+  if (exitCode !== 0) throw new HermeticError('backend/unavailable', `A container started, but the program true failed in it: ${reason}`);
 }

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { removeTree } from '../sandbox-directory.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
-import { launchContainer } from './launch.ts';
+import { runContainer } from './launch.ts';
 
 /** Removes a sandbox's directory in which root of the container left files that this user may not touch: a container may. */
 export async function removeForeignFiles(engine: Engine, image: string, directory: string): Promise<void> {
@@ -18,11 +17,6 @@ export async function removeForeignFiles(engine: Engine, image: string, director
       Mounts: [{ Type: 'bind', Source: directory, Target: '/sandbox', ReadOnly: false }],
     },
   } as unknown as ContainerBody;
-  const id = await launchContainer(engine, `hermetic-remove-${randomUUID().slice(0, 8)}`, body);
-  try {
-    await engine.wait(id);
-  } finally {
-    await engine.remove(id);
-  }
+  await runContainer(engine, 'remove', body);
   await removeTree(directory);
 }

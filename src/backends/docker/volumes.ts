@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
 import { volumesOf } from '../volume-names.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
-import { launchContainer } from './launch.ts';
+import { runContainer } from './launch.ts';
 
 export async function removeVolumes(engine: Engine, sandbox: string): Promise<void> {
   for (const volume of Object.values(volumesOf(sandbox))) await engine.removeVolume(volume);
@@ -18,7 +17,7 @@ export function hasVolumes({ address }: Engine): boolean {
 export async function giveVolumes(engine: Engine, { Image, Labels, User, HostConfig }: ContainerBody): Promise<void> {
   const volumes = HostConfig.Mounts.filter(({ Type }) => Type === 'volume');
   if (User.startsWith('0:') || volumes.length === 0) return;
-  const id = await launchContainer(engine, `hermetic-give-${randomUUID().slice(0, 8)}`, {
+  const { exitCode, reason } = await runContainer(engine, 'give', {
     Image,
     Entrypoint: ['chown', '--', User, ...volumes.map(({ Target }) => Target)],
     Cmd: [],
@@ -27,10 +26,5 @@ export async function giveVolumes(engine: Engine, { Image, Labels, User, HostCon
     // Security: no other right than the one it is for.
     HostConfig: { NetworkMode: 'none', CapDrop: ['ALL'], CapAdd: ['CHOWN'], SecurityOpt: ['no-new-privileges'], Mounts: volumes },
   });
-  try {
-    const { exitCode, reason } = await engine.wait(id);
-    if (exitCode !== 0) throw new HermeticError('sandbox/open-failed', `The sandbox's files cannot be given to its user: ${reason}.`);
-  } finally {
-    await engine.remove(id);
-  }
+  if (exitCode !== 0) throw new HermeticError('sandbox/open-failed', `The sandbox's files cannot be given to its user: ${reason}.`);
 }

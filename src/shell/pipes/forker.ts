@@ -2,11 +2,13 @@ import { closeSync, writeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
-import type { KillSignal } from '../../core/sandbox.ts';
+import type { KillSignal, OpenSandbox } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
 import type { EndRecord } from '../end-channel.ts';
 import { markOf, newMarkBase } from '../marks.ts';
+import { openShellSandbox, type Place } from '../shell-sandbox.ts';
 import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
+import type { StateStore } from '../state-store.ts';
 import { attachmentName } from './attachments.ts';
 import { EventChannel } from './event-channel.ts';
 import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
@@ -233,4 +235,19 @@ export class Attachment implements Spawner {
 
 function pipeNames(number: number): string[] {
   return pipeSuffixes.map((suffix) => `${number}.${suffix}`);
+}
+
+/** A started forker. */
+export interface Forker extends Place {
+  /** Host path of the directory it has its pipes in. */
+  runDirectory: string;
+  /** When they are being made already. */
+  pipes?: Promise<AttachmentPipes> | undefined;
+}
+
+/** A sandbox whose shells are started by a forker. When this throws, the forker has been ended. */
+export function attachToForker(forker: Forker, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {
+  const { runDirectory, ended } = forker;
+  const attach = async () => await Attachment.open(runDirectory, await (forker.pipes ?? makeAttachmentPipes(runDirectory)), ended, signal);
+  return openShellSandbox(forker, store, attach, signal);
 }

@@ -3,9 +3,8 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { EndRecord } from '../end-channel.ts';
-import type { Call, Shell, ShellOwner } from '../spawner.ts';
+import { type Call, callFields, type Shell, type ShellOwner } from '../spawner.ts';
 import type { AttachedCommand } from './attached-command.ts';
-import { callMessage } from './stream-messages.ts';
 import { StreamPipe } from './stream-pipe.ts';
 import { startShell } from './stream-start.ts';
 
@@ -127,4 +126,13 @@ export class StreamShell implements Shell {
     this.stdout.stream.destroy();
     this.stderr.stream.destroy();
   }
+}
+
+/** A message to a shell: a line of lengths, then the fields. Bytes as latin1 text. See `guest/stream.bash`. */
+export function message(...fields: readonly string[]): string {
+  return `${fields.map((field) => field.length).join(' ')}\n${fields.join('')}`;
+}
+
+export function callMessage(call: Call, delta: string): string {
+  return message(delta, ...callFields(call));
 }

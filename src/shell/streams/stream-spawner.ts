@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import type { OpenSandbox } from '../../core/sandbox.ts';
 import type { EndRecord } from '../end-channel.ts';
 import { guestScript } from '../guest-scripts.ts';
 import { markOf, newMarkBase } from '../marks.ts';
+import { openShellSandbox, type Place } from '../shell-sandbox.ts';
 import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
+import type { StateStore } from '../state-store.ts';
 import type { Attach } from './attached-command.ts';
-import { callMessage, message } from './stream-messages.ts';
-import { StreamShell } from './stream-shell.ts';
+import { callMessage, message, StreamShell } from './stream-shell.ts';
 import { Tether } from './tether.ts';
 
 export interface StreamSpawnerOptions {
@@ -119,4 +121,18 @@ export class StreamSpawner implements Spawner {
 
 function sized(script: string): string {
   return `${script.length}\n${script}`;
+}
+
+/** A place with which nothing is shared; commands in it are reached by their streams. */
+export interface RemotePlace extends Place {
+  attach: Attach;
+  /** The processes of our commands that outlive this process. */
+  keep: 'background' | 'nothing';
+  /** Which processes are seen there: those of the sandbox only, or those of a machine. */
+  processes: 'own' | 'shared';
+}
+
+/** A sandbox each of whose shells is a command of its own. When this throws, the place has been ended. */
+export function attachByStreams(place: RemotePlace, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {
+  return openShellSandbox(place, store, () => StreamSpawner.start(place), signal);
 }
