@@ -157,7 +157,7 @@ async function walkOfRun(backend: string): Promise<Walk> {
 }
 
 const explanation = `Files and folders: those of \`src\` in which a function ran between the beginning and the end of the work (V8 precise coverage; everything was loaded before).
-Calls: different pairs of a calling and a called file, seen on the stacks of the calls, also across \`await\`; a handler that the event loop calls has no caller. Changes of folder: those of them that leave their directory.
+Calls: different pairs of a calling and a called file, seen on the stacks of the calls, also across \`await\`; a handler that the event loop calls has no caller, and callbacks, functions without a name, are left out. Changes of folder: those of them that leave their directory.
 On the path: asynchronous functions and handlers of events, so the files through which the work passes; the others compute something for them.
 \`lib\` and \`core\` are vocabulary and are only counted in brackets. The thread that judges commands is not counted.`;
 
@@ -174,7 +174,9 @@ function measure({ functions, calls: found }: Walk, { isCounted, onlyPath }: Mea
   const files = new Set(functions.filter(fits).map(({ file }) => file));
   const pairs = new Map(
     found.flatMap(({ from, to }) =>
-      from && from.file !== to.file && isCounted(from.file) && fits(to) ? [[`${from.file} ${to.file}`, { from, to }]] : [],
+      from && from.file !== to.file && to.name !== '' && isCounted(from.file) && fits(to)
+        ? [[`${from.file} ${to.file}`, { from, to }]]
+        : [],
     ),
   );
   const changes = [...pairs.values()].filter(({ from, to }) => dirname(from.file) !== dirname(to.file));
