@@ -1,12 +1,12 @@
 import type { Channel, Outgoing, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { answered } from '../../lib/answered.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import type { CallSlots } from '../../lib/call-slots.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { textAfter } from '../../lib/split-text.ts';
-import { answered } from './answered.ts';
 import { Drafts } from './drafts.ts';
 import { markedAsRepeat } from './repeat-mark.ts';
 

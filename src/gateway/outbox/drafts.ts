@@ -1,7 +1,7 @@
 import type { Channel, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
-import { answered } from './answered.ts';
+import { answered } from '../../lib/answered.ts';
 
 interface Draft {
   wanted: string;

@@ -1,4 +1,4 @@
-import { within } from '../../lib/deadline.ts';
+import { within } from './deadline.ts';
 
 export type Answered<T> = { kind: 'done'; value: T } | { kind: 'failed' | 'unanswered'; error: unknown };
 
