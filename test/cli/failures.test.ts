@@ -86,7 +86,7 @@ describe('an argument that is none', () => {
     [['run', '--cwd', '', '--', 'pwd'], /^error: .*'--cwd.* Expected a directory\./],
     [['mcp', '--session', ' '], /^error: .*'--session.* A session needs a name\./],
     [['code', '/nope.py'], /^error: \/nope\.py cannot be read: no such file or directory\.\n$/],
-    [['pairing', 'revoke', 'telegramm', '1'], /^error: telegramm is no platform\. Did you mean telegram\?\nhint: /],
+    [['pairing', 'revoke', 'telegramm', '1'], /^error: telegramm is not a platform\. Did you mean telegram\?\nhint: /],
   ])('is refused in words: %j', async (args, says) => {
     const { code, stdout, stderr } = await hermetic.run(args);
     expect(stderr).toMatch(says);
