@@ -1,9 +1,8 @@
 import { nameSession } from '../backends/sandbox-directory.ts';
 import { quiet } from '../core/sandbox.ts';
-import { copyCredentials } from './home-mounts.ts';
 import { candidates, type OpenedSandbox, type SandboxDeps } from './open.ts';
 import { type SandboxRequest, sandboxName } from './request.ts';
-import { hasFiles, homeMountOptions, resolveSpec } from './spec.ts';
+import { copyCredentialsFor, hasFiles, resolveSpec } from './spec.ts';
 
 /**
  * Gives a spare to a session that has no sandbox. Resolves with undefined, and leaves the spare as it was, when the session has a sandbox or would be
@@ -24,7 +23,7 @@ export async function claimSpare<Spare extends OpenedSandbox>(
   // Security: a proof may have broken since the spare was made.
   const isProven = backend.traits.isolation === 'none' || (await proofs.latest(backend.kind, fingerprint))?.held === true;
   if (wanted !== fingerprint || !isProven) return undefined;
-  if (backend.traits.honours.mounts === true) await copyCredentials(homeMountOptions(deps.loaded(), spec));
+  await copyCredentialsFor(deps, backend, spec);
   if (!(await sandboxes.claim({ backend: backend.kind, name: spec.name }, parts))) return undefined;
   await nameSession(spec);
   deps.note({ backend, spec }, parts, 'claimed');

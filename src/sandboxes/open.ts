@@ -6,10 +6,9 @@ import { candidatesFor, fallbackNotice, noBackendError, type Skipped, skipOrThro
 import { ensureContained } from './containment.ts';
 import { limitDisk } from './disk-limit.ts';
 import { ensureWorkdir } from './ensure-workdir.ts';
-import { copyCredentials } from './home-mounts.ts';
 import { openRecorded } from './record.ts';
 import { type SandboxRequest, sandboxName } from './request.ts';
-import { hasFiles, homeMountOptions, type ResolvedSpec, resolveSpec, type SpecDeps } from './spec.ts';
+import { copyCredentialsFor, hasFiles, type ResolvedSpec, resolveSpec, type SpecDeps } from './spec.ts';
 
 /** The parts of the program that opening a sandbox uses. */
 export interface SandboxDeps extends SpecDeps {
@@ -84,7 +83,7 @@ export async function openOn(
   const { parts, isPassing, isEphemeral = isPassing ?? false } = request;
   const name = await nameFor(deps, request, backend);
   const { spec, fingerprint } = await resolveSpec(deps, request, backend, listener, name);
-  if (backend.traits.honours.mounts === true) await copyCredentials(homeMountOptions(deps.loaded(), spec));
+  await copyCredentialsFor(deps, backend, spec);
   const ledger = deps.store().then(({ sandboxes }) => sandboxes);
   const note = (outcome: string): void => deps.note({ backend, spec }, parts, outcome);
   try {

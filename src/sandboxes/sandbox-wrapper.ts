@@ -9,7 +9,7 @@ export interface SandboxHooks {
   left?(outcome: 'closed' | 'stopped' | 'destroyed'): Promise<void>;
 }
 
-/** Passes everything on to a sandbox, and tells the hooks. The one wrapper that opening adds, so that `exec` passes the record and the disk limit in one step. */
+/** Tells the hooks what happens to a sandbox. Opening adds this one wrapper for the record and the disk limit together. */
 export class SandboxWrapper implements OpenSandbox {
   readonly #inner: OpenSandbox;
   readonly #hooks: SandboxHooks[] = [];

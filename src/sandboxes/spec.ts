@@ -9,7 +9,7 @@ import { parseVolume } from '../config/schema.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend, Feature, Limits, Mount, OpenListener, SandboxSpec } from '../core/sandbox.ts';
 import { sandboxEnvironment } from './environment.ts';
-import { type HomeMountOptions, homeMounts } from './home-mounts.ts';
+import { copyCredentials, type HomeMountOptions, homeMounts } from './home-mounts.ts';
 import { checkedMounts } from './mounts.ts';
 import { type SandboxRequest, sandboxName } from './request.ts';
 
@@ -113,8 +113,12 @@ export async function checkedVolumes(loaded: LoadedConfig, mounts: readonly Moun
   return await checkedMounts(mounts, { allowDangerous, forbidden, engineSockets: engineSockets(loaded) });
 }
 
-/** For the mounts of Hermetic's home in this sandbox. */
-export function homeMountOptions({ config, home }: LoadedConfig, { directory }: SandboxSpec): HomeMountOptions {
+/** The running sandbox sees the copies, also those that are made again when the session comes back. */
+export async function copyCredentialsFor(deps: SpecDeps, backend: Backend, spec: SandboxSpec): Promise<void> {
+  if (backend.traits.honours.mounts === true) await copyCredentials(homeMountOptions(deps.loaded(), spec));
+}
+
+function homeMountOptions({ config, home }: LoadedConfig, { directory }: SandboxSpec): HomeMountOptions {
   const credentialsDirectory = join(directory, 'credentials');
   return { hermeticHome: home, credentialFiles: config.terminal.credential_files, credentialsDirectory };
 }

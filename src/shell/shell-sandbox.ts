@@ -60,6 +60,7 @@ export async function openShellSandbox(
   }
 }
 
+/** Adds the end of the place, which closing, stopping and destroying differ in, to the session's commands. */
 class ShellSandbox implements OpenSandbox {
   readonly name: string;
   readonly ended: Promise<string>;
