@@ -4,8 +4,9 @@ import { HermeticError } from '../core/errors.ts';
 import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
+import { processName } from '../lib/process-name.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
-import { attachmentName, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
+import { endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
 import { attachToForker } from '../shell/pipes/forker.ts';
 import { makeRunDirectory } from '../shell/pipes/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
@@ -39,7 +40,7 @@ export async function openChildProcessSandbox(
 ): Promise<OpenSandbox> {
   const isNew = await makeSandboxDirectory(spec);
   const paths = pathsIn(spec.directory);
-  const runDirectory = join(paths.run, attachmentName());
+  const runDirectory = join(paths.run, processName());
   const removeFiles = (): Promise<void> => removeTree(spec.persistent ? runDirectory : spec.directory);
   liveAttachments(paths.run);
   try {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { DiskUse } from '../core/sandbox.ts';
 import { started } from '../lib/started.ts';
@@ -20,18 +20,6 @@ export async function diskUseOf(directories: readonly string[], processes: reado
     deletedFilesOf(processes),
   ]);
   return { bytes: sum(sizes) + deleted.bytes, deletedBytes: deleted.bytes, files: sum(counts) + deleted.files };
-}
-
-/** This process of this machine and all that descend from it. */
-export async function treeOf(pid: number): Promise<number[]> {
-  const found = [pid];
-  // Grows while it is gone through.
-  for (const parent of found) {
-    const threads = await readdir(`/proc/${parent}/task`).catch(() => []);
-    const lists = threads.map((thread) => readFile(`/proc/${parent}/task/${thread}/children`, 'utf8').catch(() => ''));
-    for (const list of await Promise.all(lists)) found.push(...(list.match(/\d+/g) ?? []).map(Number));
-  }
-  return found;
 }
 
 /** Files and directories; 0 where `du` cannot count them. */

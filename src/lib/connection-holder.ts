@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { canonicalAddress } from './ip-address.ts';
 
 /** The two ends of a connection, as Node's sockets name them. */
 export interface Ends {
@@ -26,12 +27,12 @@ const pauseMs = 25;
 
 export async function connectionHolder(ends: Ends): Promise<Holder> {
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = ends;
-  const [near, far] = [`${plain(localAddress)} ${localPort}`, `${plain(remoteAddress)} ${remotePort}`];
+  const [near, far] = [`${canonicalAddress(localAddress)} ${localPort}`, `${canonicalAddress(remoteAddress)} ${remotePort}`];
   let found: Holder = { kind: 'gone' };
   for (let searches = 0; searches < maxSearches; searches++) {
     // As the other end sees it.
     const row = (await connections()).find(({ local, remote }) => local === far && remote === near);
-    if (!row) return isOwnAddress(plain(remoteAddress)) ? { kind: 'gone' } : { kind: 'remote' };
+    if (!row) return isOwnAddress(canonicalAddress(remoteAddress)) ? { kind: 'gone' } : { kind: 'remote' };
     if (row.inode === '0') return { kind: 'gone' };
     found = await holderOf(row);
     if (found.kind === 'process') return found;
@@ -67,25 +68,12 @@ function endText(text: string): string {
   const words = address.match(/.{8}/g) ?? [];
   const bytes = Buffer.concat(words.map((word) => Buffer.from(word, 'hex').reverse()));
   const written = bytes.length === 4 ? bytes.join('.') : (bytes.toString('hex').match(/.{4}/g) ?? []).join(':');
-  return `${plain(written)} ${Number.parseInt(port, 16)}`;
-}
-
-/** One way to write each address. An IPv4 address in the form of an IPv6 one is written as IPv4. */
-function plain(address: string): string {
-  const [bare = ''] = address.split('%');
-  if (!bare.includes(':')) return bare;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
-  if (mapped !== undefined) return mapped;
-  const url = `http://[${bare}]`;
-  const short = URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : bare;
-  const words = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short);
-  if (!words) return short;
-  return [words[1], words[2]].flatMap((word) => [Number.parseInt(word ?? '', 16) >> 8, Number.parseInt(word ?? '', 16) & 255]).join('.');
+  return `${canonicalAddress(written)} ${Number.parseInt(port, 16)}`;
 }
 
 function isOwnAddress(address: string): boolean {
-  if (address.startsWith('127.') || address === '::1') return true;
-  return Object.values(networkInterfaces()).some((list) => list?.some((one) => plain(one.address) === address));
+  if (address.startsWith('127.') || address === canonicalAddress('::1')) return true;
+  return Object.values(networkInterfaces()).some((list) => list?.some((one) => canonicalAddress(one.address) === address));
 }
 
 async function holderOf({ inode, uid }: Connection): Promise<Holder> {

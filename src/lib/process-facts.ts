@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 
 /** A process of this machine, as /proc shows it. */
 export interface ProcessFacts {
@@ -31,6 +32,35 @@ function processFacts(pid: number): ProcessFacts | undefined {
   const [state = '', parent, , session, terminal, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   if ('ZX'.includes(state)) return undefined;
   return { pid, parent: Number(parent), session: Number(session), hasTerminal: Number(terminal) !== 0, startedAt: Number(rest[14]) };
+}
+
+/**
+ * When a process started, in ticks of the kernel's clock; undefined when there is none, or it is dead and only waits for its parent to notice. Where
+ * the kernel does not tell by files, all processes have started at 0.
+ */
+export function startTime(pid: number): string | undefined {
+  if (process.platform === 'linux') return processFacts(pid)?.startedAt.toString();
+  return isRunning(pid) ? '0' : undefined;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** All processes that descend from this one. */
+export async function descendantsOf(pid: number): Promise<number[]> {
+  const found = [pid];
+  // Grows while it is gone through.
+  for (const parent of found) {
+    const threads = await readdir(`/proc/${parent}/task`).catch(() => []);
+    const lists = threads.map((thread) => readFile(`/proc/${parent}/task/${thread}/children`, 'utf8').catch(() => ''));
+    for (const list of await Promise.all(lists)) found.push(...(list.match(/\d+/g) ?? []).map(Number));
+  }
+  return found.slice(1);
 }
 
 /** A process and those above it, as far as they can be seen; undefined when not even the first one can. */

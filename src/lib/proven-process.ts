@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openPaths } from './process-facts.ts';
 
 /**
  * The process at the other end of a local connection, which Node cannot ask the kernel for. The other end is told of a new file in a directory that only
@@ -14,9 +15,7 @@ export async function provenProcess(directory: string, ask: (path: string) => Pr
   try {
     const pid = await ask(path);
     if (typeof pid !== 'number' || !Number.isInteger(pid) || pid < 1) return undefined;
-    const names = await readdir(`/proc/${pid}/fd`).catch(() => []);
-    const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')));
-    return links.includes(path) ? pid : undefined;
+    return openPaths(pid)?.includes(path) ? pid : undefined;
   } finally {
     await rm(path, { force: true });
   }

@@ -1,8 +1,7 @@
-import { readlinkSync } from 'node:fs';
 import { lstat, open, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { attachmentName, isAlive } from '../shell/pipes/attachments.ts';
+import { isAlive, processName, processNamespace } from '../lib/process-name.ts';
 import { type Bait, token } from './bait.ts';
 
 export interface Canary extends Bait {
@@ -17,7 +16,7 @@ const staleMs = 24 * 60 * 60 * 1000;
 
 /** A file with no protection but its place. Its name tells which process made it, so that a later sweep can remove it when that process is dead. */
 export async function plantCanary(directory: string): Promise<Canary> {
-  const path = join(await realpath(directory), `hermetic-proof-${processNamespace()}-${attachmentName()}${token()}`);
+  const path = join(await realpath(directory), `hermetic-proof-${processNamespace()}-${processName()}${token()}`);
   const secret = token();
   // Security: made anew, so that no link in a directory that others can write is followed.
   const file = await open(path, 'wx', 0o644);
@@ -52,14 +51,5 @@ async function sweepDirectory(directory: string): Promise<void> {
     const isVisible = program !== undefined && namespace === processNamespace();
     const isLeft = isVisible ? !isAlive(program) : Date.now() - found.mtimeMs > staleMs;
     if (isLeft) await rm(path, { force: true }).catch(() => undefined);
-  }
-}
-
-/** The number of our process namespace; 0 where the kernel has none. */
-function processNamespace(): string {
-  try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
-  } catch {
-    return '0';
   }
 }

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { ipv6Words } from '../lib/ip-address.ts';
 
 /** Where packets of a network namespace can go. Nothing is ever sent to find out. */
 export interface Routes {
@@ -42,24 +42,13 @@ function dotted(address: number): string {
 }
 
 export function reaches(routes: Routes, address: string): boolean {
-  if (isIPv6(address)) {
-    const wanted = bitsOf(address);
+  const words = ipv6Words(address);
+  if (words) {
+    const wanted = words.reduce((bits, word) => (bits << 16n) | BigInt(word), 0n);
     return routes.v6.some(({ network, bits }) => wanted >> BigInt(128 - bits) === network >> BigInt(128 - bits));
   }
   const wanted = address.split('.').reduce((sum, part) => ((sum << 8) | Number(part)) >>> 0, 0);
   return routes.v4.some(({ network, mask }) => (wanted & mask) >>> 0 === (network & mask) >>> 0);
-}
-
-/** Of an IPv6 address as the system writes it: without a zone and without an IPv4 address in it. */
-function bitsOf(address: string): bigint {
-  const [head = '', tail = ''] = address.split('::').map((half) =>
-    half
-      .split(':')
-      .filter(Boolean)
-      .map((word) => word.padStart(4, '0'))
-      .join(''),
-  );
-  return BigInt(`0x${head}${'0'.repeat(32 - head.length - tail.length)}${tail}`);
 }
 
 /** The metadata addresses that have a way out. */

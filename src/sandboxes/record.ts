@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { SandboxLedger } from '../core/store.ts';
-import { attachmentName } from '../shell/pipes/attachments.ts';
+import { processName } from '../lib/process-name.ts';
 import { SandboxWrapper } from './sandbox-wrapper.ts';
 
 export interface RecordOptions {
@@ -25,7 +25,7 @@ const maxBetweenRenewalsMs = 60_000;
 export async function openRecorded(options: RecordOptions, listener: OpenListener, signal?: AbortSignal): Promise<SandboxWrapper> {
   const { backend, spec, parts, isEphemeral, fingerprint, note } = options;
   const { name, directory, image } = spec;
-  const owner = attachmentName();
+  const owner = processName();
   const key = { backend: backend.kind, name };
   const idleMs = spec.idleSeconds * 1000;
   const leaseUntil = (): Date => new Date(Date.now() + idleMs);

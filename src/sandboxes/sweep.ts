@@ -1,6 +1,6 @@
 import type { Backend, ListedSandbox } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
-import { isAlive } from '../shell/pipes/attachments.ts';
+import { isAlive } from '../lib/process-name.ts';
 
 /** A sandbox that takes space and can be removed. */
 export interface Leftover {

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { withFileLockSync } from '../lib/file-lock.ts';
 import type { Changes } from './state.ts';
 
 /** Keeps what a session changed relative to the sandbox it runs in, so that a new sandbox can be brought to the same state. */
@@ -50,7 +51,7 @@ export function fileStateStore(path: string): StateStore {
     read: () => (performance.now() - lookedAt < lookMs ? kept : refresh()),
     update: (merge) => {
       try {
-        withLock(`${path}.lock`, () => {
+        withFileLockSync(`${path}.lock`, lockPatienceMs, () => {
           const next = merge(refresh());
           write(next);
           kept = next;
@@ -86,24 +87,4 @@ function changeOf(entry: unknown): [key: string, text: string | undefined] {
     throw new TypeError('no change of a state');
   }
   return [key, text ?? undefined];
-}
-
-/** Held for less than a millisecond; one that is older was left by a process that died. */
-function withLock(path: string, action: () => void): void {
-  const deadline = Date.now() + lockPatienceMs;
-  for (;;) {
-    try {
-      closeSync(openSync(path, 'wx', 0o600));
-      break;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (Date.now() > deadline) rmSync(path, { force: true });
-    }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
-  }
-  try {
-    action();
-  } finally {
-    rmSync(path, { force: true });
-  }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,8 +64,10 @@ describe.runIf(process.platform === 'linux')('the other end of a connection', ()
     const directory = mkdtempSync(join(tmpdir(), 'hermetic-holder-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     chmodSync(directory, 0o755);
-    const copy = join(directory, 'connection-holder.mts');
-    copyFileSync(join(import.meta.dirname, '../../src/lib/connection-holder.ts'), copy);
+    const copy = join(directory, 'connection-holder.ts');
+    writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+    for (const name of ['connection-holder.ts', 'ip-address.ts'])
+      copyFileSync(join(import.meta.dirname, '../../src/lib', name), join(directory, name));
     const script = `import { connectionHolder } from ${JSON.stringify(copy)}; console.log(JSON.stringify(await connectionHolder(JSON.parse(process.argv[1]))));`;
     const args = ['--reuid=65534', '--regid=65534', '--clear-groups', '/proc/self/fd/3', '--input-type=module', '-e', script];
     const node = openSync(process.execPath, 'r');

@@ -11,10 +11,11 @@ import type {
   ReceivedFiles,
   SandboxSpec,
 } from '../../core/sandbox.ts';
+import { descendantsOf } from '../../lib/process-facts.ts';
 import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-directory.ts';
 import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
 import type { BackendContext } from '../context.ts';
-import { diskUseOf, treeOf } from '../disk-use.ts';
+import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
 import { receivedInside } from '../received-files.ts';
 import { pathsIn } from '../sandbox-directory.ts';
@@ -118,7 +119,7 @@ class BubblewrapBackend implements Backend {
   }
 
   async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
-    const trees = await Promise.all(forkerProcesses(pathsIn(directory).run).map(treeOf));
+    const trees = await Promise.all(forkerProcesses(pathsIn(directory).run).map(async (pid) => [pid, ...(await descendantsOf(pid))]));
     return await diskUseOf([directory], trees.flat());
   }
 

@@ -12,8 +12,9 @@ import type {
   SandboxSpec,
   Traits,
 } from '../../core/sandbox.ts';
+import { withFileLock } from '../../lib/file-lock.ts';
 import { guestVersion } from '../../shell/guest-scripts.ts';
-import { liveAttachments, withSandboxLock } from '../../shell/pipes/attachments.ts';
+import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
 import type { BackendContext } from '../context.ts';
@@ -114,7 +115,7 @@ class DockerBackend implements Backend {
     info.catch(() => undefined);
     const isNew = await makeSandboxDirectory(spec);
     try {
-      return await withSandboxLock(spec.directory, signal, () => this.#openLocked(engine, info, spec, listener, signal));
+      return await withFileLock(join(spec.directory, 'lock'), signal, () => this.#openLocked(engine, info, spec, listener, signal));
     } catch (error) {
       if (isNew) await this.#removeFiles(engine, spec);
       await removeNetworkIfUnused(engine, this.#context.installation).catch(() => undefined);

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { withFileLock } from '../../lib/file-lock.ts';
 import { guestBash } from '../../lib/guest-files.ts';
-import { liveAttachments, withSandboxLock } from '../../shell/pipes/attachments.ts';
+import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import type { Engine } from './engine.ts';
 import { attachTo } from './transport.ts';
@@ -13,7 +15,7 @@ const lookMs = 20_000;
  */
 export async function stopUnused(engine: Engine, container: string, directory: string, mayStop = async () => true): Promise<boolean> {
   if (!existsSync(directory)) return true;
-  return await withSandboxLock(directory, undefined, async () => {
+  return await withFileLock(join(directory, 'lock'), undefined, async () => {
     const found = await engine.inspect(container);
     if (!found?.running) return true;
     if (liveAttachments(pathsIn(directory).run).length > 0 || !(await mayStop())) return false;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { KillSignal, OpenSandbox } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
+import { processName } from '../../lib/process-name.ts';
 import type { EndRecord } from '../end-channel.ts';
 import { markOf, newMarkBase } from '../marks.ts';
 import { openShellSandbox, type Place } from '../shell-sandbox.ts';
 import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
 import type { StateStore } from '../state-store.ts';
-import { attachmentName } from './attachments.ts';
 import { EventChannel } from './event-channel.ts';
 import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
 import { PipedShell, pipeSuffixes } from './piped-shell.ts';
@@ -32,7 +32,7 @@ export interface AttachmentPipes {
 
 /** Leaves nothing behind when it throws. */
 export async function makeAttachmentPipes(runDirectory: string): Promise<AttachmentPipes> {
-  const name = attachmentName();
+  const name = processName();
   const directory = join(runDirectory, name);
   await mkdir(directory, { mode: 0o755 });
   try {

@@ -1,0 +1,118 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withFileLock, withFileLockSync } from '../../src/lib/file-lock.ts';
+import { processName, processNamespace } from '../../src/lib/process-name.ts';
+
+let directory: string;
+let lock: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hermetic-lock-'));
+  lock = join(directory, 'lock');
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const makeOld = (path: string) => utimesSync(path, 0, 0);
+const canTake = (patienceMs: number) => {
+  try {
+    withFileLockSync(lock, patienceMs, () => undefined);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The name of a process of ours that has ended. */
+function nameOfDead(): string {
+  const { pid } = spawnSync(process.execPath, ['-e', '']);
+  return `${pid}-1-00000000`;
+}
+
+describe('a file lock', () => {
+  it('is held while the action runs, and gone afterwards, also when the action throws', async () => {
+    expect(withFileLockSync(lock, 0, () => existsSync(lock))).toBe(true);
+    await expect(withFileLock(lock, undefined, async () => existsSync(lock))).resolves.toBe(true);
+    const fail = () => {
+      throw new Error('broken');
+    };
+    expect(() => withFileLockSync(lock, 0, fail)).toThrow('broken');
+    await expect(withFileLock(lock, undefined, async () => fail())).rejects.toThrow('broken');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('lets one action after the other run', async () => {
+    const held = Promise.withResolvers<void>();
+    const events: string[] = [];
+    const first = withFileLock(lock, undefined, async () => {
+      events.push('first begins');
+      await held.promise;
+      events.push('first ends');
+    });
+    const second = withFileLock(lock, undefined, async () => void events.push('second'));
+    expect(canTake(20)).toBe(false);
+    held.resolve();
+    await Promise.all([first, second]);
+    expect(events).toEqual(['first begins', 'first ends', 'second']);
+  });
+
+  it('stops waiting when the signal aborts', async () => {
+    writeFileSync(lock, `${processNamespace()} ${processName()}`);
+    const controller = new AbortController();
+    const waiting = withFileLock(lock, controller.signal, async () => undefined);
+    controller.abort();
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+    expect(existsSync(lock)).toBe(true);
+  });
+
+  it('of a living process is never taken away, however old it is', () => {
+    writeFileSync(lock, `${processNamespace()} ${processName()}`);
+    makeOld(lock);
+    expect(canTake(20)).toBe(false);
+  });
+
+  it('of a dead process does not count', () => {
+    writeFileSync(lock, `${processNamespace()} ${nameOfDead()}`);
+    expect(canTake(30_000)).toBe(true);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it.each(['', '1 12-34-abcd', 'something else'])(
+    'with the content %j, of which no process can be seen here, counts until it is old',
+    (content) => {
+      writeFileSync(lock, content);
+      expect(canTake(20)).toBe(false);
+      makeOld(lock);
+      expect(canTake(30_000)).toBe(true);
+    },
+  );
+
+  it('is taken over although the process that removed a stale one died while it did', () => {
+    const dead = `${processNamespace()} ${nameOfDead()}`;
+    writeFileSync(lock, dead);
+    writeFileSync(`${lock}.stale`, dead);
+    expect(canTake(30_000)).toBe(true);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('is held by one of many processes that find a stale one at once', async () => {
+    const counter = join(directory, 'counter');
+    writeFileSync(counter, '0');
+    const source = JSON.stringify(new URL('../../src/lib/file-lock.ts', import.meta.url).href);
+    const script = `
+      import { readFileSync, writeFileSync } from 'node:fs';
+      import { withFileLockSync } from ${source};
+      const [lock, counter, dead] = process.argv.slice(1);
+      for (let i = 0; i < 20; i++) {
+        withFileLockSync(lock, 60_000, () => writeFileSync(counter, String(Number(readFileSync(counter, 'utf8')) + 1)));
+        // As a process leaves it that is killed.
+        try { writeFileSync(lock, dead, { flag: 'wx' }); } catch {}
+      }`;
+    const dead = `${processNamespace()} ${nameOfDead()}`;
+    const args = ['--input-type=module', '-e', script, lock, counter, dead];
+    await Promise.all([1, 2, 3, 4].map(() => promisify(execFile)(process.execPath, args)));
+    expect(readFileSync(counter, 'utf8')).toBe('80');
+  });
+});
