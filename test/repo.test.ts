@@ -168,6 +168,31 @@ describe('the source tree', () => {
     expect(JSON.parse(read('package.json')).files).toEqual(expect.arrayContaining(['guest', 'host-scripts']));
   });
 
+  it('has one mechanism for deadlines: no race outside lib/deadline but those between two events', () => {
+    const betweenEvents = [
+      'backends/bubblewrap/network',
+      'backends/bubblewrap/start',
+      'cli/joined-chat',
+      'cli/streams',
+      'mcp/pending-calls',
+    ];
+    betweenEvents.push('shell/execution', 'shell/pipes/forker', 'shell/streams/tether');
+    const permitted = ['lib/deadline', ...betweenEvents].map((name) => `src/${name}.ts`);
+    const races = files('src/**/*.ts').filter((path) => read(path).includes('Promise.race('));
+    expect(races.filter((path) => !permitted.includes(path))).toEqual([]);
+    const timed = races.filter((path) => /Promise\.race\([^;]*(?:setTimeout|delay|sleep)\(/.test(read(path)));
+    expect(timed).toEqual([]);
+  });
+
+  it.each([
+    ['src/lib/error-text.ts', /(\w+) instanceof Error \? \1\.message : String\(\1\)/],
+    ['src/lib/file-lock.ts', /Atomics\.wait\(/],
+    ['src/lib/backoff.ts', /Ms \* 2 \*\*/],
+    ['src/lib/lanes.ts', /\?\? Promise\.resolve\(\)\)?\.then\(/],
+  ])('has what %s does nowhere else', (home, pattern) => {
+    expect(files('src/**/*.ts').filter((path) => path !== home && pattern.test(read(path)))).toEqual([]);
+  });
+
   it('names no registry, so that everybody installs from their own', () => {
     expect(read('package-lock.json')).not.toMatch(/"resolved":\s*"https?:/);
     if (existsSync(join(root, '.npmrc'))) expect(read('.npmrc')).not.toMatch(/registry\s*=|\/\//);

@@ -4,11 +4,13 @@ import { HermeticError } from '../core/errors.ts';
 import type { ApprovalLedger, QuestionBeginning, QuestionEntry, Settlement } from '../core/store.ts';
 import { digestOf } from '../lib/canonical-json.ts';
 import { errorText } from '../lib/error-text.ts';
+import { shortCode } from '../lib/short-code.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';
 import { grantsOf } from './grants.ts';
-import { newCode } from './question-code.ts';
 import { answerEvent, endedEvent, grantEvent, questionEvent } from './records.ts';
 import { Waiting } from './waiting.ts';
+
+const codeLength = 6;
 
 export interface QuestionsOptions {
   ledger: ApprovalLedger;
@@ -143,7 +145,7 @@ export class Questions {
     const expiresAt = new Date(askedAt.getTime() + timeoutMs);
     const digest = requestDigest(request);
     for (let attempt = 0; attempt < codeAttempts; attempt++) {
-      const question: QuestionBeginning = { ...request, id: randomUUID(), code: newCode(), digest, askedAt, expiresAt };
+      const question: QuestionBeginning = { ...request, id: randomUUID(), code: shortCode(codeLength), digest, askedAt, expiresAt };
       if (await ledger.ask(question, [questionEvent(question, redact)])) return await this.#current(question.id);
     }
     throw new HermeticError('store/failed', 'No code is left for another question.');

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
+import { errorText } from '../lib/error-text.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { scalarFromText } from './environment-layer.ts';
 import { complaintsAbout, throwProblems, unknownKeyError } from './explain.ts';
@@ -92,7 +93,7 @@ function edit(file: string, change: (before: string | undefined) => Edit | undef
     });
   } catch (error) {
     if (error instanceof HermeticError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new HermeticError('config/unreadable', `${file} was not changed: ${reason}.`, { cause: error });
   }
 }

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { parseDotenv, removeFromDotenv, setInDotenv } from '../lib/dotenv.ts';
+import { errorText } from '../lib/error-text.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { readTextFile, refuseForeign } from './home.ts';
 import { configKeys } from './keys.ts';
@@ -63,7 +64,7 @@ function change(file: string, edit: (text: string) => string): void {
   try {
     replaceFile(file, { mode: 0o600 }, (text = '') => edit(text));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new HermeticError('config/unreadable', `${file} was not changed: ${reason}.`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Pair, type ParsedNode, parseDocument } from 'yaml';
 import * as z from 'zod';
+import { errorText } from '../lib/error-text.ts';
 import { nearest } from '../lib/nearest.ts';
 import { complaintsAbout, didYouMean, listHint, type Place, problemAt, unknownKey, unusedSetting } from './explain.ts';
 import { configSections, findKey, findSection, nearestKey } from './keys.ts';
@@ -31,7 +32,7 @@ export function readYamlLayer(text: string, file: string): Layer {
     values = document.toJS();
   } catch (error) {
     // Aliases without an anchor, or so many that expanding them would fill the memory, and nesting deeper than the stack.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     layer.problems.push(problemAt({ file, line: 1, column: 1 }, 'config/bad-yaml', `not valid YAML: ${reason}.`));
     return layer;
   }

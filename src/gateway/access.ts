@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import type { Incoming } from '../core/channel.ts';
 import type { PairingLedger } from '../core/conversation.ts';
+import { shortCode } from '../lib/short-code.ts';
 
 export type Role = 'admin' | 'user';
 
@@ -24,8 +24,6 @@ export type Admission =
   /** Without a reply. */
   | { kind: 'ignored' };
 
-/** No two of these look alike. */
-const alphabet = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 const codeLength = 8;
 const codeLifeMs = 60 * 60 * 1000;
 
@@ -72,7 +70,7 @@ export class Access {
   async #turnAway(incoming: Incoming): Promise<Admission> {
     if (incoming.kind === 'press' || !incoming.isDirect) return { kind: 'ignored' };
     const { place, from, at } = incoming;
-    const code = newCode();
+    const code = shortCode(codeLength);
     const requestedAt = new Date();
     const expiresAt = new Date(requestedAt.getTime() + codeLifeMs);
     // A message from long ago, when no gateway ran, gets no code now.
@@ -83,8 +81,4 @@ export class Access {
     );
     return { kind: 'stranger', code: request && code };
   }
-}
-
-function newCode(): string {
-  return Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('');
 }

@@ -1,4 +1,4 @@
-/** Text of a sandbox on one line, without anything that a terminal obeys. */
+/** Security: text of others on one line, without anything that a terminal obeys, turns text around or does not show. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

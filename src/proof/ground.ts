@@ -1,5 +1,6 @@
 import type { ProofLine, Verdict } from '../core/proof.ts';
 import type { SandboxSpec } from '../core/sandbox.ts';
+import { printable } from '../lib/printable.ts';
 import type { HostView } from './host-view.ts';
 import type { Inside } from './inside.ts';
 
@@ -15,14 +16,14 @@ export interface Ground {
 
 const maxCharacters = 400;
 
-/** Security: text from inside may carry escape sequences, marks that turn text around, or a whole book. */
-export function printable(text: string): string {
-  const clean = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+/** Security: text from inside may be a whole book. */
+export function shortPrintable(text: string): string {
+  const clean = printable(text);
   return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters)}…` : clean;
 }
 
 export function line(check: string, tried: string, verdict: Verdict, happened: string): ProofLine {
-  return { check, tried, happened: printable(happened), verdict };
+  return { check, tried, happened: shortPrintable(happened), verdict };
 }
 
 /** For a question that was not answered, or not in a way that means anything. */

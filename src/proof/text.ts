@@ -1,12 +1,15 @@
 import type { Proof, ProofLine } from '../core/proof.ts';
-import { printable } from './ground.ts';
+import { shortPrintable } from './ground.ts';
 
 /** For a terminal. Security: no text from a sandbox can move the cursor. */
 export function proofText(proof: Proof): string {
   const width = Math.max(0, ...proof.lines.map(({ check }) => check.length));
   const rows = proof.lines.flatMap(({ check, verdict, tried, happened }) => {
     const indent = ' '.repeat(width + 11);
-    return [`${verdict.padEnd(8)} ${printable(check).padEnd(width)}  ${printable(tried)}`, `${indent}${printable(happened)}`];
+    return [
+      `${verdict.padEnd(8)} ${shortPrintable(check).padEnd(width)}  ${shortPrintable(tried)}`,
+      `${indent}${shortPrintable(happened)}`,
+    ];
   });
   return [...rows, summary(proof), ''].join('\n');
 }
@@ -22,6 +25,6 @@ export function proofJson({ provenAt, held, lines }: Proof): { provenAt: string;
   return {
     provenAt: provenAt.toISOString(),
     held,
-    lines: lines.map(({ check, tried, happened, verdict }) => ({ check, tried, happened: printable(happened), verdict })),
+    lines: lines.map(({ check, tried, happened, verdict }) => ({ check, tried, happened: shortPrintable(happened), verdict })),
   };
 }

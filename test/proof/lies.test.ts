@@ -144,7 +144,7 @@ describe('a sandbox that does not answer as asked', () => {
   it('is never held when nothing can be started in it', async () => {
     const sandbox = { ...lyingSandbox(liar()), exec: () => Promise.reject(new Error('it is\u001b[2J gone')) };
     const proof = await proofOf(sandbox);
-    expect(proof.lines[0]).toMatchObject({ verdict: 'broken', happened: 'The probe could not be started: it is?[2J gone.' });
+    expect(proof.lines[0]).toMatchObject({ verdict: 'broken', happened: 'The probe could not be started: it is [2J gone.' });
     expect(proof.lines.filter(({ verdict }) => verdict === 'held')).toEqual([]);
   });
 });

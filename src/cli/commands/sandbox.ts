@@ -4,6 +4,7 @@ import { directoryBytes } from '../../backends/sandbox-directory.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { ListedSandbox } from '../../core/sandbox.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
+import { printable } from '../../lib/printable.ts';
 import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -61,7 +62,7 @@ export function sandboxCommand(io: CliIo): Command {
       await (await app.store()).sandboxes.forget(found);
       if (found.entry) await app.approvals.endSession(found.entry.session, personHere());
       await app.close();
-      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session)} was removed.\n`);
+      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session) || '-'} was removed.\n`);
     });
 
   sandbox
@@ -176,9 +177,9 @@ function shown(facts: Awaited<ReturnType<typeof withDisk>>): string[][] {
   const { session, isSpare, backend, state, image, createdAt, lastUsedAt, leaseUntil, proof, name, directory, diskBytes } = facts;
   const verdict = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${minute(proof.provenAt)}`;
   return [
-    ['session', isSpare ? 'none yet: a spare' : printable(session)],
+    ['session', isSpare ? 'none yet: a spare' : printable(session) || '-'],
     ['backend', `${backend}, ${state}`],
-    ['image', printable(image ?? '')],
+    ['image', printable(image ?? '') || '-'],
     ['created', minute(createdAt)],
     ['last used', minute(lastUsedAt)],
     ...(leaseUntil === null ? [] : [['kept until', minute(leaseUntil)]]),
@@ -190,11 +191,6 @@ function shown(facts: Awaited<ReturnType<typeof withDisk>>): string[][] {
 
 /** For a table, which is as wide as its widest cell. */
 function short(session: string): string {
-  const signs = [...printable(session)];
+  const signs = [...(printable(session) || '-')];
   return signs.length > 40 ? `${signs.slice(0, 39).join('')}…` : signs.join('');
-}
-
-/** Security: a session may be called anything, also something a terminal obeys. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, '?') || '-';
 }

@@ -1,9 +1,10 @@
 import type { InboxEntry, InboxLedger } from '../../core/conversation.ts';
 import { isStoreFault, maxEnds, maxTries, type SetAside } from '../../core/set-aside.ts';
+import { backoffMs } from '../../lib/backoff.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 
-const firstPauseMs = 250;
+const pauses = { firstMs: 250, maxMs: 60_000 };
 
 export interface RetryParts {
   inbox: InboxLedger;
@@ -52,7 +53,7 @@ export class Retries {
       this.#pausing.delete(entry.seq);
       this.#parts.wake();
     };
-    this.#pausing.set(entry.seq, setTimeout(again, firstPauseMs * 2 ** entry.tries));
+    this.#pausing.set(entry.seq, setTimeout(again, backoffMs(tries, pauses)));
   }
 
   stop(): void {
