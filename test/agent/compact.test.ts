@@ -18,8 +18,8 @@ const workScript = (summary: (request: ModelRequest) => Reply) => (request: Mode
   return counted(request, request.last.role === 'user' ? calls(['print', { text: 'x' }]) : says(`Done with ${request.index}.`));
 };
 
-describe('a conversation that goes on for weeks', () => {
-  it('stays below what the model takes in over 300 turns, and no word of the latest message is lost', async () => {
+describe('a long conversation', () => {
+  it('keeps 300 turns within the context limit and sends the newest question in full', async () => {
     let written = 0;
     await using bench = await startBench(
       workScript(() => says(`Summary ${++written}: they count.`)),
@@ -41,7 +41,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(last?.messages[1]?.text).toContain(`Summary ${written}: they count.`);
   }, 120_000);
 
-  it('gives the one who sums up the summary before and what came since, fenced', async () => {
+  it('gives the summary model the previous summary and the newer messages, fenced', async () => {
     const seen: string[] = [];
     await using bench = await startBench(
       workScript((request) => {
@@ -57,7 +57,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(seen[1]).toMatch(/<earlier-(\w+)>\n<summary-[\s\S]*Summary 1\.[\s\S]*\n<\/earlier-\1>/);
   });
 
-  it('cuts old results of tools before anything is summed up, and leaves the newest alone', async () => {
+  it('cuts old tool results before it summarises anything, and leaves the newest alone', async () => {
     await using bench = await startBench(
       workScript(() => expect.unreachable('nothing is to be summed up')),
       settings,
@@ -70,7 +70,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(JSON.stringify(bench.transcript).match(/x{8000}/g)?.length).toBe(3);
   });
 
-  it('goes on without its oldest part when nobody can sum it up, and the transcript stays whole', async () => {
+  it('drops the oldest messages from the request when no summary can be made, and keeps the transcript whole', async () => {
     await using bench = await startBench(
       workScript(() => refuses(500, 'no summaries today')),
       settings,
@@ -85,7 +85,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(bench.transcript.length).toBe(160);
   });
 
-  it('stays usable when the summary cannot be stored', async () => {
+  it('answers every turn although no summary can be stored', async () => {
     await using bench = await startBench(
       workScript(() => says('Short.')),
       settings,
@@ -109,7 +109,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(Math.max(...turnRequests(bench).map(({ bytes }) => bytes))).toBeLessThan(8000 * 4);
   });
 
-  it('counts what a summary replaces over the transcript as it is then, also in the middle of a turn', async () => {
+  it('counts the messages that a summary replaces in the current transcript, also in the middle of a turn', async () => {
     await using bench = await startBench((request) => {
       if (isSummaryRequest(request)) return says('Short.');
       return counted(request, request.index < 30 ? calls(['print', { text: String(request.index) }]) : says('Done.'));
@@ -123,7 +123,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(roles.at(-1)).toBe('assistant');
   });
 
-  it('has replaced in the transcript what the model no longer sees, also after a summary that failed', async () => {
+  it('replaces the messages the model no longer sees in the transcript, also after a failed summary', async () => {
     let asked = 0;
     await using bench = await startBench((request) => {
       if (isSummaryRequest(request)) return ++asked === 2 ? says('Short.') : refuses(400, 'not now');
@@ -136,7 +136,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(numbers(bench.transcript)).toEqual(numbers(bench.server.requests.at(-1)?.messages));
   });
 
-  it('takes a message that is longer than the model takes in, without its middle', async () => {
+  it('cuts the middle out of a message that is longer than the context limit', async () => {
     await using bench = await startBench((request) => counted(request, says('That is long.')), settings);
     expect(await bench.run([said(`BEGIN ${'word '.repeat(40_000)} END`)])).toEqual({ kind: 'answered', text: 'That is long.' });
     const last = bench.server.requests.at(-1);
@@ -144,7 +144,7 @@ describe('a conversation that goes on for weeks', () => {
     expect(last?.last.text).toMatch(/BEGIN [\s\S]* characters left out[\s\S]* END/);
   });
 
-  it('becomes shorter when the provider says that it is too long, although it was thought to fit', async () => {
+  it('shortens the conversation when the provider says that it is too long', async () => {
     await using bench = await startBench((request) => {
       if (isSummaryRequest(request)) return says('Short.');
       if (request.bytes > 12_000) return refuses(400, "This model's maximum context length is 3000 tokens.");

@@ -7,7 +7,7 @@ import { shownText, startBench } from './turn-bench.ts';
 const never = new Promise<never>(() => undefined);
 
 describe('an interrupted turn', () => {
-  it('ends in the middle of a text: the provider is told, and what was said stays', async () => {
+  it("an interrupt in the middle of a text closes the provider's connection and keeps the text", async () => {
     await using bench = await startBench(() => ({ pieces: [{ text: 'Once upon ' }, { text: 'a time' }, { until: never }] }));
     const stop = new AbortController();
     const running = bench.run('tell', { signal: stop.signal });
@@ -19,7 +19,7 @@ describe('an interrupted turn', () => {
     expect(bench.server.requests.length).toBe(1);
   });
 
-  it('ends before anything was said', async () => {
+  it("an interrupt before the first word closes the provider's connection and records no answer", async () => {
     await using bench = await startBench(() => never);
     const stop = new AbortController();
     const running = bench.run('tell', { signal: stop.signal });
@@ -30,7 +30,7 @@ describe('an interrupted turn', () => {
     expect(bench.log).toEqual(['record user']);
   });
 
-  it('ends in the middle of tools: each is told, and their results are recorded', async () => {
+  it('an interrupt aborts every running tool and records their results', async () => {
     await using bench = await startBench(inTurn(calls(['wait', { text: 'a' }], ['wait', { text: 'b' }]), says('never said')));
     bench.tools = {
       wait: ({ text }, { signal }) =>
@@ -47,7 +47,7 @@ describe('an interrupted turn', () => {
     expect(JSON.stringify(bench.transcript.slice(-2))).toMatch(/interrupted a.*interrupted b/);
   });
 
-  it('ends also when a tool does not, and says that nobody knows what became of it', async () => {
+  it('an interrupted turn ends although its tool never returns, and records that the outcome is unknown', async () => {
     await using bench = await startBench(inTurn(calls(['deaf', { text: 'a' }])));
     bench.tools = { deaf: () => never };
     const stop = new AbortController();
@@ -58,7 +58,7 @@ describe('an interrupted turn', () => {
     expect(JSON.stringify(bench.transcript.at(-1))).toContain(interruptedText);
   });
 
-  it('ends while it waits to ask again', async () => {
+  it('an interrupt ends the wait before a retry', async () => {
     await using bench = await startBench(() => refuses(429, 'slow down', { 'retry-after': '60' }));
     const stop = new AbortController();
     const running = bench.run('go', { signal: stop.signal });
@@ -67,7 +67,7 @@ describe('an interrupted turn', () => {
     expect(await running).toEqual({ kind: 'interrupted' });
   });
 
-  it('does nothing when it is interrupted before it begins, but remembers what was said', async () => {
+  it('a turn interrupted before it begins asks no model and records the message', async () => {
     await using bench = await startBench(() => says('never'));
     expect(await bench.run('go', { signal: AbortSignal.abort() })).toEqual({ kind: 'interrupted' });
     expect(bench.server.requests).toEqual([]);
@@ -76,19 +76,19 @@ describe('an interrupted turn', () => {
 });
 
 describe('a provider that fails', () => {
-  it.each([429, 500, 502, 503, 529])('is asked again after status %i', async (status) => {
+  it.each([429, 500, 502, 503, 529])('retries the provider after status %i', async (status) => {
     await using bench = await startBench(inTurn(refuses(status), refuses(status), says('here')));
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'here' });
     expect(bench.events.filter(({ type }) => type === 'waiting').length).toBe(2);
   });
 
-  it('is believed when it says how long to wait', async () => {
+  it('waits as long as retry-after says', async () => {
     await using bench = await startBench(inTurn(refuses(429, 'slow', { 'retry-after': '0.05' }), says('here')));
     await bench.run('go');
     expect(bench.events).toContainEqual(expect.objectContaining({ type: 'waiting', ms: 50, attempt: 1 }));
   });
 
-  it('is not waited for when it asks for too long', async () => {
+  it('fails the turn at once when retry-after is too long', async () => {
     await using bench = await startBench(() => refuses(429, 'come back tomorrow', { 'retry-after': '86400' }));
     expect(await bench.run('go')).toMatchObject({
       kind: 'failed',
@@ -98,7 +98,7 @@ describe('a provider that fails', () => {
     expect(bench.server.requests.length).toBe(1);
   });
 
-  it('fails the turn when it goes on, in words', async () => {
+  it('fails the turn with a readable reason when the provider keeps failing', async () => {
     await using bench = await startBench(() => refuses(503, 'under repair'));
     expect(await bench.run('go')).toMatchObject({ kind: 'failed', code: 'model/failed', reason: expect.stringContaining('under repair') });
     expect(bench.server.requests.length).toBe(6);
@@ -124,30 +124,30 @@ describe('a provider that fails', () => {
     expect(bench.log.filter((line) => line.startsWith('run'))).toEqual(['run echo {"text":"x"}']);
   });
 
-  it('may say in the middle of an answer that it cannot go on', async () => {
+  it('retries when the provider reports an error in the middle of an answer', async () => {
     await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { error: 'Overloaded' }] }, says('Hello')));
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
     expect(shownText(bench.events)).toBe('Hello');
   });
 
-  it('is asked again when nothing comes for too long, and is told that nobody waits any more', async () => {
+  it('retries a stalled answer and closes the stalled connection', async () => {
     await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { until: never }] }, says('Hello')), {}, { stallMs: 300 });
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
     await bench.server.requests[0]?.disconnected;
     expect(shownText(bench.events)).toBe('Hello');
   });
 
-  it('is asked again when it says nothing at all', async () => {
+  it('retries an empty answer', async () => {
     await using bench = await startBench(inTurn(says(''), says('here')));
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'here' });
   });
 
-  it('fails the turn when it withholds the answer', async () => {
+  it('fails the turn when the provider withholds the answer', async () => {
     await using bench = await startBench(() => ({ pieces: [], finish: 'content-filter' }));
     expect(await bench.run('go')).toMatchObject({ kind: 'failed', code: 'model/failed', reason: expect.stringContaining('withheld') });
   });
 
-  it('fails the turn at once when it refuses the key, and tells which one', async () => {
+  it('fails the turn at once when the provider refuses the key, and names the key', async () => {
     await using bench = await startBench(() => refuses(401, 'Incorrect API key provided: key-1'));
     const result = await bench.run('go');
     expect(result).toMatchObject({ kind: 'failed', code: 'model/unusable', reason: expect.stringContaining('OPENAI_COMPATIBLE_API_KEY') });
@@ -155,7 +155,7 @@ describe('a provider that fails', () => {
     expect(bench.server.requests.length).toBe(1);
   });
 
-  it('has not answered when the connection is gone before tools were recorded, so the next turn is told', async () => {
+  it('tells the model in the next turn that a call without a result was interrupted', async () => {
     await using bench = await startBench(inTurn(says('I will look.')));
     bench.transcript = [
       { role: 'user', content: 'go' },

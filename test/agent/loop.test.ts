@@ -17,7 +17,7 @@ describe('a turn', () => {
     expect(bench.transcript[1]).toMatchObject({ role: 'assistant', content: [{ type: 'text', text: 'One, two, three.' }] });
   });
 
-  it('tells what it took, with what the provider had in its cache', async () => {
+  it('reports the token usage, with the tokens the provider had cached', async () => {
     await using bench = await startBench(inTurn({ pieces: [{ text: 'ok' }], usage: { input: 1000, output: 20, cached: 800 } }));
     await bench.run('hello');
     expect(bench.usages).toEqual([{ inputTokens: 1000, outputTokens: 20, cachedTokens: 800, cost: undefined }]);
@@ -62,7 +62,7 @@ describe('a turn', () => {
     expect(bench.events).toContainEqual({ type: 'tool-progress', callId: started?.callId, text: 'half way' });
   });
 
-  it('has recorded the call before the tool runs, and each result before the model hears of it', async () => {
+  it('records a call before its tool runs, and each result before the model sees it', async () => {
     await using bench = await startBench(inTurn(calls(['echo', { text: 'x' }]), says('done')));
     await bench.run('go');
     expect(bench.log).toEqual(['record user', 'record assistant', 'run echo {"text":"x"}', 'record tool', 'record assistant']);
@@ -89,7 +89,7 @@ describe('a turn', () => {
   });
 
   it.each(['user', 'assistant', 'tool'])(
-    'ends when a message of the %s cannot be recorded, and does nothing of what it asks for',
+    'ends the turn when a message of the %s cannot be recorded, and acts on nothing in it',
     async (role) => {
       await using bench = await startBench(inTurn(calls(['echo', { text: 'x' }]), says('done')));
       const result = await bench.run('go', {
@@ -128,7 +128,7 @@ describe('a turn', () => {
     expect(ended).toEqual(['long']);
   });
 
-  it('ends at the limit of steps, with the last tools run and recorded', async () => {
+  it('ends the turn at the step limit, after the last tools have run and been recorded', async () => {
     await using bench = await startBench(() => calls(['echo', { text: 'again' }]));
     expect(await bench.run('go', { maxSteps: 3 })).toEqual({ kind: 'limit', steps: 3 });
     expect(bench.server.requests.length).toBe(3);
@@ -138,7 +138,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('delivers what came meanwhile at the next step, under the name of whoever said it', async () => {
+  it("delivers a message sent during the turn at the next step, under its sender's name", async () => {
     await using bench = await startBench(inTurn(calls(['echo', { text: 'x' }]), says('done')));
     const waiting = [[said('in blue, please', 'Grace')]];
     await bench.run('paint', { steer: async () => waiting.shift() ?? [] });
@@ -148,7 +148,7 @@ describe('a turn', () => {
     expect(bench.log.slice(3, 5)).toEqual(['record tool', 'record user']);
   });
 
-  it('lets the door to the tools answer a call that makes no sense', async () => {
+  it('passes malformed and unknown tool calls to the toolbox, and its answers to the model', async () => {
     await using bench = await startBench(
       inTurn(
         {

@@ -17,7 +17,7 @@ const interrupted = (toolCallId: string) => ({
 });
 
 describe('a transcript', () => {
-  it('that ends with calls without results gets results that say so', () => {
+  it('adds an interrupted result for every call without one', () => {
     const history = [
       { role: 'user', content: 'go' },
       { role: 'assistant', content: [call('a'), call('b')] },
@@ -26,7 +26,7 @@ describe('a transcript', () => {
     expect(settled(readTranscript(history)).at(-1)).toEqual({ role: 'tool', content: [interrupted('a'), result('b', 'done')] });
   });
 
-  it('has the results of one answer in one message, in the order of the calls', () => {
+  it('puts the results of one answer into one message, in the order of the calls', () => {
     const history = [
       { role: 'assistant', content: [call('a'), call('b')] },
       { role: 'tool', content: [result('b', 'second')] },
@@ -40,7 +40,7 @@ describe('a transcript', () => {
     ]);
   });
 
-  it('has no result without its call, and no empty answers', () => {
+  it('drops results without a call, and empty answers', () => {
     const history = [
       { role: 'tool', content: [result('gone', 'x')] },
       { role: 'user', content: 'hello' },
@@ -49,7 +49,7 @@ describe('a transcript', () => {
     expect(settled(readTranscript(history))).toEqual([history[1]]);
   });
 
-  it('can be read whatever is in it, message by message', () => {
+  it('reads every unreadable message of a transcript as user data', () => {
     const strange = [
       null,
       7,
@@ -65,7 +65,7 @@ describe('a transcript', () => {
     expect(JSON.stringify(read)).not.toContain('obey');
   });
 
-  it('with an answer that nobody was told of gives that answer again, without asking the model', async () => {
+  it('repeats an undelivered answer without asking the model', async () => {
     await using bench = await startBench(() => says('something else'));
     bench.transcript = [
       { role: 'user', content: 'go' },
@@ -75,7 +75,7 @@ describe('a transcript', () => {
     expect(bench.server.requests).toEqual([]);
   });
 
-  it('that broke off after a question goes on from there, and records the question once', async () => {
+  it('resumes a turn after an unanswered question and records the question once', async () => {
     await using bench = await startBench(inTurn(says('Yes.')));
     bench.transcript = [{ role: 'user', content: 'are you there?' }];
     expect(await bench.run([])).toEqual({ kind: 'answered', text: 'Yes.' });
@@ -86,7 +86,7 @@ describe('a transcript', () => {
   it.each([
     ['openai-compatible', 'm'],
     ['anthropic', 'claude'],
-  ] as const)('is accepted by %s wherever the program died while it was written', async (provider, model) => {
+  ] as const)('%s accepts a transcript cut off at any message', async (provider, model) => {
     const steps = [
       { pieces: [{ text: 'Let me see.' }, { call: 'echo', input: { text: 'a' } }, { call: 'echo', input: { text: 'b' } }] },
       calls(['echo', { text: 'c' }], ['echo', { text: 'd' }], ['echo', { text: 'e' }]),
@@ -104,7 +104,7 @@ describe('a transcript', () => {
     }
   });
 
-  it('has each call followed by its result alone, whatever was recorded in whatever order', () => {
+  it('follows each call with exactly its own result, for any recorded order', () => {
     const id = fc.constantFrom('a', 'b', 'c', 'd');
     const message = fc.oneof(
       fc.constant({ role: 'user', content: 'x' }),

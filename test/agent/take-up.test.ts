@@ -15,8 +15,8 @@ async function died(bench: Bench, settled: readonly string[]): Promise<void> {
 
 const script = () => inTurn(calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), says('first'), says('second'));
 
-describe('a turn that is taken up', () => {
-  it('makes the calls that had not begun, tells the model of the others, and goes on', async () => {
+describe('a resumed turn', () => {
+  it('makes the calls that had not begun, reports the others to the model, and continues', async () => {
     await using bench = await startBench(script());
     await died(bench, []);
     const result = await bench.run([], {
@@ -30,7 +30,7 @@ describe('a turn that is taken up', () => {
     expect(turnProgress(bench.transcript)).toEqual({ kind: 'answered', inputs: 1, answers: ['', 'second'] });
   });
 
-  it('asks for nothing whose result is known', async () => {
+  it('repeats no call whose result is known', async () => {
     await using bench = await startBench(script());
     await died(bench, ['a']);
     const taken: unknown[] = [];
@@ -43,7 +43,7 @@ describe('a turn that is taken up', () => {
     expect(taken).toEqual([{ text: 'b' }]);
   });
 
-  it('makes no call again when there is nobody who knows', async () => {
+  it('repeats no call when it is unknown which calls had begun', async () => {
     await using bench = await startBench(script());
     await died(bench, []);
     expect(await bench.run([])).toEqual({ kind: 'answered', text: 'second' });
@@ -51,8 +51,8 @@ describe('a turn that is taken up', () => {
   });
 });
 
-describe('where a turn stands', () => {
-  it('is unanswered before an answer and after results, calling in between, and answered in the end', async () => {
+describe('turn progress', () => {
+  it('reports a turn as unanswered, calling, unanswered again and answered', async () => {
     await using bench = await startBench(script());
     await bench.run('go');
     const kinds = bench.transcript.map((_, index) => turnProgress(bench.transcript.slice(0, index + 1)).kind);

@@ -26,7 +26,7 @@ function specOf(app: App, kind: string, request: { image?: string } = {}) {
 }
 
 describe('the choice of a backend', () => {
-  it('auto never includes one without isolation', () => {
+  it('auto never chooses a backend without isolation', () => {
     expect(
       appWith()
         .candidates('auto')
@@ -34,7 +34,7 @@ describe('the choice of a backend', () => {
     ).not.toContain('none');
   });
 
-  it('a name that does not exist is refused with all that do', () => {
+  it('an unknown backend name is refused with the list of valid names', () => {
     const attempt = () => appWith().candidates('bubblewarp');
     expect(attempt).toThrow(
       expect.objectContaining({ code: 'backend/unknown', message: expect.stringContaining('did you mean bubblewrap?') }),
@@ -42,13 +42,13 @@ describe('the choice of a backend', () => {
     expect(attempt).toThrow(expect.objectContaining({ hint: expect.stringContaining('kubernetes') }));
   });
 
-  it('a name of a later version is refused, not replaced by another', () => {
+  it('a backend of a later version is refused, not replaced by another', () => {
     expect(() => appWith({ TERMINAL_ENV: 'ssh' }).candidates('ssh')).toThrow(expect.objectContaining({ code: 'backend/unavailable' }));
   });
 });
 
 describe('the spec of a sandbox', () => {
-  it('says what the configuration says', () => {
+  it('the sandbox spec follows the configuration', () => {
     const app = appWith({
       TERMINAL_DOCKER_IMAGE: 'debian:12',
       TERMINAL_CONTAINER_CPU: '2',
@@ -76,11 +76,11 @@ describe('the spec of a sandbox', () => {
     expect(specOf(app, 'docker', { image: 'other' }).spec.image).toBe('other');
   });
 
-  it('does not change with the order in which things are asked, and is the same after a restart', () => {
+  it('the sandbox spec is the same after a restart', () => {
     expect(specOf(appWith(), 'docker').spec).toEqual(specOf(appWith(), 'docker').spec);
   });
 
-  it('tells of a credential that stays outside', () => {
+  it('keeps a credential out of the sandbox spec and names it in a notice', () => {
     const app = appWith({ TERMINAL_ENV_PASSTHROUGH: '["API_TOKEN"]', API_TOKEN: 'x' });
     const { spec, notices } = specOf(app, 'bubblewrap');
     expect(spec.env).toEqual({});
@@ -93,7 +93,7 @@ describe('the spec of a sandbox', () => {
     ['bubblewrap', {}, { image: 'debian' }],
     ['docker', { TERMINAL_NETWORK: 'restricted' }, {}],
     ['local', { TERMINAL_NETWORK: 'none' }, {}],
-  ])('what %s does not support is refused: %j %j', (kind, environment, request) => {
+  ])('%s refuses an option it does not support: %j %j', (kind, environment, request) => {
     const { backend, spec } = specOf(appWith(environment as Record<string, string>), kind, request);
     expect(() => assertSupported(backend, spec)).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
   });
@@ -105,19 +105,19 @@ describe('the spec of a sandbox', () => {
     ['bubblewrap', '~', '/home/agent'],
     ['local', '.', '/somewhere'],
     ['local', 'deep', '/somewhere/deep'],
-  ])('on %s terminal.cwd %s is %s', (kind, cwd, expected) => {
+  ])('on %s terminal.cwd %s becomes %s', (kind, cwd, expected) => {
     const { backend, spec } = specOf(appWith({ TERMINAL_CWD: cwd }), kind);
     expect(backend.places(spec).workdir).toBe(expected);
   });
 });
 
 describe('the installation', () => {
-  it('has an id that stays', () => {
+  it('keeps its installation id over restarts', () => {
     expect(appWith().installation).toBe(appWith().installation);
     expect(appWith().installation).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('refuses an id somebody broke instead of losing sight of its sandboxes', () => {
+  it('refuses a damaged installation id instead of making a new one', () => {
     const app = appWith();
     const { installation } = app;
     writeFileSync(join(home, 'installation'), 'oops');

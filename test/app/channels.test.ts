@@ -9,22 +9,22 @@ const config = configSchema.parse({
   gateway: { allowed_users: ['telegram:3', 'discord:4'] },
 });
 
-describe('who may talk', () => {
-  it('is asked of the channel where it is our own, whatever it is called', () => {
+describe('platform rules', () => {
+  it('gives the rules of the local owner to a channel that declares itself our own, under any name', () => {
     expect(platformRules(config, 'fake', fakeChannel(new FakePlatform(), { isOwn: true }))?.isOwn).toBe(true);
     expect(platformRules(config, 'fake', fakeChannel(new FakePlatform(), { isOwn: false }))).toBeUndefined();
   });
 
-  it('is nobody on a platform that is not there, also one with the name of our page', () => {
+  it('gives no rules to a platform that is not configured, also under the name of our page', () => {
     for (const name of ['web', 'terminal', 'discord', 'constructor', 'terminal.cwd'])
       expect(platformRules(config, name, undefined)).toBeUndefined();
   });
 
-  it('is who is allowed on that platform or everywhere', () => {
+  it('joins the people allowed on a platform with those allowed everywhere', () => {
     expect(platformRules(config, 'telegram', undefined)).toMatchObject({ isOwn: false, allowedUsers: ['1', '3'], admins: ['2'] });
   });
 
-  it('is never everybody who reaches a platform', () => {
+  it('no channel driver declares itself our own', () => {
     const context = { token: '1:a', log: () => undefined };
     for (const driver of channelDrivers) expect(driver.create(context, driver.options.parse({})).traits.isOwn).toBe(false);
   });

@@ -66,7 +66,7 @@ it('the page says each thing about the sandbox once', () => {
   expect(linesIn(contained, 'Channels')).toEqual(['web up', 'telegram down (no connection)']);
 });
 
-it('the page speaks of no sandbox, image or proof where there is none', () => {
+it('the page mentions no sandbox, image or proof without isolation', () => {
   expect(linesIn(local, 'Sandbox')).toEqual([
     'Backend local',
     'not docker: it is not running',
@@ -83,7 +83,7 @@ it('the page says who shares a sandbox', () => {
   expect(statusView({ ...contained, backend: undefined, isContained: false }).where).toContain('Nothing can run');
 });
 
-it('the page shows first where approvals are off, then what each session does', () => {
+it('the page shows sessions with approvals off first, then what each session does', () => {
   const now = new Date('2026-01-02T10:00:00Z');
   const busy: SessionStatus = {
     title: 'telegram Ada',

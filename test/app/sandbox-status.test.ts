@@ -20,7 +20,7 @@ await describeBackend('bubblewrap', () => {
     await removeTree(home);
   });
 
-  it('what a start says names backend, network, limits, scope and lifetime, and nothing that is secret', async () => {
+  it('the start message names backend, network, limits, scope and lifetime, and no secret', async () => {
     const text = await linesOf({
       HERMETIC_GATEWAY_TERMINAL_BACKEND: 'bubblewrap',
       HERMETIC_GATEWAY_SANDBOX_SCOPE: 'user',
@@ -41,17 +41,17 @@ await describeBackend('bubblewrap', () => {
     expect(text).not.toContain('planted-secret');
   });
 
-  it('a start on the machine itself speaks of no proof', async () => {
+  it('the start message without isolation mentions no proof', async () => {
     expect(await linesOf({ TERMINAL_ENV: 'local' })).not.toContain('containment');
     expect(await linesOf({ TERMINAL_ENV: 'bubblewrap' })).toContain('containment not tried yet');
   });
 
-  it('what the backend that is left cannot do is said with the reason why it is left', async () => {
+  it('the error about an unsupported option names the reason why docker was passed over', async () => {
     const lines = linesOf({ TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock`, HERMETIC_GATEWAY_SANDBOX_IMAGE: 'debian:13' });
     await expect(lines).rejects.toThrow(/bubblewrap .*has no image\. docker cannot be used: .*no-engine\.sock/);
   });
 
-  it('a start that cannot run anything says why', async () => {
+  it('the start message gives the reason when nothing can run', async () => {
     const text = await linesOf({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock` });
     expect(text).toMatch(/^Chat sessions cannot run: no sandbox backend works here \(backend docker\)\.\nnot docker: \w/);
   });

@@ -31,7 +31,7 @@ async function connected(after: string, before = ''): Promise<Socket> {
   return socket;
 }
 
-it('refuses a program with the marks of a command, also where sessions are contained', async () => {
+it("refuses a program with the marks of a session's command, also where sessions are contained", async () => {
   const socket = await connected('exec sleep 60', 'ulimit -S -x 12345;');
   for (const isContained of [true, false]) {
     const refusal = peersOf(isContained).peers.refusalOfConnection('This', socket);
@@ -39,7 +39,7 @@ it('refuses a program with the marks of a command, also where sessions are conta
   }
 });
 
-it('refuses a program that was gone before it could be looked at, where commands run on the host itself', async () => {
+it('refuses a program that ended before it could be inspected, where commands run on the host itself', async () => {
   const socket = await connected('echo x >&3; exit');
   const { peers } = peersOf(false);
   // As long as it is there, it is known as a program that this one has started.
@@ -51,7 +51,7 @@ it('refuses a program that was gone before it could be looked at, where commands
   expect(await peersOf(true).peers.refusalOfConnection('This', socket)).toBeUndefined();
 });
 
-it('lets a program of this process in that proves which one it is, and leaves no file behind', async () => {
+it('admits a program of this process that proves its process id, and leaves no file behind', async () => {
   const { peers, home } = peersOf(false);
   const held: number[] = [];
   const prove = async (path: string) => {
@@ -69,7 +69,7 @@ it.each([
   ['no number', async () => 'me'],
   ['less than a number', async () => -1],
   ['nothing', async () => undefined],
-])('lets nothing in that answers with %s', async (_, answer) => {
+])('refuses a terminal that answers with %s', async (_, answer) => {
   const { peers, home } = peersOf(false);
   expect(await peers.refusalOfTerminal(answer)).toContain('its process cannot be found');
   expect(readdirSync(home)).toEqual([]);

@@ -124,7 +124,7 @@ function judgedByNobody(gateway: number, judged: readonly number[], before = '')
 const canUnshare = isRoot && spawnSync('unshare', ['-m', 'true']).status === 0;
 
 await describeBackend('local', (engine) => {
-  it('knows a command of a session however it starts a program', { timeout: 120_000 }, async () => {
+  it('recognises a command of a session however it starts a program', { timeout: 120_000 }, async () => {
     const people: [string, string[]][] = [['the same user', []], ...(isRoot ? [['another user', nobody] as [string, string[]]] : [])];
     const started: string[] = [];
     const lines = people.flatMap(([person, become]) =>
@@ -157,7 +157,7 @@ await describeBackend('local', (engine) => {
     expect(alive.filter((_, index) => later[index]?.kind === 'elsewhere')).toEqual([]);
   });
 
-  it('gives its commands the signs by which they are known', async () => {
+  it('gives the commands of a session the marks that identify them', async () => {
     const sandbox = await engine.open(engine.spec());
     const { stdout } = await collect(await sandbox.exec({ command: 'echo "$HERMETIC_IN_SESSION"; ulimit -x; cat /proc/$PPID/cmdline' }));
     expect(stdout).toMatch(/^1\n\d+\n.*forker\.bash/s);
@@ -172,19 +172,19 @@ async function start(name: string, command: readonly string[], options: Paramete
   return await pidOf(name);
 }
 
-describe('a sign', () => {
+describe('marks of a session', () => {
   it.each([
     ['environment', 'its environment', ['sh', '-c', '{}'], { env: { ...process.env, HERMETIC_IN_SESSION: '1' } }],
     ['soft-limit', 'its resource limits', ['bash', '-c', 'ulimit -S -x 12345; {}'], {}],
     ['hard-limit', 'its resource limits', ['bash', '-c', 'ulimit -x 1000000000000001; {}'], {}],
     ['memory-limit', 'its resource limits', ['bash', '-c', 'ulimit -m 7000000000000000; {}'], {}],
     ['above', 'the process that starts commands of a session is above it', ['bash', join(scratch, 'forker.bash')], {}],
-  ] as const)('of one kind is enough: %s', async (name, why, command, options) => {
+  ] as const)('one mark of a session is enough: %s', async (name, why, command, options) => {
     writeFileSync(join(scratch, 'forker.bash'), `${probe} ${join(pids, 'above')}\nexit\n`);
     expect(originOf(await start(name, command, options))).toEqual({ kind: 'session', why });
   });
 
-  it('is an open pipe of a session', async () => {
+  it("recognises a session's command by an open pipe of the session", async () => {
     const directory = join(scratch, 'run/abc/def');
     mkdirSync(directory, { recursive: true });
     const pipe = openSync(join(directory, '12.out'), 'w');
@@ -193,14 +193,14 @@ describe('a sign', () => {
     expect(originOf(pid)).toEqual({ kind: 'session', why: 'the pipes it has open' });
   });
 
-  it('is a gateway above', async () => {
+  it("recognises a session's command by the gateway among its ancestors", async () => {
     const pid = await start('below', ['sh', '-c', '{}; exit']);
     expect(originOf(pid, process.pid)).toEqual({ kind: 'session', why: 'the gateway is above it' });
   });
 });
 
 describe('a program of a person', () => {
-  it('is told from a command, beside a gateway that was started before it from the same place', async () => {
+  it("tells a person's program from a command, beside a gateway started from the same place", async () => {
     const gateway = await start('gateway', ['sh', '-c', '{}']);
     const origins = {
       script: originOf(await start('script', ['sh', '-c', '{}; exit']), gateway),
@@ -211,18 +211,18 @@ describe('a program of a person', () => {
     expect(Object.values(origins)).toEqual(Object.keys(origins).map(() => ({ kind: 'elsewhere' })));
   });
 
-  it.runIf(has('script'))('is at a terminal, in a session of its own, as a multiplexer starts it', async () => {
+  it.runIf(has('script'))("recognises a person's program at a terminal of its own, as a multiplexer starts it", async () => {
     const gateway = await start('gateway-2', ['sh', '-c', '{}']);
     const pid = await start('terminal', ['setsid', '-f', 'script', '-qec', '{}', '/dev/null']);
     expect(originOf(pid, gateway)).toEqual({ kind: 'elsewhere' });
   });
 
-  it('has limits that people set', async () => {
+  it('resource limits that people set do not mark a session', async () => {
     const pid = await start('limits', ['bash', '-c', 'ulimit -m 8000000; ulimit -S -u 4000; {}']);
     expect(originOf(pid)).toEqual({ kind: 'elsewhere' });
   });
 
-  it('cannot be told when it has no terminal and what started it is gone', async () => {
+  it('reports an orphan without a terminal as unknown', async () => {
     const gateway = await start('gateway-3', ['sh', '-c', '{}']);
     const pid = await start('left', ['setsid', '-f', 'sh', '-c', '{}']);
     const origin = await until('what started it is gone', () => [originOf(pid, gateway)].find(({ kind }) => kind !== 'elsewhere'));
@@ -230,14 +230,14 @@ describe('a program of a person', () => {
     expect(originOf(pid)).toEqual({ kind: 'elsewhere' });
   });
 
-  it.runIf(canUnshare)('is told from a command also where processes of other users are hidden', () => {
+  it.runIf(canUnshare)("tells a person's program from a command where processes of other users are hidden", () => {
     const hide = 'mount -t proc -o hidepid=2 proc /proc;';
     expect(judgedByNobody(0, [0], hide)).toEqual([{ kind: 'elsewhere' }]);
     expect(judgedByNobody(process.pid, [0], hide)).toEqual([{ kind: 'elsewhere' }]);
     expect(judgedByNobody(0, [0], `${hide} ulimit -S -x 12345;`)).toEqual([{ kind: 'session', why: 'its resource limits' }]);
   });
 
-  it('cannot be told when there is no such process', () => {
+  it('reports a process that does not exist as unknown', () => {
     expect(originOf(2 ** 30)).toMatchObject({ kind: 'unknown' });
   });
 });

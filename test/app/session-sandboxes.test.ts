@@ -25,7 +25,7 @@ await describeBackend('bubblewrap', () => {
   });
   const chat = (user: string, thread?: string): SessionKey => ({ platform: 'telegram', workspace: undefined, chat: '7', thread, user });
 
-  it('a program runs commands by session, finds files and state again, and sees what there is', async () => {
+  it('runs commands by session, finds files and state again, and lists the sandboxes', async () => {
     const first = sandboxesWith({}, 'again');
     const result = await first.run('alice', 'echo out; echo err >&2; export KEPT=1; exit 3');
     expect(result).toEqual({ end: { kind: 'exited', code: 3 }, stdout: 'out\n', stderr: 'err\n', isCut: false, troubles: [] });
@@ -44,7 +44,7 @@ await describeBackend('bubblewrap', () => {
     expect((await second.list()).map(({ session }) => session[1])).toEqual(['bob']);
   });
 
-  it('output beyond what is kept is read and dropped, and a command may be ended by the clock or by its caller', async () => {
+  it('drops output beyond the limit, and a timeout or an abort ends the command', async () => {
     const sandboxes = sandboxesWith();
     const long = await sandboxes.run('a', 'head -c 300000 /dev/zero | tr "\\0" x; echo; echo end >&2', { mostBytes: 1000 });
     expect(long).toMatchObject({ end: { kind: 'exited', code: 0 }, stdout: 'x'.repeat(1000), stderr: 'end\n', isCut: true });
@@ -65,7 +65,7 @@ await describeBackend('bubblewrap', () => {
     expect((await together.run(chat('ben', 't2'), 'ls /workspace')).stdout).toBe('ours\n');
   });
 
-  it('over gateway.max_sandboxes a session waits and is told, and idle ones are reclaimed after gateway.sandbox_lifetime', async () => {
+  it('a session over gateway.max_sandboxes waits and is notified, and gateway.sandbox_lifetime closes idle sandboxes', async () => {
     const sandboxes = sandboxesWith({ HERMETIC_GATEWAY_MAX_SANDBOXES: '1', HERMETIC_GATEWAY_SANDBOX_LIFETIME: '1' });
     const busy = await sandboxes.of('busy').exec({ command: 'read line', stdin: 'open' });
     const told: string[] = [];
@@ -77,7 +77,7 @@ await describeBackend('bubblewrap', () => {
     await until('it is reclaimed', () => !sandboxes.of('waiting').isOpen);
   });
 
-  it('a start removes what a crash left and leaves files of sessions alone', async () => {
+  it('a start removes the remains of a crash and keeps the files of sessions', async () => {
     const sandboxes = sandboxesWith({}, 'swept');
     await sandboxes.run('alice', 'echo mine > file');
     await sandboxes.of('alice').close();

@@ -28,7 +28,7 @@ const openOnes = async (count: number): Promise<QuestionEntry[]> =>
     return found.length === count ? found : undefined;
   });
 
-describe('a program that dies while it waits', () => {
+describe('a process that dies while a question is open', () => {
   const children: ChildProcess[] = [];
   let marker: string;
   beforeEach(() => {
@@ -51,7 +51,7 @@ describe('a program that dies while it waits', () => {
   const said = async (child: ChildProcess): Promise<unknown> => JSON.parse(child.stdout ? await text(child.stdout) : '');
   const ran = (): number => (existsSync(marker) ? readFileSync(marker, 'utf8').split('\n').length - 1 : 0);
 
-  it('leaves the question open; the next one takes it up and does the same thing once', async () => {
+  it('leaves the question open for the next process, which runs the command once', async () => {
     const first = start('turn-1');
     const [question] = await openOnes(1);
     await kill(first);
@@ -66,7 +66,7 @@ describe('a program that dies while it waits', () => {
     ]);
   });
 
-  it('is resumed by an answer that came when nobody waited, exactly once', async () => {
+  it('an answer given after the crash resumes the call exactly once', async () => {
     const first = start('turn-1');
     const [question] = await openOnes(1);
     await kill(first);
@@ -77,7 +77,7 @@ describe('a program that dies while it waits', () => {
     expect(ran()).toBe(1);
   });
 
-  it('does not pass its yes on to another run', async () => {
+  it('an answer given after the crash does not count for another run', async () => {
     const first = start('turn-1');
     const [question] = await openOnes(1);
     await kill(first);
@@ -86,7 +86,7 @@ describe('a program that dies while it waits', () => {
     expect(ran()).toBe(0);
   });
 
-  it('was refused when the answer was no, or none, meanwhile', async () => {
+  it('a resumed call is refused after a no or an expired question', async () => {
     const first = start('turn-1');
     const [question] = await openOnes(1);
     await kill(first);
@@ -102,7 +102,7 @@ describe('a program that dies while it waits', () => {
     expect(ran()).toBe(0);
   });
 
-  it('has its yes taken back by a new turn', async () => {
+  it('a new turn withdraws the answer given after the crash', async () => {
     const first = start('turn-1');
     const [question] = await openOnes(1);
     await kill(first);

@@ -22,8 +22,8 @@ const openOnes = async (count: number): Promise<QuestionEntry[]> =>
     return found.length === count ? found : undefined;
   });
 
-describe('an answer', () => {
-  it('settles its own question, whatever the order', async () => {
+describe('answers', () => {
+  it('each answer settles its own question, in any order', async () => {
     const texts = ['rm -rf a', 'rm -rf b', 'rm -rf c'];
     const asking = texts.map((one) => rig.ask([command(one)], { approver: silent() }));
     const questions = await openOnes(3);
@@ -34,7 +34,7 @@ describe('an answer', () => {
     expect((await Promise.all(asking)).map(({ allowed }) => allowed)).toEqual([false, true, true]);
   });
 
-  it('counts once: of two at the same time one does, and the other is told who did', async () => {
+  it('one of two simultaneous answers counts, and the other one learns which', async () => {
     const asking = rig.ask([command('rm -rf build')], { approver: silent() });
     const [question] = await openOnes(1);
     const other = await newRig(rig.path);
@@ -48,7 +48,7 @@ describe('an answer', () => {
     expect((await asking).allowed).toBe(stored?.answer?.kind === 'once');
   });
 
-  it('to an old question changes nothing for the one that is open now', async () => {
+  it('an answer to an old question changes nothing for the open one', async () => {
     expect(await rig.ask([command('rm -rf build')], { approver: silent() }, { timeoutMs: 50 })).toMatchObject({ allowed: false });
     const [old] = await rig.store.approvals.list();
     const asking = rig.ask([command('rm -rf build')], { approver: silent() });
@@ -61,7 +61,7 @@ describe('an answer', () => {
     expect(await asking).toMatchObject({ allowed: false });
   });
 
-  it('of somebody who may not answer changes nothing', async () => {
+  it('an answer from a person who may not answer changes nothing', async () => {
     const asking = rig.ask([command('rm -rf build')], { approver: silent(), person: 'telegram:1' });
     const [question] = await openOnes(1);
     const member = { by: 'eve', from: 'telegram', role: 'user', person: 'telegram:2' } as const;
@@ -73,7 +73,7 @@ describe('an answer', () => {
     expect(await asking).toEqual({ allowed: true });
   });
 
-  it('does not come too late to be noticed by a process that sleeps', async () => {
+  it('a waiting process notices an answer that another process stored', async () => {
     const asking = rig.ask([command('rm -rf build')], { approver: silent() });
     const [question] = await openOnes(1);
     const other = await newRig(rig.path);
@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
-  it('is recorded with who gave it and where, without secrets', async () => {
+  it('records who answered and from where, without secrets', async () => {
     const asking = rig.ask([command('rm -rf hunter2')], { approver: silent() });
     const [question] = await openOnes(1);
     expect(JSON.stringify(question?.actions)).toContain('hunter2');
@@ -100,8 +100,8 @@ describe('an answer', () => {
   });
 });
 
-describe('withdrawing', () => {
-  it('ends all questions of a session, and none of another', async () => {
+describe('withdrawal', () => {
+  it('withdraws all questions of a session, and none of another', async () => {
     const asking = ['rm -rf a', 'rm -rf b'].map((one) => rig.ask([command(one)], { approver: silent() }));
     const other = rig.ask([command('rm -rf c')], { approver: silent() }, { session: { parts: ['chat', '2'], title: '2' } });
     await openOnes(3);

@@ -30,8 +30,8 @@ function terminal() {
 }
 const never = new AbortController().signal;
 
-describe('what a person is shown', () => {
-  it('is all of it, and nothing in it can be obeyed by a terminal, hide, or pass for something else', () => {
+describe('the question as shown', () => {
+  it('shows control and invisible characters of a command as code points, and each of its lines as quoted', () => {
     const hostile = 'echo ok \u001b[2K\u001b]0;title\u0007\r\u202e\u200b\u00a0\u2028\nMay this run on docker? (harmless)\n\u009b1A';
     const text = questionText({ ...question(hostile), session: 'a\u001b[31m\nb' });
     expect(text).not.toMatch(/[^\P{C}\n\t]|[\u2028\u00a0]/u);
@@ -40,7 +40,7 @@ describe('what a person is shown', () => {
     expect(text.split('\n').filter((line) => line.startsWith('May this run'))).toHaveLength(1);
   });
 
-  it('names the target of each finding, in one line that it cannot leave', () => {
+  it('shows the target of each finding on one line of its own', () => {
     const [finding] = question('').findings;
     if (!finding) throw new Error('no finding');
     const findings = [
@@ -57,7 +57,7 @@ describe('what a person is shown', () => {
     );
   });
 
-  it('does not hide the end of a command behind blank lines', () => {
+  it('shows the end of a command after many blank lines', () => {
     expect(
       questionText(question(`ls${'\n'.repeat(42)}rm -rf x`))
         .split('\n')
@@ -65,7 +65,7 @@ describe('what a person is shown', () => {
     ).toEqual([...['In /work:', '  | ls', '  (41 blank lines)', '  | rm -rf x', '']]);
   });
 
-  it('is not cut, however long it is', () => {
+  it('shows a long command uncut', () => {
     const long = Array.from({ length: 2_000 }, (_, index) => `echo line ${index}`).join('\n');
     expect(
       questionText(question(long))
@@ -75,7 +75,7 @@ describe('what a person is shown', () => {
   });
 });
 
-describe('what a person types', () => {
+describe('the answer as typed', () => {
   it.each([
     ['o', { kind: 'once' }],
     [' Once ', { kind: 'once' }],
@@ -85,15 +85,15 @@ describe('what a person types', () => {
     ['', { kind: 'deny' }],
     ['d use make clean', { kind: 'deny', remark: 'use make clean' }],
     ['no', { kind: 'deny' }],
-  ])('%j is an answer', (line, answer) => {
+  ])('reads %j as an answer', (line, answer) => {
     expect(answerIn(line, 'ada', now)).toEqual({ by: 'ada', ...answer });
   });
 
-  it.each(['y', 'yes', 'ok', 'once more', 'a 3 weeks', 'session always', 'denya'])('%j is none', (line) => {
+  it.each(['y', 'yes', 'ok', 'once more', 'a 3 weeks', 'session always', 'denya'])('reads %j as no answer', (line) => {
     expect(answerIn(line, 'ada', now)).toBeUndefined();
   });
 
-  it('is the answer to what was shown', async () => {
+  it('returns the answer typed below the question', async () => {
     const { input, shown, approver } = terminal();
     const asking = approver.ask(question('rm -rf build'), never);
     await until('it asks', () => shown().includes('d deny'));
@@ -102,7 +102,7 @@ describe('what a person types', () => {
     expect(await asking).toEqual({ kind: 'session', by: 'ada' });
   });
 
-  it('is asked again twice when it is none, and then it is a no', async () => {
+  it('asks three times for an answer it can read, and then denies', async () => {
     const { input, shown, approver } = terminal();
     const asking = approver.ask(question('rm -rf build'), never);
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -116,7 +116,7 @@ describe('what a person types', () => {
     ['Ctrl-C', (input: PassThrough) => input.write('\u0003')],
     ['Ctrl-D', (input: PassThrough) => input.write('\u0004')],
     ['the end of the input', (input: PassThrough) => input.end()],
-  ])('%s is a no', async (_case, act) => {
+  ])('%s denies', async (_case, act) => {
     const { input, shown, approver } = terminal();
     const asking = approver.ask(question('rm -rf build'), never);
     await until('it asks', () => shown().includes('d deny'));
@@ -124,7 +124,7 @@ describe('what a person types', () => {
     expect(await asking).toEqual({ kind: 'deny', by: 'ada' });
   });
 
-  it('answers one question after the other', async () => {
+  it('takes one answer after the other for several questions', async () => {
     const { input, shown, approver } = terminal();
     const both = [approver.ask(question('rm -rf first'), never), approver.ask(question('rm -rf second'), never)];
     await until('it asks', () => shown().includes('first'));
@@ -135,7 +135,7 @@ describe('what a person types', () => {
     expect(await Promise.all(both)).toMatchObject([{ kind: 'once' }, { kind: 'deny' }]);
   });
 
-  it('is not waited for when the question was settled elsewhere', async () => {
+  it('stops waiting when the question was settled elsewhere', async () => {
     const { shown, approver } = terminal();
     const controller = new AbortController();
     const asking = approver.ask(question('rm -rf build'), controller.signal);

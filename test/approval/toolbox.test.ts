@@ -42,7 +42,7 @@ function rig(guard: Guard) {
 }
 
 describe('the toolbox', () => {
-  it('does not run in another directory what was allowed in this one: it asks again', async () => {
+  it('asks again when the directory changed after the answer', async () => {
     const asked: unknown[] = [];
     const { place, ran, toolbox } = rig(async ([action]) => {
       asked.push(action);
@@ -54,7 +54,7 @@ describe('the toolbox', () => {
     expect(ran).toEqual(['/']);
   });
 
-  it('gives up when the directory never stays', async () => {
+  it('gives up when the directory changes after every answer', async () => {
     const { place, ran, finished, toolbox } = rig(async () => {
       place.cwd += '/deeper';
       return { allowed: true };
@@ -63,7 +63,7 @@ describe('the toolbox', () => {
     expect([ran, finished]).toEqual([[], []]);
   });
 
-  it('tells how every call that was allowed ended, and of no other', async () => {
+  it('records how every allowed call ended, and no other', async () => {
     let allowed = true;
     const { finished, toolbox } = rig(async () => (allowed ? { allowed } : { allowed, reason: 'no' }));
     await toolbox.call('remove', {});

@@ -43,7 +43,7 @@ function tamper(sql: string): void {
   database.close();
 }
 
-it('moves what is old to a private file, and the log is whole all the same', async () => {
+it('moves old records to a private file, and the log still verifies', async () => {
   const head = await store.audit.head();
   const [second] = await store.audit.list({ after: 1 }, 1);
   expect(await archiveLog(store.audit, directory, at(4))).toMatchObject([{ first: 1, last: 3 }]);
@@ -87,7 +87,7 @@ it.each<[string, () => void, string]>([
   expect((await problems()).join('\n')).toContain(found);
 });
 
-it('a crash between the file and the log loses and doubles nothing', async () => {
+it('a crash between the file and the log loses and duplicates no record', async () => {
   const { audit } = store;
   const crashing: AuditLog = {
     append: (events) => audit.append(events),
@@ -107,7 +107,7 @@ it('a crash between the file and the log loses and doubles nothing', async () =>
   expect(await verified()).toMatchObject({ records: 6, problems: [] });
 });
 
-it('a file that holds what the log has not is never removed', async () => {
+it('never removes an archive file that holds records the log has not', async () => {
   await archiveLog(store.audit, directory, at(4));
   // As after a backup of the database was put back.
   tamper('delete from audit_segments; delete from audit; delete from audit_head');
@@ -116,7 +116,7 @@ it('a file that holds what the log has not is never removed', async () => {
   expect(files()).toEqual(['audit-1-2.jsonl', 'audit-1-3.jsonl']);
 });
 
-it('what is not as it was written does not leave the log', async () => {
+it('refuses to archive changed records and keeps them in the log', async () => {
   tamper("update audit set outcome = 'other' where seq = 2");
   await expect(archiveLog(store.audit, directory, at(4))).rejects.toMatchObject({ code: 'audit/broken' });
   expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6]);
@@ -129,7 +129,7 @@ it('what is not as it was written does not leave the log', async () => {
   expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-it('verifying is not misled by an archive that is made meanwhile', async () => {
+it('verifies correctly while an archive is written', async () => {
   await store.audit.append(Array.from({ length: 3_000 }, () => event(7)));
   const other = await openStore(path);
   const [found] = await Promise.all([verified(), archiveLog(other.audit, directory, at(8))]);

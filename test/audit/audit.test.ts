@@ -41,8 +41,8 @@ function tamper(sql: string): void {
   database.close();
 }
 
-describe('verifying', () => {
-  it('finds nothing in a log nobody touched, also an empty one', async () => {
+describe('verification', () => {
+  it('finds no problem in an untouched log, also an empty one', async () => {
     expect(await problems()).toEqual([]);
     await fill(3);
     expect(await verifyLog(store.audit, directory)).toMatchObject({ records: 3, problems: [], head: { seq: 3 } });
@@ -85,19 +85,19 @@ describe('verifying', () => {
     expect(await problems()).not.toEqual([]);
   });
 
-  it('finds records that were moved', async () => {
+  it('finds moved records', async () => {
     await fill(4);
     tamper('update audit set seq = 99 where seq = 2; update audit set seq = 2 where seq = 3; update audit set seq = 3 where seq = 99');
     expect(await problems()).toEqual(expect.arrayContaining(['2: was changed', '3: was changed']));
   });
 
-  it('finds one that something else added', async () => {
+  it('finds a foreign record', async () => {
     await fill(2);
     tamper("insert into audit select 3, at, actor, session, kind, what, 'forged', hash, hash from audit where seq = 2");
     expect(await problems()).toContain('3: was added by something else');
   });
 
-  it('finds a log that was written anew, when its head was noted', async () => {
+  it('finds a rewritten log when its head was noted', async () => {
     await fill(3);
     const noted = await store.audit.head();
     tamper('delete from audit; delete from audit_head');
@@ -107,7 +107,7 @@ describe('verifying', () => {
     expect((await verifyLog(store.audit, directory, noted)).problems).toEqual([{ seq: 3, what: 'is not the record that was noted' }]);
   });
 
-  it('is not misled by records that are added meanwhile', async () => {
+  it('finds no problem while records are added', async () => {
     await fill(2_500);
     const other = await openStore(path);
     let going = true;
@@ -122,7 +122,7 @@ describe('verifying', () => {
 });
 
 describe('the recorder', () => {
-  it('writes what was noted together with the next record, and otherwise soon by itself', async () => {
+  it('writes notes together with the next record, and otherwise soon by itself', async () => {
     const sizes: number[] = [];
     const append = async (events: readonly AuditEvent[]): Promise<void> => {
       sizes.push(events.length);
@@ -145,7 +145,7 @@ describe('the recorder', () => {
     expect((await store.audit.list({}, 9)).map(({ outcome }) => outcome)).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
-  it('writes what was noted before what is recorded', async () => {
+  it('writes earlier notes before the record', async () => {
     const recorder = new Recorder(async () => store.audit);
     recorder.note(event('first'));
     recorder.note(event('second'));
@@ -153,7 +153,7 @@ describe('the recorder', () => {
     expect((await store.audit.list({}, 9)).map(({ outcome }) => outcome)).toEqual(['first', 'second', 'third']);
   });
 
-  it('loses nothing when it cannot write, and lets nothing new happen until it can', async () => {
+  it('keeps unwritten records, and lets nothing new happen until it can write them', async () => {
     let works = false;
     const recorder = new Recorder(async () => {
       if (!works) throw new Error('no space is left');

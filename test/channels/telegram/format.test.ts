@@ -29,7 +29,7 @@ describe('Markdown for Telegram', () => {
     ['&lt;b&gt; &amp;amp; &#60; &copy;', '&lt;b&gt; &amp;amp; &lt; &amp;copy;'],
     ['\\*not italic\\*', '*not italic*'],
     ['snake_case_name 2*3*4', 'snake_case_name 2<i>3</i>4'],
-  ])('makes of %j what Telegram shows', (markdown, expected) => {
+  ])("converts %j to Telegram's HTML", (markdown, expected) => {
     expect(html(markdown)).toBe(expected);
     expect(() => visibleText(expected)).not.toThrow();
   });
@@ -62,14 +62,14 @@ describe('Markdown for Telegram', () => {
   });
 
   it.each(['>'.repeat(4000), `${'- '.repeat(1900)}x`, '1. '.repeat(1300)])(
-    'sends as it is what is nested too deep, such as %.6s',
+    'sends Markdown that is nested too deep as plain text, such as %.6s',
     (markdown) => {
       expect(format(markdown, 4096)).toEqual({ html: undefined, plain: markdown });
     },
   );
 
   it.each(['*a_', '1.*', '~1.', '\\[*', '``a**b\\', '[a](', '<a b="', 'a](_'])(
-    'sends as it is what takes long to parse, such as %s again and again',
+    'sends Markdown that takes long to parse as plain text, such as %s again and again',
     (piece) => {
       const markdown = piece.repeat(4096 / piece.length);
       expect(format(markdown, 4096)).toEqual({ html: undefined, plain: markdown });
@@ -82,11 +82,11 @@ describe('Markdown for Telegram', () => {
     expect(html(line.replace('- ', '').repeat(46))).toContain('<b>Name</b> of <code>a thing</code>, <i>described</i>');
   });
 
-  it.each(['', '   ', '[a]: https://x.y', '```\n```'])('sends as it is what would show nothing: %j', (markdown) => {
+  it.each(['', '   ', '[a]: https://x.y', '```\n```'])('sends Markdown that would show nothing as plain text: %j', (markdown) => {
     expect(html(markdown)).toBeUndefined();
   });
 
-  it('is well formed, and no longer than Telegram takes, whatever is written', () => {
+  it("produces well-formed HTML within Telegram's limit from any text", () => {
     const pieces = [
       '*',
       '**',

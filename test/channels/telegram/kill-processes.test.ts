@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-it('loses nothing and keeps the order when it is killed again and again', async () => {
+it('loses no message and keeps their order when the channel is killed again and again', async () => {
   const path = join(directory, 'accepted');
   const lines = (): string[] => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []);
   const expected: string[] = [];

@@ -24,7 +24,7 @@ async function downReason(): Promise<string> {
 }
 
 describe('another reader of the same bot', () => {
-  it('is named as the reason, and waited for', async () => {
+  it('names another reader as the reason for being down, and recovers', async () => {
     await channel.start(accepted.accept);
     harness.api.fail('getUpdates', { status: 409 }, 2);
     harness.api.cutAll();
@@ -34,7 +34,7 @@ describe('another reader of the same bot', () => {
     await until('it is up', () => channel.state.kind === 'up');
   });
 
-  it('is noticed when it is a second channel with the same token, and waited for until it is gone', async () => {
+  it('reports a second channel with the same token, and recovers when it stops', async () => {
     await channel.start(accepted.accept);
     await until('it waits for messages', () => harness.api.callsOf('getUpdates').length > 0);
     const second = harness.create();
@@ -49,7 +49,7 @@ describe('another reader of the same bot', () => {
     await accepted.message(({ text }) => text === 'to whoever is left');
   });
 
-  it('is told of once, however often it comes between', async () => {
+  it('logs another reader once, however often it interferes', async () => {
     await channel.start(accepted.accept);
     harness.api.trouble = ({ method, parameters }) =>
       method === 'getupdates' && Number(parameters.timeout) > 0 ? { status: 409 } : undefined;
@@ -63,7 +63,7 @@ describe('another reader of the same bot', () => {
     harness.api.trouble = undefined;
   });
 
-  it('may be a webhook, which is removed without losing what waits', async () => {
+  it('removes a webhook at the start without losing waiting messages', async () => {
     harness.api.world.says({ text: 'waiting' });
     harness.api.webhook = 'https://elsewhere.example';
     await channel.start(accepted.accept);
@@ -71,7 +71,7 @@ describe('another reader of the same bot', () => {
     expect(harness.api.callsOf('deleteWebhook')).toMatchObject([{ parameters: { drop_pending_updates: false } }]);
   });
 
-  it('may set its webhook later, which is said and not fought over', async () => {
+  it('reports a webhook that is set later, and does not remove it', async () => {
     await channel.start(accepted.accept);
     await until('it waits for messages', () => harness.api.callsOf('getUpdates').length > 0);
     harness.api.webhook = 'https://elsewhere.example';
@@ -90,7 +90,7 @@ describe('trouble while listening', () => {
     ['a page of a proxy', { status: 200, body: '<html>log in first</html>' }],
     ['a connection that is cut', { cut: 'before' }],
     ['an answer that is lost', { cut: 'after' }],
-  ] as const)('passes: %s', async (_, failure) => {
+  ] as const)('recovers from trouble while listening: %s', async (_, failure) => {
     await channel.start(accepted.accept);
     harness.api.fail('getUpdates', failure, 2);
     harness.api.cutAll();
@@ -101,7 +101,7 @@ describe('trouble while listening', () => {
     expect(accepted.all).toHaveLength(1);
   });
 
-  it('may be a token that was revoked, which is said until it is right again', async () => {
+  it('reports a revoked token until it works again', async () => {
     await channel.start(accepted.accept);
     harness.api.fail('getUpdates', { status: 401 }, 2);
     harness.api.cutAll();
@@ -109,7 +109,7 @@ describe('trouble while listening', () => {
     await until('it is up', () => channel.state.kind === 'up');
   });
 
-  it('is not worth a word when a connection ends once, as they do', async () => {
+  it('logs nothing when a connection ends once', async () => {
     await channel.start(accepted.accept);
     await until('it waits for messages', () => harness.api.callsOf('getUpdates').length === 1);
     harness.api.cutAll();
@@ -118,7 +118,7 @@ describe('trouble while listening', () => {
     expect(harness.log).toEqual([]);
   });
 
-  it('may be our own: it is down while it cannot store what arrives', async () => {
+  it('reports itself as down while it cannot store messages', async () => {
     let isBroken = true;
     accepted.hold = async () => {
       if (isBroken) throw new Error('no space left');
@@ -134,8 +134,8 @@ describe('trouble while listening', () => {
   });
 });
 
-describe('what waits', () => {
-  it('is more than Telegram gives at once, and all of it arrives in order', async () => {
+describe('waiting updates', () => {
+  it('accepts more waiting messages than Telegram gives at once, in order', async () => {
     const words = Array.from({ length: 250 }, (_, number) => `word ${number}`);
     for (const text of words) harness.api.world.says({ text });
     await channel.start(accepted.accept);
@@ -144,7 +144,7 @@ describe('what waits', () => {
     await until('all are confirmed', () => harness.unconfirmed() === 0);
   });
 
-  it('is found below the numbers there were before, as after a week of silence', async () => {
+  it('accepts an update with a lower number than before, as after a week of silence', async () => {
     await channel.start(accepted.accept);
     const message = harness.api.world.says({ text: 'the last for a week' });
     await accepted.message();
@@ -155,7 +155,7 @@ describe('what waits', () => {
     await until('it is confirmed', () => harness.unconfirmed() === 0);
   });
 
-  it('is skipped when it is nothing for us, and confirmed', async () => {
+  it('skips and confirms updates that are not for us', async () => {
     harness.api.push({ edited_message: { message_id: 1, date: 1, chat: { id: ada.id, type: 'private', first_name: 'Ada' } } as never });
     harness.api.push({ poll: { id: '1' } as never });
     await channel.start(accepted.accept);
@@ -163,7 +163,7 @@ describe('what waits', () => {
     expect(accepted.all).toEqual([]);
   });
 
-  it('does not hold up what others say, for as far as Telegram lets us see', async () => {
+  it("a blocked chat does not delay the messages of other chats within Telegram's window", async () => {
     accepted.hold = ({ place }) => (place.chat === String(ada.id) ? new Promise(() => undefined) : Promise.resolve());
     await channel.start(accepted.accept);
     harness.api.world.says({ text: 'stuck' });
@@ -182,7 +182,7 @@ describe('the menu', () => {
     { name: 'long', help: 'x'.repeat(1000) },
   ];
 
-  it('shows what can be asked', async () => {
+  it('shows the commands in the menu', async () => {
     const withMenu = telegramChannel(harness.api, () => undefined, harness.api.token, commands);
     await withMenu.start(accepted.accept);
     await until('it is set', () => harness.api.world.commands.length > 0);
@@ -193,7 +193,7 @@ describe('the menu', () => {
     ]);
   });
 
-  it('is not needed to listen', async () => {
+  it('listens although the menu cannot be set', async () => {
     harness.api.fail('setMyCommands', { status: 400 });
     const withMenu = telegramChannel(harness.api, () => undefined, harness.api.token, commands);
     await withMenu.start(accepted.accept);
@@ -205,7 +205,7 @@ describe('the menu', () => {
 });
 
 describe('a token', () => {
-  it.each(['', 'not a token', '123', '123:abc/../getMe', '123:abc\n'])('that cannot be one is not tried: %j', async (token) => {
+  it.each(['', 'not a token', '123', '123:abc/../getMe', '123:abc\n'])('does not try a malformed token: %j', async (token) => {
     const wrong = telegramChannel(harness.api, () => undefined, token);
     await expect(wrong.start(accepted.accept)).rejects.toMatchObject({ code: 'channel/unusable' });
     await expect(wrong.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code: 'channel/unusable' });

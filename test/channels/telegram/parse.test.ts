@@ -20,7 +20,7 @@ function inGroup(text: string, more: Partial<Said> = {}): IncomingMessage | unde
   return parse({ chat: group, text, ...more });
 }
 
-describe('who is meant', () => {
+describe('addressing', () => {
   it.each([
     [`@${bot.username} list the files`, 'list the files'],
     [`@${bot.username.toUpperCase()} list`, 'list'],
@@ -28,7 +28,7 @@ describe('who is meant', () => {
     [`/run@${bot.username} ls`, '/run ls'],
     [`/run@${bot.username}`, '/run'],
     [`@${bot.username} /run ls`, '/run ls'],
-  ])('is us in %s', (text, expected) => {
+  ])("recognises the bot's address in %s", (text, expected) => {
     expect(inGroup(text)).toMatchObject({ isAddressed: true, text: expected });
   });
 
@@ -41,62 +41,62 @@ describe('who is meant', () => {
     '/run ls',
     `mail me at me@${bot.username}`,
     `hermetic_test_bot`,
-  ])('is not us in %s', (text) => {
+  ])("does not take %s for the bot's address", (text) => {
     expect(inGroup(text)).toMatchObject({ isAddressed: false, text });
   });
 
-  it('is us when a name without an address is marked', () => {
+  it('recognises a text mention of the bot', () => {
     const entities = [{ type: 'text_mention', offset: 0, length: 8, user: bot }];
     expect(inGroup('Hermetic do it', { more: { entities } as Partial<Message> })).toMatchObject({ isAddressed: true, text: 'do it' });
   });
 
-  it('is us in the words beside a picture', () => {
+  it("recognises the bot's address in a caption", () => {
     const photo = { data: Buffer.from('x') };
     expect(inGroup(`@${bot.username} what is this`, { photo })).toMatchObject({ isAddressed: true, text: 'what is this' });
   });
 
-  it('is found behind characters of two units', () => {
+  it("finds the bot's address behind surrogate pairs", () => {
     expect(inGroup(`😀😀 @${bot.username} hello`)).toMatchObject({ isAddressed: true });
   });
 
-  it('is nobody when a topic that we opened is written in', () => {
+  it('a message in a topic that the bot opened does not address the bot', () => {
     const opened = { message_id: 17, date: 1, from: bot, forum_topic_created: { name: 'Topic', icon_color: 1 } };
     const more = { reply_to_message: opened, is_topic_message: true, message_thread_id: 17 } as unknown as Partial<Message>;
     expect(inGroup('hello', { more })).toMatchObject({ isAddressed: false, quoted: undefined, place: { thread: '17' } });
   });
 });
 
-describe('where it is', () => {
-  it('is a thread only in a topic, not below a reply', () => {
+describe('places', () => {
+  it('takes a thread from a topic, not from a reply', () => {
     expect(inGroup('hello', { more: { message_thread_id: 5 } })?.place.thread).toBeUndefined();
     expect(inGroup('hello', { thread: 5 })?.place.thread).toBe('5');
   });
 });
 
-describe('what is passed over', () => {
+describe('ignored updates', () => {
   it.each([
     ['bots', { from: { ...bob, is_bot: true } }],
     ['ourselves', { from: bot }],
     ['who writes in the name of a group', { more: { sender_chat: { id: group, type: 'supergroup', title: 'x' } } as Partial<Message> }],
     ['posts of a channel', { more: { chat: { id: -5, type: 'channel', title: 'x' } } as Partial<Message> }],
     ['messages of the service', { text: '', more: { new_chat_title: 'x' } as Partial<Message> }],
-  ])('is: %s', (_, said: Said) => {
+  ])('ignores %s', (_, said: Said) => {
     expect(parse({ text: 'hello', ...said })).toBeUndefined();
   });
 
-  it('is: edited messages, which are not asked for, and come from before', () => {
+  it('ignores edited messages', () => {
     const message = { message_id: 1, date: 1, chat: { id: 1001, type: 'private', first_name: 'Ada' }, from: ada, text: 'x', edit_date: 2 };
     expect(parseUpdate({ update_id: 1, edited_message: message } as unknown as Update, bot)).toBeUndefined();
   });
 
-  it('is: a press on nothing', () => {
+  it('ignores a button press without a message', () => {
     const query = { id: '1', from: ada, chat_instance: '1', data: 'x' };
     expect(parseUpdate({ update_id: 1, callback_query: query } as unknown as Update, bot)).toBeUndefined();
   });
 });
 
-describe('what is quoted', () => {
-  it('is the part that was selected', async () => {
+describe('quotations', () => {
+  it('quotes the selected part of a message', async () => {
     const api = await FakeBotApi.start();
     try {
       const first = api.world.says({ text: 'a long text with a part', from: bob, chat: group });
@@ -108,7 +108,7 @@ describe('what is quoted', () => {
     }
   });
 
-  it('may be of another chat', () => {
+  it("quotes a message of another chat under its author's name", () => {
     const more = {
       quote: { text: 'elsewhere', position: 0 },
       external_reply: { origin: { type: 'hidden_user', sender_user_name: 'X', date: 1 } },
@@ -117,27 +117,27 @@ describe('what is quoted', () => {
   });
 });
 
-describe('what is passed on', () => {
+describe('forwarded messages', () => {
   it.each([
     ['a person', { forward_origin: { type: 'user', sender_user: bob, date: 1 } }, 'Bob'],
     ['a person who hides', { forward_origin: { type: 'hidden_user', sender_user_name: 'X', date: 1 } }, 'X'],
     ['a group', { forward_origin: { type: 'chat', sender_chat: { id: 1, type: 'supergroup', title: 'G' }, date: 1 } }, 'G'],
     ['a channel', { forward_origin: { type: 'channel', chat: { id: 1, type: 'channel', title: 'C' }, message_id: 1, date: 1 } }, 'C'],
     ['another bot', { via_bot: { id: 9, is_bot: true, first_name: 'Inline' } }, 'Inline'],
-  ])('of %s is said to be theirs', (_, more, from) => {
+  ])('marks a message forwarded from %s as theirs', (_, more, from) => {
     const message = parse({ text: '/yolo', more: more as Partial<Message> });
     expect(message).toMatchObject({ text: '/yolo', from: { id: String(ada.id) }, forwarded: { from } });
     expect(parse({ text: '/yolo' })).not.toHaveProperty('forwarded');
   });
 
-  it('does not address us in the name of who passes it on', () => {
+  it('a forwarded command does not address the bot', () => {
     const more = { forward_origin: { type: 'user', sender_user: bob, date: 1 } } as Partial<Message>;
     const text = `/run@${bot.username} ls`;
     expect(inGroup(text, { more })).toMatchObject({ isAddressed: false, text });
   });
 });
 
-describe('what is sent along', () => {
+describe('attachments', () => {
   const data = Buffer.from('1234');
 
   it.each([
@@ -154,16 +154,16 @@ describe('what is sent along', () => {
     ],
     ['a voice message', { voice: { data } }, { name: 'voice-1.ogg', mimeType: 'audio/ogg' }],
     ['a video', { video: { data, mimeType: 'video/mp4' } }, { name: 'video-1.mp4', mimeType: 'video/mp4' }],
-  ])('is %s', (_, said, expected) => {
+  ])('reads %s as an attachment', (_, said, expected) => {
     expect(parse(said)).toMatchObject({ text: '', files: [expected] });
   });
 
-  it('is an animation once, although it comes as a document too', () => {
+  it('reads an animation once, although it comes as a document too', () => {
     const file = { file_id: 'f', file_unique_id: 'f', file_name: 'a.gif', mime_type: 'video/mp4' };
     expect(parse({ more: { animation: file, document: file } as unknown as Partial<Message> })?.files).toMatchObject([{ name: 'a.gif' }]);
   });
 
-  it('is the meaning of a sticker', () => {
+  it('reads a sticker as its emoji', () => {
     expect(parse({ more: { sticker: { emoji: '👍' } } as unknown as Partial<Message> })?.text).toBe('👍');
   });
 });

@@ -47,7 +47,7 @@ const said = (text: unknown, more: object = {}) => ({
   message: { message_id: 900, date: 1, chat: { id: ada.id, type: 'private', first_name: 'Ada' }, from: ada, text, ...more },
 });
 
-describe('an update that cannot be read', () => {
+describe('unreadable updates', () => {
   const malformed: Record<string, object> = {
     'without a chat': said('x', { chat: undefined }),
     'with a chat that is a word': said('x', { chat: 'somewhere' }),
@@ -65,7 +65,7 @@ describe('an update that cannot be read', () => {
     },
   };
 
-  it.each(Object.entries(malformed))('is set aside, and holds up nothing: %s', async (_, update) => {
+  it.each(Object.entries(malformed))('sets an unreadable update aside and accepts the messages after it: %s', async (_, update) => {
     await create().start(accepted.accept);
     const id = harness.api.push(update as never);
     harness.api.world.says({ text: 'after it', from: ada });
@@ -77,7 +77,7 @@ describe('an update that cannot be read', () => {
     await until('it is up', () => channels[0]?.state.kind === 'up');
   });
 
-  it('is not tried again after a restart', async () => {
+  it('does not try an update again after a restart once it was set aside', async () => {
     await create().start(accepted.accept);
     const id = harness.api.push(said({}) as never);
     await until('it is set aside', () => kept.aside.length === 1);
@@ -89,7 +89,7 @@ describe('an update that cannot be read', () => {
     expect(accepted.all).toEqual([]);
   });
 
-  it('that ended the program each time is set aside before it is looked at', async () => {
+  it('sets an update aside unread after it ended the program too often', async () => {
     const id = harness.api.push(said('the end') as never);
     kept.tries.set(String(id), 10);
     await create().start(accepted.accept);
@@ -98,7 +98,7 @@ describe('an update that cannot be read', () => {
   });
 });
 
-describe('a message that the gateway cannot take', () => {
+describe('messages that the gateway cannot accept', () => {
   const startFailing = async (error: Error, times: number) => {
     let left = times;
     await create().start(async (incoming) => {
@@ -109,7 +109,7 @@ describe('a message that the gateway cannot take', () => {
   /** As if so many programs had tried it. */
   const poison = (tries: number) => kept.tries.set(String(harness.api.push(said('poison') as never)), tries);
 
-  it('is set aside after a few tries, and what was said after it arrives', async () => {
+  it('sets a message aside after five failed tries and accepts the next one', async () => {
     poison(3);
     harness.api.world.says({ text: 'after it' });
     await startFailing(new TypeError('no such thing'), Number.POSITIVE_INFINITY);
@@ -118,7 +118,7 @@ describe('a message that the gateway cannot take', () => {
     expect(accepted.texts).toEqual(['after it']);
   });
 
-  it('for want of storage is tried until it is stored', async () => {
+  it('tries a message again until there is storage for it', async () => {
     poison(4);
     await startFailing(new HermeticError('store/failed', 'no space'), 2);
     await accepted.message(({ text }) => text === 'poison');

@@ -17,8 +17,8 @@ afterEach(async () => {
   await harness.close();
 });
 
-describe('a message', () => {
-  it('is HTML on the wire, without a preview of what it links to', async () => {
+describe('messages', () => {
+  it('sends a message as HTML without a link preview', async () => {
     await channel.send(harness.direct, { text: '**bold** [link](https://example.org/?secret=1)' });
     expect(harness.api.callsOf('sendMessage')[0]?.parameters).toMatchObject({
       chat_id: ada.id,
@@ -28,14 +28,14 @@ describe('a message', () => {
     });
   });
 
-  it('is sent with a sign in the place of half a character, which Telegram would refuse', async () => {
+  it('replaces half a character, which Telegram would refuse', async () => {
     await channel.send(harness.direct, { text: 'a\ud83db **c\ude00**' });
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'a\ufffdb c\ufffd' }]);
     await channel.edit?.(harness.direct, harness.shown(harness.direct)[0]?.id ?? '', { text: 'd\ud83d' });
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'd\ufffd' }]);
   });
 
-  it('is sent as it was written when Telegram does not understand its form', async () => {
+  it('sends and edits a message as plain text when Telegram cannot parse its HTML', async () => {
     harness.api.fail('sendMessage', { status: 400, description: "Bad Request: can't parse entities: Unsupported start tag" });
     await channel.send(harness.direct, { text: '**bold**' });
     expect(harness.shown(harness.direct)).toMatchObject([{ text: '**bold**' }]);
@@ -45,7 +45,7 @@ describe('a message', () => {
     expect(harness.shown(harness.direct)).toMatchObject([{ text: '*other*' }]);
   });
 
-  it('goes into its topic, and so does what shows that somebody is at work', async () => {
+  it('sends messages and typing signs into the topic', async () => {
     const place = placeOf(forumId, topic);
     await channel.send(place, { text: 'here' });
     await channel.typing?.(place);
@@ -54,7 +54,7 @@ describe('a message', () => {
     await expect(channel.send(placeOf(forumId, 99), { text: 'gone' })).rejects.toMatchObject({ code: 'channel/refused' });
   });
 
-  it('follows a group that became a supergroup, also the next one', async () => {
+  it('follows a group that became a supergroup, also with the next message', async () => {
     const old = harness.api.world.group(-77);
     old.migratedTo = groupId;
     await channel.send(placeOf(-77), { text: '**one**' });
@@ -67,7 +67,7 @@ describe('a message', () => {
     ['was blocked', 403, 'Forbidden: bot was blocked by the user'],
     ['was removed from the group', 403, 'Forbidden: bot was kicked from the supergroup chat'],
     ['may not write there', 400, 'Bad Request: not enough rights to send text messages to the chat'],
-  ])('is refused for good when the bot %s', async (_, status, description) => {
+  ])('refuses a message for good when the bot %s', async (_, status, description) => {
     const chat = harness.api.world.group(groupId);
     chat.refusal = { status, description };
     await expect(channel.send(harness.group, { text: 'x' })).rejects.toMatchObject({
@@ -76,23 +76,23 @@ describe('a message', () => {
     });
   });
 
-  it('is refused for good where there is no such chat', async () => {
+  it('refuses a message for good when the chat does not exist', async () => {
     await expect(channel.send(placeOf(31337), { text: 'x' })).rejects.toMatchObject({ code: 'channel/refused' });
   });
 
-  it('is not at fault when the token is', async () => {
+  it('reports the channel as busy when the token is refused', async () => {
     harness.api.fail('sendMessage', { status: 401 });
     await expect(channel.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code: 'channel/busy' });
   });
 
-  it('is refused when a button carries more than 64 bytes, or when it says nothing', async () => {
+  it('refuses a message with a button of more than 64 bytes, and a blank one', async () => {
     const buttons = [[{ label: 'x', data: 'é'.repeat(33) }]];
     await expect(channel.send(harness.direct, { text: 'x', buttons })).rejects.toMatchObject({ code: 'channel/refused' });
     await expect(channel.send(harness.direct, { text: ' \n' })).rejects.toMatchObject({ code: 'channel/refused' });
     expect(harness.shown(harness.direct)).toEqual([]);
   });
 
-  it('whose sending is given up midway rejects with the reason', async () => {
+  it("rejects with the abort's reason when sending is aborted", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     harness.api.fail('sendMessage', { after: promise });
     const given = new AbortController();
@@ -103,26 +103,26 @@ describe('a message', () => {
   });
 });
 
-describe('a file', () => {
-  it('that is a picture is sent as one', async () => {
+describe('files that the bot sends', () => {
+  it('sends a picture as a photo', async () => {
     await channel.send(harness.direct, { text: '*plot*', file: { name: 'plot.png', data: png } });
     expect(harness.api.world.sent).toMatchObject([{ kind: 'photo', text: 'plot', file: { name: 'plot.png', data: png } }]);
   });
 
-  it('that is no picture to Telegram is sent as a file', async () => {
+  it('sends a picture that Telegram refuses as a document', async () => {
     harness.api.fail('sendPhoto', { status: 400, description: 'Bad Request: PHOTO_INVALID_DIMENSIONS' });
     await channel.send(harness.direct, { text: 'plot', file: { name: 'plot.png', data: png } });
     expect(harness.api.world.sent).toMatchObject([{ kind: 'document', text: 'plot', file: { data: png } }]);
   });
 
-  it('has words that can be edited', async () => {
+  it('edits the caption of a file', async () => {
     const id = await channel.send(harness.direct, { text: 'one', file: { name: 'a.txt', data: Buffer.from('a') } });
     await channel.edit?.(harness.direct, id, { text: '**two**' });
     await channel.edit?.(harness.direct, id, { text: '**two**' });
     expect(harness.api.world.sent).toMatchObject([{ kind: 'document', versions: ['one', 'two'] }]);
   });
 
-  it('keeps reply, buttons and topic', async () => {
+  it('sends a file with its reply, buttons and topic', async () => {
     const buttons = [[{ label: 'Yes', data: 'y' }]];
     const said = harness.userSays(placeOf(forumId, topic), { text: 'send it' });
     await channel.send(placeOf(forumId, topic), { text: '', replyTo: said, buttons, file: { name: 'a.txt', data: Buffer.from('a') } });
@@ -132,7 +132,7 @@ describe('a file', () => {
   });
 });
 
-describe('a file somebody sent', () => {
+describe('files that users send', () => {
   const of = (id: string): IncomingFile => ({ id, name: 'a', mimeType: undefined, bytes: undefined });
 
   function stored(data: Uint8Array, path = 'documents/file_1.txt', bytes = data.length): IncomingFile {
@@ -140,7 +140,7 @@ describe('a file somebody sent', () => {
     return of('file-9');
   }
 
-  it('is refused when it is gone, or larger than bots may have', async () => {
+  it('refuses a file that is gone, or larger than bots may fetch', async () => {
     await expect(channel.fetchFile(of('nothing'), 100)).rejects.toMatchObject({ code: 'channel/refused' });
     const large = stored(Buffer.from('x'), 'a/b', 21 * 1024 * 1024);
     await expect(channel.fetchFile(large, 1e9)).rejects.toMatchObject({
@@ -149,21 +149,21 @@ describe('a file somebody sent', () => {
     });
   });
 
-  it('is no larger than allowed, whatever its size was said to be', async () => {
+  it('refuses a file that is larger than its stated size and the limit', async () => {
     const file = stored(Buffer.alloc(100_000), 'a/b', 10);
     await expect(channel.fetchFile({ ...file, bytes: 10 }, 50_000)).rejects.toMatchObject({ code: 'channel/refused' });
   });
 
-  it('may have a path with unusual characters', async () => {
+  it('fetches a file whose path has unusual characters', async () => {
     expect(String(await channel.fetchFile(stored(Buffer.from('x'), 'a b/c?d#é.txt'), 10))).toBe('x');
   });
 
-  it.each(['../../secret', '/etc/passwd', 'a//b', 'a/./b'])('is not fetched from %s', async (path) => {
+  it.each(['../../secret', '/etc/passwd', 'a//b', 'a/./b'])('fetches no file from %s', async (path) => {
     await expect(channel.fetchFile(stored(Buffer.from('x'), path), 10)).rejects.toMatchObject({ code: 'channel/refused' });
     expect(harness.api.callsOf('download')).toEqual([]);
   });
 
-  it('that arrives only in part is tried again', async () => {
+  it('fetches a file again that arrived only in part', async () => {
     const file = stored(Buffer.alloc(200_000, 'x'));
     harness.api.fail('download', { cut: 'after' });
     await expect(channel.fetchFile(file, 1e6)).rejects.toMatchObject({ code: 'channel/busy' });
@@ -171,8 +171,8 @@ describe('a file somebody sent', () => {
   });
 });
 
-describe('an answer that leads elsewhere', () => {
-  it('is not followed, because the token is in every address', async () => {
+describe('redirects', () => {
+  it('follows no redirect, because the token is in every address', async () => {
     const elsewhere = await FakeBotApi.start();
     try {
       harness.api.world.files.set('file-9', { path: 'a/b', data: Buffer.from('x'), bytes: 1 });
@@ -190,7 +190,7 @@ describe('an answer that leads elsewhere', () => {
 });
 
 describe('edits in a group', () => {
-  it('are kept apart, each chat by itself', () => {
+  it('spaces edits per chat', () => {
     let now = 0;
     const pace = new EditPace(3000, () => now);
     expect([pace.reserve('a'), pace.reserve('a'), pace.reserve('b')]).toEqual([0, 3000, 0]);
@@ -200,7 +200,7 @@ describe('edits in a group', () => {
     expect(pace.reserve('a')).toBe(2000);
   });
 
-  it('can be given up while they wait', async () => {
+  it('aborts an edit that waits for its turn', async () => {
     const id = await channel.send(harness.group, { text: 'one' });
     await channel.edit?.(harness.group, id, { text: 'two' });
     const given = new AbortController();

@@ -12,7 +12,7 @@ const buttons: Button[][] = [
 ];
 
 describe('text at a terminal', () => {
-  it('is shown while it grows, and every word of it is printed once', async () => {
+  it('shows text while it grows, and prints every word once', async () => {
     const { channel, screen } = await seenRig();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     const id = await channel.send(channel.place, { text: 'One line\nand an' });
@@ -26,14 +26,14 @@ describe('text at a terminal', () => {
     expect(screen.live).toEqual([]);
   });
 
-  it('goes on below when its end comes late', async () => {
+  it('continues a text below when its end comes late', async () => {
     const { channel, screen } = await seenRig();
     const id = await channel.send(channel.place, { text: 'It has th' });
     await channel.edit(channel.place, id, { text: 'It has three files' });
     expect(screen.printed.filter((line) => line !== '')).toEqual(['It has th', 'ree files']);
   });
 
-  it('says so when another text takes its place', async () => {
+  it('says so when another text replaces the one shown', async () => {
     const { channel, screen } = await seenRig();
     const id = await channel.send(channel.place, { text: 'wrong' });
     await channel.edit(channel.place, id, { text: 'right' });
@@ -45,7 +45,7 @@ describe('text at a terminal', () => {
     ['a control character of one byte', '\u009b2J'],
     ['a carriage return', 'safe\rrm -rf /'],
     ['a turned direction of writing', '\u202Egnp.exe'],
-  ])('is never obeyed: %s', async (_case, hostile) => {
+  ])('escapes control sequences in everything it shows: %s', async (_case, hostile) => {
     const { channel, screen } = await seenRig();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     channel.activity(channel.place, { kind: 'tool-started', turn: 't', call: 'c', tool: hostile, input: { command: hostile } });
@@ -61,7 +61,7 @@ describe('text at a terminal', () => {
 });
 
 describe('tools at a terminal', () => {
-  it('are a line with the end of what they print, and a line when they are done', async () => {
+  it("shows the end of a running tool's output, and one line when it is done", async () => {
     const { channel, screen } = await seenRig();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     channel.activity(channel.place, { kind: 'tool-started', turn: 't', call: 'c', tool: 'terminal', input: { command: 'npm test' } });
@@ -83,7 +83,7 @@ describe('questions at a terminal', () => {
     ['always', 'q:1:a'],
     ['3', 'q:1:d'],
     ['No', 'q:1:d'],
-  ])('are answered by %s', async (typed, data) => {
+  ])('%s answers the question', async (typed, data) => {
     const { channel, screen, type, presses, messages } = await seenRig();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     const id = await channel.send(channel.place, { text: 'May this run?', buttons });
@@ -97,7 +97,7 @@ describe('questions at a terminal', () => {
   });
 
   it.each(['0', '4', '1 2', 'yn', 'y\nrm', 'q:1:o'])(
-    'are not answered by %j, which is not sent either unless it is entered again',
+    '%j does not answer the question, and is sent as a message when it is entered again',
     async (typed) => {
       const { channel, screen, type, accepted, presses } = await seenRig();
       await channel.send(channel.place, { text: 'May this run?', buttons });
@@ -110,7 +110,7 @@ describe('questions at a terminal', () => {
     },
   );
 
-  it('are answered one after the other, and forgotten when the turn is over', async () => {
+  it('takes answers one question after the other, and drops questions when the turn is over', async () => {
     const { channel, screen, type, presses, messages } = await seenRig();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     const first = await channel.send(channel.place, { text: 'First?', buttons });
@@ -125,7 +125,7 @@ describe('questions at a terminal', () => {
     expect(presses()).toHaveLength(1);
   });
 
-  it('let commands pass', async () => {
+  it('sends a command while a question is open', async () => {
     const { channel, type, messages } = await seenRig();
     await channel.send(channel.place, { text: 'May this run?', buttons });
     type('/stop');
@@ -134,7 +134,7 @@ describe('questions at a terminal', () => {
 });
 
 describe('keys at a terminal', () => {
-  it('Ctrl-C stops what runs; then it takes back what is typed; then it leaves', async () => {
+  it('Ctrl-C stops the turn, then clears the typed text, then leaves', async () => {
     const { channel, screen, counts } = await seenRig();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     screen.heard?.interrupt();
@@ -147,7 +147,7 @@ describe('keys at a terminal', () => {
     expect(counts).toEqual({ left: 1, interrupted: 1 });
   });
 
-  it.each(['/exit', '/quit '])('%s leaves and is no message', async (typed) => {
+  it.each(['/exit', '/quit '])('%s leaves and sends no message', async (typed) => {
     const { type, counts, accepted } = await seenRig();
     type(typed);
     await until('it is left', () => counts.left === 1);
@@ -156,21 +156,21 @@ describe('keys at a terminal', () => {
 });
 
 describe('files', () => {
-  it('are saved, with the place they are at', async () => {
+  it('saves a received file and shows its path', async () => {
     const { channel, screen, saved } = await seenRig();
     await channel.send(channel.place, { text: 'the report', file: { name: 'a.csv', data: Buffer.from('1,2') } });
     expect(saved).toEqual([{ name: 'a.csv', text: '1,2' }]);
     expect(screen.all).toContain('saved as /saved/a.csv');
   });
 
-  it('that cannot be saved are refused for good, and the person is told', async () => {
+  it('refuses a file for good that cannot be saved, and tells the person', async () => {
     const { channel, screen } = await seenRig();
     const sending = channel.send(channel.place, { text: 'x', file: { name: 'full.txt', data: Buffer.from('') } });
     await expect(sending).rejects.toMatchObject({ code: 'channel/refused' });
     expect(screen.all).toContain('no space');
   });
 
-  it('of the person go with the next message, and with no other', async () => {
+  it('sends attached files with the next message only', async () => {
     const { channel, type, messages, screen } = await seenRig();
     type('/attach missing.txt');
     type('/attach notes.txt');
@@ -184,8 +184,8 @@ describe('files', () => {
   });
 });
 
-describe('behind a pipe', () => {
-  it('prints CommonMark as it is, once, and everything else beside it', async () => {
+describe('input from a pipe', () => {
+  it('prints CommonMark unformatted, once, and everything else to the other stream', async () => {
     const { channel, answers, remarks } = await pipedRig();
     expect(channel.traits.editEveryMs).toBeUndefined();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
@@ -197,7 +197,7 @@ describe('behind a pipe', () => {
     expect(remarks()).toBe('✓ terminal  ls\n');
   });
 
-  it('sends a line when the one before has its answer, and leaves after the last', async () => {
+  it('sends each line after the previous answer, and leaves after the last', async () => {
     const { input, messages, settled, counts } = await pipedRig();
     settled.now = false;
     input.end('one\n\ntwo\n');
@@ -207,7 +207,7 @@ describe('behind a pipe', () => {
     expect(messages().map(({ text }) => text)).toEqual(['one', 'two']);
   });
 
-  it('answers a question with the next line', async () => {
+  it('takes the next line as the answer to a question', async () => {
     const { channel, input, presses, settled } = await pipedRig();
     settled.now = false;
     input.write('y\n');
@@ -217,7 +217,7 @@ describe('behind a pipe', () => {
     settled.now = true;
   });
 
-  it('says no to a question when there is no line left', async () => {
+  it('denies a question when no line is left', async () => {
     const { channel, input, presses, settled, counts, remarks } = await pipedRig();
     settled.now = false;
     input.end();
@@ -230,7 +230,7 @@ describe('behind a pipe', () => {
   });
 });
 
-it('accepts nothing any more once it is stopped', async () => {
+it('accepts no message after it is stopped', async () => {
   const { channel, screen, type, accepted } = await seenRig();
   await channel.stop();
   type('too late');
