@@ -25,6 +25,10 @@ const longest = [
   'gateway/question-ends',
   'cli/chat',
   'shell/forker',
+  'stores/conversations',
+  'channels/telegram/listening',
+  'agent/compact',
+  'bash-judge/properties',
 ];
 
 /** Starts the longest files first, so that no worker is left with one of them at the end. The others follow by what vitest knows of them. */
@@ -34,6 +38,8 @@ export class LongestFirst extends BaseSequencer {
       const index = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
       return index < 0 ? longest.length : index;
     };
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+    // Lane by lane, because workers of one lane are not reused for the other.
+    const lanes = Map.groupBy(await super.sort(files), ({ project }) => project.name);
+    return [...lanes.values()].flatMap((lane) => lane.sort((a, b) => rank(a) - rank(b)));
   }
 }
