@@ -59,7 +59,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
   const outcomes = async (): Promise<string[]> => (await rig.store.audit.list({}, 100)).map(({ outcome }) => outcome);
 
   describe('the approval ledger', () => {
-    it('keeps a question whole, by id and by code, also when it is opened again', async () => {
+    it('finds a question by its id and its code after the store is reopened', async () => {
       expect(await rig.store.approvals.ask(beginning(), [event('asked')])).toBe(true);
       await rig.store.close();
       const again = await rig.open();
@@ -69,7 +69,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await again.approvals.find('CODE2')).toBeUndefined();
     });
 
-    it('gives no code or id twice, also not one of a settled question', async () => {
+    it('refuses a question whose id or code was used before, even by a settled one', async () => {
       await rig.store.approvals.ask(beginning(), []);
       await rig.store.approvals.settle('id-1', { state: 'expired', at: at(1), events: [] });
       expect(await rig.store.approvals.ask(beginning({ id: 'id-2' }), [event('asked')])).toBe(false);
@@ -77,7 +77,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await outcomes()).toEqual([]);
     });
 
-    it('settles a question once, of several who try at the same time', async () => {
+    it('settles a question once when several processes answer at the same time', async () => {
       await rig.store.approvals.ask(beginning(), []);
       const others = await Promise.all([rig.open(), rig.open()]);
       const kinds = ['once', 'session', 'always', 'deny'] as const;
@@ -91,14 +91,14 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await outcomes()).toEqual(won);
     });
 
-    it('does not take an answer after the time is over', async () => {
+    it('refuses an answer after the question has expired', async () => {
       await rig.store.approvals.ask(beginning(), []);
       expect(await rig.store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }, { at: at(300) }))).toBe(false);
       expect(await rig.store.approvals.settle('id-1', { state: 'expired', at: at(300), events: [] })).toBe(true);
       expect(await rig.store.approvals.settle('unknown', { state: 'expired', at: at(1), events: [] })).toBe(false);
     });
 
-    it('lets what was allowed be claimed once', async () => {
+    it('lets an allowed question be claimed once', async () => {
       await rig.store.approvals.ask(beginning(), []);
       expect(await rig.store.approvals.claim('id-1', at(1), [event('claimed')])).toBe(false);
       await rig.store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }));
@@ -123,13 +123,13 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
           await to.approvals.withdraw('id-1', at(2), []);
         },
       ],
-    ])('lets nothing be claimed after %s', async (_case, settle) => {
+    ])('refuses a claim after %s', async (_case, settle) => {
       await rig.store.approvals.ask(beginning(), []);
       await settle(rig.store);
       expect(await rig.store.approvals.claim('id-1', at(3), [])).toBe(false);
     });
 
-    it('does not withdraw what has begun', async () => {
+    it('refuses to withdraw a question that was claimed', async () => {
       await rig.store.approvals.ask(beginning(), []);
       await rig.store.approvals.settle('id-1', answered({ kind: 'once', by: 'ada' }));
       await rig.store.approvals.claim('id-1', at(2), []);
@@ -137,7 +137,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await rig.store.approvals.find('id-1')).toMatchObject({ state: 'answered', claimedAt: at(2) });
     });
 
-    it('lists the oldest first and only what is asked for', async () => {
+    it('lists questions by age and by filter', async () => {
       await rig.store.approvals.ask(beginning({ id: 'b', code: 'B', askedAt: at(2) }), []);
       await rig.store.approvals.ask(beginning({ id: 'a', code: 'A', askedAt: at(1), run: 'run-2', parts: ['x'] }), []);
       const ids = async (filter: Parameters<Store['approvals']['list']>[0]) => (await rig.store.approvals.list(filter)).map(({ id }) => id);
@@ -156,7 +156,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       await rig.store.approvals.settle('id-1', answered({ kind: 'session', by: 'ada' }, { grants }));
     }
 
-    it('has what was granted in force for that session, person and backend, and nowhere else', async () => {
+    it('applies a grant only to its session, person and backend', async () => {
       await give(grant(), grant({ id: 'always', scope: 'always' }));
       const ids = async (where: Partial<typeof about>) =>
         (await rig.store.grants.inForce({ ...about, ...where }, at(5))).map(({ id }) => id).sort();
@@ -168,7 +168,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await rig.store.grants.find('grant-1')).toStrictEqual(grant());
     });
 
-    it('forgets neither expiry nor revocation', async () => {
+    it('ends a grant when it expires or is revoked', async () => {
       await give(grant({ expiresAt: at(10) }), grant({ id: 'here', person: undefined }));
       expect(await rig.store.grants.inForce(about, at(9))).toHaveLength(1);
       expect(await rig.store.grants.inForce(about, at(10))).toHaveLength(0);
@@ -179,7 +179,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await outcomes()).toEqual(['session', 'revoked']);
     });
 
-    it('ends what was granted for a session, and nothing else', async () => {
+    it('ends the grants of one session and no others', async () => {
       await give(grant(), grant({ id: 'always', scope: 'always' }), grant({ id: 'other', parts: ['other'] }));
       expect(await rig.store.grants.endSession(['cli', 'work'], at(9), [event('revoked')])).toBe(1);
       expect((await rig.store.grants.list()).filter(({ revokedAt }) => !revokedAt).map(({ id }) => id)).toEqual(['always', 'other']);
@@ -187,7 +187,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
   });
 
   describe('the mode ledger', () => {
-    it('knows in which sessions nobody is asked, until it is switched off', async () => {
+    it('keeps yolo mode of a session until it is switched off', async () => {
       const yolo = { by: 'ada', since: at(1) };
       await rig.store.modes.setYolo(['a'], yolo, [event('on')]);
       const again = await rig.open();
@@ -203,7 +203,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
   });
 
   describe('the audit log', () => {
-    it('numbers records without a gap, each with the hash of the one before', async () => {
+    it('numbers audit records without a gap and chains them by hash', async () => {
       await rig.store.audit.append([event('one'), event('two')]);
       await (await rig.open()).audit.append([event('three')]);
       const records = await rig.store.audit.list({}, 10);
@@ -213,7 +213,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await rig.store.audit.head()).toEqual({ seq: 3, hash: records[2]?.hash });
     });
 
-    it('lists what is asked for, the newest when that is wanted', async () => {
+    it('lists audit records by filter, from either end', async () => {
       for (const outcome of ['a', 'b', 'c'])
         await rig.store.audit.append([{ ...event(outcome), session: [outcome], at: at(outcome === 'c' ? 9 : 0) }]);
       const listed = async (...list: Parameters<Store['audit']['list']>) =>

@@ -15,7 +15,7 @@ function acceptNothing(accepted: Accepted): () => number {
 }
 
 export function arrivingContract(bench: ChannelBench): void {
-  it('says who said what where, and to whom', async () => {
+  it('delivers a direct message with its text, sender, place and time', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     const before = Date.now();
@@ -35,7 +35,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(Math.abs(message.at.getTime() - before)).toBeLessThan(3_600_000);
   });
 
-  it('confirms nothing before it is accepted', async () => {
+  it('confirms no message before it is accepted', async () => {
     const { harness, accepted } = bench;
     const { promise, resolve } = Promise.withResolvers<void>();
     let asked = 0;
@@ -56,7 +56,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(accepted.texts.toSorted()).toEqual(['from somebody else', 'keep me']);
   });
 
-  it('delivers again, under the same id, what a program that died had not accepted', async () => {
+  it('delivers an unaccepted message again under the same id after a restart', async () => {
     const { harness, accepted } = bench;
     const offered = acceptNothing(accepted);
     await bench.start();
@@ -69,7 +69,7 @@ export function arrivingContract(bench: ChannelBench): void {
     await until('it is confirmed', () => harness.unconfirmed() === 0);
   });
 
-  it('delivers what was said while nobody listened', async () => {
+  it('delivers messages that were sent before the channel started', async () => {
     const { harness, accepted } = bench;
     harness.userSays(harness.direct, { text: 'one' });
     harness.userSays(harness.direct, { text: 'two' });
@@ -78,7 +78,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(accepted.texts).toEqual(['one', 'two']);
   });
 
-  it('does not deliver again what it confirmed', async () => {
+  it('does not deliver a confirmed message again', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     harness.userSays(harness.direct, { text: 'once' });
@@ -92,7 +92,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(second.texts).toEqual(['later']);
   });
 
-  it('passes on what the platform delivers twice, under the same id', async () => {
+  it('keeps the id of a message that the platform delivers twice', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     harness.userSays(harness.direct, { text: 'again' });
@@ -112,7 +112,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(new Set(accepted.all.map(({ id }) => id)).size).toBe(10);
   });
 
-  it('keeps the order of a chat, also when accepting takes different times', async () => {
+  it('keeps the order of a chat when accepting takes different times', async () => {
     const { harness, accepted } = bench;
     let count = 0;
     accepted.hold = async () => {
@@ -126,7 +126,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(accepted.texts).toEqual(words);
   });
 
-  it('lets no chat wait for another', async () => {
+  it('delivers messages of one chat while another chat is stuck', async () => {
     const { harness, accepted } = bench;
     accepted.hold = ({ place }) => (place.chat === harness.direct.chat ? never() : Promise.resolve());
     await bench.start();
@@ -138,7 +138,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(accepted.texts).toEqual(['one', 'two', 'three']);
   });
 
-  it('tries again what could not be accepted, before what was said after it', async () => {
+  it('retries a message that failed to be accepted before the messages after it', async () => {
     const { harness, accepted } = bench;
     let failures = 2;
     accepted.hold = async () => {
@@ -153,7 +153,7 @@ export function arrivingContract(bench: ChannelBench): void {
     await until('it is up', () => bench.channel.state.kind === 'up');
   });
 
-  it('tells what is said to us in a group from what is not', async () => {
+  it('marks which messages in a group are addressed to the bot', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     harness.userSays(harness.group, { text: 'to everybody' });
@@ -166,7 +166,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(reply).toMatchObject({ isAddressed: true, quoted: { text: 'our words' } });
   });
 
-  it('says what a reply to somebody else quotes', async () => {
+  it('quotes the message that a reply refers to', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     const first = harness.userSays(harness.group, { text: 'the sky is green', name: 'Grace' });
@@ -175,7 +175,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(reply).toMatchObject({ isAddressed: false, quoted: { from: expect.stringContaining('Grace'), text: 'the sky is green' } });
   });
 
-  it('keeps threads apart', async (context) => {
+  it('keeps messages of different threads apart', async (context) => {
     const { harness, accepted } = bench;
     if (!harness.thread) return context.skip('the platform has no threads');
     await bench.start();
@@ -185,7 +185,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.thread)).toMatchObject([{ text: 'answer' }]);
   });
 
-  it('does not listen to bots', async () => {
+  it('ignores messages from other bots', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     harness.botSays(harness.group, 'I am a bot');
@@ -195,7 +195,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(accepted.texts).toEqual(['I am not']);
   });
 
-  it('gives the bytes of a file somebody sent, and no more than it may', async () => {
+  it('fetches the bytes of a received file, and refuses a file over the limit', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     const data = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 256));
@@ -210,7 +210,7 @@ export function arrivingContract(bench: ChannelBench): void {
     await expect(bench.channel.fetchFile({ ...file, bytes: undefined }, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
   });
 
-  it('accepts nothing after it was stopped, and can be started again', async () => {
+  it('accepts no message after it was stopped, and can be started again', async () => {
     const { harness, accepted } = bench;
     await bench.start();
     expect(bench.channel.state.kind).toBe('up');
@@ -228,7 +228,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(await accepted.message()).toMatchObject({ text: 'in time' });
   });
 
-  it('stops although something can never be accepted', async () => {
+  it('stops while a message is stuck in acceptance', async () => {
     const { harness, accepted } = bench;
     const offered = acceptNothing(accepted);
     await bench.start();
@@ -240,7 +240,7 @@ export function arrivingContract(bench: ChannelBench): void {
     expect(harness.unconfirmed()).toBe(2);
   });
 
-  it('is stopped before it was started without harm', async () => {
+  it('stops without harm before it was started', async () => {
     await bench.channel.stop();
     expect(bench.channel.state.kind).toBe('stopped');
   });

@@ -14,7 +14,7 @@ const hostile: Record<string, string> = {
 };
 
 export function hostileContract(bench: ChannelBench): void {
-  it.each(Object.entries(hostile))('passes %s on as they are, in texts, names and quotes', async (_, words) => {
+  it.each(Object.entries(hostile))('delivers %s unchanged in texts, names and quotes', async (_, words) => {
     const { harness, accepted } = bench;
     await bench.start();
     const id = harness.userSays(harness.group, { text: words, name: words.slice(0, 64) });
@@ -27,14 +27,14 @@ export function hostileContract(bench: ChannelBench): void {
     await until('everything is confirmed', () => harness.unconfirmed() === 0);
   });
 
-  it('shows markup of the platform as the words it is', async () => {
+  it('shows markup of the platform as plain text', async () => {
     const { harness, channel } = bench;
     await bench.start();
     await channel.send(harness.direct, { text: 'a <b>c</b> <script>d</script> &lt;i&gt; e & f' });
     expect(harness.shown(harness.direct)[0]?.text).toBe('a <b>c</b> <script>d</script> <i> e & f');
   });
 
-  it.each(Object.entries(hostile))('sends %s, or refuses, and goes on', async (_, words) => {
+  it.each(Object.entries(hostile))('sends or refuses %s and keeps working', async (_, words) => {
     const { harness, channel } = bench;
     await bench.start();
     const text = words.slice(0, channel.traits.maxTextLength);
@@ -43,7 +43,7 @@ export function hostileContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct).at(-1)?.text).toBe('still here');
   });
 
-  it('sends a file whatever it is called', async (context) => {
+  it('sends files with hostile names under a safe name', async (context) => {
     const { harness, channel } = bench;
     if (channel.traits.maxFileBytes === 0) return context.skip('the platform takes no files');
     await bench.start();

@@ -3,13 +3,13 @@ import { until } from '../until.ts';
 import { type ChannelBench, everythingIn } from './channel-harness.ts';
 
 export function outageContract(bench: ChannelBench): void {
-  it('is up when it has started', async () => {
+  it('reports that the channel is up after its start', async () => {
     expect(bench.channel.state.kind).not.toBe('up');
     await bench.start();
     expect(bench.channel.state.kind).toBe('up');
   });
 
-  it('says why it is down, comes up by itself, and has missed nothing', async () => {
+  it('reports why it is down, reconnects by itself and delivers what was sent meanwhile', async () => {
     const { harness, channel, accepted } = bench;
     await bench.start();
     await harness.goDown();
@@ -21,7 +21,7 @@ export function outageContract(bench: ChannelBench): void {
     await until('it is up', () => channel.state.kind === 'up');
   });
 
-  it('starts during an outage, and is there when that is over', async () => {
+  it('starts during an outage and delivers messages when it is over', async () => {
     const { harness, channel, accepted } = bench;
     harness.userSays(harness.direct, { text: 'early' });
     await harness.goDown();
@@ -32,7 +32,7 @@ export function outageContract(bench: ChannelBench): void {
     await until('it is up', () => channel.state.kind === 'up');
   });
 
-  it('is busy during an outage, and neither typing nor a notice fails', async () => {
+  it('refuses a message as busy during an outage, while typing and notices do not fail', async () => {
     const { harness, channel } = bench;
     await bench.start();
     await harness.goDown();
@@ -43,7 +43,7 @@ export function outageContract(bench: ChannelBench): void {
     await harness.comeUp();
   });
 
-  it('stops during an outage', async () => {
+  it('stops cleanly during an outage', async () => {
     const { harness, channel } = bench;
     await bench.start();
     await harness.goDown();
@@ -53,7 +53,7 @@ export function outageContract(bench: ChannelBench): void {
     await harness.comeUp();
   });
 
-  it('does not start with a wrong token', async () => {
+  it('refuses to start with a wrong token', async () => {
     const channel = bench.harness.createWithWrongToken();
     await expect(channel.start(bench.accepted.accept)).rejects.toMatchObject({
       code: 'channel/unusable',
@@ -64,7 +64,7 @@ export function outageContract(bench: ChannelBench): void {
     expect(channel.state.kind).toBe('stopped');
   });
 
-  it('tells its secret to nobody, whatever goes wrong', async () => {
+  it('keeps its token out of every error, state and log line', async () => {
     const { harness, channel, accepted } = bench;
     await bench.start();
     harness.userSays(harness.direct, { text: 'a file', file: { name: 'a', data: Buffer.from('content') } });

@@ -3,7 +3,7 @@ import { until } from '../until.ts';
 import type { ChannelBench } from './channel-harness.ts';
 
 export function sendingContract(bench: ChannelBench): void {
-  it('sends a message and knows it again', async () => {
+  it('returns the id of each sent message', async () => {
     const { harness, channel } = bench;
     await bench.start();
     const first = await channel.send(harness.direct, { text: 'one' });
@@ -15,13 +15,13 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.otherDirect)).toEqual([]);
   });
 
-  it('sends without listening', async () => {
+  it('sends a message before the channel listens', async () => {
     const { harness, channel } = bench;
     await channel.send(harness.direct, { text: 'only this' });
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'only this' }]);
   });
 
-  it('replies to a message, and says it all the same when that is gone', async () => {
+  it('replies to a message, and sends the text without a reply when that message is gone', async () => {
     const { harness, channel, accepted } = bench;
     await bench.start();
     const id = harness.userSays(harness.direct, { text: 'question' });
@@ -31,7 +31,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'answer', replyTo: id }, { text: 'to nothing' }]);
   });
 
-  it('edits a message in place, and minds no edit that changes nothing', async (context) => {
+  it('edits a message in place and accepts an edit that changes nothing', async (context) => {
     const { harness, channel } = bench;
     if (!channel.edit) return context.skip('the platform cannot edit');
     await bench.start();
@@ -42,7 +42,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toMatchObject([{ id, text: 'one two three', versions: ['one', 'one two', 'one two three'] }]);
   });
 
-  it('takes a message out of the chat, also when it is not there any more', async (context) => {
+  it('removes a message, and accepts that it is already gone', async (context) => {
     const { harness, channel } = bench;
     if (!channel.remove) return context.skip('the platform removes no messages');
     await bench.start();
@@ -53,7 +53,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'two' }]);
   });
 
-  it('shows buttons, hears who presses them, and can take them away', async (context) => {
+  it('shows buttons, reports who pressed them and removes them', async (context) => {
     const { harness, channel, accepted } = bench;
     if (!channel.traits.buttons) return context.skip('the platform has no buttons');
     await bench.start();
@@ -77,7 +77,7 @@ export function sendingContract(bench: ChannelBench): void {
     if (channel.edit) expect(harness.shown(harness.direct)).toMatchObject([{ text: 'Allowed.', buttons: [] }]);
   });
 
-  it('gives each press an id of its own, which is no id of a message', async (context) => {
+  it('gives each press of a button an id of its own', async (context) => {
     const { harness, channel, accepted } = bench;
     if (!channel.traits.buttons) return context.skip('the platform has no buttons');
     await bench.start();
@@ -89,7 +89,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(new Set(accepted.all.map((one) => one.id)).size).toBe(3);
   });
 
-  it('shows that somebody is at work', async (context) => {
+  it('shows that the bot is typing', async (context) => {
     const { harness, channel } = bench;
     if (!channel.typing) return context.skip('the platform cannot show it');
     await bench.start();
@@ -120,7 +120,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toEqual([]);
   });
 
-  it('takes every text as long as it says it does', async () => {
+  it('sends every text up to the length that it declares', async () => {
     const { harness, channel } = bench;
     await bench.start();
     const { maxTextLength, maxCaptionLength = maxTextLength } = channel.traits;
@@ -152,7 +152,7 @@ export function sendingContract(bench: ChannelBench): void {
   it.each([
     ['busy', 'channel/busy'],
     ['cut', 'channel/unanswered'],
-  ] as const)('tells whether the platform may have taken a message that failed: %s', async (failure, code) => {
+  ] as const)('reports whether the platform may have received a message that failed: %s', async (failure, code) => {
     const { harness, channel } = bench;
     await bench.start();
     harness.failSend(failure);
@@ -161,7 +161,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'two' }]);
   });
 
-  it('says how long to wait when the platform does', async () => {
+  it('reports how long to wait when the platform says so', async () => {
     const { harness, channel } = bench;
     await bench.start();
     harness.failSend({ retryAfterSeconds: 7 });
@@ -172,7 +172,7 @@ export function sendingContract(bench: ChannelBench): void {
     await expect(channel.edit(harness.direct, id, { text: 'two' })).rejects.toMatchObject({ code: 'channel/busy', retryAfterMs: 3000 });
   });
 
-  it('calls what will never be taken refused', async () => {
+  it('reports a message that the platform will never accept as refused', async () => {
     const { harness, channel } = bench;
     await bench.start();
     harness.failSend('refused');
@@ -184,7 +184,7 @@ export function sendingContract(bench: ChannelBench): void {
     });
   });
 
-  it('fails to fetch a file for the same reasons', async () => {
+  it('reports why a file could not be fetched', async () => {
     const { harness, channel, accepted } = bench;
     await bench.start();
     harness.userSays(harness.direct, { text: 'a file', file: { name: 'a', data: Buffer.from('content') } });
@@ -199,7 +199,7 @@ export function sendingContract(bench: ChannelBench): void {
     expect(String(await channel.fetchFile(file, 100))).toBe('content');
   });
 
-  it('gives up sending when it is told to', async () => {
+  it('stops sending when the caller aborts', async () => {
     const { harness, channel } = bench;
     await bench.start();
     const given = new AbortController();

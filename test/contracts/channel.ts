@@ -7,8 +7,8 @@ import { sendingContract } from './channel-sending.ts';
 
 /** Every promise of `src/core/channel.ts`, for any platform. */
 export function channelContract(newHarness: () => Promise<ChannelHarness>): void {
-  describe('what arrives', () => arrivingContract(channelBench(newHarness)));
-  describe('what is sent', () => sendingContract(channelBench(newHarness)));
+  describe('incoming messages', () => arrivingContract(channelBench(newHarness)));
+  describe('outgoing messages', () => sendingContract(channelBench(newHarness)));
   describe('outages', () => outageContract(channelBench(newHarness)));
-  describe('hostile words', () => hostileContract(channelBench(newHarness)));
+  describe('hostile text', () => hostileContract(channelBench(newHarness)));
 }

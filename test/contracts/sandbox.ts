@@ -19,16 +19,16 @@ import { variablesContract } from './sandbox/variables.ts';
 export function sandboxContract(engine: TestEngine): void {
   describe('variables', () => variablesContract(engine));
   describe('functions, aliases and options', () => functionsContract(engine));
-  describe('the directory', () => directoryContract(engine));
-  describe('the state after a command that does not simply end', () => aftermathContract(engine));
+  describe('the working directory', () => directoryContract(engine));
+  describe('the state after a command is cut short', () => aftermathContract(engine));
   describe('the streams of a command', () => streamsContract(engine));
-  describe('a background process', () => backgroundContract(engine));
-  describe('a kill', () => killContract(engine));
-  describe('a script', () => scriptsContract(engine));
-  describe('a terminal', () => terminalContract(engine));
+  describe('background processes', () => backgroundContract(engine));
+  describe('killing commands', () => killContract(engine));
+  describe('scripts', () => scriptsContract(engine));
+  describe('terminals', () => terminalContract(engine));
   describe('files', () => filesContract(engine));
-  describe('the exit', () => exitsContract(engine));
-  describe('a sandbox', () => lifecycleContract(engine));
-  describe('troubles', () => troublesContract(engine));
-  describe('the memory', () => memoryContract(engine));
+  describe('exit codes', () => exitsContract(engine));
+  describe('the lifecycle of a sandbox', () => lifecycleContract(engine));
+  describe('resource limits', () => troublesContract(engine));
+  describe('host memory', () => memoryContract(engine));
 }

@@ -21,7 +21,7 @@ export function backgroundContract(newPlace: () => StorePlace): void {
   const rig = storeRig(newPlace);
 
   describe('the background ledger', () => {
-    it('gives back what was added, the oldest first, also when it is opened again', async () => {
+    it('lists background processes by age after the store is reopened', async () => {
       await rig.store.background.add(watched('b', { startedAt: at(2) }));
       await rig.store.background.add(watched('a', { startedAt: at(1), role: 'admin', survives: true }));
       const again = (await rig.open()).background;
@@ -31,7 +31,7 @@ export function backgroundContract(newPlace: () => StorePlace): void {
       ]);
     });
 
-    it('has one of a session and name, and removes that one only', async () => {
+    it('keeps one entry for each session and name, and removes only that one', async () => {
       await rig.store.background.add(watched('a'));
       await rig.store.background.add(watched('a', { command: 'test' }));
       await rig.store.background.add(watched('a', { session: ['session', 'other'] }));
@@ -40,7 +40,7 @@ export function backgroundContract(newPlace: () => StorePlace): void {
       expect(await rig.store.background.list()).toStrictEqual([watched('a', { command: 'test' })]);
     });
 
-    it('takes any text', async () => {
+    it('stores any text in an entry for a background process', async () => {
       for (const text of hostileTexts) {
         await rig.store.background.add(watched(text, { session: [text], command: text, from: { id: text, name: text } }));
         expect(await rig.store.background.list()).toMatchObject([{ process: text, session: [text], command: text }]);

@@ -16,7 +16,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
   };
 
   describe('conversations', () => {
-    it('begin once, and are found again', async () => {
+    it('begins a conversation once and finds it after the store is reopened', async () => {
       const entry = {
         ...{ parts, title: 'Ada', place: chat, epoch: 1, startedAt: at(0), lastActiveAt: at(0), choices: {} },
         usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, cost: undefined },
@@ -28,7 +28,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(await (await rig.open()).conversations.find(parts)).toStrictEqual(entry);
     });
 
-    it('are listed by when they were last active, which never moves back', async () => {
+    it('lists conversations by last activity, which never moves back', async () => {
       for (const [second, name] of ['a', 'b', 'c'].entries()) await begin([name], second);
       await rig.store.conversations.active(['a'], at(10));
       await rig.store.conversations.active(['a'], at(5));
@@ -39,7 +39,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       ]);
     });
 
-    it('give back every message in order, with its keys in order', async () => {
+    it('returns every message in order, with its keys in order', async () => {
       await begin();
       const said = [{ role: 'user', content: 'é\u0000\ud800', b: 1, a: [null, { __proto__x: 1 }] }, 'text', 1, null];
       await rig.store.conversations.append(parts, 't1', said.slice(0, 2), at(1));
@@ -56,7 +56,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(read.map(({ seq }) => seq)).toEqual(read.map(({ seq }) => seq).sort((a, b) => a - b));
     });
 
-    it('give back what was said since they were last read, by whichever process', async () => {
+    it('reads messages, summaries and resets that another process wrote', async () => {
       await begin();
       const other = await rig.open();
       expect(await messages()).toEqual([]);
@@ -74,7 +74,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(await messages()).toEqual([]);
     });
 
-    it('that are reset are empty, without choices, and keep what they have used', async () => {
+    it('empties a conversation and its choices at a reset, and keeps its usage', async () => {
       await begin();
       await rig.store.conversations.append(parts, 't1', ['before'], at(1));
       await rig.store.conversations.choose(parts, 'model', 'big');
@@ -86,7 +86,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(await messages()).toEqual(['after']);
     });
 
-    it('that are reset do not read what a turn of before says afterwards', async () => {
+    it('hides a late message of a turn from before the reset', async () => {
       await begin();
       await rig.store.conversations.append(parts, 'old', ['question'], at(1));
       await rig.store.conversations.reset(parts, at(2));
@@ -95,7 +95,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(await messages()).toEqual(['new question']);
     });
 
-    it('are read from their summary on', async () => {
+    it('reads a conversation from its summary on', async () => {
       await begin();
       await rig.store.conversations.append(parts, 't1', ['a', 'b', 'c'], at(1));
       const [a, b, c] = (await rig.store.conversations.read(parts)).map(({ seq }) => seq) as [number, number, number];
@@ -115,7 +115,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(await messages()).toEqual([]);
     });
 
-    it('know all of a turn, also what was summed up, and nothing of one before a reset', async () => {
+    it('returns all messages of a turn, even summarised ones, and none from before a reset', async () => {
       const turn = (id: string) => rig.store.conversations.readTurn(parts, id);
       expect(await turn('t1')).toEqual([]);
       await begin();
@@ -130,7 +130,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect(await turn('t1')).toEqual([]);
     });
 
-    it('keep each other apart', async () => {
+    it('keeps conversations with similar names apart', async () => {
       for (const session of [['a', 'b'], ['a,b'], ['["a","b"]'], ['a', 'b', '']]) {
         await begin(session);
         await rig.store.conversations.append(session, 't', [session], at(1));
@@ -138,7 +138,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect((await rig.store.conversations.read(['a', 'b'])).map(({ message }) => message)).toEqual([['a', 'b']]);
     });
 
-    it('remember choices until they are taken back', async () => {
+    it('remembers the choices of a conversation until they are removed', async () => {
       await begin();
       await rig.store.conversations.choose(parts, 'model', { provider: 'p', name: 'n' });
       await rig.store.conversations.choose(parts, 'mode', null);
@@ -148,7 +148,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect((await rig.store.conversations.find(parts))?.choices).toStrictEqual({ mode: null });
     });
 
-    it('add up what they use, also where the price is not known', async () => {
+    it('adds up the usage of a conversation, even without a known price', async () => {
       await begin();
       await rig.store.conversations.addUsage(parts, { ...usage, cost: undefined });
       expect((await rig.store.conversations.find(parts))?.usage).toStrictEqual({ ...usage, cost: undefined });
@@ -158,7 +158,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect((await rig.store.conversations.find(parts))?.usage).toStrictEqual(sum);
     });
 
-    it('that nobody began are not changed silently', async () => {
+    it('refuses to change a conversation that was never begun', async () => {
       const { conversations } = rig.store;
       const changes = [
         () => conversations.active(parts, at(0)),
@@ -171,7 +171,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       for (const change of changes) await expect(change()).rejects.toThrow('There is no conversation');
     });
 
-    it('take any text for their parts, titles, turns and names of choices', async () => {
+    it('stores any text in the parts, titles, turns and choices of a conversation', async () => {
       for (const text of hostileTexts) {
         const session = [text, text];
         await rig.store.conversations.session(session, { title: text, place: { ...chat, chat: text } }, at(0));

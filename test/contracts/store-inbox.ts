@@ -11,7 +11,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
     (await rig.store.inbox.list(...filter)).map(({ incoming }) => incoming.id);
 
   describe('the inbox', () => {
-    it('gives back what arrived as it arrived, also when it is opened again', async () => {
+    it('returns messages and presses unchanged after the store is reopened', async () => {
       const whole = message({
         text: 'é\u0000\ud800',
         place: { platform: 'slack', workspace: 'w', chat: 'c', thread: 't' },
@@ -36,7 +36,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(entries[0]).toStrictEqual(first);
     });
 
-    it('stores once what is delivered twice, whatever became of it', async () => {
+    it('stores a message once, even when it is delivered again after it is done', async () => {
       const seq = await accept('1');
       expect(await rig.store.inbox.accept(['other'], message({ text: 'changed' }), at(9))).toBeUndefined();
       await rig.store.inbox.begin([seq], 't');
@@ -46,13 +46,13 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.inbox.list('done')).toMatchObject([{ session: ['s'], incoming: { text: 'Hello' } }]);
     });
 
-    it('tells the same id of two places apart', async () => {
+    it('keeps equal ids of different places apart', async () => {
       const places = [chat, { ...chat, thread: '1' }, { ...chat, workspace: '1' }, { ...chat, chat: '43' }, { ...chat, platform: 'web' }];
       for (const place of places) expect(await rig.store.inbox.accept(['s'], message({ place }), at(1))).toBeDefined();
       expect((await rig.store.inbox.list('waiting')).map(({ incoming }) => incoming.place)).toStrictEqual(places);
     });
 
-    it('keeps the order of arrival, of all and of each session', async () => {
+    it('keeps the order of arrival, overall and within each session', async () => {
       for (const id of ['c', 'a', 'b', 'd']) await accept(id, id === 'a' ? ['x', 'y'] : ['x']);
       expect(await ids('waiting')).toEqual(['c', 'a', 'b', 'd']);
       expect(await ids('waiting', ['x'])).toEqual(['c', 'b', 'd']);
@@ -60,7 +60,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await ids('waiting', ['x,y'])).toEqual([]);
     });
 
-    it('gives each entry to one turn, and back in line in its old place', async () => {
+    it('gives each inbox entry to one turn, and returns it to its old place on release', async () => {
       const seqs = [await accept('1'), await accept('2'), await accept('3')];
       const [one = 0, two = 0, three = 0] = seqs;
       expect(await rig.store.inbox.begin([three, one], 'first')).toEqual([one, three]);
@@ -72,7 +72,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.inbox.begin([], 'third')).toEqual([]);
     });
 
-    it('keeps the role that a turn began with, also of one that came to nothing', async () => {
+    it('keeps the role of a turn, even of one that was released', async () => {
       const [one, two] = [await accept('1'), await accept('2')];
       await rig.store.inbox.begin([one], 'first', 'user');
       await rig.store.inbox.begin([two], 'second', 'admin');
@@ -82,7 +82,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await again.list('running')).toMatchObject([{ turn: 'second', role: 'admin' }]);
     });
 
-    it('does not take back what is done', async () => {
+    it('keeps finished entries finished', async () => {
       const [one, two] = [await accept('1'), await accept('2')];
       await rig.store.inbox.begin([one], 't');
       await rig.store.inbox.done([one, two, 999]);
@@ -91,7 +91,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect((await rig.store.inbox.list('done')).map(({ turn }) => turn)).toEqual(['t', undefined]);
     });
 
-    it('takes thousands at once', async () => {
+    it('begins and finishes more than a thousand entries at once', async () => {
       for (let id = 0; id < 1200; id++) await accept(String(id));
       const seqs = (await rig.store.inbox.list('waiting')).map(({ seq }) => seq);
       expect(await rig.store.inbox.begin([...seqs].reverse(), 't')).toEqual(seqs);
@@ -99,7 +99,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.inbox.list('done')).toHaveLength(1200);
     });
 
-    it('forgets what is done and old, and nothing else, and gives no number twice', async () => {
+    it('prunes only old finished entries and reuses no number', async () => {
       const old = await accept('old');
       await accept('waiting');
       const running = await accept('running');
@@ -112,7 +112,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await accept('old')).toBeGreaterThan(recent);
     });
 
-    it('counts how often each entry was begun or tried, until it is done or excused', async () => {
+    it('counts the tries of an entry until it is done or excused', async () => {
       const { inbox } = rig.store;
       const tries = async () => (await inbox.list('waiting')).map((entry) => entry.tries);
       const seqs = [await accept('1'), await accept('2'), await accept('3')];
@@ -129,7 +129,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect((await inbox.list('done')).map((entry) => entry.tries)).toEqual([0]);
     });
 
-    it('has what was set aside out of line, for good', async () => {
+    it('excludes an entry that was set aside from the line for good', async () => {
       const { inbox, setAside } = rig.store;
       const seqs = [await accept('1'), await accept('2')];
       const [one = 0, two = 0] = seqs;
@@ -146,7 +146,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await setAside.list()).toEqual([]);
     });
 
-    it('counts tries of what platforms deliver before they are made, and knows what was set aside of it', async () => {
+    it('counts deliveries from a platform before they are handled, and skips those set aside', async () => {
       const { setAside } = rig.store;
       const tries = async (given: string[], open: string[] = []) => Object.fromEntries(await setAside.trying('p', given, open));
       expect(await tries(['1', '2'])).toEqual({ 1: 0, 2: 0 });
@@ -159,7 +159,7 @@ export function inboxContract(newPlace: () => StorePlace): void {
       expect(await tries(['1', '2'])).toEqual({ 1: 3, 2: undefined });
     });
 
-    it('takes any text for an id, a name, a session and a turn', async () => {
+    it('stores any text as id, name, session and turn of an inbox entry', async () => {
       for (const text of hostileTexts) {
         const place = { platform: text, workspace: text, chat: text, thread: text };
         const incoming = message({ id: text, text, place, from: { id: text, name: text } });

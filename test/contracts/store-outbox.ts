@@ -14,7 +14,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
   }
 
   describe('the outbox', () => {
-    it('gives back what was added as it was added, also when it is opened again', async () => {
+    it('returns outbox entries unchanged after the store is reopened', async () => {
       const message = {
         text: 'é\u0000\ud800',
         buttons: [[{ label: 'Yes', data: 'y' }]],
@@ -39,7 +39,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await again.find('l')).toStrictEqual({ ...common, ...plain, seq: seq + 1 });
     });
 
-    it('adds once under one key, whatever became of it, and all of several or none', async () => {
+    it('adds an outbox entry once under a key, and several entries all or none', async () => {
       expect(await add(item('a'))).toBe(true);
       expect(await add(item('a', { message: { text: 'other' } }))).toBe(false);
       expect(await rig.store.outbox.add({ ...chat, chat: '43' }, [item('a')], at(0))).toBe(false);
@@ -51,7 +51,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await head()).toBeUndefined();
     });
 
-    it('has one head at each place until it is sent or dropped', async () => {
+    it('keeps one entry at the head of each place until it is sent or dropped', async () => {
       const elsewhere = { ...chat, thread: '1' };
       await rig.store.outbox.add(elsewhere, [item('x')], at(0));
       await add(item('a'), item('b'), item('c'));
@@ -71,7 +71,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.outbox.find('b')).toMatchObject({ state: 'dropped', failure: 'refused', sentId: undefined });
     });
 
-    it('begins what waits, once, and changes nothing that is over', async () => {
+    it('begins a waiting entry once and changes no finished one', async () => {
       await add(item('a'));
       const seq = await seqOf('a');
       expect(await rig.store.outbox.begin(seq)).toBe(true);
@@ -84,7 +84,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.outbox.find('a')).toMatchObject({ state: 'sent', sentId: 'm1', failure: undefined, doubts: 0 });
     });
 
-    it('keeps the data of a file no longer than it is needed', async () => {
+    it('deletes the data of a file once it was sent or dropped', async () => {
       const file = { name: 'a', data: new Uint8Array(1000) };
       await add({ key: 'a', message: { text: 'x', file } }, { key: 'b', message: { text: 'y', file } });
       await rig.store.outbox.sent(await seqOf('a'), 'm1', at(1));
@@ -93,7 +93,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect((await rig.store.outbox.find('b'))?.message).toStrictEqual({ text: 'y' });
     });
 
-    it('drops what something takes the place of, unless it is under way or there', async () => {
+    it('drops a waiting entry that another replaces, but not one being sent or already sent', async () => {
       await add(item('waits'), item('flies'), item('there'));
       await rig.store.outbox.begin(await seqOf('flies'));
       await rig.store.outbox.sent(await seqOf('there'), 'm1', at(1));
@@ -104,7 +104,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await states('new waits', 'flies', 'new flies')).toEqual(['dropped', 'sending', 'waiting']);
     });
 
-    it('puts back in doubt what a dead process was sending, and drops its drafts', async () => {
+    it('marks what a dead process was sending as in doubt, and drops its drafts', async () => {
       await add(
         item('flies'),
         item('waits'),
@@ -131,7 +131,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await found('flies')).toEqual(['waiting', 2]);
     });
 
-    it('forgets what was sent or dropped before, and nothing else', async () => {
+    it('prunes only old entries that were sent or dropped', async () => {
       await add(item('a'), item('b'), item('c'), item('d'));
       await rig.store.outbox.sent(await seqOf('a'), 'm1', at(1));
       await rig.store.outbox.drop(await seqOf('b'), 'no', at(1));
@@ -144,7 +144,7 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await seqOf('a')).toBeGreaterThan(last);
     });
 
-    it('takes any text for a key, a place, an id and a reason', async () => {
+    it('stores any text as key, place, id and reason of an outbox entry', async () => {
       for (const text of hostileTexts) {
         const place = { platform: text, workspace: text, chat: text, thread: text };
         expect(await rig.store.outbox.add(place, [{ key: text, message: { text }, replaces: text }], at(0))).toBe(true);

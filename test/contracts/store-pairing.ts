@@ -19,7 +19,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
   };
 
   describe('pairing', () => {
-    it('lets in whoever was given the code, once, also when it is opened again', async () => {
+    it('pairs a person with the code once, after the store is reopened', async () => {
       expect(await request('ada', 'ABCDEFGH')).toStrictEqual(asking('ada', 0));
       expect(await rig.store.pairing.find('telegram', 'ada')).toBeUndefined();
       const { pairing } = await rig.open();
@@ -31,7 +31,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await approve('ABCDEFGH', 6)).toMatchObject({ kind: 'wrong' });
     });
 
-    it('tells people of two platforms apart', async () => {
+    it('keeps people of two platforms apart', async () => {
       await request('ada', 'ABCDEFGH');
       await rig.store.pairing.request(asking('ada', 0, { platform: 'slack' }), 'JKMNPQRS');
       await approve('JKMNPQRS', 1);
@@ -39,7 +39,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await rig.store.pairing.find('slack', 'ada')).toMatchObject({ platform: 'slack' });
     });
 
-    it('keeps a code for an hour and not longer, whatever was asked for', async () => {
+    it('expires a code after one hour, even when a longer time was asked for', async () => {
       const asked = asking('ada', 0, { expiresAt: at(10 * hour) });
       expect(await rig.store.pairing.request(asked, 'ABCDEFGH')).toStrictEqual({ ...asked, expiresAt: at(hour) });
       await rig.store.pairing.request(asking('bob', 0, { expiresAt: at(minute) }), 'JKMNPQRS');
@@ -49,7 +49,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await rig.store.pairing.open(at(hour))).toEqual([]);
     });
 
-    it('gives a person one code in ten minutes, and then the old one is worth nothing', async () => {
+    it('gives a person one code in ten minutes and revokes the older one', async () => {
       await request('ada', 'FIRSTFIR');
       expect(await request('ada', 'SECONDSE', 10 * minute - 1)).toBeUndefined();
       expect(await request('ada', 'THIRDTHI', 10 * minute)).toBeDefined();
@@ -59,7 +59,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await approve('THIRDTHI', 11 * minute)).toMatchObject({ kind: 'paired' });
     });
 
-    it('locks an approver after five wrong codes until an hour after the first, and nobody else', async () => {
+    it('locks one approver after five wrong codes until an hour after the first', async () => {
       await request('ada', 'ABCDEFGH', 30 * minute);
       const left = [];
       for (let time = 0; time < 5; time++) left.push(await approve('WRONGWRO', time * minute));
@@ -71,7 +71,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await approve('ABCDEFGH', hour)).toMatchObject({ kind: 'paired' });
     });
 
-    it('never locks its owner, whose mistakes lock nobody else either', async () => {
+    it('counts no wrong codes of the owner', async () => {
       await request('ada', 'ABCDEFGH');
       const own = (code: string) => rig.store.pairing.approve(code, 'admin', 'user', at(minute), true);
       for (let time = 0; time < 6; time++) expect(await own('WRONGWRO')).toStrictEqual({ kind: 'wrong', left: undefined });
@@ -79,13 +79,13 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await own('ABCDEFGH')).toMatchObject({ kind: 'paired' });
     });
 
-    it('does not lengthen a lock by what is tried meanwhile', async () => {
+    it('keeps the end of a lock when more wrong codes follow', async () => {
       await wrongly(5, 0);
       await wrongly(20, 30 * minute);
       expect(await approve('WRONGWRO', hour)).toStrictEqual({ kind: 'wrong', left: 4 });
     });
 
-    it('refuses nobody because of others who ask at the same time', async () => {
+    it('gives codes to thirty people who ask at the same time', async () => {
       const names = Array.from({ length: 30 }, (_, index) => `p${index}`);
       const granted = await Promise.all(names.map((name, second) => rig.store.pairing.request(asking(name, second), `CODE-${name}`)));
       expect(granted.every(Boolean)).toBe(true);
@@ -93,7 +93,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await approve('CODE-p17', minute)).toMatchObject({ kind: 'paired', person: { person: 'p17' } });
     });
 
-    it('ends at once, also for a code that is still open', async () => {
+    it('revokes a pairing at once, with its open code', async () => {
       await request('ada', 'ABCDEFGH');
       await approve('ABCDEFGH', 1);
       await request('ada', 'JKMNPQRS', 2);
@@ -104,7 +104,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await rig.store.pairing.revoke('telegram', 'ada')).toBe(false);
     });
 
-    it('takes the newer of two approvals for the role, and neither of two people with one code', async () => {
+    it('keeps the role of the newer approval, and refuses a code that two people share', async () => {
       await request('ada', 'ABCDEFGH');
       await approve('ABCDEFGH', 1);
       await request('ada', 'JKMNPQRS', 2);
@@ -115,7 +115,7 @@ export function pairingContract(newPlace: () => StorePlace): void {
       expect(await approve('SAMESAME', 5)).toMatchObject({ kind: 'wrong' });
     });
 
-    it('takes any text for people, names, platforms and codes', async () => {
+    it('stores any text as person, name, platform and code', async () => {
       for (const [index, text] of hostileTexts.entries()) {
         const second = index * 2 * hour;
         const asked = asking(text, second, { platform: text, name: text });

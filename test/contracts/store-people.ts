@@ -8,7 +8,7 @@ export function peopleContract(newPlace: () => StorePlace): void {
   describe('the ledger of people', () => {
     const group = { platform: 'telegram', workspace: 'w', chat: 'group', thread: 't' };
 
-    it('knows where a person was heard, the most recent first, with the name they had last', async () => {
+    it('lists the places where a person wrote, newest first, with the latest name', async () => {
       const ada = { id: '7', name: 'Ada' };
       const say = (id: string, place: typeof chat, seconds: number, name = 'Ada') =>
         rig.store.inbox.accept(['s'], message({ id, place, from: { ...ada, name }, isDirect: place === chat }), at(seconds));
@@ -23,13 +23,13 @@ export function peopleContract(newPlace: () => StorePlace): void {
       expect(await rig.store.people.placesOf(chat.platform, '8')).toEqual([]);
     });
 
-    it('learns nothing from a button', async () => {
+    it('records no place for the press of a button', async () => {
       const press = { kind: 'press', id: '1', place: chat, from: { id: '9', name: '' }, at: at(1), data: 'x', message: 'm' } as const;
       await rig.store.inbox.accept(['s'], press, at(1));
       expect(await rig.store.people.placesOf(chat.platform, '9')).toEqual([]);
     });
 
-    it('takes every text for what it is', async () => {
+    it('stores any text as id and name of a person', async () => {
       for (const [index, text] of hostileTexts.entries()) {
         await rig.store.inbox.accept(['s'], message({ id: `${index}`, from: { id: text, name: text } }), at(1));
         expect(await rig.store.people.placesOf(chat.platform, text)).toMatchObject([{ name: text }]);
@@ -38,7 +38,7 @@ export function peopleContract(newPlace: () => StorePlace): void {
   });
 
   describe('the ledger of cards', () => {
-    it('has a card once, until it is forgotten', async () => {
+    it('stores a card once until it is forgotten', async () => {
       const cards = ['a', 'b'].map((key) => ({ question: 'q', key, place: { ...chat, chat: key } }));
       for (const card of [...cards, ...cards, { question: 'r', key: 'c', place: chat }]) await rig.store.cards.add(card);
       const again = await rig.open();

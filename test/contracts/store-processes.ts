@@ -21,7 +21,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
   const seqs = async () => (await rig.store.inbox.list('waiting')).map(({ seq }) => seq);
 
   describe('several processes', () => {
-    it('that are given the same messages store each once, and number them in order', async () => {
+    it('stores each message once, numbered in order, when several processes accept it', async () => {
       const said = await together(`
         for (let id = 0; id < 40; id++) {
           const seq = await store.inbox.accept(['s'], { ...${incoming}, at: new Date(), id: String(id) }, new Date());
@@ -33,7 +33,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       expect(stored.map(([, seq]) => seq).sort((a, b) => a - b)).toEqual(await seqs());
     });
 
-    it('that take the same messages get each once between them', async () => {
+    it('gives each message to one of several processes', async () => {
       for (let id = 0; id < 60; id++) await rig.store.inbox.accept(['s'], message({ id: String(id) }), at(0));
       const waiting = await seqs();
       const said = await together(
@@ -47,7 +47,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       expect(owners).toEqual(waiting.map(() => true));
     });
 
-    it('that send the same messages begin each once between them, and add each once', async () => {
+    it('adds and begins each outgoing message once among several processes', async () => {
       const said = await together(`
         for (let i = 0; i < 30; i++) {
           const items = [{ key: i + 'a', message: { text: 'a' } }, { key: i + 'b', message: { text: 'b' } }];
@@ -61,7 +61,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       expect(new Set(begun).size).toBe(30);
     });
 
-    it('that talk in one conversation lose neither words nor counts, and keep their own order', async () => {
+    it('loses no message, usage or choice when several processes write to one conversation', async () => {
       await rig.store.conversations.session(['s'], { title: '', place: chat }, at(0));
       await together(`
         for (let i = 0; i < 25; i++) {
@@ -79,7 +79,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       expect(Object.keys(found?.choices ?? {})).toHaveLength(100);
     });
 
-    it('that guess codes together get no more guesses than one', async () => {
+    it('grants several processes together five guesses of a pairing code', async () => {
       const said = await together(`
         const outcomes = await Promise.all([0, 1, 2, 3].map((i) => store.pairing.approve('GUESS' + args.index + i, 'eve', 'admin', new Date())));
         for (const { kind } of outcomes) say(kind);`);
@@ -87,7 +87,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       expect(said.flat().filter((kind) => kind === 'locked')).toHaveLength(11);
     });
 
-    it('that approve the same code pair once', async () => {
+    it('pairs once when several processes approve the same code', async () => {
       const code = 'ABCDEFGH';
       const now = new Date();
       const expiresAt = new Date(now.getTime() + 60_000);
@@ -97,7 +97,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
     });
   });
 
-  describe('a process that is killed', () => {
+  describe('a killed process', () => {
     /** Everything it said before it was killed, which happens after so many lines. */
     async function killed(child: ChildProcess, afterLines: number): Promise<unknown[]> {
       let said = '';
@@ -112,7 +112,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
         .map((line) => JSON.parse(line));
     }
 
-    it('keeps all that had resolved, and of what was under way all or nothing', async () => {
+    it('keeps resolved writes of a killed process, and of unresolved ones all or nothing', async () => {
       await rig.store.conversations.session(['s'], { title: '', place: chat }, at(0));
       for (let round = 0; round < 3; round++) {
         const child = rig.place.start(
@@ -140,7 +140,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       }
     });
 
-    it('leaves what it had taken to be found', async () => {
+    it('lists the entries that a killed process had begun', async () => {
       for (let id = 0; id < 5; id++) await rig.store.inbox.accept(['s'], message({ id: String(id) }), at(0));
       const waiting = await seqs();
       const child = rig.place.start(

@@ -24,7 +24,7 @@ export function storeContract(newPlace: () => StorePlace): void {
   const rig = storeRig(newPlace);
 
   describe('the sandbox ledger', () => {
-    it('knows a sandbox from the moment it is begun, also when it is opened again', async () => {
+    it('finds a sandbox that was begun after the store is reopened', async () => {
       const session = ['telegram', 'a"b\u0000\n\ud800', '', '😀'];
       await rig.store.sandboxes.begin(beginning({ session }));
       await rig.store.close();
@@ -32,13 +32,13 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await again.sandboxes.find(key)).toStrictEqual({ ...beginning({ session }), lastUsedAt: at(0), state: 'opening' });
     });
 
-    it('keeps what is absent absent', async () => {
+    it('keeps absent fields of a sandbox absent', async () => {
       await rig.store.sandboxes.begin(beginning({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false }));
       const found = await rig.store.sandboxes.find(key);
       expect(found).toMatchObject({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false });
     });
 
-    it('begins an entry again without losing since when it exists, what was last opened, or that files are kept', async () => {
+    it('keeps creation time, last spec and persistence when an entry is begun again', async () => {
       await rig.store.sandboxes.begin(beginning());
       await rig.store.sandboxes.closed(key, at(10));
       const changes = { image: 'debian:13', specHash: 'second', createdAt: at(20), owner: 'two', leaseUntil: at(80), persistent: false };
@@ -54,7 +54,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.sandboxes.list()).toHaveLength(1);
     });
 
-    it('does not shorten the lease of somebody else by beginning or opening', async () => {
+    it('keeps the longer lease when another process begins or opens the sandbox', async () => {
       await rig.store.sandboxes.begin(beginning({ leaseUntil: at(100) }));
       await rig.store.sandboxes.begin(beginning({ leaseUntil: undefined }));
       expect((await rig.store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
@@ -63,33 +63,33 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect((await rig.store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
     });
 
-    it('tells entries of the same name on two backends apart', async () => {
+    it('keeps entries of the same name on two backends apart', async () => {
       await rig.store.sandboxes.begin(beginning());
       await rig.store.sandboxes.begin(beginning({ backend: 'bubblewrap' }));
       await rig.store.sandboxes.forget(key);
       expect((await rig.store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap']);
     });
 
-    it('records what was opened, by whom and until when', async () => {
+    it('records the spec, owner and lease of an opened sandbox', async () => {
       await rig.store.sandboxes.begin(beginning());
       await rig.store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(90) });
       expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', specHash: 'second', owner: 'two', leaseUntil: at(90) });
     });
 
-    it('refuses to open what was never begun', async () => {
+    it('refuses to open a sandbox that was never begun', async () => {
       const opening = rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
       await expect(opening).rejects.toMatchObject({ code: 'sandbox/not-found' });
       expect(await rig.store.sandboxes.list()).toEqual([]);
     });
 
-    it('moves use and lease forward and never back', async () => {
+    it('moves last use and lease forward and never back', async () => {
       await rig.store.sandboxes.begin(beginning({ leaseUntil: undefined }));
       await rig.store.sandboxes.used(key, at(30), at(90));
       await rig.store.sandboxes.used(key, at(20), at(80));
       expect(await rig.store.sandboxes.find(key)).toMatchObject({ lastUsedAt: at(30), leaseUntil: at(90), createdAt: at(0) });
     });
 
-    it('frees a closed sandbox and keeps its entry', async () => {
+    it('releases owner and lease of a closed sandbox and keeps its entry', async () => {
       await rig.store.sandboxes.begin(beginning());
       await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
       await rig.store.sandboxes.closed(key, at(40));
@@ -97,7 +97,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.sandboxes.find(key)).toMatchObject(closed);
     });
 
-    it('does not close for one process what another has taken over', async () => {
+    it('keeps a sandbox open that another process has taken over', async () => {
       await rig.store.sandboxes.begin(beginning());
       await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'two', leaseUntil: at(60) });
       await rig.store.sandboxes.closed(key, at(40), 'one');
@@ -106,7 +106,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
     });
 
-    it('lets use, closing and forgetting of what is unknown pass', async () => {
+    it('ignores use, close and forget of an unknown sandbox', async () => {
       await rig.store.sandboxes.used(key, at(1), at(2));
       await rig.store.sandboxes.closed(key, at(1));
       await rig.store.sandboxes.forget(key);
@@ -114,7 +114,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.sandboxes.list()).toEqual([]);
     });
 
-    it('gives a session no second sandbox on a backend, and one on another', async () => {
+    it('refuses a second sandbox of a session on the same backend', async () => {
       await rig.store.sandboxes.begin(beginning());
       const second = beginning({ name: 'second', session: beginning().session });
       await expect(rig.store.sandboxes.begin(second)).rejects.toMatchObject({ code: 'sandbox/in-use' });
@@ -122,7 +122,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect((await rig.store.sandboxes.list()).map(({ backend }) => backend)).toEqual(['bubblewrap', 'docker']);
     });
 
-    it('gives an open spare to one session, which then finds it by its parts', async () => {
+    it('gives an open spare to one session, which then finds it', async () => {
       await rig.store.sandboxes.begin(beginning({ session: [] }));
       await rig.store.sandboxes.begin(beginning({ name: 'another', session: [] }));
       expect(await rig.store.sandboxes.claim(key, ['a'])).toBe(false);
@@ -134,7 +134,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.sandboxes.list({ session: ['b'] })).toEqual([]);
     });
 
-    it('gives no spare to a session that has a sandbox, or has just begun one', async () => {
+    it('refuses a spare to a session that already has a sandbox', async () => {
       for (const name of ['spare', 'other']) {
         await rig.store.sandboxes.begin(beginning({ name, session: [] }));
         await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
@@ -146,7 +146,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       await expect(rig.store.sandboxes.begin(beginning({ session: ['b'] }))).rejects.toMatchObject({ code: 'sandbox/in-use' });
     });
 
-    it('lists the oldest first and only what is asked for', async () => {
+    it('lists sandboxes by age and by filter', async () => {
       await rig.store.sandboxes.begin(beginning({ name: 'c', createdAt: at(3) }));
       await rig.store.sandboxes.begin(beginning({ name: 'a', createdAt: at(2) }));
       await rig.store.sandboxes.begin(beginning({ name: 'b', createdAt: at(1), backend: 'bubblewrap' }));
@@ -164,7 +164,7 @@ export function storeContract(newPlace: () => StorePlace): void {
   describe('the proof ledger', () => {
     const proof = { backend: 'docker', specHash: 'first', provenAt: at(0), held: true, lines: [{ tried: 'read /etc/shadow', held: true }] };
 
-    it('gives back the latest proof of a spec, whatever the order of recording', async () => {
+    it('returns the latest proof of a spec in any order of recording', async () => {
       await rig.store.proofs.record({ ...proof, provenAt: at(5), held: false });
       await rig.store.proofs.record(proof);
       await rig.store.proofs.record({ ...proof, provenAt: at(9), specHash: 'second' });
@@ -173,7 +173,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.proofs.latest('docker', 'third')).toBeUndefined();
     });
 
-    it('keeps any lines that JSON can say', async () => {
+    it('stores any JSON as the lines of a proof', async () => {
       for (const [second, lines] of [null, 'text', { nested: [1, { deep: true }] }].entries()) {
         await rig.store.proofs.record({ ...proof, provenAt: at(second), lines });
         expect((await rig.store.proofs.latest('docker', 'first'))?.lines).toEqual(lines);
@@ -186,7 +186,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.proofs.list()).toEqual([{ ...proof, held: false, lines: [] }]);
     });
 
-    it('keeps ten of each spec and lists the newest first', async () => {
+    it('keeps ten proofs of each spec and lists the newest first', async () => {
       await rig.store.proofs.record({ ...proof, specHash: 'second', provenAt: at(100) });
       for (let second = 0; second < 13; second++) await rig.store.proofs.record({ ...proof, provenAt: at(second) });
       const times = (await rig.store.proofs.list()).map(({ provenAt }) => (provenAt.getTime() - at(0).getTime()) / 1000);
@@ -194,8 +194,8 @@ export function storeContract(newPlace: () => StorePlace): void {
     });
   });
 
-  describe('several at once', () => {
-    it('who claim for the same session, or claim the same spare, get one between them', async () => {
+  describe('concurrent access', () => {
+    it('gives one of two simultaneous claims the spare', async () => {
       const stores = [rig.store, await rig.open()];
       const names = ['s1', 's2'];
       for (const name of names) {
@@ -209,7 +209,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(ofOne.sort()).toEqual([false, true]);
     });
 
-    it('lose nothing within one process', async () => {
+    it('loses no simultaneous write of one process', async () => {
       const names = Array.from({ length: 40 }, (_, index) => `sandbox-${index}`);
       const proof = { backend: 'docker', specHash: 'first', held: true, lines: [] };
       await Promise.all(
@@ -224,7 +224,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       expect(await rig.store.proofs.list()).toHaveLength(names.length);
     });
 
-    it('see what the other has done as soon as it resolves', async () => {
+    it('shows a resolved write to another process at once', async () => {
       const other = await rig.open();
       await rig.store.sandboxes.begin(beginning());
       expect(await other.sandboxes.find(key)).toMatchObject({ state: 'opening' });
@@ -233,7 +233,7 @@ export function storeContract(newPlace: () => StorePlace): void {
     });
   });
 
-  it('closes after what is under way, and then refuses', async () => {
+  it('finishes pending writes before it closes, and refuses later calls', async () => {
     const writing = rig.store.sandboxes.begin(beginning());
     await rig.store.close();
     await writing;

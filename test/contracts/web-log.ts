@@ -14,7 +14,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     rig.store.webLog.append('chat-1', { id, author, ...said(text) }, at(seconds));
   const texts = (messages: readonly { text: string }[]) => messages.map(({ text }) => text);
 
-  it('keeps what was said, with everything that was in it', async () => {
+  it('keeps a message with its buttons, reply and files after the store is reopened', async () => {
     const content = said('a"b\u0000\n\ud800 😀', {
       buttons: [[{ label: 'Allow', data: 'x1' }], []],
       replyTo: 'm0',
@@ -28,7 +28,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(await again.webLog.chat('chat-1')).toStrictEqual({ ...chat, lastActiveAt: at(5) });
   });
 
-  it('keeps the latest calls of tools as they are now, where they belong, and no more of them than a page needs', async () => {
+  it('keeps the latest tool calls in their place, within the size of a page', async () => {
     const { webLog } = rig.store;
     await append('m1', 'one');
     const call = {
@@ -59,13 +59,13 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect([kept.length <= 60, kept.at(-1)]).toEqual([true, 'n99']);
   });
 
-  it('appends once, however often it is told under one id', async () => {
+  it('appends a message once under one id', async () => {
     const first = await append('m1', 'first');
     expect(await append('m1', 'again')).toStrictEqual(first);
     expect(texts(await rig.store.webLog.after('chat-1', 0, 10))).toEqual(['first']);
   });
 
-  it('gives whoever has read so far exactly what is new or changed since, as it is now', async () => {
+  it('returns the messages that are new or edited since a number', async () => {
     await append('m1', 'one');
     await append('m2', 'two');
     await append('m3', 'three');
@@ -77,13 +77,13 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(texts(await rig.store.webLog.after('chat-1', 0, 2))).toEqual(['one', 'three']);
   });
 
-  it('takes an edit that changes nothing for none', async () => {
+  it('ignores an edit that changes nothing', async () => {
     const first = await append('m1', 'one');
     expect(await rig.store.webLog.edit('chat-1', 'm1', { text: 'one', buttons: [] }, at(9))).toStrictEqual(first);
     expect(await rig.store.webLog.after('chat-1', 1, 10)).toEqual([]);
   });
 
-  it('pages back in the order in which things were said, whatever was edited', async () => {
+  it('pages back in the order of sending, even after edits', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e']) await append(id, id);
     await rig.store.webLog.edit('chat-1', 'a', { text: 'A', buttons: [] }, at(2));
     const last = await rig.store.webLog.page('chat-1', undefined, 2);
@@ -92,7 +92,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect({ ...rest, messages: texts(rest.messages) }).toEqual({ messages: ['A', 'b', 'c'], seq: 6, hasMore: false });
   });
 
-  it('edits only what is ours, and keeps its files', async () => {
+  it('edits only messages of the agent and keeps their files', async () => {
     await append('theirs', 'mine', 1, 'person');
     expect(await rig.store.webLog.edit('chat-1', 'theirs', { text: 'changed', buttons: [] }, at(2))).toBeUndefined();
     expect(await rig.store.webLog.edit('chat-1', 'none', { text: 'changed', buttons: [] }, at(2))).toBeUndefined();
@@ -104,7 +104,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     });
   });
 
-  it('counts in every chat apart, and knows no chat that nobody made', async () => {
+  it('numbers messages within each chat, and refuses an unknown chat', async () => {
     await rig.store.webLog.createChat({ ...chat, id: 'chat-2' });
     await append('m1', 'one');
     expect(await rig.store.webLog.append('chat-2', { id: 'm1', author: 'us', ...said('other') }, at(2))).toMatchObject({
@@ -115,7 +115,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(texts(await rig.store.webLog.after('nowhere', 0, 10))).toEqual([]);
   });
 
-  it('lists the chats of one person, the most recently active first, with the first title they were given', async () => {
+  it('lists the chats of one person by last activity, with their first title', async () => {
     await rig.store.webLog.createChat({ ...chat, id: 'chat-2', lastActiveAt: at(1) });
     await rig.store.webLog.createChat({ ...chat, id: 'chat-3', person: 'somebody else' });
     await rig.store.webLog.append('chat-1', { id: 'm1', author: 'person', ...said('hello') }, at(2), 'hello');
@@ -127,7 +127,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     ]);
   });
 
-  it('remembers what a person said until it was handed on', async () => {
+  it('remembers a message of a person until it was accepted', async () => {
     await append('m1', 'one', 1, 'person');
     await append('m2', 'two', 2, 'person');
     await append('m3', 'ours', 3, 'us');
@@ -141,7 +141,7 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(waiting.map(({ chat: { id }, message: { text } }) => [id, text])).toEqual([['chat-1', 'two']]);
   });
 
-  it('keeps files byte by byte, and removes only those no message has', async () => {
+  it('keeps files byte by byte and prunes only files without a message', async () => {
     const data = Uint8Array.from({ length: 300 }, (_, index) => index % 256);
     for (const id of ['kept', 'loose']) {
       await rig.store.webLog.addFile('chat-1', { id, name: `${id}.bin`, mimeType: 'application/octet-stream', bytes: 300 }, data, at(1));

@@ -10,27 +10,27 @@ export function aftermathContract(engine: TestEngine): void {
     await bench.output('cd - >/dev/null; unset LEFT; unset -f f; unalias a; umask 022');
   };
 
-  it('keeps the state of one that exits with a code', async () => {
+  it('keeps the state of a command after exit 3', async () => {
     expect((await bench.run(`${change('exit')}; exit 3; echo never`)).exit).toEqual({ kind: 'exited', code: 3 });
     await check('exit');
   });
 
-  it('keeps the state of one that fails', async () => {
+  it('keeps the state of a command that fails', async () => {
     expect((await bench.run(`${change('failure')}; false`)).exit).toEqual({ kind: 'exited', code: 1 });
     await check('failure');
   });
 
-  it('keeps the state of one that set -e ends', async () => {
+  it('keeps the state of a command that set -e ends', async () => {
     expect((await bench.run(`set -e; ${change('errexit')}; false; echo never`)).exit).toEqual({ kind: 'exited', code: 1 });
     await check('errexit');
   });
 
-  it('keeps the state of one that set -u ends', async () => {
+  it('keeps the state of a command that set -u ends', async () => {
     expect((await bench.run(`set -u; ${change('nounset')}; echo "$undefined"; echo never`)).exit).toMatchObject({ kind: 'exited' });
     await check('nounset');
   });
 
-  it('keeps the state of one that exits in a function in a loop', async () => {
+  it('keeps the state of a command that exits in a function in a loop', async () => {
     expect((await bench.run(`${change('deep')}; g() { while :; do exit 4; done; }; g | cat; g`)).exit).toEqual({
       kind: 'exited',
       code: 4,
@@ -38,7 +38,7 @@ export function aftermathContract(engine: TestEngine): void {
     await check('deep');
   });
 
-  it('keeps the state of one that TERM ends, as a timeout does', async () => {
+  it('keeps the state of a command that TERM ends', async () => {
     const mark = sleepMark();
     const handle = await bench.start(`${change('timeout')}; sleep ${mark}`);
     await untilAsleep(bench.sandbox, mark);
@@ -48,7 +48,7 @@ export function aftermathContract(engine: TestEngine): void {
     await check('timeout');
   });
 
-  it('keeps the state of one that is interrupted', async () => {
+  it('keeps the state of a command that INT ends', async () => {
     const mark = sleepMark();
     const handle = await bench.start(`${change('interrupt')}; sleep ${mark}; echo never`);
     await untilAsleep(bench.sandbox, mark);
@@ -57,7 +57,7 @@ export function aftermathContract(engine: TestEngine): void {
     await check('interrupt');
   });
 
-  it('goes on with the state from before one that KILL ends', async () => {
+  it('restores the state from before a command that KILL ends', async () => {
     await bench.output(change('before'));
     const mark = sleepMark();
     const handle = await bench.start(`export LEFT=lost; sleep ${mark}`);
@@ -67,7 +67,7 @@ export function aftermathContract(engine: TestEngine): void {
     await check('before');
   });
 
-  it('goes on with the state from before one whose shell was replaced', async () => {
+  it('restores the state from before a command whose shell was replaced by exec', async () => {
     await bench.output(change('replaced'));
     expect(await bench.run('export LEFT=lost; exec echo instead')).toMatchObject({
       stdout: 'instead\n',
@@ -76,13 +76,13 @@ export function aftermathContract(engine: TestEngine): void {
     await check('replaced');
   });
 
-  it('runs its own EXIT trap once, with the code and after the command', async () => {
+  it('runs the EXIT trap of a command once, after the command and with its exit code', async () => {
     const command = `trap 'echo "trap $?"' EXIT; ${change('trap')}; echo body; exit 5`;
     expect(await bench.run(command)).toMatchObject({ stdout: 'body\ntrap 5\n', exit: { kind: 'exited', code: 5 } });
     await check('trap');
   });
 
-  it('lets an EXIT trap decide the code, and be removed', async () => {
+  it('lets an EXIT trap set the exit code, and lets a command remove it', async () => {
     expect((await bench.run('trap "exit 9" EXIT; true')).exit).toEqual({ kind: 'exited', code: 9 });
     expect(await bench.run('trap "echo no" EXIT; trap - EXIT; true')).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 0 } });
     expect((await bench.run('(trap "echo sub" EXIT; true); trap "" EXIT; echo main')).stdout).toBe('sub\nmain\n');
@@ -92,14 +92,14 @@ export function aftermathContract(engine: TestEngine): void {
     expect((await bench.run(`trap 'echo caught' USR1; kill -USR1 $$; trap - USR1; trap -p USR1`)).stdout).toBe('caught\n');
   });
 
-  it.each(['set -x', 'set -v', 'set -xv'])('prints with %s what bash prints and nothing of its own', async (option) => {
+  it.each(['set -x', 'set -v', 'set -xv'])('prints under %s exactly what bash prints', async (option) => {
     const command = `${option}; ${change('traced')}\necho traced`;
     const { stdout, stderr } = await bench.run('bash -c "eval \\"\\$1\\"" bash "$1"', { args: [command] });
     expect(await bench.run(command)).toMatchObject({ stdout, stderr });
     await check('traced');
   });
 
-  it('is not disturbed by DEBUG, ERR and RETURN traps', async () => {
+  it('keeps state and output of a command with DEBUG and ERR traps', async () => {
     const traps = `trap 'echo debug >&2; echo debug' DEBUG; trap 'echo err; echo err >>errors' ERR`;
     const body = 'g() { false; }\ng\necho body\nfalse';
     const { stdout: expected } = await bench.run('bash -c "$1"', { args: [`${traps}\n${body}`] });

@@ -27,7 +27,7 @@ export function backgroundContract(engine: TestEngine): void {
     ['a double fork', (mark: string) => `(sleep ${mark} &) ; echo started`],
     ['disown', (mark: string) => `sleep ${mark} & disown -a; echo started`],
     ['& and exit', (mark: string) => `sleep ${mark} & echo started; exit 0`],
-  ])('started by %s goes on when its command has ended, and does not hold it up', async (_, start) => {
+  ])('keeps a background process started by %s running after its command has ended', async (_, start) => {
     const mark = sleepMark();
     const handle = await bench.start(start(mark));
     expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
@@ -38,7 +38,7 @@ export function backgroundContract(engine: TestEngine): void {
     expect(await bench.sandbox.hasLiveProcesses()).toBe(false);
   });
 
-  it('is told from shells that wait and from commands that have ended', async () => {
+  it('reports live processes while a command runs, and none before or after', async () => {
     const sandbox = await engine.open(engine.spec());
     try {
       expect(await sandbox.hasLiveProcesses()).toBe(false);
@@ -53,7 +53,7 @@ export function backgroundContract(engine: TestEngine): void {
     expect(await sandbox.hasLiveProcesses()).toBe(false);
   });
 
-  it('is reached by later commands, also after many requests and a log larger than any pipe', async () => {
+  it('lets later commands reach a background server after many requests and a log larger than a pipe', async () => {
     const handle = await bench.start('perl -e "$1" & echo serving', { args: [server] });
     await handle.exit;
     await until('it listens', () => bench.succeeds('[[ -e port ]]'));
@@ -63,32 +63,32 @@ export function backgroundContract(engine: TestEngine): void {
     expect(await bench.succeeds(request)).toBe(false);
   });
 
-  it('may print without end: it is neither stopped nor ended by that', async () => {
+  it('lets a background process print more than a pipe holds', async () => {
     const writer = '{ for i in {1..40}; do head -c 10000 /dev/zero; head -c 10000 /dev/zero >&2; done; echo "done $?" >printed; } &';
     const result = await bench.run(`${writer} echo begun`);
     expect(result.exit).toEqual({ kind: 'exited', code: 0 });
     await until('it has printed everything', () => bench.succeeds('[[ $(<printed) == "done 0" ]]'));
   });
 
-  it('prints into nothing what comes after its command', async () => {
+  it('discards what a background process prints after its command has ended', async () => {
     const { stdout } = await bench.run('mkfifo gate; { read <gate; echo late; touch printed-late; } & echo early');
     expect(stdout).toBe('early\n');
     await bench.output('echo go >gate');
     await until('it has printed', () => bench.succeeds('[[ -e printed-late ]]'));
   });
 
-  it('has no share in the input of its command', async () => {
+  it('gives a background process no share in the input of its command', async () => {
     const handle = await bench.start('cat >stolen & wait $!; read line; echo "$line"', { stdin: 'open' });
     await handle.write('mine\n');
     await handle.exit;
     expect(await bench.output('cat stolen')).toBe('');
   });
 
-  it('is waited for by a command that says so', async () => {
+  it('lets a command wait for its background process and return its exit code', async () => {
     expect(await bench.run('(exit 6) & wait $!')).toMatchObject({ exit: { kind: 'exited', code: 6 } });
   });
 
-  it('is not mistaken for one of the next command', async () => {
+  it('hides the background jobs of one command from the next', async () => {
     const mark = sleepMark();
     const first = await bench.start(`sleep ${mark} &`);
     await first.exit;

@@ -6,16 +6,19 @@ export function directoryContract(engine: TestEngine): void {
   const bench = useBench(engine);
   const home = (): Promise<string> => bench.output('cd "$1"', { args: [bench.workdir] });
 
-  it.each([{}, { workdir: '/tmp', env: { HOME: '/usr' } }])('begins where the backend says, and so does its home: %j', async (wishes) => {
-    const spec = engine.spec(wishes);
-    const sandbox = await engine.open(spec);
-    const { stdout } = await collect(await sandbox.exec({ command: 'printf "%s %s %s" ~ "$HOME" "$PWD"' }));
-    const { home: own, workdir } = engine.backend.places(spec);
-    expect(stdout).toBe(`${own} ${own} ${workdir}`);
-    await sandbox.destroy();
-  });
+  it.each([{}, { workdir: '/tmp', env: { HOME: '/usr' } }])(
+    'starts in the home and workdir that the backend declares: %j',
+    async (wishes) => {
+      const spec = engine.spec(wishes);
+      const sandbox = await engine.open(spec);
+      const { stdout } = await collect(await sandbox.exec({ command: 'printf "%s %s %s" ~ "$HOME" "$PWD"' }));
+      const { home: own, workdir } = engine.backend.places(spec);
+      expect(stdout).toBe(`${own} ${own} ${workdir}`);
+      await sandbox.destroy();
+    },
+  );
 
-  it('is where the last command left it', async () => {
+  it('runs each command in the directory where the last one ended', async () => {
     await bench.run('mkdir -p deep/er && cd deep/er');
     expect(bench.sandbox.cwd).toBe(`${bench.workdir}/deep/er`);
     expect(await bench.output('pwd; cd ..')).toBe(`${bench.workdir}/deep/er\n`);
@@ -23,20 +26,20 @@ export function directoryContract(engine: TestEngine): void {
     await home();
   });
 
-  it('remembers the one before, for `cd -`', async () => {
+  it('remembers the previous directory for `cd -`', async () => {
     await bench.run('cd /usr; cd /tmp');
     expect(await bench.output('cd -; echo "$OLDPWD"')).toBe('/usr\n/tmp\n');
     await home();
   });
 
-  it('keeps the name it was entered by, and not what a link stands for', async () => {
+  it('keeps the name of a link as the working directory, not its target', async () => {
     await bench.run('mkdir -p real; ln -sfn real link; cd link');
     expect(await bench.output('pwd; pwd -P')).toBe(`${bench.workdir}/link\n${bench.workdir}/real\n`);
     await home();
   });
 
   it.each(['with blank', "it's", 'a"b$c`d', 'line\nbreak', '-dash', 'trailing newline\n', 'ünï 日本', '*', '~', '\\'])(
-    'may be called %j',
+    'works in a directory called %j',
     async (name) => {
       await bench.output('mkdir -p -- "./$1"; cd -- "./$1"', { args: [name] });
       expect(bench.sandbox.cwd).toBe(`${bench.workdir}/${name}`);
@@ -46,13 +49,13 @@ export function directoryContract(engine: TestEngine): void {
     },
   );
 
-  it('may have a name that is no UTF-8', async () => {
+  it('works in a directory whose name is not UTF-8', async () => {
     await bench.output(`mkdir $'bad\\xff'; cd $'bad\\xff'`);
     expect((await bench.run('printf %s "${PWD##*/}"')).bytes).toEqual(Buffer.from('bad\xff', 'latin1'));
     await home();
   });
 
-  it('is another for one command only', async () => {
+  it('uses another directory for one command only', async () => {
     await bench.output('mkdir -p once');
     expect(await bench.output('pwd; cd /; export FROM_ONCE=1', { cwd: 'once' })).toBe(`${bench.workdir}/once\n`);
     expect(await bench.output('pwd', { cwd: '/usr' })).toBe('/usr\n');
@@ -63,7 +66,7 @@ export function directoryContract(engine: TestEngine): void {
     await home();
   });
 
-  it('is not looked for in CDPATH, nor taken from OLDPWD', async () => {
+  it('resolves the directory of one command without CDPATH and OLDPWD', async () => {
     await bench.output('mkdir -p elsewhere/target; export CDPATH=$PWD/elsewhere; cd /usr; cd "$OLDPWD"');
     expect(await bench.run('pwd', { cwd: 'target' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
     expect(await bench.run('pwd', { cwd: '-' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
@@ -71,7 +74,7 @@ export function directoryContract(engine: TestEngine): void {
   });
 
   it.each(['/nonexistent/place', 'nowhere', '/etc/passwd', '$HOME', '/etc; touch injected'])(
-    'that does not exist, as %j, ends the command with 126 and a sentence before it starts',
+    'ends a command with 126 before it starts when its directory is missing: %j',
     async (cwd) => {
       const { stdout, stderr, exit } = await bench.run('touch started; echo started', { cwd });
       expect(exit).toEqual({ kind: 'exited', code: 126 });
@@ -81,7 +84,7 @@ export function directoryContract(engine: TestEngine): void {
     },
   );
 
-  it('falls back to the nearest parent that is left, with a notice, when it was deleted', async () => {
+  it('moves to the nearest remaining parent, with one notice, when the working directory was deleted', async () => {
     await bench.output('mkdir -p one/two/three; cd one/two/three');
     await bench.output('rm -r "$1/one/two"', { args: [bench.workdir], cwd: '/' });
     const first = await bench.run('pwd');
@@ -92,13 +95,13 @@ export function directoryContract(engine: TestEngine): void {
     await home();
   });
 
-  it('may be deleted by the command itself', async () => {
+  it('survives a command that deletes its own working directory', async () => {
     await bench.output('mkdir doomed; cd doomed; rmdir ../doomed; export SURVIVED=1');
     expect(await bench.output('pwd; echo $SURVIVED')).toBe(`${bench.workdir}\n1\n`);
     await home();
   });
 
-  it('of a session that starts in one that does not exist is the nearest parent', async () => {
+  it('starts a session in the nearest parent when its workdir does not exist', async () => {
     const sandbox = await engine.open(engine.spec({ workdir: '/usr/not/there' }));
     const handle = await sandbox.exec({ command: 'pwd' });
     const chunks: string[] = [];

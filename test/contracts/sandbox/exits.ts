@@ -3,7 +3,7 @@ import type { TestEngine } from '../../engines.ts';
 import { collect, follow, sleepMark, untilAsleep, useBench } from './bench.ts';
 
 export function exitsContract(engine: TestEngine): void {
-  describe('of a command', () => {
+  describe('the exit of a command', () => {
     const bench = useBench(engine);
     const exited = (code: number) => ({ kind: 'exited', code });
     const signaled = (signal: string) => ({ kind: 'signaled', signal });
@@ -37,11 +37,11 @@ export function exitsContract(engine: TestEngine): void {
       ["bash -c 'kill -9 $$'", exited(137)],
       ['trap "exit 4" TERM; kill -TERM $$; sleep 10', exited(4)],
       ['trap "" TERM; kill -TERM $$; exit 5', exited(5)],
-    ])('%s is told as it happened', async (command, exit) => {
+    ])('reports the exit of %s as bash does', async (command, exit) => {
       expect((await bench.run(command)).exit).toEqual(exit);
     });
 
-    it('is that of a program in the place of the shell, when that is killed', async () => {
+    it('reports the signal that ended a program which replaced the shell', async () => {
       const mark = sleepMark();
       const handle = await bench.start(`exec sleep ${mark}`);
       await untilAsleep(bench.sandbox, mark);
@@ -49,13 +49,13 @@ export function exitsContract(engine: TestEngine): void {
       expect(await handle.exit).toEqual(signaled('TERM'));
     });
 
-    it('is known although the output of the command was not all read', async () => {
+    it('reports the exit before all output was read', async () => {
       const handle = await bench.start('head -c 100000 /dev/zero & wait; exit 8');
       expect(await handle.exit).toEqual(exited(8));
       expect((await collect(handle)).bytes.length).toBe(100_000);
     });
 
-    it('comes with all that was printed before a kill', async () => {
+    it('delivers everything that was printed before a kill', async () => {
       const mark = sleepMark();
       const handle = await bench.start(`echo partial; echo problem >&2; sleep ${mark}; echo never`);
       await untilAsleep(bench.sandbox, mark);
@@ -63,7 +63,7 @@ export function exitsContract(engine: TestEngine): void {
       expect(await collect(handle)).toMatchObject({ stdout: 'partial\n', stderr: 'problem\n', exit: signaled('KILL') });
     });
 
-    it('is told once, whatever is asked of the command afterwards', async () => {
+    it('keeps the first exit when the command is killed, written to or resized afterwards', async () => {
       const handle = await bench.start('exit 2');
       expect(await handle.exit).toEqual(exited(2));
       await handle.kill('KILL');
@@ -75,8 +75,8 @@ export function exitsContract(engine: TestEngine): void {
     });
   });
 
-  describe('of a sandbox that ends behind our back', () => {
-    it('is lost for its commands, which are never repeated', async () => {
+  describe('a sandbox that ends unexpectedly', () => {
+    it('reports a running command as lost when its sandbox ends, and never repeats it', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
       const handle = await sandbox.exec({ command: 'echo run >>runs; echo started; sleep 300' });
@@ -92,7 +92,7 @@ export function exitsContract(engine: TestEngine): void {
       expect((await collect(await again.exec({ command: 'echo usable' }))).stdout).toBe('usable\n');
     });
 
-    it('refuses commands afterwards, and says why', async () => {
+    it('refuses commands and files with a reason after the sandbox has ended', async () => {
       const sandbox = await engine.open(engine.spec());
       await engine.endFromOutside(sandbox);
       await sandbox.ended;
@@ -103,13 +103,13 @@ export function exitsContract(engine: TestEngine): void {
       await sandbox.close();
     });
 
-    it('refuses commands once it was closed', async () => {
+    it('refuses commands after the sandbox was closed', async () => {
       const sandbox = await engine.open(engine.spec());
       await sandbox.close();
       await expect(sandbox.exec({ command: 'touch ran' })).rejects.toMatchObject({ code: 'sandbox/lost' });
     });
 
-    it('comes also to commands that run when it is closed', async () => {
+    it('ends running commands when the sandbox is closed', async () => {
       const sandbox = await engine.open(engine.spec());
       const handle = await sandbox.exec({ command: 'echo started; sleep 300' });
       const output = follow(handle);

@@ -30,24 +30,24 @@ export function filesContract(engine: TestEngine): void {
   const hash = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
   describe('any file', () => {
-    it('keeps any bytes', async () => {
+    it('keeps every byte of a written file', async () => {
       const bytes = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, index) => index)), Buffer.from('\r\n\n\0\0')]);
       await bench.sandbox.writeFile('bytes', bytes);
       expect(await bench.sandbox.readFile('bytes')).toEqual(bytes);
       expect(await bench.output('wc -c <bytes')).toBe(`${bytes.length}\n`);
     });
 
-    it('may be empty', async () => {
+    it('writes and reads an empty file', async () => {
       await bench.sandbox.writeFile('empty', '');
       expect(await bench.sandbox.readFile('empty')).toEqual(Buffer.alloc(0));
     });
 
-    it('is UTF-8 when it is written from text', async () => {
+    it('writes text as UTF-8', async () => {
       await bench.sandbox.writeFile('text', 'ünï 🦀\n');
       expect((await bench.sandbox.readFile('text')).toString()).toBe('ünï 🦀\n');
     });
 
-    it.each(names)('may be called %j', async (name) => {
+    it.each(names)('writes and reads a file called %j', async (name) => {
       await bench.sandbox.writeFile(name, `content of ${name}`);
       expect((await bench.sandbox.readFile(name)).toString()).toBe(`content of ${name}`);
       expect(await bench.output('cat -- "./$1"', { args: [name] })).toBe(`content of ${name}`);
@@ -56,14 +56,14 @@ export function filesContract(engine: TestEngine): void {
       expect((await bench.sandbox.readFile(absolute)).toString()).toBe('absolute');
     });
 
-    it('may have 50 MB', async () => {
+    it('writes and reads a file of 50 MB', async () => {
       const data = Buffer.alloc(50_000_000, randomBytes(1_000_003));
       await bench.sandbox.writeFile('large', data);
       expect(hash(await bench.sandbox.readFile('large'))).toBe(hash(data));
       await bench.output('rm large');
     });
 
-    it('is found from the directory of the session', async () => {
+    it('resolves a relative path from the directory of the session', async () => {
       await bench.output('mkdir -p sub; cd sub');
       await bench.sandbox.writeFile('here', 'in sub');
       await bench.output('cd ..');
@@ -71,7 +71,7 @@ export function filesContract(engine: TestEngine): void {
       expect((await bench.sandbox.readFile('./sub/../sub//here')).toString()).toBe('in sub');
     });
 
-    it('does not touch the state of the session', async () => {
+    it('reads and writes files without touching the state of the session', async () => {
       await bench.output('export target=mine directory=mine temporary=mine; cat() { echo hijacked; }; alias mv=false');
       await bench.sandbox.writeFile('stateless', 'x');
       expect((await bench.sandbox.readFile('stateless')).toString()).toBe('x');
@@ -80,7 +80,7 @@ export function filesContract(engine: TestEngine): void {
       );
     });
 
-    it('is read and written under a session with unusual options', async () => {
+    it('reads and writes files under unusual shell options', async () => {
       await bench.output(
         'shopt -s nullglob failglob nocasematch extglob; umask 077; export IFS=x TMPDIR=/nowhere POSIXLY_CORRECT=1 LC_ALL=C PATH=/nowhere',
       );
@@ -91,7 +91,7 @@ export function filesContract(engine: TestEngine): void {
       );
     });
 
-    it('can be handled ten at a time', async () => {
+    it('reads and writes ten files at the same time', async () => {
       const all = Array.from({ length: 10 }, (_, index) => `parallel-${index}`);
       await Promise.all(all.map((name) => bench.sandbox.writeFile(name, name.repeat(20_000))));
       const read = await Promise.all(all.map((name) => bench.sandbox.readFile(name)));
@@ -100,7 +100,7 @@ export function filesContract(engine: TestEngine): void {
   });
 
   describe('reading', () => {
-    it('follows links inside', async () => {
+    it('reads through links inside the sandbox', async () => {
       await bench.output(
         'mkdir -p real; echo linked >real/file; ln -sfn real directory-link; ln -sf directory-link/file link; ln -sf "$PWD/link" absolute-link',
       );
@@ -110,24 +110,30 @@ export function filesContract(engine: TestEngine): void {
     });
 
     it.each(['missing', 'missing/file', 'plain-file/below', 'broken-link', '/nonexistent', ''])(
-      'of %j says that there is no such file',
+      'reports that %j does not exist when it is read',
       async (path) => {
         await bench.output('touch plain-file; ln -sfn nowhere broken-link');
         await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: path === '' ? 'file/is-directory' : 'file/no-file' });
       },
     );
 
-    it.each(['a-directory', 'a-directory/', '/', '.', 'link-to-directory'])('of %j says that it is a directory', async (path) => {
-      await bench.output('mkdir -p a-directory; ln -sfn a-directory link-to-directory');
-      await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: 'file/is-directory' });
-    });
+    it.each(['a-directory', 'a-directory/', '/', '.', 'link-to-directory'])(
+      'reports that %j is a directory when it is read',
+      async (path) => {
+        await bench.output('mkdir -p a-directory; ln -sfn a-directory link-to-directory');
+        await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: 'file/is-directory' });
+      },
+    );
 
-    it.each(['pipe', '/dev/zero', '/dev/null', 'loop'])('of %j, which is no file, is refused and does not hang', async (path) => {
-      await bench.output('[[ -e pipe ]] || mkfifo pipe; ln -sfn loop loop');
-      await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: expect.stringMatching(/^file\/(failed|no-file)$/) });
-    });
+    it.each(['pipe', '/dev/zero', '/dev/null', 'loop'])(
+      'refuses to read %j, which is not a regular file, without hanging',
+      async (path) => {
+        await bench.output('[[ -e pipe ]] || mkfifo pipe; ln -sfn loop loop');
+        await expect(bench.sandbox.readFile(path)).rejects.toMatchObject({ code: expect.stringMatching(/^file\/(failed|no-file)$/) });
+      },
+    );
 
-    it('refuses what would not fit into memory', async () => {
+    it('refuses to read a file that is too large for memory', async () => {
       await bench.output('truncate -s 10G sparse');
       await expect(bench.sandbox.readFile('sparse')).rejects.toMatchObject({
         code: 'file/failed',
@@ -140,25 +146,25 @@ export function filesContract(engine: TestEngine): void {
       await expect(bench.sandbox.readFile('a\0b')).rejects.toMatchObject({ code: 'sandbox/bad-command' });
     });
 
-    it('reads what the kernel makes up', async () => {
+    it('reads files of /proc', async () => {
       expect((await bench.sandbox.readFile('/proc/self/status')).toString()).toMatch(/^Name:/);
     });
   });
 
   describe('writing', () => {
-    it('makes the directories above', async () => {
+    it('creates the parent directories of a written file', async () => {
       await bench.sandbox.writeFile('one/two/three', 'deep');
       expect(await bench.output('cat one/two/three')).toBe('deep');
     });
 
-    it('keeps the mode of a file that exists, and gives a new one the usual', async () => {
+    it('keeps the mode of an existing file and gives a new file the usual mode', async () => {
       await bench.output('echo old >script; chmod 751 script; umask 022');
       await bench.sandbox.writeFile('script', 'new');
       await bench.sandbox.writeFile('fresh', 'new');
       expect(await bench.output('stat -c %a script fresh; cat script')).toBe('751\n644\nnew');
     });
 
-    it('writes through a link and keeps it, also one to a file that is not there yet', async () => {
+    it('writes through a link and keeps the link, even when its target does not exist', async () => {
       await bench.output(
         'mkdir -p target; echo old >target/file; ln -sfn target/file write-link; ln -sfn target/new dangling; ln -sfn write-link second',
       );
@@ -169,13 +175,13 @@ export function filesContract(engine: TestEngine): void {
       );
     });
 
-    it.each(['a-directory', 'a-directory/', '/', '.'])('onto %j says that it is a directory', async (path) => {
+    it.each(['a-directory', 'a-directory/', '/', '.'])('reports that %j is a directory when it is written', async (path) => {
       await bench.output('mkdir -p a-directory');
       await expect(bench.sandbox.writeFile(path, 'x')).rejects.toMatchObject({ code: 'file/is-directory' });
     });
 
     it.each(['plain-file/below', 'loop', '/proc/nope', 'pipe', 'socket'])(
-      'to %j, which cannot be, fails with the reason and changes nothing',
+      'refuses to write %j with a reason and changes nothing',
       async (path) => {
         await bench.output('echo kept >plain-file; ln -sfn loop loop; [[ -e pipe ]] || mkfifo pipe');
         await bench.output(
@@ -189,7 +195,7 @@ export function filesContract(engine: TestEngine): void {
       },
     );
 
-    it('leaves no other file behind, whether it succeeds or fails', async () => {
+    it('leaves no temporary file behind after a write succeeds or fails', async () => {
       await bench.output('mkdir tidy; mkdir tidy/locked');
       await bench.sandbox.writeFile('tidy/file', 'x');
       await expect(bench.sandbox.writeFile('tidy/locked', 'x')).rejects.toMatchObject({ code: 'file/is-directory' });
@@ -197,14 +203,14 @@ export function filesContract(engine: TestEngine): void {
       expect(await bench.output('ls -A tidy')).toBe('file\nlocked\n');
     });
 
-    it.runIf(engine.backend.traits.isolation !== 'none')('leaves the old content when there is no space for the new one', async () => {
+    it.runIf(engine.backend.traits.isolation !== 'none')('keeps the old content of a file when the disk is full', async () => {
       await bench.output('mkdir /run/full; echo original >/run/full/file; cat /dev/zero >/run/filler || true');
       const writing = bench.sandbox.writeFile('/run/full/file', Buffer.alloc(1_000_000));
       await expect(writing).rejects.toMatchObject({ code: 'file/failed', message: expect.stringContaining('No space left') });
       expect(await bench.output('ls -A /run/full; cat /run/full/file; rm /run/filler')).toBe('file\noriginal\n');
     });
 
-    it('honours the umask of the session for a new file, and the owner of one that exists', async () => {
+    it('applies the umask of the session to a new file and keeps the owner of an existing one', async () => {
       await bench.output('umask 077');
       await bench.sandbox.writeFile('private', 'x');
       await bench.output('umask 022; touch owned; chown 65534:65534 owned 2>/dev/null; stat -c %u:%g owned >before');
@@ -212,7 +218,7 @@ export function filesContract(engine: TestEngine): void {
       expect(await bench.output('stat -c %a private; stat -c %u:%g owned | cmp - before')).toBe('600\n');
     });
 
-    it('shows a reader the old content or the new one, and never a part', async () => {
+    it('shows a reader the old content or the new one, never a part', async () => {
       const size = 2_000_000;
       await bench.sandbox.writeFile('watched', Buffer.alloc(size, 'a'));
       const watcher = await bench.start(

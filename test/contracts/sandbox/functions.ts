@@ -10,12 +10,12 @@ export function functionsContract(engine: TestEngine): void {
     await bench.output('true');
   };
 
-  it('carries functions', async () => {
+  it('carries functions to later commands', async () => {
     await define('greet() { echo "hello $1"; }');
     expect(await bench.output('greet you')).toBe('hello you\n');
   });
 
-  it('carries private functions, and never runs their bodies by itself', async () => {
+  it('carries functions with a leading underscore without running their bodies', async () => {
     await define('_private() { echo private; touch ran; }');
     expect(await bench.output('[[ ! -e ran ]]; echo $?; _private; rm ran')).toBe('0\nprivate\n');
   });
@@ -56,7 +56,7 @@ export function functionsContract(engine: TestEngine): void {
     expect(await bench.run('sub; loud')).toMatchObject({ stdout: '/\n', stderr: 'aloud\n' });
   });
 
-  it('carries that a function is exported to programs', async () => {
+  it('carries the export of a function to programs', async () => {
     await define('exported() { echo from a program; }; export -f exported');
     expect(await bench.output("bash -c 'exported'")).toBe('from a program\n');
   });
@@ -67,7 +67,7 @@ export function functionsContract(engine: TestEngine): void {
     expect(await bench.output('declare -F brief || echo none')).toBe('none\n');
   });
 
-  it('is not disturbed by functions named like builtins', async () => {
+  it('keeps working with functions named like builtins', async () => {
     const names = [
       'cd',
       'printf',
@@ -92,7 +92,7 @@ export function functionsContract(engine: TestEngine): void {
     expect(await bench.output('cd /tmp; pwd; cd - >/dev/null')).toBe('/tmp\n');
   });
 
-  it('carries aliases, also onto one line with their use', async () => {
+  it('carries aliases to later commands, even on the line of their use', async () => {
     await define(`alias hi='echo "it'\\''s  an alias"' two='echo a
 echo b' dash-ed='echo dashed'`);
     expect(await bench.output('hi; two; dash-ed')).toBe("it's  an alias\na\nb\ndashed\n");
@@ -100,7 +100,7 @@ echo b' dash-ed='echo dashed'`);
     expect(await bench.run('two')).toMatchObject({ exit: { kind: 'exited', code: 127 } });
   });
 
-  it('is not disturbed by aliases named like builtins and keywords', async () => {
+  it('keeps working with aliases named like builtins and keywords', async () => {
     const names = ['unset', 'set', 'export', 'read', 'eval', 'printf', 'builtin', 'if', 'case', 'local', '.'];
     await bench.output(names.map((name) => `alias ${name}='echo alias-${name}'`).join('\n'));
     expect(await bench.output('echo untouched')).toBe('untouched\n');
@@ -116,32 +116,32 @@ echo b' dash-ed='echo dashed'`);
     expect(await bench.output('plain; ls-ish')).toBe('function\nalias\n');
   });
 
-  it('carries options of shopt', async () => {
+  it('carries shopt options to later commands', async () => {
     await define('shopt -s extglob nullglob dotglob; shopt -u sourcepath');
     expect(await bench.output('echo @(none|nothing)*; shopt nullglob dotglob sourcepath | cut -f2 | xargs')).toBe('\non on off\n');
     await define('shopt -u nullglob extglob dotglob; shopt -s sourcepath');
     expect(await bench.output('echo nothing*')).toBe('nothing*\n');
   });
 
-  it('carries that aliases are switched off', async () => {
+  it('carries disabled alias expansion to later commands', async () => {
     await define('alias off="echo expanded"; shopt -u expand_aliases');
     expect(await bench.run('off')).toMatchObject({ exit: { kind: 'exited', code: 127 } });
     await define('shopt -s expand_aliases');
     expect(await bench.output('off')).toBe('expanded\n');
   });
 
-  it('carries the umask', async () => {
+  it('carries the umask to later commands', async () => {
     await define('umask 027');
     expect(await bench.output('umask; touch masked; stat -c %a masked; umask 022')).toBe('0027\n640\n');
   });
 
-  it('carries everything past a command in posix mode', async () => {
+  it('carries the state past a command in posix mode', async () => {
     await define('export IN_POSIX=before');
     await define('set -o posix; export IN_POSIX=after AND=more; cd /usr');
     expect(await bench.output('echo "$IN_POSIX $AND $PWD"; greet you; cd - >/dev/null')).toBe('after more /usr\nhello you\n');
   });
 
-  it('leaves all of it out of a command that asks for a plain shell, but not the directory', async () => {
+  it('gives a plain shell the directory of the session and none of its other state', async () => {
     await define('export PLAIN=seen; cat() { echo function; }; alias ls="echo alias"; set -u -o noclobber; cd /usr');
     const command = 'echo "${PLAIN-unset} $undefined $PWD"; cat </dev/null; ls -d /; cd /; export LEFT=behind';
     expect(await bench.run(command, { plain: true })).toMatchObject({ stdout: 'unset  /usr\n/\n', stderr: '' });
@@ -151,7 +151,7 @@ echo b' dash-ed='echo dashed'`);
     expect(await bench.output('echo $PLAIN', { plain: true })).toBe('\n');
   });
 
-  it('tells what the session has defined, as source', async () => {
+  it('returns the functions and aliases of the session as source', async () => {
     await define("shown() { echo 'é'; }; alias also='ls -l'");
     const { shown, also, ...others } = bench.sandbox.definitions;
     expect([shown, also]).toEqual([expect.stringMatching(/^shown \(\)[\s\S]*echo 'é'/), expect.stringContaining("also='ls -l'")]);

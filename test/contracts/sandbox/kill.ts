@@ -25,7 +25,7 @@ const escapes: Record<string, (mark: string) => string> = {
 export function killContract(engine: TestEngine): void {
   const bench = useBench(engine);
 
-  it.each(Object.entries(escapes))('ends everything, also behind %s', async (_, commandWith) => {
+  it.each(Object.entries(escapes))('kills every process of a command, even one that hides behind %s', async (_, commandWith) => {
     const mark = sleepMark();
     const handle = await bench.start(commandWith(mark));
     await untilAsleep(bench.sandbox, mark);
@@ -34,7 +34,7 @@ export function killContract(engine: TestEngine): void {
     expect((await handle.exit).kind).toBe('signaled');
   });
 
-  it('ends a process of another user', async ({ skip }) => {
+  it('kills a process of another user', async ({ skip }) => {
     const become = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
     if (!(await bench.succeeds(`${become} true`))) skip('a command cannot become another user here');
     const mark = sleepMark();
@@ -44,7 +44,7 @@ export function killContract(engine: TestEngine): void {
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
   });
 
-  it('leaves what earlier commands started alone', async () => {
+  it('spares the processes of other commands when one command is killed', async () => {
     const [kept, killed] = [sleepMark(), sleepMark()];
     const earlier = await bench.start(`setsid sleep ${kept} &`);
     await earlier.exit;
@@ -58,7 +58,7 @@ export function killContract(engine: TestEngine): void {
     expect(await sleepers(bench.sandbox, kept)).toBe(0);
   });
 
-  it('kills what every command left running when it is asked to, and nothing else', async () => {
+  it('kills the processes of all commands in one sandbox and none outside it', async () => {
     const mark = sleepMark();
     const sandbox = await engine.open(engine.spec());
     const beside = await bench.start(`sleep ${mark}`);
@@ -74,14 +74,14 @@ export function killContract(engine: TestEngine): void {
   });
 
   // Where processes of others are seen, one without a mark may be anybody's.
-  describe.runIf(engine.backend.traits.isolation !== 'none')('of a process that gave up its mark', () => {
+  describe.runIf(engine.backend.traits.isolation !== 'none')('killing a process without its mark', () => {
     it.each([
       ['the number', 'ulimit -x 5'],
       ['the sum', 'ulimit -m 5'],
       ['both', 'ulimit -x 5; ulimit -m 5'],
       // A hard limit never rises again.
       ['what it may not have', 'ulimit -x 5; ulimit -x unlimited 2>/dev/null || ulimit -m unlimited 2>/dev/null || unshare -Ur true'],
-    ])('comes through when it broke %s, and spares what a finished command left', async (_, breaking) => {
+    ])('kills a process that broke its mark (%s), and spares the processes of a finished command', async (_, breaking) => {
       const [kept, broken] = [sleepMark(), sleepMark()];
       const earlier = await bench.start(`setsid sleep ${kept} &`);
       await earlier.exit;
@@ -95,7 +95,7 @@ export function killContract(engine: TestEngine): void {
       expect(await sleepers(bench.sandbox, kept)).toBe(0);
     });
 
-    it('comes with the next command that is killed when its own has ended', async () => {
+    it('kills a process without a mark together with the next command that is killed', async () => {
       const mark = sleepMark();
       await (await bench.start(`(ulimit -x 5; setsid sleep ${mark} &)`)).exit;
       await untilAsleep(bench.sandbox, mark);
@@ -105,7 +105,7 @@ export function killContract(engine: TestEngine): void {
     });
   });
 
-  it('lets a program end in its own way with TERM', async () => {
+  it('lets a program clean up after TERM', async () => {
     const handle = await bench.start(`trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do sleep 0.1; done`);
     const output = follow(handle);
     await output.until(/ready/);
@@ -114,7 +114,7 @@ export function killContract(engine: TestEngine): void {
     expect(await handle.exit).toEqual({ kind: 'exited', code: 9 });
   });
 
-  it('interrupts a program with INT, and the command with it', async () => {
+  it('ends a program and its command with INT', async () => {
     const mark = sleepMark();
     const handle = await bench.start(`sleep ${mark}; echo never`);
     await untilAsleep(bench.sandbox, mark);
@@ -122,7 +122,7 @@ export function killContract(engine: TestEngine): void {
     expect(await collect(handle)).toMatchObject({ stdout: '', exit: { kind: 'signaled', signal: 'INT' } });
   });
 
-  it('is not put off by one who ignores TERM: KILL follows', async () => {
+  it('kills a command that ignores TERM with KILL', async () => {
     const mark = sleepMark();
     const handle = await bench.start(`${ignore}; sleep ${mark}; echo never`);
     await untilAsleep(bench.sandbox, mark);
@@ -132,7 +132,7 @@ export function killContract(engine: TestEngine): void {
     expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
   });
 
-  it('comes through while the command waits for input, or for somebody to read its output', async () => {
+  it('kills a command that waits for input or for a reader of its output', async () => {
     const reading = await bench.start('cat', { stdin: 'open' });
     await reading.kill('KILL');
     expect(await reading.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
@@ -142,7 +142,7 @@ export function killContract(engine: TestEngine): void {
     await collect(printing);
   });
 
-  it('is told from the stop that comes before it, however quickly both come', async () => {
+  it('reports KILL as the signal when the kill follows the start at once', async () => {
     for (let round = 0; round < 20; round++) {
       const handle = await bench.start('cat', { stdin: 'open' });
       await handle.kill('KILL');
@@ -150,7 +150,7 @@ export function killContract(engine: TestEngine): void {
     }
   });
 
-  it('may come at once, before the command has really begun', async () => {
+  it('kills a command that has just been started', async () => {
     for (const signal of ['KILL', 'TERM', 'INT'] as const) {
       const mark = sleepMark();
       const handle = await bench.start(`sleep ${mark}`);
@@ -161,7 +161,7 @@ export function killContract(engine: TestEngine): void {
     }
   });
 
-  it('may be asked for many times at the same time', async () => {
+  it('kills several commands that are each killed several times at once', async () => {
     const mark = sleepMark();
     const handles = await Promise.all(Array.from({ length: 5 }, () => bench.start(`sleep ${mark} & sleep ${mark}`)));
     await untilAsleep(bench.sandbox, mark, 10);
@@ -170,10 +170,10 @@ export function killContract(engine: TestEngine): void {
   });
 
   // Never where it would be the host that has to bear it.
-  describe.runIf(engine.backend.traits.isolation !== 'none')('with a fork bomb', () => {
+  describe.runIf(engine.backend.traits.isolation !== 'none')('killing a fork bomb', () => {
     const narrow = useBench(engine, { limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 } });
 
-    it('ends it, and the sandbox stays usable', async () => {
+    it('kills a fork bomb and keeps the sandbox usable', async () => {
       await narrow.output('export BEFORE=kept; sleep 1000 &');
       const bomb = await narrow.start('f() { f | f & }; f; exec sleep 1000');
       // However full it is, a command beside it ends in some way.
@@ -184,7 +184,7 @@ export function killContract(engine: TestEngine): void {
       expect(await narrow.output('echo "$BEFORE"; ls /proc | grep -c "^[0-9]"')).toMatch(/^kept\n\d\d?\n$/);
     });
 
-    it('of programs that ignore signals and leave their session, too', async () => {
+    it('kills a fork bomb that ignores signals and leaves its session', async () => {
       const bomb = await narrow.start(
         `${ignore}; f() { setsid bash -c "$1" bash "$1" & setsid bash -c "$1" bash "$1" & wait; }; f 'trap "" TERM; bash -c "$1" bash "$1" & bash -c "$1" bash "$1"'`,
       );
@@ -194,12 +194,12 @@ export function killContract(engine: TestEngine): void {
     });
   });
 
-  describe.runIf(engine.backend.traits.isolation !== 'none')('by a command of those around it', () => {
+  describe.runIf(engine.backend.traits.isolation !== 'none')('a command that kills processes around it', () => {
     it.each([
       ['the one that waits for it', 'kill -9 $PPID'],
       ['all it can reach', 'kill -9 -1'],
       ['the one that starts shells', 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -9 "$parent"; sleep 5'],
-    ])('harms nobody but its own sandbox: %s', async (_, command) => {
+    ])('confines the damage to its own sandbox when a command kills %s', async (_, command) => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
       const kept = await sandbox.exec({ command: 'export KEPT=1; echo kept >file' });

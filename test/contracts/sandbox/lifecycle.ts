@@ -11,8 +11,8 @@ export function lifecycleContract(engine: TestEngine): void {
   const remainsOf = async ({ name }: SandboxSpec): Promise<ListedSandbox | undefined> =>
     (await engine.backend.list()).find((remains) => remains.name === name);
 
-  describe('that is persistent', () => {
-    it('returns after a close with its state and its files', async () => {
+  describe('a persistent sandbox', () => {
+    it('restores state and files of a persistent sandbox after a close', async () => {
       const spec = engine.spec();
       const first = await engine.open(spec);
       const workdir = first.cwd;
@@ -30,7 +30,7 @@ export function lifecycleContract(engine: TestEngine): void {
       await second.destroy();
     });
 
-    it('is ended by a stop with what runs in it, and returns as after a close', async () => {
+    it('ends the processes of a stopped sandbox and restores its state and files later', async () => {
       const spec = engine.spec();
       const first = await engine.open(spec);
       const mark = sleepMark();
@@ -45,7 +45,7 @@ export function lifecycleContract(engine: TestEngine): void {
       await second.stop();
     });
 
-    it('is not ended by a stop while another program has it open', async () => {
+    it('keeps a sandbox running when one program stops it while another has it open', async () => {
       const spec = engine.spec();
       const [first, second] = [await engine.open(spec), await engine.open(spec)];
       await first.stop();
@@ -56,7 +56,7 @@ export function lifecycleContract(engine: TestEngine): void {
       await second.destroy();
     });
 
-    it('is open to its owner only, and keeps no secret where others could read it', async () => {
+    it('keeps the directory of a sandbox private to its owner', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
       await output(sandbox, 'export SECRET=hunter2');
@@ -68,7 +68,7 @@ export function lifecycleContract(engine: TestEngine): void {
       await sandbox.destroy();
     });
 
-    it('is gone after destroy, with its processes and its files, whatever their modes', async () => {
+    it('removes the processes and files of a destroyed sandbox, even unreadable ones', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
       const mark = sleepMark();
@@ -83,8 +83,8 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  describe('that is ephemeral', () => {
-    it('leaves nothing after a close', async () => {
+  describe('an ephemeral sandbox', () => {
+    it('leaves nothing of an ephemeral sandbox after a close', async () => {
       const spec = engine.spec({ persistent: false });
       const sandbox = await engine.open(spec);
       const mark = sleepMark();
@@ -101,8 +101,8 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  describe('that is being opened', () => {
-    it.each([-1, 0, 1, 5, 10, 20, 40, 80])('leaves nothing when that is given up after %d ms', async (afterMs) => {
+  describe('opening a sandbox', () => {
+    it.each([-1, 0, 1, 5, 10, 20, 40, 80])('leaves nothing when opening is aborted after %d ms', async (afterMs) => {
       for (const persistent of [true, false]) {
         const spec = engine.spec({ persistent });
         const giveUp = new AbortController();
@@ -117,7 +117,7 @@ export function lifecycleContract(engine: TestEngine): void {
       }
     });
 
-    it('keeps the files of one that was there before, when that is given up', async () => {
+    it('keeps the files of an existing sandbox when opening it is aborted', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
       await sandbox.writeFile('file', 'kept');
@@ -128,7 +128,7 @@ export function lifecycleContract(engine: TestEngine): void {
       await again.destroy();
     });
 
-    it('may be opened twice at the same time: both share files and state, and one outlives the other', async () => {
+    it('shares files and state between two openings of one sandbox, and keeps it until both are closed', async () => {
       const spec = engine.spec();
       const [one, two] = await Promise.all([engine.open(spec), engine.open(spec)]);
       await output(one, 'export FROM_ONE=1; echo shared >file');
@@ -142,7 +142,7 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  it('that two programs use at the same time shows each what the other did', async () => {
+  it("shows two programs in one sandbox each other's files and exports", async () => {
     const spec = engine.spec();
     const sandbox = await engine.open(spec);
     await output(sandbox, 'export MINE=1');
@@ -158,8 +158,8 @@ export function lifecycleContract(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  describe('that is listed', () => {
-    it('is told with its session and whether it runs, and by no other installation', async () => {
+  describe('listed sandboxes', () => {
+    it('lists a sandbox with its session, directory and state', async () => {
       const spec = engine.spec({ session: 'chat "42"\nwith $lines' });
       const sandbox = await engine.open(spec);
       expect(await remainsOf(spec)).toMatchObject({ name: spec.name, session: spec.session, directory: spec.directory, state: 'running' });
@@ -169,7 +169,7 @@ export function lifecycleContract(engine: TestEngine): void {
       await sandbox.destroy();
     });
 
-    it('can be destroyed from there, also while it runs, with its processes', async () => {
+    it('destroys a listed sandbox with its processes while it runs', async () => {
       const spec = engine.spec();
       const sandbox = await engine.open(spec);
       const mark = sleepMark();
@@ -186,8 +186,8 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  describe.runIf(durable)('whose program lets go right after a command', () => {
-    it('keeps what the command left in the background', async () => {
+  describe.runIf(durable)('a program that closes the sandbox right after a command', () => {
+    it('keeps background processes when the sandbox is closed right after the command', async () => {
       const spec = engine.spec();
       const marks = [sleepMark(), sleepMark(), sleepMark(), sleepMark()];
       for (const mark of marks) {
@@ -202,8 +202,8 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  describe('whose program dies', () => {
-    it(`ends the command that runs in it, and ${durable ? 'keeps' : 'ends'} what was in the background`, async () => {
+  describe('a program that dies', () => {
+    it(`ends the running command when the program dies, and ${durable ? 'keeps' : 'ends'} background processes`, async () => {
       const spec = engine.spec();
       const [running, background] = [sleepMark(), sleepMark()];
       const commands = [
@@ -223,10 +223,10 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  describe('that is used for long', () => {
+  describe('a sandbox in long use', () => {
     const bench = useBench(engine);
 
-    it('collects neither descriptors nor files nor processes', async () => {
+    it('leaks no descriptors, files or processes over 120 commands', async () => {
       const count = async (): Promise<number[]> => [
         readdirSync('/proc/self/fd').length,
         Number(await bench.output('ls -A /tmp | wc -l')),
@@ -246,7 +246,7 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
-  it('that is only checked leaves nothing', async () => {
+  it('leaves no sandbox behind after a check of the backend', async () => {
     const before = (await engine.backend.list()).length;
     expect(await engine.backend.check()).toMatchObject({ usable: true, limits: { pids: { how: expect.stringMatching(/\w/) } } });
     expect((await engine.backend.list()).length).toBe(before);

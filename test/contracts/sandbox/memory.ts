@@ -4,7 +4,7 @@ import type { TestEngine } from '../../engines.ts';
 const megabyte = 1024 * 1024;
 
 export function memoryContract(engine: TestEngine): void {
-  it('of the host grows by less than 32 MB while 300 MB of output pass through it', async () => {
+  it('keeps host memory growth under 32 MB while 300 MB of output pass through', async () => {
     const spec = engine.spec();
     // The first round lets the runtime reserve what it reserves anyway.
     const commands = [32, 300].map((count) => `head -c ${count * megabyte} /dev/zero`);

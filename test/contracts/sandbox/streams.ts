@@ -14,7 +14,7 @@ export function streamsContract(engine: TestEngine): void {
       expect(await bench.run('echo out; echo err >&2; echo out again')).toMatchObject({ stdout: 'out\nout again\n', stderr: 'err\n' });
     });
 
-    it('arrives while the command runs', async () => {
+    it('delivers output while the command runs', async () => {
       const handle = await bench.start('echo first; read line; echo "then $line" >&2; read line; echo "last $line"', { stdin: 'open' });
       const output = follow(handle);
       await output.until(/first\n/);
@@ -24,7 +24,7 @@ export function streamsContract(engine: TestEngine): void {
       expect(await output.rest()).toBe('first\nthen one\nlast two\n');
     });
 
-    it('arrives in the order of writing when the reader follows', async () => {
+    it('delivers both streams in the order of writing when the reader follows', async () => {
       const handle = await bench.start('for i in 1 2 3 4; do echo "o$i"; read; echo "e$i" >&2; read; done', { stdin: 'open' });
       const output = follow(handle);
       for (const word of ['o1', 'e1', 'o2', 'e2', 'o3', 'e3', 'o4', 'e4']) {
@@ -34,13 +34,13 @@ export function streamsContract(engine: TestEngine): void {
       expect(await output.rest()).toBe('o1\ne1\no2\ne2\no3\ne3\no4\ne4\n');
     });
 
-    it('has every byte as it was written, without a last newline too', async () => {
+    it('delivers every byte of output unchanged, even without a last newline', async () => {
       const escaped = [...everyByte].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
       const { bytes } = await bench.run(`printf '${escaped}'`);
       expect(bytes).toEqual(everyByte);
     });
 
-    it('has a character whole whose bytes come apart', async () => {
+    it('delivers the bytes of a split character without loss', async () => {
       const handle = await bench.start(`printf '\\342'; read; printf '\\202'; read; printf '\\254\\n'`, { stdin: 'open' });
       const chunks = handle.output[Symbol.asyncIterator]();
       const parts: Buffer[] = [];
@@ -52,24 +52,24 @@ export function streamsContract(engine: TestEngine): void {
       expect(Buffer.concat(parts).toString()).toBe('€\n');
     });
 
-    it('has bytes that are no UTF-8 unchanged', async () => {
+    it('delivers bytes that are not UTF-8 unchanged', async () => {
       const { bytes } = await bench.run(`printf 'a\\377\\376\\300\\200b'`);
       expect(bytes).toEqual(Buffer.from([0x61, 0xff, 0xfe, 0xc0, 0x80, 0x62]));
     });
 
-    it('is complete when the command ends right after a large one', async () => {
+    it('delivers a large output completely when the command ends right after it', async () => {
       for (const code of [0, 7]) {
         const { bytes, stderr, exit } = await bench.run(`head -c 3000000 /dev/zero; head -c 200000 /dev/zero >&2; exit ${code}`);
         expect([bytes.length, stderr.length, exit]).toEqual([3_000_000, 200_000, { kind: 'exited', code }]);
       }
     });
 
-    it('is what twenty commands at the same time each wrote', async () => {
+    it('keeps the outputs of twenty simultaneous commands apart', async () => {
       const results = await Promise.all(Array.from({ length: 20 }, (_, index) => bench.run(`for i in 1 2 3; do echo ${index}; done`)));
       expect(results.map(({ stdout }) => stdout)).toEqual(results.map((_, index) => `${index}\n`.repeat(3)));
     });
 
-    it('stops the command while nobody reads, and lets it go on afterwards', async () => {
+    it('pauses a command while its output is unread, and resumes it afterwards', async () => {
       const handle = await bench.start('for ((i = 1; ; i++)); do head -c 65536 /dev/zero; echo $i >progress; done');
       const progress = async (): Promise<number> => Number(await bench.output('cat progress 2>/dev/null || echo 0'));
       let before = -1;
@@ -92,24 +92,27 @@ export function streamsContract(engine: TestEngine): void {
       await handle.kill('KILL');
     });
 
-    it('does not hold a command up whose reader has left', async () => {
+    it('lets a command finish after its reader has left', async () => {
       const handle = await bench.start('head -c 5000000 /dev/zero; echo done >left');
       for await (const _ of handle.output) break;
       expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
       expect(await bench.output('cat left')).toBe('done\n');
     });
 
-    it('is not needed to learn how a command ended', async () => {
+    it('reports the exit of a command whose output is unread', async () => {
       expect(await (await bench.start('echo unread; exit 5')).exit).toEqual({ kind: 'exited', code: 5 });
     });
 
-    it.each(['E 0', 'S 0', 'X 0', 'R', 'F', 'D', 'T /dev/null', 'killed 1 0'])('may say %j without ending anything', async (record) => {
-      const command = `for i in 1 2 3; do echo '${record}'; echo '${record}' >&2; done; exit 3`;
-      const lines = `${record}\n`.repeat(3);
-      expect(await bench.run(command)).toMatchObject({ stdout: lines, stderr: lines, exit: { kind: 'exited', code: 3 } });
-    });
+    it.each(['E 0', 'S 0', 'X 0', 'R', 'F', 'D', 'T /dev/null', 'killed 1 0'])(
+      'passes %j through as output, not as a record of its own',
+      async (record) => {
+        const command = `for i in 1 2 3; do echo '${record}'; echo '${record}' >&2; done; exit 3`;
+        const lines = `${record}\n`.repeat(3);
+        expect(await bench.run(command)).toMatchObject({ stdout: lines, stderr: lines, exit: { kind: 'exited', code: 3 } });
+      },
+    );
 
-    it('may say that a sandbox is not running without the command being repeated', async () => {
+    it('runs a command once when its output says that the sandbox is not running', async () => {
       const command = 'echo once >>times; echo "Error: No such container: x is not running" | tee /dev/stderr; exit 1';
       expect((await bench.run(command)).exit).toEqual({ kind: 'exited', code: 1 });
       expect(await bench.output('cat times')).toBe('once\n');
@@ -117,11 +120,11 @@ export function streamsContract(engine: TestEngine): void {
   });
 
   describe('input', () => {
-    it('is at its end at once when none is given', async () => {
+    it('ends the input at once when none is given', async () => {
       expect(await bench.run('cat; read line; echo $?')).toMatchObject({ stdout: '1\n', exit: { kind: 'exited', code: 0 } });
     });
 
-    it('passes every byte, and ends when it is closed', async () => {
+    it('passes every byte of input and ends it when it is closed', async () => {
       const handle = await bench.start('cat', { stdin: 'open' });
       await handle.write(everyByte);
       await handle.write('text ü\n');
@@ -129,21 +132,21 @@ export function streamsContract(engine: TestEngine): void {
       expect((await collect(handle)).bytes).toEqual(Buffer.concat([everyByte, Buffer.from('text ü\n')]));
     });
 
-    it('may be written and closed before the command has started', async () => {
+    it('accepts input that is written and closed before the command has started', async () => {
       const handle = await bench.start('sleep 0.05; read first; echo "$first"; cat', { stdin: 'open' });
       void handle.write('one\ntwo\n');
       handle.closeStdin();
       expect((await collect(handle)).stdout).toBe('one\ntwo\n');
     });
 
-    it('is shared by the commands of a script as in any shell', async () => {
+    it('shares the input between the commands of a script, as any shell does', async () => {
       const handle = await bench.start('read a; read b; echo "$b $a"; wc -c', { stdin: 'open' });
       await handle.write('one\ntwo\nrest');
       handle.closeStdin();
       expect((await collect(handle)).stdout.split(/\s+/)).toEqual(['two', 'one', '4', '']);
     });
 
-    it('passes 5 MB unchanged through a program that answers', async () => {
+    it('passes 5 MB of input unchanged through a program', async () => {
       const data = Buffer.alloc(5_000_000, everyByte);
       const handle = await bench.start('cat', { stdin: 'open' });
       const written = handle.write(data).then(() => handle.closeStdin());
@@ -153,7 +156,7 @@ export function streamsContract(engine: TestEngine): void {
       expect([bytes.length, hash(bytes)]).toEqual([data.length, hash(data)]);
     });
 
-    it('lets a command end that does not read a huge one', async () => {
+    it('lets a command end that leaves most of its input unread', async () => {
       const handle = await bench.start('head -c 10; exit 6', { stdin: 'open' });
       const written = handle.write(Buffer.alloc(5_000_000, 'x'));
       expect(await collect(handle)).toMatchObject({ stdout: 'xxxxxxxxxx', exit: { kind: 'exited', code: 6 } });

@@ -9,7 +9,7 @@ export function terminalContract(engine: TestEngine): void {
   const bench = useBench(engine);
 
   describe('a command on a terminal', () => {
-    it('has one for all its streams, of the size that was asked for, and everything arrives as output', async () => {
+    it('connects all streams of a command to one terminal of the given size', async () => {
       const { stdout, stderr, exit } = await bench.run('[[ -t 0 && -t 1 && -t 2 ]] && tty; stty size; echo problem >&2; exit 3', {
         terminal,
       });
@@ -18,31 +18,31 @@ export function terminalContract(engine: TestEngine): void {
       expect(exit).toEqual({ kind: 'exited', code: 3 });
     });
 
-    it('has none when none was asked for', async () => {
+    it('gives a command no terminal when none was asked for', async () => {
       expect(await bench.run('[[ -t 0 || -t 1 || -t 2 ]]')).toMatchObject({ exit: { kind: 'exited', code: 1 } });
     });
 
-    it('knows what kind of terminal it is', async () => {
+    it('sets TERM to xterm-256color unless the caller sets it', async () => {
       expect((await bench.run('echo "$TERM"', { terminal })).stdout).toBe('xterm-256color\r\n');
       expect((await bench.run('echo "$TERM"', { terminal, env: { TERM: 'vt100' } })).stdout).toBe('vt100\r\n');
     });
 
-    it('shares the state of the session', async () => {
+    it('shares the state of the session with a command on a terminal', async () => {
       await bench.output('export BEFORE=1; shared() { echo shared; }');
       expect((await bench.run('shared; export AFTER=$BEFORE; cd /usr; exit 4', { terminal })).stdout).toBe('shared\r\n');
       expect(await bench.output('echo "$AFTER $PWD ${TERM-unset}"; cd - >/dev/null')).toMatch(/^1 \/usr /);
     });
 
-    it('gets its directory, variables and arguments', async () => {
+    it('passes directory, variables and arguments to a command on a terminal', async () => {
       const { stdout } = await bench.run('echo "$PWD $ONCE $1"', { terminal, cwd: '/usr', env: { ONCE: 'once' }, args: ["it's"] });
       expect(stdout).toBe("/usr once it's\r\n");
     });
 
-    it('leaves nothing of its own in the environment of a program', async () => {
+    it('leaves no internal variable in the environment of a program on a terminal', async () => {
       expect((await bench.run('env | grep __ || echo clean', { terminal })).stdout).toBe('clean\r\n');
     });
 
-    it('is told when the size changes', async () => {
+    it('notifies a program when the terminal is resized', async () => {
       const handle = await bench.start(
         `trap told=yes WINCH; echo ready; until [[ $told && $(stty size) == '50 120' ]]; do sleep 0.02; done; echo "told $(stty size)"`,
         { terminal },
@@ -54,19 +54,19 @@ export function terminalContract(engine: TestEngine): void {
       expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
     });
 
-    it('reads what is typed, with an echo', async () => {
+    it('echoes what is typed and passes it to the command', async () => {
       const handle = await bench.start('read -r line; echo "got $line"', { terminal, stdin: 'open' });
       await handle.write('typed\n');
       expect((await collect(handle)).stdout).toBe('typed\r\ngot typed\r\n');
     });
 
-    it('comes to the end of its input when there is none', async () => {
+    it('ends the input of a terminal when none is given', async () => {
       const { stdout, exit } = await bench.run('cat; echo "end $?"', { terminal });
       expect(stdout).toMatch(/end 0\r\n$/);
       expect(exit).toEqual({ kind: 'exited', code: 0 });
     });
 
-    it('is interrupted by Ctrl-C', async () => {
+    it('interrupts a command on a terminal with Ctrl-C', async () => {
       const mark = sleepMark();
       const handle = await bench.start(`sleep ${mark}; echo never`, { terminal, stdin: 'open' });
       await untilAsleep(bench.sandbox, mark);
@@ -77,7 +77,7 @@ export function terminalContract(engine: TestEngine): void {
       expect(await sleepers(bench.sandbox, mark)).toBe(0);
     });
 
-    it('can catch Ctrl-C', async () => {
+    it('lets a command on a terminal catch Ctrl-C', async () => {
       const handle = await bench.start(`trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done`, {
         terminal,
         stdin: 'open',
@@ -89,7 +89,7 @@ export function terminalContract(engine: TestEngine): void {
       expect(await handle.exit).toEqual({ kind: 'exited', code: 7 });
     });
 
-    it('is killed with all it started', async () => {
+    it('kills a command on a terminal with all its processes', async () => {
       const mark = sleepMark();
       const handle = await bench.start(`echo begun; setsid sleep ${mark} & sleep ${mark}`, { terminal });
       await untilAsleep(bench.sandbox, mark, 2);
@@ -105,11 +105,11 @@ export function terminalContract(engine: TestEngine): void {
       ['exec sh -c "exit 7"', { kind: 'exited', code: 7 }],
       ['exec sh -c "exit 137"', { kind: 'exited', code: 137 }],
       ["exec sh -c 'kill -9 $$'", { kind: 'signaled', signal: 'KILL' }],
-    ])('tells how %s ended', async (command, exit) => {
+    ])('reports the exit of %s on a terminal', async (command, exit) => {
       expect((await bench.run(command, { terminal })).exit).toEqual(exit);
     });
 
-    it('prints everything before it ends, however much', async () => {
+    it('delivers a megabyte from a terminal before the exit', async () => {
       const { bytes, exit } = await bench.run('head -c 1000000 /dev/zero | tr "\\0" x; exit 2', { terminal });
       expect([bytes.length, exit]).toEqual([1_000_000, { kind: 'exited', code: 2 }]);
     });
@@ -122,13 +122,13 @@ export function terminalContract(engine: TestEngine): void {
       return await collect(handle);
     };
 
-    it('runs them one after another, with one state, and ends with the last code', async () => {
+    it('runs lines one after another in one shell and exits with the last code', async () => {
       const result = await feed(await bench.sandbox.shell(), 'x=1\necho "x is $x"\ncd /usr\nexport LINES_RAN=yes\nfalse\n');
       expect(result).toMatchObject({ stdout: 'x is 1\n', stderr: '', exit: { kind: 'exited', code: 1 } });
       expect(await bench.output('echo "$LINES_RAN $PWD"; cd - >/dev/null')).toBe('yes /usr\n');
     });
 
-    it('starts with the state of the session', async () => {
+    it('starts a shell with the state of the session', async () => {
       await bench.output('export SESSION=here; from_session() { echo "function $1"; }; alias al="echo alias"');
       expect((await feed(await bench.sandbox.shell(), 'echo $SESSION; pwd\nfrom_session x\nal\n')).stdout).toBe(
         `here\n${bench.workdir}\nfunction x\nalias\n`,
@@ -139,7 +139,7 @@ export function terminalContract(engine: TestEngine): void {
       expect((await feed(await bench.sandbox.shell(), 'read word\nhello\necho "got $word"\ncat\nrest\n')).stdout).toBe('got hello\nrest\n');
     });
 
-    it('answers each line before the next is there', async () => {
+    it('answers each line before the next one is written', async () => {
       const handle = await bench.sandbox.shell();
       const output = follow(handle);
       await handle.write('echo one\n');
@@ -151,18 +151,18 @@ export function terminalContract(engine: TestEngine): void {
       await output.rest();
     });
 
-    it('goes on after a line that fails, and ends at one that bash cannot read', async () => {
+    it('continues after a line that fails and ends at a syntax error', async () => {
       const { stdout, stderr, exit } = await feed(await bench.sandbox.shell(), 'no-such-program\necho still here\necho )\necho never\n');
       expect(stdout).toBe('still here\n');
       expect(stderr).toMatch(/syntax error/);
       expect(exit).toEqual({ kind: 'exited', code: 2 });
     });
 
-    it('ends at once without any line', async () => {
+    it('ends a shell at once without any line', async () => {
       expect(await feed(await bench.sandbox.shell(), '')).toMatchObject({ stdout: '', stderr: '', exit: { kind: 'exited', code: 0 } });
     });
 
-    it('is killed with all it started', async () => {
+    it('kills a shell with all its processes', async () => {
       const mark = sleepMark();
       const handle = await bench.sandbox.shell();
       await handle.write(`sleep ${mark}\n`);
@@ -173,8 +173,8 @@ export function terminalContract(engine: TestEngine): void {
     });
   });
 
-  describe('a shell for a person', () => {
-    it('prompts, runs what is typed, and gives its state back to the session', async () => {
+  describe('an interactive shell', () => {
+    it('prompts, runs what is typed and returns its state to the session', async () => {
       await bench.output('export GREETING=hello');
       const handle = await bench.sandbox.shell(terminal);
       const output = follow(handle);
@@ -190,7 +190,7 @@ export function terminalContract(engine: TestEngine): void {
       expect(await bench.output('echo "$TYPED $PWD"; cd - >/dev/null')).toBe('yes /usr\n');
     });
 
-    it('goes on after Ctrl-C, which ends the program and not the shell', async () => {
+    it('ends the program and not the shell on Ctrl-C', async () => {
       const mark = sleepMark();
       const handle = await bench.sandbox.shell(terminal);
       const output = follow(handle);
@@ -207,7 +207,7 @@ export function terminalContract(engine: TestEngine): void {
       expect((await handle.exit).kind).toBe('exited');
     });
 
-    it('has job control', async () => {
+    it('stops a program with Ctrl-Z in an interactive shell', async () => {
       const mark = sleepMark();
       const handle = await bench.sandbox.shell(terminal);
       const output = follow(handle);

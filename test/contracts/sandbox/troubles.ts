@@ -10,7 +10,7 @@ const hog = 'head -c 300000000 /dev/zero | tail -c 290000000 | wc -c';
 const crowd = 'for n in {1..80}; do sleep 2 & done; wait; false';
 
 export function troublesContract(engine: TestEngine): void {
-  describe('with limits', () => {
+  describe('troubles at the limits', () => {
     const bench = useBench(engine, { limits: { cpus: 0, memoryMb: 96, diskMb: 0, pids: 40 } });
     const troubles = async (command: string) => {
       const handle = await bench.start(command);
@@ -22,11 +22,11 @@ export function troublesContract(engine: TestEngine): void {
       if (!check.usable || !check.limits[limit].enforced) skip(`${engine.kind} does not enforce it here`);
     };
 
-    it('a command that succeeds, fails or dies for reasons of its own has none', async () => {
+    it('reports no trouble for a command that succeeds, fails or kills itself', async () => {
       for (const command of ['true', 'false', 'kill -9 $$', 'exit 137']) expect((await troubles(command)).troubles).toEqual([]);
     });
 
-    it('a process that was killed for want of memory is told once, and the sandbox stays usable', async (context) => {
+    it('reports a process killed for lack of memory once, and the sandbox stays usable', async (context) => {
       await needs('memoryMb', context);
       const seen = await troubles(`set -o pipefail; ${hog}`);
       expect(seen).toMatchObject({ exit: { kind: 'exited', code: 137 }, troubles: ['out-of-memory'] });
@@ -34,7 +34,7 @@ export function troublesContract(engine: TestEngine): void {
       expect(await bench.output('echo usable')).toBe('usable\n');
     });
 
-    it('processes that found no room are told, and the sandbox stays usable', async (context) => {
+    it('reports that the process limit was reached, and the sandbox stays usable', async (context) => {
       await needs('pids', context);
       for (const time of [1, 2]) {
         // On a machine that is slow enough the first have slept before the last are there.
