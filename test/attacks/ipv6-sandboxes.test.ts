@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
 import { networkObstacle } from '../../src/backends/bubblewrap/network.ts';
-import { command } from '../backends/attacks/arena.ts';
+import { command } from '../backends/attacks/rig.ts';
 import { describeBackend } from '../engines.ts';
 import { isRequired } from '../required.ts';
 

@@ -7,9 +7,9 @@ import { processAttacks } from './attacks/processes.ts';
 
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
-    describe('the pipes', () => pipeAttacks(engine));
-    describe('the forker', () => controlAttacks(engine));
-    describe('the processes', () => processAttacks(engine));
-    describe('the disk', () => diskAttacks(engine, true));
+    describe('attacks on the pipes', () => pipeAttacks(engine));
+    describe('attacks on the forker', () => controlAttacks(engine));
+    describe('attacks on processes', () => processAttacks(engine));
+    describe('attacks on the disk', () => diskAttacks(engine, true));
   });
 }

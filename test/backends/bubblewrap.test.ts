@@ -8,7 +8,7 @@ import { describeBackend } from '../engines.ts';
 await describeBackend('bubblewrap', (engine) => {
   sandboxContract(engine);
 
-  it('sees neither the files of the host nor those of other sandboxes', async () => {
+  it('hides the files of the host and of other sandboxes', async () => {
     const other = await engine.open(engine.spec());
     await other.writeFile('secret', 'hunter2');
     writeFileSync(join(engine.context.sandboxesDirectory, 'secret'), 'hunter2');
@@ -20,14 +20,14 @@ await describeBackend('bubblewrap', (engine) => {
     await Promise.all([other.destroy(), sandbox.destroy()]);
   });
 
-  it('says by what each limit is held', async () => {
+  it('reports how each limit is enforced', async () => {
     const check = await engine.backend.check();
     if (!check.usable) throw new Error(check.reason);
     for (const { enforced, how } of Object.values(check.limits))
       expect([typeof enforced, how]).toEqual(['boolean', expect.stringMatching(/\w+ \w+/)]);
   });
 
-  it('has no network but its own loopback', async () => {
+  it('gives a sandbox without a network only its own loopback', async () => {
     const sandbox = await engine.open(engine.spec());
     expect((await collect(await sandbox.exec({ command: 'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "' }))).stdout).toBe('lo\n');
     await sandbox.destroy();

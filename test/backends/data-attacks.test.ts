@@ -7,9 +7,9 @@ import { treeAttacks } from './attacks/trees.ts';
 
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
-    describe('the streams', () => streamAttacks(engine));
-    describe('reading and writing', () => readingAttacks(engine));
-    describe('the state', () => stateAttacks(engine));
-    describe('the files', () => treeAttacks(engine));
+    describe('attacks on the streams', () => streamAttacks(engine));
+    describe('attacks on reading and writing', () => readingAttacks(engine));
+    describe('attacks on the state', () => stateAttacks(engine));
+    describe('attacks on files', () => treeAttacks(engine));
   });
 }

@@ -27,7 +27,7 @@ await describeBackend(
   (engine) => {
     sandboxContract(engine);
     describe('the container of a session', () => containerTests(engine));
-    describe('an engine that shares nothing', () => remoteTests(engine));
+    describe('a remote engine', () => remoteTests(engine));
   },
   variant,
 );
@@ -35,13 +35,13 @@ await describeBackend(
 function remoteTests(engine: TestEngine): void {
   const bench = useBench(engine);
 
-  it('says that no directory of this machine can be shown in its sandboxes, so that received files are written inside', async () => {
+  it('writes received files inside when the engine shares no directory with this machine', async () => {
     expect(await engine.backend.received(engine.spec())).toBeUndefined();
     const path = await putFile(bench.sandbox, 'notes.txt', Buffer.from('some notes'));
     expect(await bench.output('cat "$1"; stat -c %a "$1"', { args: [path] })).toBe('some notes444\n');
   });
 
-  it('lets a process in the background print as much and as long as it wants', async () => {
+  it('lets a background process print for as long as it wants', async () => {
     // For longer than an engine waits for the streams of a process that has ended, and more than a pipe holds.
     const print = `echo ${'x'.repeat(3000)}; echo ${'y'.repeat(3000)} >&2`;
     await bench.output(`{ for ((i = 0; i < 60; i++)); do ${print}; sleep 0.05; done; echo all >printed; } & echo $! >printer`);
@@ -49,7 +49,7 @@ function remoteTests(engine: TestEngine): void {
     expect(await bench.output('cat printed')).toBe('all\n');
   });
 
-  it('loses the commands of a cut connection, kills what they started, and goes on', async () => {
+  it('loses and kills the commands of a cut connection, and keeps the sandbox', async () => {
     const mark = sleepMark();
     await bench.output('export KEPT=1; sleep 1000 & echo $! >background');
     const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
@@ -61,7 +61,7 @@ function remoteTests(engine: TestEngine): void {
     expect(await Promise.race([bench.sandbox.ended, Promise.resolve('not ended')])).toBe('not ended');
   });
 
-  it('kills also after a command has killed the one that kills', async () => {
+  it('kills a command after an earlier one killed the process that signals for the host', async () => {
     await bench.output(`for limits in /proc/[0-9]*/limits; do if grep -q ' 70000001 ' $limits; then kill -9 \${limits//[!0-9]/}; fi; done`);
     const mark = sleepMark();
     const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
@@ -71,13 +71,13 @@ function remoteTests(engine: TestEngine): void {
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
   });
 
-  it('shows nothing of its own to a list of processes but one line each', async () => {
+  it('hides its own scripts from the list of processes', async () => {
     const lines = (await bench.output('for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done')).split('\n');
     expect(lines.filter((line) => line.includes('hermetic')).length).toBeGreaterThan(1);
     for (const line of lines.filter((one) => !one.includes('step='))) expect(line.length).toBeLessThan(400);
   });
 
-  it('is given no directory of this machine, and files and home in volumes that go with the sandbox', async () => {
+  it('keeps workspace and home in volumes that are removed with the sandbox', async () => {
     const spec = engine.spec();
     const sandbox = await engine.open(spec);
     await collect(await sandbox.exec({ command: 'echo kept >file; echo kept >~/file' }));
@@ -96,7 +96,7 @@ function remoteTests(engine: TestEngine): void {
     await expect(volume(engine, `hermetic-${spec.name}-home`)).rejects.toMatchObject({ cause: expect.anything() });
   });
 
-  it('is proven to contain what runs in it, with its own volumes and not with those of another sandbox', async () => {
+  it('proves isolation with its own volumes, and fails with those of another sandbox', async () => {
     const hermeticHome = mkdtempSync(join(tmpdir(), 'hermetic-proof-home-'));
     onTestFinished(() => rmSync(hermeticHome, { recursive: true }));
     const [spec, other] = [engine.spec(), engine.spec()];
@@ -110,7 +110,7 @@ function remoteTests(engine: TestEngine): void {
     await Promise.all([sandbox.destroy(), second.destroy()]);
   });
 
-  it('gives the volumes to the user of this machine who wants to be the one inside', async () => {
+  it('gives the volumes to the host user when the sandbox runs as that user', async () => {
     const users = [vi.spyOn(process, 'getuid').mockReturnValue(1234), vi.spyOn(process, 'getgid').mockReturnValue(1235)];
     const sandbox = await engine.open(engine.spec({ user: 'host' })).finally(() => users.forEach((user) => void user.mockRestore()));
     const { stdout, exit } = await collect(await sandbox.exec({ command: 'touch file ~/file && id -u && stat -c %u . ~ file' }));

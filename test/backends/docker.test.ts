@@ -9,7 +9,7 @@ await describeBackend('docker', (engine) => {
   sandboxContract(engine);
   describe('the container of a session', () => containerTests(engine));
 
-  it('a container that cannot be made leaves no pipes behind, and the files of the session', async () => {
+  it('keeps the files of a session and leaves no pipes when its container cannot be made', async () => {
     const spec = engine.spec();
     const sandbox = await engine.open(spec);
     await sandbox.writeFile('kept', 'content');

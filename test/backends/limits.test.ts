@@ -65,7 +65,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await removeTree(home);
     });
 
-    it('a memory hog is ended and told, also when the command seems to have succeeded, and the sandbox stays usable', async () => {
+    it('kills and reports a memory hog, and the sandbox stays usable', async () => {
       const { output, code, end, troubles } = await text('head -c 1000000000 /dev/zero | tail -c 900000000 | wc -c');
       expect(output.trim()).not.toBe('900000000');
       expect([code !== 0, end !== 'exited', /[Kk]illed/.test(output), output.trim() === '0']).toContain(true);
@@ -73,7 +73,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await stillUsable();
     });
 
-    it('the command line says what happened and passes the code on', async () => {
+    it('explains on the command line that a command ran out of memory, and exits with 137', async () => {
       const hermetic = new Hermetic({
         TERMINAL_ENV: kind,
         TERMINAL_DOCKER_IMAGE: context.docker.image,
@@ -86,7 +86,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await removeTree(hermetic.home);
     });
 
-    it('processes without number are held at the limit and told, and the sandbox stays usable', async () => {
+    it('holds and reports processes at the limit, and the sandbox stays usable', async () => {
       const fill = (timeoutMs: number) =>
         text('fork() { for n in 1 2 3 4; do sleep 15 & done; }; for n in {1..60}; do fork 2>>crowded; done; wait', timeoutMs);
       let filled = await fill(6_000);
@@ -100,7 +100,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await stillUsable();
     });
 
-    it.runIf(kind === 'docker')('a sandbox without room for a shell says so, and is made again with its files', async () => {
+    it.runIf(kind === 'docker')('reports a sandbox without room for a shell, and makes it again with its files', async () => {
       const told: string[] = [];
       const { sandboxes } = app;
       const session = sandboxes.of('crowded', { notice: (line) => told.push(line), progress: () => undefined });
@@ -129,7 +129,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await session.destroy();
     });
 
-    it('what fills the disk is ended, and files can be removed afterwards', async () => {
+    it('kills a command that fills the disk, and its files can be removed afterwards', async () => {
       const { end } = await text(
         'for n in {1..300}; do head -c 4000000 /dev/zero >> /workspace/big || break; sleep 0.05; done; echo finished',
       );
@@ -140,7 +140,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await stillUsable();
     });
 
-    it('a burner gets no more than its share of the processor', async () => {
+    it('limits a busy loop to its share of the processor', async () => {
       const { output } = await text(
         `read -r before _ </proc/uptime; end=$((\${before%.*} + 3)); while read -r now _ </proc/uptime; ((\${now%.*} < end)); do :; done; times`,
       );

@@ -24,7 +24,7 @@ await describeBackend('local', (engine) => {
     await sandbox.destroy();
   });
 
-  it('warns that nothing is isolated and no limit holds', async () => {
+  it('warns that the local backend isolates nothing and enforces no limit', async () => {
     const check = await engine.backend.check();
     expect(check).toMatchObject({ usable: true, notes: [expect.stringMatching(/^Warning: .*host/)] });
     const told = engine.notices.length;
@@ -34,7 +34,7 @@ await describeBackend('local', (engine) => {
     );
   });
 
-  it('is not reached by Ctrl-C at the terminal of the program', async () => {
+  it('protects a local command from Ctrl-C at the terminal of the program', async () => {
     const sandbox = await engine.open(engine.spec());
     const { stdout } = await collect(await sandbox.exec({ command: 'cat /proc/self/stat' }));
     const sessionOf = (stat: string): string | undefined => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3];

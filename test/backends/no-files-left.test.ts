@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const client = fileURLToPath(new URL('./no-files-left.ts', import.meta.url));
 
-it('outlives every process that cannot be started because no more files can be opened', async () => {
+it('survives running out of file descriptors when it starts processes', async () => {
   const { stdout } = await promisify(execFile)('bash', ['-c', 'ulimit -n 80; exec "$0" "$1"', process.execPath, client]);
   const lines = stdout.trim().split('\n');
   expect(lines.at(-1)).toBe('alive');

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { receiveFile } from '../../src/backends/received-files.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 
-it('a received file can be read by the user inside, whatever the umask of the program', async () => {
+it('makes a received file readable inside under a umask of 077', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'hermetic-received-'));
   const before = process.umask(0o077);
   try {

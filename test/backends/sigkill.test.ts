@@ -45,7 +45,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await removeTree(home);
     });
 
-    it('a program killed at any moment leaves nothing that is not adopted, and loses no file', { timeout: 240_000 }, async () => {
+    it('adopts or removes every sandbox of a program killed at any moment, and loses no file', { timeout: 240_000 }, async () => {
       const bystander = await other.openSandbox({ ...cliSession('bystander'), backend: kind }, quiet);
       await bystander.sandbox.writeFile('/workspace/mine', 'untouched');
       const precious = await app.openSandbox({ ...cliSession('precious'), backend: kind }, quiet);

@@ -10,9 +10,9 @@ const relay = await startRelay('/var/run/docker.sock');
 await describeBackend(
   'docker',
   (engine) => {
-    describe('the frames', () => frameAttacks(engine));
-    describe('reading and writing', () => readingAttacks(engine));
-    describe('the disk', () => diskAttacks(engine, false));
+    describe('attacks on the frames', () => frameAttacks(engine));
+    describe('attacks on reading and writing', () => readingAttacks(engine));
+    describe('attacks on the disk', () => diskAttacks(engine, false));
   },
   { title: 'docker by streams', docker: { docker_host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
 );

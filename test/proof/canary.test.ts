@@ -40,14 +40,14 @@ await describeBackend('bubblewrap', () => {
     expect.fail('it leaves nothing when it is killed');
   }
 
-  it('what a program left that was killed while it proved goes with the next proof', async () => {
+  it('removes canaries of a program killed during a proof with the next proof', async () => {
     await killWhileProving(100);
     const { code, stderr } = await hermetic.run(['run', '--', 'true'], { environment });
     expect([code, stderr]).toEqual([0, expect.anything()]);
     expect(left()).toEqual([]);
   });
 
-  it('and with the next start of a gateway', async () => {
+  it('removes canaries of a program killed during a proof with the next start of a gateway', async () => {
     await killWhileProving(110);
     vi.stubEnv('TMPDIR', temporary);
     const app = createApp({ environment: hermetic.environment });
@@ -57,7 +57,7 @@ await describeBackend('bubblewrap', () => {
   });
 });
 
-it('keeps canaries in use, files that are none, and those of programs in another process namespace', async () => {
+it('keeps canaries in use, other files, and canaries of another process namespace', async () => {
   const home = mkdtempSync(join(tmpdir(), 'hermetic-canaries-'));
   const canary = await plantCanary(home);
   const others = {

@@ -78,7 +78,7 @@ function liar(changed: Record<string, [string, string]> = {}, facts: readonly st
   };
 }
 
-describe('a sandbox that does not answer as asked', () => {
+describe('a sandbox that breaks the protocol', () => {
   const cases: Record<string, Script> = {
     'prints something else': async function* () {
       yield 'all is well\n';
@@ -123,14 +123,14 @@ describe('a sandbox that does not answer as asked', () => {
     },
   };
 
-  it.each(Object.entries(cases))('is never held when it %s', async (_case, script) => {
+  it.each(Object.entries(cases))('fails the proof of a sandbox that %s', async (_case, script) => {
     const proof = await proofOf(script);
     expect(proof.held).toBe(false);
     expect(proof.lines[0]).toMatchObject({ check: 'probe', verdict: 'broken' });
     expect(proof.lines.filter(({ verdict }) => verdict === 'held')).toEqual([]);
   });
 
-  it('is never held when it says nothing, and is not waited for', async () => {
+  it('fails the proof of a silent sandbox within its deadline', async () => {
     const before = performance.now();
     const proof = await proofOf(async function* (questions) {
       yield '';
@@ -141,7 +141,7 @@ describe('a sandbox that does not answer as asked', () => {
     expect(proof.lines[0]?.happened).toContain('did not answer within 0.3 s');
   });
 
-  it('is never held when nothing can be started in it', async () => {
+  it('fails the proof of a sandbox in which no probe starts', async () => {
     const sandbox = { ...lyingSandbox(liar()), exec: () => Promise.reject(new Error('it is\u001b[2J gone')) };
     const proof = await proofOf(sandbox);
     expect(proof.lines[0]).toMatchObject({ verdict: 'broken', happened: 'The probe could not be started: it is [2J gone.' });
@@ -149,8 +149,8 @@ describe('a sandbox that does not answer as asked', () => {
   });
 });
 
-describe('a sandbox that says only what sounds good', () => {
-  it('is told from one that this machine can see', async () => {
+describe('a sandbox that lies', () => {
+  it('marks what only the sandbox reports as unknown or as told inside', async () => {
     const proof = await proofOf(liar());
     expect(verdictsOf(proof)).toMatchObject({ probe: 'unknown', namespaces: 'unknown', 'host-network': 'unknown', 'limit-cpu': 'unknown' });
     const told = proof.lines.filter(({ check }) =>
@@ -171,7 +171,7 @@ describe('a sandbox that says only what sounds good', () => {
     ['socket', 'present', 'engine-socket'],
     ['devices', 'present', 'devices'],
     ['user-namespace', 'allowed', 'user-namespaces'],
-  ])('is broken when to %s it says %s: %s', async (verb, outcome, check) => {
+  ])('breaks the proof when %s answers %s: %s', async (verb, outcome, check) => {
     const proof = await proofOf(liar({ [verb]: [outcome, 'x /x'] }));
     expect(proof.held).toBe(false);
     expect(verdictsOf(proof)[check]).toBe('broken');
@@ -180,13 +180,13 @@ describe('a sandbox that says only what sounds good', () => {
   it.each([
     ['connect', 'connected', 'host-loopback'],
     ['signal', 'sent', 'host-signal'],
-  ])('is not believed when to %s it says %s and the host knows nothing of it: %s', async (verb, outcome, check) => {
+  ])('marks a check as unknown when %s answers %s and the host saw nothing: %s', async (verb, outcome, check) => {
     const proof = await proofOf(liar({ [verb]: [outcome, ''] }));
     expect(verdictsOf(proof)[check]).toBe('unknown');
   });
 
   it.each(['look', 'processes', 'signal', 'connect', 'hash', 'write', 'socket', 'devices', 'user-namespace', 'place'])(
-    'is not held where it answers %s with a word that means nothing',
+    'marks a check as unknown when %s answers with an unknown word',
     async (verb) => {
       const [honest, odd] = await Promise.all([proofOf(liar()), proofOf(liar({ [verb]: ['maybe', ''] }))]);
       const changed = odd.lines.filter((line, index) => line.verdict !== honest.lines[index]?.verdict);
@@ -209,13 +209,13 @@ describe('a sandbox that says only what sounds good', () => {
     ['mount', '1 1 8:1 /srv /srv rw - ext4 /dev/sda rw', 'writable-mounts', 'broken'],
     ['mount', 'nonsense', 'writable-mounts', 'unknown'],
     ['route', 'eth0 00000000 010011AC 0003 0 0 0 00000000 0 0 0', 'cloud-metadata', 'broken'],
-  ])('is judged by %s %s: %s is %s', async (name, value, check, verdict) => {
+  ])('judges the fact %s %s: %s is %s', async (name, value, check, verdict) => {
     const facts = [...bestFacts.filter((fact) => !fact.startsWith(`${name}\t`)), `${name}\t${value}`];
     expect(verdictsOf(await proofOf(liar({}, facts)))[check]).toBe(verdict);
   });
 
   it.each(['status-CapEff', 'status-NoNewPrivs', 'status-Seccomp', 'status-Uid', 'mount', 'route', 'limit-memory', 'limit-pids'])(
-    'is not held where it leaves out %s',
+    'marks a check as unknown when the fact %s is missing',
     async (name) => {
       const facts = bestFacts.filter((fact) => !fact.startsWith(name));
       const [all, less] = await Promise.all([proofOf(liar()), proofOf(liar({}, facts))]);
@@ -225,8 +225,8 @@ describe('a sandbox that says only what sounds good', () => {
   );
 });
 
-describe('what a proof looks like', () => {
-  it('keeps whatever a sandbox prints from moving the cursor or filling the screen', async () => {
+describe('the text of a proof', () => {
+  it('strips control characters of the sandbox from a proof and bounds its lines', async () => {
     const evil = '\u001b]0;owned\u0007\u202edetrever\u0000 \u009b2J'.replace('\u0000', '');
     const proof = await proofOf(liar({ devices: ['present', `${evil}/dev/sda`], write: ['refused', evil.repeat(400)] }));
     for (const text of [proofText(proof), JSON.stringify(proofJson(proof))]) {
@@ -235,19 +235,19 @@ describe('what a proof looks like', () => {
     }
   });
 
-  it('is aligned, one verdict a line, and says when', async () => {
+  it('prints one aligned verdict per line, with the time', async () => {
     const rows = proofText(await proofOf(liar())).split('\n');
     expect(rows[0]).toMatch(/^unknown {2}probe {14}/);
     expect(rows.at(-2)).toMatch(/^Contained: \d+ held, 0 broken, \d+ open, \d+ unknown; \d{4}-\d\d-\d\dT/);
   });
 
-  it('can be kept as JSON', async () => {
+  it('converts a proof to JSON', async () => {
     const proof = await proofOf(liar());
     const kept = JSON.parse(JSON.stringify(proofJson(proof)));
     expect(kept).toEqual({ provenAt: proof.provenAt.toISOString(), held: true, lines: proof.lines });
   });
 
-  it('leaves nothing in the home', async () => {
+  it('leaves no file in the home after a proof', async () => {
     await proofOf(liar());
     expect(readdirSync(home)).toEqual([]);
   });
@@ -256,12 +256,12 @@ describe('what a proof looks like', () => {
 describe('a sandbox that hangs', () => {
   const never = () => new Promise<never>(() => undefined);
 
-  it('is not waited for when nothing starts in it', async () => {
+  it('ends the proof of a sandbox in which nothing starts', async () => {
     const proof = await proofOf({ ...lyingSandbox(liar()), exec: never }, 200);
     expect(proof.lines[0]).toMatchObject({ check: 'probe', verdict: 'broken' });
   });
 
-  it('does not keep the proof of another from ending', async () => {
+  it('ends a proof whose sibling sandbox hangs', async () => {
     const sandbox = { ...lyingSandbox(liar()), exec: never, writeFile: never };
     const options = { backend, hermeticHome: home, engineSockets: [], timeoutMs: 400 };
     const proof = await prove({ sandbox: lyingSandbox(liar()), spec: specOf(), sibling: { sandbox, spec: specOf() }, ...options });

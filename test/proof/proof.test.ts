@@ -42,7 +42,7 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       sibling = second;
     });
 
-    it('holds in every line, and leaves nothing behind', async () => {
+    it('holds every check of a proof, and leaves nothing behind', async () => {
       const proof = await proveThis({ sibling });
       expect(linesThatAre(proof, 'broken', 'unknown'), proofText(proof)).toEqual([]);
       expect(proof.held).toBe(true);
@@ -54,7 +54,7 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       for (const each of [sandbox, sibling.sandbox]) expect(await output(each, 'ls -A /tmp /workspace | grep hermetic-proof')).toBe('');
     });
 
-    it('leaves the session as it is, and is not misled by it', async () => {
+    it('keeps the session unchanged, and ignores its functions, aliases and variables', async () => {
       const traps = ['printf', 'exec', 'env', 'read', 'say', 'unset', 'bash', 'kill'].map((name) => `${name}() { echo lies; }; `);
       const command = `cd /tmp; export PATH=/nowhere BASH_ENV=/nowhere LC_ALL=fr_FR.UTF-8; alias exec='echo lies' env='echo lies'; ${traps.join('')}`;
       const { sandbox: poisoned, spec: own } = await open({});
@@ -66,7 +66,7 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       await poisoned.destroy();
     });
 
-    it("is broken by a mount of the host's temporary directory", async () => {
+    it("breaks the proof when the host's temporary directory is mounted", async () => {
       const opened = await open({ mounts: [{ source: tmpdir(), target: '/data', readOnly: false }] });
       const proof = await proveThis({ ...opened, sibling });
       expect(proof.held).toBe(false);
@@ -80,14 +80,14 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       await opened.sandbox.destroy();
     });
 
-    it("is broken when /tmp inside is the host's", async () => {
+    it("breaks the proof when /tmp inside is the host's", async () => {
       const opened = await open({ mounts: [{ source: '/tmp', target: '/tmp', readOnly: false }] });
       const proof = await proveThis(opened);
       expect(verdictsOf(proof)).toMatchObject({ 'host-temp': 'broken' });
       await opened.sandbox.destroy();
     });
 
-    it("is broken by a mount of Hermetic's home, even one that cannot be read inside", async () => {
+    it("breaks the proof when Hermetic's home is mounted, even unreadable inside", async () => {
       const opened = await open({ mounts: [{ source: home, target: '/opt/home', readOnly: true }] });
       const proof = await proveThis(opened);
       expect(linesThatAre(proof, 'broken').map(({ check }) => check)).toEqual(['hermetic-home']);
@@ -113,12 +113,12 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       rmSync(source, { recursive: true });
     });
 
-    it('does not take the directory of another sandbox for its own', async () => {
+    it('breaks the proof when a writable mount is the directory of another sandbox', async () => {
       const proof = await proveThis({ spec: { ...spec, directory: sibling.spec.directory } });
       expect(verdictsOf(proof)['writable-mounts']).toBe('broken');
     });
 
-    it('reports what was never limited as open', async () => {
+    it('reports a missing limit as open', async () => {
       const proof = await proveThis({ spec: { ...spec, limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 } } });
       expect(verdictsOf(proof)).toMatchObject({ 'limit-memory': 'open', 'limit-pids': 'open', 'limit-cpu': 'open' });
     });
@@ -136,7 +136,7 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       await opened.sandbox.destroy();
     });
 
-    it('does not excuse the root of a container where none was promised', async (context) => {
+    it('breaks the proof for root of a container when the backend promised more', async (context) => {
       if (!isContainer) return context.skip('only root of a container has capabilities');
       const proof = await proveThis({ backend: claiming('process') });
       expect(linesThatAre(proof, 'broken').map(({ check }) => check)).toEqual(
@@ -144,7 +144,7 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
       );
     });
 
-    it('finds a sandbox that has ended', async () => {
+    it('breaks the proof of a sandbox that has ended', async () => {
       const opened = await open({ persistent: false });
       await opened.sandbox.destroy();
       const proof = await proveThis(opened);
@@ -154,7 +154,7 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
   });
 });
 
-describe('something that only says it is a sandbox', () => {
+describe('a pretended sandbox', () => {
   const directory = mkdtempSync(join(tmpdir(), 'hermetic-pretended-'));
   const backend = backendOf('bubblewrap', contextIn(directory));
   afterAll(() => rmSync(directory, { recursive: true }));
@@ -176,7 +176,7 @@ describe('something that only says it is a sandbox', () => {
   const proveThis = (words: string[] = [], options: Partial<ProofOptions> = {}): Promise<Proof> =>
     prove({ sandbox: pretendedSandbox(...words), spec, backend, hermeticHome: home, engineSockets: [], ...options });
 
-  it("is found out when another address leads to the host's own ports", async () => {
+  it("detects that another address leads to the host's own ports", async () => {
     const proof = await proveThis([], { spec: { ...spec, network: 'open' }, hostAliases: ['127.0.0.1'] });
     expect(proof.lines.find(({ check }) => check === 'host-network')).toMatchObject({
       verdict: 'broken',
@@ -184,7 +184,7 @@ describe('something that only says it is a sandbox', () => {
     });
   });
 
-  it('is found out when it runs commands on the host', async () => {
+  it('detects a sandbox that runs commands on the host', async () => {
     const proof = await proveThis();
     expect(proof.held).toBe(false);
     const broken = [
@@ -203,7 +203,7 @@ describe('something that only says it is a sandbox', () => {
 
   const bwrap = '/usr/bin/bwrap';
   const isTested = existsSync(bwrap) || isRequired('bubblewrap');
-  it.runIf(isTested)('is found out when it shares nothing but the network and the files', async (context) => {
+  it.runIf(isTested)('detects a sandbox that shares network and files with the host', async (context) => {
     const own = ['user', 'pid', 'ipc', 'uts'].map((kind) => `--unshare-${kind}`);
     const proof = await proveThis([bwrap, ...own, '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev']);
     if (verdictsOf(proof).probe !== 'held' && !isRequired('bubblewrap')) return context.skip('bubblewrap does not work here');
@@ -223,7 +223,7 @@ describe('something that only says it is a sandbox', () => {
 });
 
 describe('a backend without isolation', () => {
-  it('is not contained, and nothing is tried', async () => {
+  it('breaks the proof of a backend without isolation without trying anything', async () => {
     const untouched = new Proxy({} as OpenSandbox, {
       get: (_, name) => {
         throw new Error(`the sandbox was asked for ${String(name)}`);

@@ -12,7 +12,7 @@ describe('a table of mounts', () => {
     '',
   ]);
 
-  it('finds the mount a path is on', () => {
+  it('finds the mount of a path', () => {
     expect(host).toHaveLength(4);
     expect(mountAt(host, '/with space/file')?.device).toBe('0:30');
     expect(mountAt(host, '/homeless')?.device).toBe('254:0');
@@ -28,19 +28,19 @@ describe('a table of mounts', () => {
     ['a directory beside it', '254:0 /tmp/other /data', []],
     ['one whose name begins alike', '254:0 /tm /data', []],
     ['another disk', '254:1 /tmp /data', []],
-  ])('shows where a sandbox sees a file when it has %s', (_case, mount, places) => {
+  ])('finds where a sandbox sees a file when it mounts %s', (_case, mount, places) => {
     const [device, root, target] = mount.split(' ');
     const sandbox = parseMounts(['1 1 0:90 / / rw - overlay overlay rw', `2 1 ${device} ${root} ${target} ro - ext4 /dev/vda rw`]);
     expect(placesOf({ device: '254:0', path: '/tmp/canary' }, sandbox)).toEqual(places);
   });
 
-  it('knows that a mount hides what is below it', () => {
+  it('excludes files that another mount hides', () => {
     const sandbox = parseMounts(['1 1 254:0 / / ro - ext4 /dev/vda rw', '2 1 0:91 / /tmp rw - tmpfs tmpfs rw']);
     expect(placesOf({ device: '254:0', path: '/tmp/canary' }, sandbox)).toEqual([]);
     expect(placesOf({ device: '254:0', path: '/etc/shadow' }, sandbox)).toEqual(['/etc/shadow']);
   });
 
-  it('counts a mount as writable only when its file system is, too', () => {
+  it('treats a mount as writable only when its file system is, too', () => {
     const writable = (options: string, superOptions: string) =>
       parseMounts([`1 1 8:1 / /x ${options} - ext4 /dev/sda ${superOptions}`])[0]?.writable;
     expect(writable('rw,nosuid', 'rw')).toBe(true);
@@ -54,7 +54,7 @@ describe('a table of routes', () => {
   const bridge = 'eth0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0';
   const gateway = 'eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0';
 
-  it('knows what can be reached', () => {
+  it('tells which addresses the routes reach', () => {
     const routes = parseRoutes([header, bridge, ''], []);
     expect(routes.v4).toHaveLength(1);
     expect(reaches(routes, '172.17.0.1')).toBe(true);
@@ -62,19 +62,19 @@ describe('a table of routes', () => {
     expect(metadataRoutes(routes)).toEqual([]);
   });
 
-  it('takes a default route for a way to everything', () => {
+  it('treats a default route as a way to everything', () => {
     const routes = parseRoutes([header, bridge, gateway], []);
     expect(routes.v4.map((route) => route.gateway)).toEqual([undefined, '172.17.0.1']);
     expect(metadataRoutes(routes)).toEqual(['169.254.169.254']);
     expect(metadataRoutes(parseRoutes(['eth0 0000FEA9 00000000 0001 0 0 0 0000FFFF 0 0 0'], []))).toEqual(['169.254.169.254']);
   });
 
-  it('does not count a route that is down or refuses', () => {
+  it('ignores a route that is down or rejects', () => {
     expect(metadataRoutes(parseRoutes(['eth0 00000000 010011AC 0002 0 0 0 00000000 0 0 0'], []))).toEqual([]);
     expect(metadataRoutes(parseRoutes(['eth0 00000000 00000000 0201 0 0 0 00000000 0 0 0'], []))).toEqual([]);
   });
 
-  it('looks at IPv6, too', () => {
+  it('reads IPv6 routes, too', () => {
     const none = '0'.repeat(32);
     const row = (network: string, bits: string, flags: string, name: string) =>
       `${network} ${bits} ${none} 00 ${none} 00000400 00000001 00000000 ${flags} ${name}`;
@@ -86,7 +86,7 @@ describe('a table of routes', () => {
     expect(found(row('fd001234000000000000000000000000', '20', '00000001', 'eth0'))).toEqual([]);
   });
 
-  it('finds the own addresses', () => {
+  it('finds the own addresses of a machine', () => {
     const trie = `Main:
   +-- 0.0.0.0/0 3 0 5
      |-- 172.17.0.0

@@ -36,7 +36,7 @@ await describeBackend('docker', ({ context }) => {
     await removeTree(home);
   });
 
-  it('a session that has files on an engine is not moved to another backend when the engine does not answer', async () => {
+  it('refuses to move a session with files to another backend when its engine does not answer', async () => {
     const { sandbox } = await appWith().openSandbox(cliSession('work'), quiet);
     await sandbox.writeFile('/workspace/file', 'content');
     await sandbox.close();
@@ -47,7 +47,7 @@ await describeBackend('docker', ({ context }) => {
     await again.destroy();
   });
 
-  it('neither is the session of a chat, and it goes on when the engine is back', async () => {
+  it('refuses to move the session of a chat, and continues when the engine is back', async () => {
     const before = appWith();
     await before.sandboxes.run('talk', 'echo content > file');
     await before.close();
@@ -60,7 +60,7 @@ await describeBackend('docker', ({ context }) => {
   it.each([
     ['terminal.docker_image', { TERMINAL_DOCKER_IMAGE: missing }],
     ['gateway.sandbox_image', { HERMETIC_GATEWAY_SANDBOX_IMAGE: missing }],
-  ])('an engine without the image of %s, which cannot be pulled, is not said to be used', async (_, environment) => {
+  ])('reports an engine as unusable when the image of %s is missing and cannot be pulled', async (_, environment) => {
     const { backend, unusable } = await findSandboxStatus(appWith({ TERMINAL_ENV: 'docker', ...environment }), 'messaging');
     expect(backend).toBeUndefined();
     expect(unusable).toMatchObject([
@@ -68,7 +68,7 @@ await describeBackend('docker', ({ context }) => {
     ]);
   });
 
-  it('who asks for a runtime by name gets no other backend', async () => {
+  it('uses no other backend when a runtime is configured', async () => {
     const app = appWith({ ...withoutEngine, TERMINAL_DOCKER_RUNTIME: 'runsc' });
     await expect(app.openSandbox(cliSession('strong'), quiet)).rejects.toMatchObject({
       code: 'backend/not-running',

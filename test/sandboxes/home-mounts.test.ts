@@ -25,12 +25,12 @@ async function offer(...credentialFiles: string[]) {
   return mounts;
 }
 
-describe('what the home offers sandboxes', () => {
-  it('is nothing unless there is something', async () => {
+describe('mounts from the home', () => {
+  it('mounts nothing from an empty home', async () => {
     expect(await offer()).toEqual([]);
   });
 
-  it('is mounted read-only', async () => {
+  it('mounts credentials, skills and cache read-only', async () => {
     mkdirSync(join(hermeticHome, 'skills'));
     mkdirSync(join(hermeticHome, 'cache'));
     expect(await offer('google/token.json')).toEqual([
@@ -40,7 +40,7 @@ describe('what the home offers sandboxes', () => {
     ]);
   });
 
-  it('holds the credential files that are named, as they are now, and no others', async () => {
+  it('copies the named credential files in their current version, and no others', async () => {
     await offer('google/token.json');
     const copy = join(credentialsDirectory, 'google', 'token.json');
     expect(readFileSync(copy, 'utf8')).toBe('first');
@@ -59,12 +59,12 @@ describe('what the home offers sandboxes', () => {
     ['a directory', 'google'],
     ['the home itself', '.'],
     ['a file that is not there', 'missing'],
-  ])('refuses %s, and copies nothing', async (_, name) => {
+  ])('refuses %s as a credential file, and copies nothing', async (_, name) => {
     await expect(offer('google/token.json', name)).rejects.toMatchObject({ code: 'config/bad-value' });
     expect(existsSync(credentialsDirectory)).toBe(false);
   });
 
-  it('refuses a link that leads out, also of a directory', async () => {
+  it('refuses a link that leads out of the home, even of a directory', async () => {
     symlinkSync(join(root, 'outside'), join(hermeticHome, 'link'));
     await expect(offer('link')).rejects.toThrow(/leads out/);
     symlinkSync('/etc', join(hermeticHome, 'skills'));

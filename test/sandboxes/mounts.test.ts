@@ -20,7 +20,7 @@ const check = (source: string, allowDangerous = false) =>
   checkedMounts([{ source, target: '/data', readOnly: true }], { ...rules, allowDangerous });
 
 describe('the sources of mounts', () => {
-  it('are resolved, so that what was checked is what is mounted', async () => {
+  it('resolves the source of a mount before it is checked', async () => {
     symlinkSync(join(root, 'me', 'project'), join(root, 'alias'));
     expect(await check(join(root, 'alias'))).toEqual([{ source: join(root, 'me', 'project'), target: '/data', readOnly: true }]);
   });
@@ -37,7 +37,7 @@ describe('the sources of mounts', () => {
     ['something that contains the home of Hermetic', join(root, 'me')],
     ['a link to a dangerous place', join(root, 'me', 'project', 'harmless')],
     ['a link to the home of Hermetic', join(root, 'me', 'link-to-home')],
-  ])('refuse %s even read-only, unless that is meant', async (_, source) => {
+  ])('refuses to mount %s, even read-only, unless dangerous mounts are allowed', async (_, source) => {
     await expect(check(source)).rejects.toMatchObject({
       code: 'config/bad-value',
       hint: expect.stringContaining('allow_dangerous_mounts'),
@@ -45,14 +45,14 @@ describe('the sources of mounts', () => {
     expect((await check(source, true))[0]).toMatchObject({ target: '/data', readOnly: true });
   });
 
-  it('refuse the socket of an engine wherever it lies', async () => {
+  it('refuses to mount the socket of an engine at any path', async () => {
     const path = join(root, 'docker.sock');
     const server = createServer().listen(path);
     for (const allowDangerous of [false, true]) await expect(check(path, allowDangerous)).rejects.toThrow(/socket of a container engine/);
     server.close();
   });
 
-  it('cover the socket of an engine in a mounted directory, also when dangerous mounts are allowed', async () => {
+  it('covers the socket of an engine in a mounted directory', async () => {
     const directory = join(root, 'services');
     mkdirSync(directory);
     const engineSockets = [join(directory, 'engine.sock')];
@@ -65,7 +65,7 @@ describe('the sources of mounts', () => {
     server.close();
   });
 
-  it('find the sockets of engines that people run without root', async () => {
+  it('finds the sockets of engines that run without root', async () => {
     const users = join(root, 'users');
     mkdirSync(join(users, '1000', 'podman'), { recursive: true });
     for (const name of ['docker.sock', 'podman/podman.sock']) writeFileSync(join(users, '1000', name), '');
@@ -73,20 +73,20 @@ describe('the sources of mounts', () => {
     expect(found).toEqual(expect.arrayContaining([join(users, '1000', 'docker.sock'), join(users, '1000', 'podman', 'podman.sock')]));
   });
 
-  it.each(['/run/user', '/run/dbus', '/run/systemd'])('refuse %s, where programs of the host can be started', async (place) => {
+  it.each(['/run/user', '/run/dbus', '/run/systemd'])('refuses to mount %s, where programs of the host can be started', async (place) => {
     if (existsSync(place)) await expect(check(place)).rejects.toThrow(/on the host/);
   });
 
-  it('refuse what does not exist', async () => {
+  it('refuses a source that does not exist', async () => {
     await expect(check('/no/such/place')).rejects.toThrow(/does not exist/);
   });
 
-  it.each(['/received', '/received/x', '/x/../received/'])('cannot be shown at %s, where received files are', async (target) => {
+  it.each(['/received', '/received/x', '/x/../received/'])('refuses a mount at %s, where received files are', async (target) => {
     const mounts = [{ source: join(root, 'me', 'project'), target, readOnly: true }];
     await expect(checkedMounts(mounts, { ...rules, allowDangerous: true })).rejects.toThrow(/files that people send/);
   });
 
-  it('accept an ordinary directory', async () => {
+  it('accepts an ordinary directory as a source', async () => {
     await expect(check(join(root, 'me', 'project'))).resolves.toHaveLength(1);
   });
 });

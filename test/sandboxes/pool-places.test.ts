@@ -46,7 +46,7 @@ await describeBackend('bubblewrap', (engine) => {
     return { pool, world, of: (session: string) => pool.sandboxOf(session, listener) };
   }
 
-  it('a sandbox that cannot be ended keeps its place, and whoever needs it waits until it has ended', async () => {
+  it('makes a session wait until a sandbox that could not be ended has ended', async () => {
     const { of, world } = poolOf();
     await of('first').open();
     world.isStuck = true;
@@ -66,7 +66,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(world.highest).toBe(1);
   });
 
-  it('it is tried again to end it when nobody needs its place', async () => {
+  it('retries to end a sandbox when no session needs its place', async () => {
     const { of, pool, world } = poolOf({ idleMs: 20, stopAgainEveryMs: 20 });
     world.isStuck = true;
     await of('first').open();
@@ -77,7 +77,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(world.running.size).toBe(0);
   });
 
-  it('its own session takes its place over, and gives it back once', async () => {
+  it('gives the place of a stuck sandbox back to its own session, and frees it once', async () => {
     const { of, pool, world } = poolOf({ maxOpen: 2 });
     await of('first').open();
     world.isStuck = true;
@@ -94,7 +94,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(pool.room).toBe(2);
   });
 
-  it('sessions of long ago do not stay in memory, and one that somebody has stays the same object', async () => {
+  it('forgets sessions of long ago, and keeps the object of a session in use', async () => {
     const { of } = poolOf();
     const had = of('had');
     const first = new WeakRef(of('first'));

@@ -53,13 +53,13 @@ await describeBackend('bubblewrap', (engine) => {
     return { pool, told, opened, change, of: (...session: string[]) => pool.sandboxOf(session, listener), listener };
   }
 
-  it('two first commands at once open one sandbox', async () => {
+  it('opens one sandbox for two simultaneous first commands', async () => {
     const { of, opened } = poolOf();
     expect(await Promise.all([text(of('a'), 'echo 1'), text(of('a'), 'echo 2')])).toEqual(['1\n', '2\n']);
     expect(opened).toEqual(['a']);
   });
 
-  it('an idle sandbox is closed, and the next command finds directory, exports and files again', async () => {
+  it('closes an idle sandbox, and restores directory, exports and files with the next command', async () => {
     const { of, opened } = poolOf({ idleMs: 50 });
     await text(of('a'), 'mkdir -p deep && cd deep && export SEEN=1 && touch file; alias ll="ls -l"');
     await until('it is closed', () => !of('a').isOpen);
@@ -69,7 +69,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(opened).toEqual(['a', 'a']);
   });
 
-  it('a sandbox in which something runs is not idle, however long it takes', async () => {
+  it('keeps a sandbox open while a command runs', async () => {
     const { of, opened } = poolOf({ idleMs: 50 });
     const handle = await of('a').exec({ command: 'read line; echo "got $line"', stdin: 'open' });
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -80,7 +80,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(opened).toEqual(['a']);
   });
 
-  it('a process that a command left running keeps it open, and its end lets it go', async () => {
+  it('keeps a sandbox open while a background process runs, and closes it afterwards', async () => {
     const { of, opened } = poolOf({ idleMs: 50 });
     const mark = sleepMark();
     await text(of('a'), `setsid sleep ${mark} &`);
@@ -93,14 +93,14 @@ await describeBackend('bubblewrap', (engine) => {
     expect(opened).toEqual(['a', 'clock']);
   });
 
-  it('such a process keeps it for no longer than it may', async () => {
+  it('closes a sandbox when its background process exceeds the limit', async () => {
     const { of } = poolOf({ idleMs: 50, backgroundMs: 500 });
     const mark = sleepMark();
     await text(of('a'), `setsid sleep ${mark} &`);
     await until('it is closed', () => !of('a').isOpen && processesWith(mark).length === 0);
   });
 
-  it('and so does one that is listened to', async () => {
+  it('closes a sandbox when a tracked process exceeds the limit, and reports the process as lost', async () => {
     const { of } = poolOf({ idleMs: 50, backgroundMs: 500 });
     const mark = sleepMark();
     const process = await new ProcessTable(of('a')).start({ command: `sleep ${mark}`, cwd: undefined, terminal: undefined, patterns: [] });
@@ -110,7 +110,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(process.state.kind).toBe('lost');
   });
 
-  it('a session that needs room waits for such a process, and not for one that has been there for too long', async () => {
+  it('makes a session wait for a background process of another, but only up to its limit', async () => {
     const { of, told } = poolOf({ maxOpen: 1 });
     const mark = sleepMark();
     await text(of('first'), `setsid sleep ${mark} &`);
@@ -126,7 +126,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(processesWith(mark)).toEqual([]);
   });
 
-  it('a sandbox killed behind our back is reported as lost, made again, and nothing is repeated', async () => {
+  it('reports a killed sandbox as lost, makes it again and repeats nothing', async () => {
     const { of, told, opened } = poolOf();
     expect(await text(of('a'), 'echo once >> /workspace/log; kill -9 -1; sleep 60')).toBe('[lost]');
     expect(await text(of('a'), 'cat /workspace/log')).toBe('once\n');
@@ -134,7 +134,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(told.join()).toMatch(/was lost.*not repeated/);
   });
 
-  it('changed settings replace a sandbox between two commands and never under one', async () => {
+  it('replaces a sandbox after a change of settings between two commands, never during one', async () => {
     const { of, told, opened, change } = poolOf();
     const running = await of('a').exec({ command: 'read line; echo done', stdin: 'open' });
     change();
@@ -146,7 +146,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(told.join()).toMatch(/replaced/);
   });
 
-  it('over the limit the longest idle one makes room, and a session waits while all are busy and is told its place', async () => {
+  it('closes the longest idle sandbox at the limit, and queues sessions while all are busy', async () => {
     const { of, told } = poolOf({ maxOpen: 1 });
     await text(of('first'), 'export KEPT=1');
     expect(await text(of('second'), 'echo in')).toBe('in\n');
@@ -164,7 +164,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(told.filter((line) => line.includes('turn'))).toHaveLength(2);
   });
 
-  it('whoever stops waiting leaves the line, and opening can be aborted', async () => {
+  it('removes an aborted session from the queue', async () => {
     const { of } = poolOf({ maxOpen: 1 });
     const busy = await of('busy').exec({ command: 'read line', stdin: 'open' });
     const controller = new AbortController();
@@ -176,13 +176,13 @@ await describeBackend('bubblewrap', (engine) => {
     expect(await text(of('third'), 'echo in')).toBe('in\n');
   });
 
-  it('a sandbox that cannot be opened does not take a place', async () => {
+  it('frees the place of a sandbox that cannot be opened', async () => {
     const failing = poolOf({ maxOpen: 1, open: () => Promise.reject(new Error('no space')) });
     await expect(failing.of('a').open()).rejects.toThrow('no space');
     await expect(failing.of('b').open()).rejects.toThrow('no space');
   });
 
-  it('stopping does not wait for a place that something else keeps', async () => {
+  it('stops the pool while a session waits for a place', async () => {
     const { of, pool, told } = poolOf({ maxOpen: 1 });
     await pool.adopt([{ name: 'of an earlier program', lastUsedAt: new Date(), stop: async () => false }]);
     const waiting = text(of('a'), 'true').catch((error: Error) => error.message);
@@ -191,7 +191,7 @@ await describeBackend('bubblewrap', (engine) => {
     expect(await waiting).toContain('all sandboxes were closed');
   });
 
-  it('stopping lets go of everything', async () => {
+  it('ends all sandboxes when the pool stops', async () => {
     const { pool, of } = poolOf();
     const handle = await of('a').exec({ command: 'sleep 60' });
     await pool.stop();

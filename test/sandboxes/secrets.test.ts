@@ -44,7 +44,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     const home = mkdtempSync(join(tmpdir(), `hermetic-secrets-${kind}-`));
     afterAll(() => removeTree(home));
 
-    it('a forwarded value is in the environment inside and nowhere else', async () => {
+    it('shows a forwarded secret in the environment inside and nowhere else', async () => {
       const secret = `planted-${randomBytes(12).toString('hex')}`;
       const hidden = `hidden-${randomBytes(12).toString('hex')}`;
       const told: string[] = [];

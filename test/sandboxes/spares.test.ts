@@ -57,7 +57,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await removeTree(root);
     });
 
-    it('a new session gets the spare, another one the next, and each finds its own again after a restart', async () => {
+    it('gives each new session a spare, which it finds again after a restart', async () => {
       const { start, directories } = installation('claim');
       const first = start();
       await first.sandboxes.prepare();
@@ -87,7 +87,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(remains?.find(({ name }) => name === spare)).toMatchObject({ session: 'alice', hasFiles: true });
     });
 
-    it('a claimed spare is what the session would have got: variables, credentials and notices', async () => {
+    it('gives a claimed spare the variables, credentials and notices of its session', async () => {
       const { home, start } = installation('same', {
         TERMINAL_DOCKER_ENV: '{"FIXED":"value"}',
         TERMINAL_CREDENTIAL_FILES: '["token"]',
@@ -105,7 +105,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(told.join()).toContain('API_TOKEN');
     });
 
-    it('a spare that is not what the settings ask for any more is destroyed, and the session gets what they do', async () => {
+    it('destroys a spare that no longer matches the settings', async () => {
       const { home, start, directories } = installation('changed');
       const app = start();
       await app.sandboxes.prepare();
@@ -117,7 +117,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(directories()).not.toContain(stale);
     });
 
-    it('two programs that give the same new session a sandbox at once give it one', async () => {
+    it('gives a session one sandbox when two programs open it at once', async () => {
       const { start } = installation('race');
       const both = [start(), start()];
       await Promise.all(both.map((app) => app.sandboxes.prepare()));
@@ -127,7 +127,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect((await app.sandboxes.run('alice', 'ls /workspace')).stdout).toBe('0\n1\n');
     });
 
-    it('a session that another program gives a spare while this one opens it gets that one here, too', async () => {
+    it('uses the spare that another program gave the session in the meantime', async () => {
       const { start, directories } = installation('late');
       const [giving, late] = [start(), start()];
       await giving.sandboxes.prepare();
@@ -144,7 +144,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(directories()).toHaveLength(1);
     });
 
-    it('a spare that ends behind our back is given to nobody, and one that cannot be made is no reason to fail', async () => {
+    it('never gives away a spare that has ended, and reports one that cannot be made', async () => {
       const { start, directories } = installation('ended');
       const app = start();
       expect(await app.sandboxes.prepare()).toBeUndefined();
@@ -161,7 +161,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(await hopeless.sandboxes.prepare()).toMatchObject({ code: expect.stringMatching(/^backend\//) });
     });
 
-    it('a spare that cannot be destroyed is no reason for a session to fail, and keeps no place once it has ended', async () => {
+    it('opens a session although a spare cannot be destroyed, and frees its place', async () => {
       const { start } = installation('stuck', { HERMETIC_GATEWAY_MAX_SANDBOXES: '1' });
       const earlier = start();
       await earlier.sandboxes.run('alice', 'echo alice > /workspace/who');
@@ -184,7 +184,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await app.sandboxes.stop();
     });
 
-    it('stopping leaves no spare, not even one that is being made', async () => {
+    it('removes every spare when it stops, even one that is being made', async () => {
       const { start, directories } = installation('stop');
       const app = start();
       await app.sandboxes.run('alice', 'true');
@@ -196,7 +196,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     });
 
     it.each(['begin', 'opened', 'claim'].flatMap((step) => ['before', 'after'].map((moment) => [step, moment] as const)))(
-      'a program that dies at the step %s, %s it was written down, leaves a sandbox of a session or nothing',
+      'leaves a sandbox of a session or nothing when a program dies at the step %s, %s it was recorded',
       async (step, moment) => {
         // One installation for all steps, so that its sandboxes are proven once. Each step leaves it empty.
         const { start, environment, directories } = installation('steps');
@@ -222,7 +222,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       },
     );
 
-    it('a program killed at any moment leaves no spare, and what a session was given stays its own', { timeout: 240_000 }, async () => {
+    it('leaves no spare of a program killed at any moment, and sessions keep their sandboxes', { timeout: 240_000 }, async () => {
       const { home, start, environment, directories } = installation('killed', {
         HERMETIC_GATEWAY_SANDBOX_LIFETIME: '3',
         // What the victims left running may not keep their sandboxes.

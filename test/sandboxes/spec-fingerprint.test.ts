@@ -21,7 +21,7 @@ const of = (changes: Partial<SandboxSpec> = {}, installation = 'one', settings: 
   specFingerprint(installation, { kind: 'docker', settings }, { ...spec, ...changes });
 
 describe('the fingerprint of a spec', () => {
-  it('does not depend on whose it is, how long it may idle, or the order of variables', () => {
+  it('ignores session, idle time and the order of variables in the fingerprint', () => {
     const mounts = [{ source: '/sandboxes/b/credentials', target: '/opt/hermetic/credentials', readOnly: true }];
     expect(of({ name: 'b', session: 'b', directory: '/sandboxes/b', idleSeconds: 1, mounts, env: { A: '1', TOKEN: 'secret' } })).toBe(of());
   });
@@ -34,15 +34,15 @@ describe('the fingerprint of a spec', () => {
     { network: 'none' },
     { persistent: false },
     { user: 'host' },
-  ])('changes with %j', (changes) => {
+  ])('changes the fingerprint with %j', (changes) => {
     expect(of(changes)).not.toBe(of());
   });
 
-  it('changes with what the backend was told about all its sandboxes', () => {
+  it('changes the fingerprint with the settings of the backend', () => {
     expect(of({}, 'one', ['runtime runsc'])).not.toBe(of());
   });
 
-  it('of a value says nothing to another installation', () => {
+  it('gives a spec different fingerprints in different installations', () => {
     expect(of({}, 'two')).not.toBe(of({}, 'one'));
   });
 });

@@ -25,7 +25,7 @@ await describeBackend('bubblewrap', () => {
     await removeTree(home);
   });
 
-  it('what is open, and the files of sessions, are never swept', async () => {
+  it('never sweeps open sandboxes or the files of sessions', async () => {
     const { sandbox: kept } = await open('kept');
     await kept.writeFile('/workspace/file', 'content');
     await kept.close();
@@ -39,7 +39,7 @@ await describeBackend('bubblewrap', () => {
     await busy.close();
   });
 
-  it('a directory whose program died while it was made or removed is swept', async () => {
+  it('sweeps a directory whose program died while it was made or removed', async () => {
     const half = join(place, 'half-made');
     mkdirSync(join(half, 'workspace'), { recursive: true });
     writeFileSync(join(half, 'workspace', 'rest'), 'of something');
@@ -47,7 +47,7 @@ await describeBackend('bubblewrap', () => {
     expect(existsSync(half)).toBe(false);
   });
 
-  it('an ephemeral sandbox whose program died is swept, and its entry forgotten', async () => {
+  it('sweeps an ephemeral sandbox whose program died, and forgets its entry', async () => {
     const { sandboxes } = await app.store();
     const { sandbox, spec } = await open('ephemeral');
     await sandbox.close();
@@ -61,7 +61,7 @@ await describeBackend('bubblewrap', () => {
     expect(await sandboxes.find(key)).toBeUndefined();
   });
 
-  it('one that is to pass with its program belongs to it also while it is closed', async () => {
+  it('keeps a closed ephemeral sandbox while its program lives', async () => {
     const request = { ...cliSession('passing'), backend: 'bubblewrap', isEphemeral: true };
     const { sandbox } = await app.openSandbox(request, quiet);
     await sandbox.writeFile('/workspace/file', 'content');
@@ -72,7 +72,7 @@ await describeBackend('bubblewrap', () => {
     await again.destroy();
   });
 
-  it('what was not used for long is found by age, and only then', async () => {
+  it('finds unused sandboxes by age', async () => {
     const { sandbox, spec } = await open('old');
     await sandbox.close();
     expect(await findLeftovers(await options(new Date(Date.now() - 3_600_000)))).toEqual([]);
@@ -80,7 +80,7 @@ await describeBackend('bubblewrap', () => {
     expect(found.map(({ name }) => name)).toContain(spec.name);
   });
 
-  it('any doubt ends a sweep before anything is removed', async () => {
+  it('removes nothing when a backend does not answer', async () => {
     const half = join(place, 'half-made-again');
     mkdirSync(half, { recursive: true });
     const [backend] = app.candidates('bubblewrap');

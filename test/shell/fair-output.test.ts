@@ -35,8 +35,8 @@ function bench() {
   return { output, read, handled: () => handled };
 }
 
-describe('reading what several sessions print', () => {
-  it('gives everybody else a turn after a bounded number of bytes, however many flood', async () => {
+describe('the output of several sessions', () => {
+  it('yields after a bounded number of bytes while several sessions flood', async () => {
     const { output, read, handled } = bench();
     const floods = [1, 2, 3].map(() => read(output(floodBytes)));
     let most = 0;
@@ -49,7 +49,7 @@ describe('reading what several sessions print', () => {
     expect(most).toBeLessThanOrEqual(3 * (32 + 16) * 1024 + 4 * 16 * 1024);
   });
 
-  it('lets a short output through before the floods that wait', async () => {
+  it('delivers a short output before floods that wait', async () => {
     const { output, read, handled } = bench();
     const floods = [1, 2, 3].map(() => read(output(floodBytes)));
     while (handled() < floodBytes) await nextRound();
@@ -59,7 +59,7 @@ describe('reading what several sessions print', () => {
     await Promise.all(floods);
   });
 
-  it('hands out every byte in order', async () => {
+  it('delivers every byte in order, in bounded pieces', async () => {
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251));
     const stream = Readable.from([bytes.subarray(0, 70_000), bytes.subarray(70_000)]);
     const made = new Output({ stream, drain: () => [] }, { stream: new Readable({ read: () => undefined }), drain: () => [] });

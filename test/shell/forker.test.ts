@@ -43,7 +43,7 @@ describe('a forker', () => {
     rmSync(run, { recursive: true });
   });
 
-  it('ends when its lease is over, also when whoever attached was dead before it was noticed', async () => {
+  it('ends the forker after its lease when its client died before it attached', async () => {
     forker = spawn('bash', [join(run, 'forker.bash'), run, '1'], { stdio: 'ignore' });
     const ended = once(forker, 'exit');
     // Nobody has the pipe `alive` open for writing, as after a SIGKILL.
@@ -59,12 +59,12 @@ describe('a forker', () => {
     });
   };
 
-  it('ends soon when nobody ever attaches, however long its lease', async () => {
+  it('ends the forker soon when no client ever attaches', async () => {
     forker = spawn('bash', [join(run, 'forker.bash'), run, '600'], { stdio: 'ignore' });
     expect(await once(forker, 'exit')).toEqual([0, null]);
   });
 
-  it.runIf(process.getuid?.() === 0)('refuses a shell soon when there is room for all but the shell itself', async () => {
+  it.runIf(process.getuid?.() === 0)('refuses a shell soon when there is no room for its process', async () => {
     // The one that watches over the attachment, and the one that would wait for the shell.
     forker = startLimited(3);
     const ended = once(forker, 'exit').then(() => 'the forker has ended');
@@ -79,7 +79,7 @@ describe('a forker', () => {
     await attachment.close();
   });
 
-  it.runIf(process.getuid?.() === 0)('outlives a moment in which it can start no process, and forgets nothing', async () => {
+  it.runIf(process.getuid?.() === 0)('survives a moment without room for a process and keeps its attachments', async () => {
     // Room for itself and for the one that watches over the attachment.
     forker = startLimited(2);
     const events = channel('events');

@@ -41,7 +41,7 @@ function inPieces(text: string): string[] {
 }
 
 describe('a stream with frames in it', () => {
-  it('is the same in whatever pieces it arrives', () => {
+  it('splits frames from output in the same way for every split of the bytes', () => {
     const starts = ['', '\x1e', `\x1e${nonce.slice(0, 20)}`, `\x1e${nonce}`, `\x1e${nonce}r`, `\x1e\x1e${nonce}x`, nonce, '\n'];
     for (let round = 0; round < 300; round++) {
       const expected: Heard[] = [];
@@ -58,7 +58,7 @@ describe('a stream with frames in it', () => {
     }
   });
 
-  it('keeps output that is like a frame as it is', () => {
+  it('passes output that resembles a frame unchanged', () => {
     const other = nonce.replace('0', '1');
     for (const output of [
       frame('r', 'E 0').replaceAll(nonce, other),
@@ -73,7 +73,7 @@ describe('a stream with frames in it', () => {
     }
   });
 
-  it('passes everything on at once that cannot be the start of a frame', () => {
+  it('passes bytes on at once that cannot start a frame', () => {
     const { heard, push } = listen();
     for (const piece of ['prompt> ', 'é\n', '\0', `${nonce}`, '\x1e1', 'x']) {
       push(piece);
@@ -81,7 +81,7 @@ describe('a stream with frames in it', () => {
     }
   });
 
-  it('holds back no more than what may still become one', () => {
+  it('holds back only bytes that may still become a frame', () => {
     const { heard, push, end } = listen();
     push(`text\x1e${nonce.slice(0, 5)}`);
     expect(heard).toEqual([['bytes', 'text']]);
@@ -92,7 +92,7 @@ describe('a stream with frames in it', () => {
     expect(heard).toEqual([['bytes', `text\x1e${nonce.slice(0, 5)}!\x1e${nonce}r5:E`]]);
   });
 
-  it('does not believe a frame with something else inside it, and believes the next', () => {
+  it('rejects a frame with other output inside, and accepts the next one', () => {
     const piece = frame('p', 'x'.repeat(500));
     for (let round = 0; round < 100; round++) {
       const at = randomInt(nonce.length + 6, piece.length - nonce.length - 2);
@@ -106,7 +106,7 @@ describe('a stream with frames in it', () => {
     }
   });
 
-  it('does not wait for ever for the end of a frame', () => {
+  it('gives up a frame that never ends', () => {
     const heard = split(`\x1e${nonce}p9:${'x'.repeat(100_000)}`, 'later', frame('r', 'S 1'));
     expect(heard.at(-1)).toEqual(['frame', 'r S 1']);
   });

@@ -15,7 +15,7 @@ const honest: Dump = {
   directory: '/tmp\n',
 };
 
-it('reads a state that is the same only once, and sees every difference', () => {
+it('parses an unchanged state only once, and notices every difference', () => {
   const parse = dumpParser();
   const first = parse(honest);
   expect(parse({ ...honest })).toBe(first);
@@ -36,7 +36,7 @@ it('reads a state that is the same only once, and sees every difference', () => 
   expect(parse(huge)).not.toBe(parse(huge));
 });
 
-describe('a state of eight megabytes is read in moments, whatever is in it:', () => {
+describe('a state of eight megabytes', () => {
   const bytes = 8 * 1024 * 1024;
   const many = (unit: string): string => unit.repeat(Math.ceil(bytes / unit.length));
   const numbered = (unit: (index: number) => string): string => Array.from({ length: 600_000 }, (_, index) => unit(index)).join('');
@@ -58,7 +58,7 @@ describe('a state of eight megabytes is read in moments, whatever is in it:', ()
     ['options', { options: numbered((index) => `${index.toString(36)}:`) }],
     ['a mask', { umask: `umask ${many('0')}x` }],
     ['a directory', { directory: `/${many('x\n')}` }],
-  ])('%s', (_, part) => {
+  ])('parses eight megabytes of %s quickly', (_, part) => {
     const start = performance.now();
     const state = parseDump({ ...honest, ...part });
     if (state) expect(restoreScript(changesBetween(new Map(), state), state).length).toBeLessThan(2 * bytes);
@@ -68,14 +68,14 @@ describe('a state of eight megabytes is read in moments, whatever is in it:', ()
 });
 
 describe('a forged state', () => {
-  it('has no entry for a mask, a directory or an option that is none', () => {
+  it('drops a forged umask, directory or option', () => {
     const state = parseDump({ ...honest, umask: 'umask 0; touch x', directory: 'tmp/$(touch x)', options: 'a b;touch$(x):extglob' });
     expect(state?.has('umask')).toBe(false);
     expect(state?.has('directory')).toBe(false);
     for (const [key, text] of state ?? []) if (key.startsWith('option')) expect(text).toMatch(/^shopt -s [a-z0-9_]+$/);
   });
 
-  it('is data also when its names are those of parts of an object', () => {
+  it('stores variables named __proto__ and constructor as data', () => {
     const state = parseDump({ ...honest, exports: 'declare -x __proto__="1"\ndeclare -x constructor="2"\n' });
     expect([state?.get('variable __proto__'), state?.get('variable constructor')]).toEqual([
       'declare -x __proto__="1"',
@@ -98,7 +98,7 @@ describe('a state file', () => {
     ['has values of other kinds', '[["directory", 7], ["umask", {"a": 1}]]'],
     ['has a zero in a value', '[["directory", "/tmp\\u0000echo"]]'],
     ['is deeply nested', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-  ])('that %s counts as empty and can be written again', (_, text) => {
+  ])('treats a state file that %s as empty, and can write it again', (_, text) => {
     const path = join(directory, 'state.json');
     writeFileSync(path, text);
     const store = fileStateStore(path);
@@ -107,7 +107,7 @@ describe('a state file', () => {
     expect(fileStateStore(path).read()).toEqual(new Map([['umask', 'umask 0077']]));
   });
 
-  it('that cannot be written is made up for by memory', () => {
+  it('keeps the state in memory when its file cannot be written', () => {
     const path = join(directory, 'occupied');
     mkdirSync(join(path, 'by something'), { recursive: true });
     const store = fileStateStore(path);

@@ -25,13 +25,13 @@ function listen() {
   return { heard, records };
 }
 
-describe('a state', () => {
-  it('is unquoted to the bytes that bash has quoted', () => {
+describe('the state in records', () => {
+  it('unquotes every byte that bash has quoted', () => {
     const bytes = Array.from({ length: 255 }, (_, index) => String.fromCharCode(index + 1)).join('');
     for (const text of [bytes, '\n', "\n'\\'\\\\n\\101$'", `a\nb${bytes}${bytes}`]) expect(unquote(quote(text))).toBe(text);
   });
 
-  it('comes in one piece or in many', () => {
+  it('assembles a state from one piece or many', () => {
     for (const size of [quoted.length, 100, 7]) {
       const { heard, records } = listen();
       let rest = quoted;
@@ -54,7 +54,7 @@ describe('a state', () => {
     }
   });
 
-  it('is dropped when a piece of it is missing or damaged, and the records after it count', () => {
+  it('drops a state with a missing or damaged piece, and accepts the records after it', () => {
     const whole = `${quoted.length}:${quoted}`;
     const attempts: ((records: StreamRecords) => void)[] = [
       (records) => records.frame('s', `${quoted.length}:${quoted.slice(10)}`),
@@ -85,8 +85,8 @@ describe('a state', () => {
   });
 });
 
-describe('a record that ends a command', () => {
-  it('waits for the output before it', () => {
+describe('the record that ends a command', () => {
+  it('holds the end of a command until its output has arrived', () => {
     const { heard, records } = listen();
     records.frame('r', 'R');
     records.frame('r', 'E 0');
@@ -98,7 +98,7 @@ describe('a record that ends a command', () => {
     expect(heard.slice(2)).toEqual([{ kind: 'status', code: 0, killed: false }]);
   });
 
-  it('waits no longer when no output can come', () => {
+  it('reports the end of a command when no more output can come', () => {
     const { heard, records } = listen();
     records.frame('r', 'killed');
     records.frame('r', 'S 137');
@@ -108,7 +108,7 @@ describe('a record that ends a command', () => {
 });
 
 describe('records that wait for their mark', () => {
-  it('are no more than a shell has to make', () => {
+  it('reports a flood after a thousand records that wait for their mark', () => {
     let floods = 0;
     const records = new StreamRecords(
       nonce,
@@ -123,7 +123,7 @@ describe('records that wait for their mark', () => {
     expect(floods).toBe(1);
   });
 
-  it('come in their order when it has arrived', () => {
+  it('delivers records in order once their mark has arrived', () => {
     const { heard, records } = listen();
     for (const text of ['R', 'X 3', 'S 3']) records.frame('r', text);
     const before = heard.length;

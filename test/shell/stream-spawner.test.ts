@@ -45,11 +45,11 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-describe('a shell that is reached by its streams', () => {
+describe('a shell over streams', () => {
   it.each([
     ['the C locale', {}],
     ['a locale of several bytes a character', { LC_ALL: 'C.UTF-8' }],
-  ])('carries text and state whole in %s', async (_, env) => {
+  ])('carries text and state unchanged in %s', async (_, env) => {
     const session = await open(attachHere(env));
     const text = `'é日本🦀"\\\n\t\x01\x7f`;
     const defined = await collect(
@@ -60,7 +60,7 @@ describe('a shell that is reached by its streams', () => {
     expect(stdout).toBe(`${text}é: ü\n/usr\n`);
   });
 
-  it('hands a script of a megabyte over, and what is typed to the command and no one else', async () => {
+  it('passes a script of a megabyte and its input to the command', async () => {
     const session = await open(attachHere());
     const command = `: ${'é'.repeat(500_000)}\nread -r line; echo "$line"; cat | wc -c`;
     const handle = await session.exec({ command, stdin: 'open' });
@@ -70,7 +70,7 @@ describe('a shell that is reached by its streams', () => {
     expect(await collect(handle)).toMatchObject({ stdout: 'first\n300000\n', exit: { kind: 'exited', code: 0 } });
   });
 
-  it('keeps its state although a background process prints all the time', async () => {
+  it('keeps its state while a background process prints all the time', async () => {
     const session = await open(attachHere());
     const big = 'x'.repeat(20_000);
     const noise = 'while :; do echo "some line of a log that is written all the time"; done >&2';
@@ -86,7 +86,7 @@ describe('a shell that is reached by its streams', () => {
     expect(stdout).toBe('20001 20001 20001 20001 20001 ');
   });
 
-  it('is started again when it did not come up, and then runs the command once', async () => {
+  it('retries a shell that failed to start, and runs the command once', async () => {
     let failures = 0;
     const here = attachHere();
     const attach: Attach = async (command) => {
@@ -104,7 +104,7 @@ describe('a shell that is reached by its streams', () => {
     expect([first?.stdout, second?.stdout, failures]).toEqual(['1\n', '2\n', 0]);
   });
 
-  it('says why none comes up', async () => {
+  it('reports why no shell starts', async () => {
     const complain: Attach = async () => attached(spawn('bash', ['-c', 'echo there is no bash here; exit 127']));
     await expect(open(complain)).rejects.toThrow('there is no bash here');
     await expect(
@@ -114,7 +114,7 @@ describe('a shell that is reached by its streams', () => {
     ).rejects.toThrow('the engine says no');
   });
 
-  it('is lost with its command when the stream is cut, and the next one is another', async () => {
+  it('reports a command as lost when its stream is cut, and runs the next one in a new shell', async () => {
     const streams: AttachedCommand[] = [];
     const here = attachHere();
     const session = await open(async (command) => {
@@ -131,7 +131,7 @@ describe('a shell that is reached by its streams', () => {
     expect(await collect(await session.exec({ command: 'echo next' }))).toMatchObject({ stdout: 'next\n' });
   });
 
-  it('leaves nothing running that was in the foreground when the program is gone', async () => {
+  it('kills the foreground processes of a command when the program closes', async () => {
     const session = await open(attachHere());
     const handle = await session.exec({ command: 'echo begun; setsid sleep 97531 & sleep 97531' });
     await handle.output[Symbol.asyncIterator]().next();

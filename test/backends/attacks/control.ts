@@ -4,8 +4,8 @@ import type { OpenSandbox } from '../../../src/core/sandbox.ts';
 import { SandboxPool } from '../../../src/sandboxes/pool/pool.ts';
 import { collect } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
-import { briefly, command, limits, useArena, worksOrIsLost } from './arena.ts';
 import { passTime } from './pass-time.ts';
+import { briefly, command, limits, useAttackRig, worksOrIsLost } from './rig.ts';
 
 /** `$control` is the pipe to the forker, `$attachment` the name of whoever runs this. */
 const attacks: Record<string, string> = {
@@ -45,13 +45,13 @@ find /run/hermetic/forker.bash; kill -STOP "\${found[@]}"
 for size in 4096 1; do dd if=/dev/zero of=$control oflag=nonblock bs=$size count=100000 2>/dev/null; done`;
 
 export function controlAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
   const attackAndReopen = async (attack: string, aftermath: (sandbox: OpenSandbox) => Promise<unknown>): Promise<void> => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, keep);
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const handle = await sandbox.exec({ command: `${prelude}; ${attack}` });
       await Promise.race([handle.exit, delay(2000)]);
       await passTime(() => aftermath(sandbox));
@@ -64,11 +64,11 @@ export function controlAttacks(engine: TestEngine): void {
     await again.destroy();
   };
 
-  it.each(Object.entries(attacks))('sending the forker %s costs at worst the sandbox', async (_, attack) => {
+  it.each(Object.entries(attacks))('reopens a sandbox with its files after an attacker sent the forker %s', async (_, attack) => {
     await attackAndReopen(attack, worksOrIsLost);
   });
 
-  it('a pipe that is full costs a session two commands, and then its sandbox is replaced', async () => {
+  it('replaces a sandbox whose control pipe is full after two lost commands', async () => {
     const spec = engine.spec({ limits });
     const compare = async () => ({ differs: 'not' as const, env: {} });
     const open = async () => ({ sandbox: await engine.open(spec), compare, stopAgain: async () => true });
@@ -85,7 +85,7 @@ export function controlAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('shells that answer in the place of others tell lies and nothing worse', async () => {
+  it('reopens a sandbox with its files after shells answered in the place of others', async () => {
     await attackAndReopen(impostors, (sandbox) =>
       Promise.allSettled([briefly(sandbox, 'echo 1'), briefly(sandbox, 'echo 2'), briefly(sandbox, 'echo 3')]),
     );

@@ -5,7 +5,7 @@ import { SandboxWrapper } from '../../../src/sandboxes/sandbox-wrapper.ts';
 import { sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { command, limits } from './arena.ts';
+import { command, limits } from './rig.ts';
 
 const megabyte = 1024 * 1024;
 const maxBytes = 8 * megabyte;
@@ -37,7 +37,7 @@ export function diskAttacks(engine: TestEngine, isShared: boolean): void {
 
   // Very many commands take their time by streams, and what they leave is killed in the same way.
   const tried = Object.entries(writers).filter(([, writer]) => isShared || !writer.includes('mkfifo'));
-  it.each(tried)('what writes too much %s is killed', async (_, writer) => {
+  it.each(tried)('kills a process that writes too much %s', async (_, writer) => {
     const { sandbox, notices, measure } = await watched();
     const mark = sleepMark();
     await command(sandbox, writer, { args: [mark] });
@@ -55,7 +55,7 @@ export function diskAttacks(engine: TestEngine, isShared: boolean): void {
     await sandbox.destroy();
   });
 
-  it('what is written to a file without a name counts, and is free again', async () => {
+  it('counts deleted files that are still open, and frees their space', async () => {
     const { sandbox, notices, measure } = await watched();
     const mark = sleepMark();
     const write = 'exec 7>"$1"; rm "$1"; head -c 12000000 /dev/zero >&7; setsid sleep "$2" &';
@@ -74,7 +74,7 @@ export function diskAttacks(engine: TestEngine, isShared: boolean): void {
     await sandbox.destroy();
   });
 
-  it.runIf(isShared)('empty files count', async () => {
+  it.runIf(isShared)('counts empty files', async () => {
     const { sandbox, notices } = await watched({ maxFiles: 600 });
     const mark = sleepMark();
     const handle = await sandbox.exec({ command: 'mkdir many; cd many; touch {1..800}; sleep "$1"', args: [mark] });
@@ -84,7 +84,7 @@ export function diskAttacks(engine: TestEngine, isShared: boolean): void {
     await sandbox.destroy();
   });
 
-  it.runIf(engine.kind === 'docker')('what is written in the container beside the files of the session counts', async () => {
+  it.runIf(engine.kind === 'docker')("counts files of the container outside the session's directories", async () => {
     const { sandbox, measure } = await watched();
     const before = await measure();
     await command(sandbox, 'mkdir /opt/many; cd /opt/many; touch {1..500}; head -c 3000000 /dev/urandom >/opt/big');
@@ -94,7 +94,7 @@ export function diskAttacks(engine: TestEngine, isShared: boolean): void {
     await sandbox.destroy();
   });
 
-  it.runIf(isShared)('a sandbox that grows when everything in it was killed is ended', async () => {
+  it.runIf(isShared)('ends a sandbox that still grows after everything in it was killed', async () => {
     const uses = [20, 20, 22].map((size) => ({ bytes: size * megabyte, deletedBytes: 0, files: 10 }));
     const { sandbox, notices } = await watched({ measure: async () => uses.shift() ?? expect.fail('it was ended') });
     const mark = sleepMark();
@@ -108,7 +108,7 @@ export function diskAttacks(engine: TestEngine, isShared: boolean): void {
     await sandbox.destroy();
   });
 
-  it.runIf(isShared)('a sandbox whose commands write on and on beyond the limit is ended, one that cleans up is not', async () => {
+  it.runIf(isShared)('ends a sandbox whose commands keep writing beyond the limit, and spares one that cleans up', async () => {
     let [size, looks] = [20, 0];
     const measure = async (): Promise<DiskUse> => {
       looks += 1;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
-import { briefly, command, limits, useArena, worksOrIsLost } from './arena.ts';
 import { passTime } from './pass-time.ts';
+import { briefly, command, limits, useAttackRig, worksOrIsLost } from './rig.ts';
 
 const seconds = 1.5;
 
@@ -28,11 +28,11 @@ done 2>/dev/null`;
 
 /** For sandboxes whose shells are reached by their streams alone. */
 export function frameAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
-  it.each(Object.entries(floods))('a flood of %s holds nobody up but the attacker', async (_, flood) => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it.each(Object.entries(floods))('keeps other sessions responsive under a flood of %s', async (_, flood) => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       const attack = await sandbox.exec({ command: `nonce=$__hermetic_nonce; ${flood}` });
       const timer = setTimeout(() => void attack.kill('KILL'), 4_000);
       for await (const _ of attack.output);
@@ -43,9 +43,9 @@ export function frameAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('whoever kills for the host can be killed and shouted down, and the sandbox is usable or lost', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('survives a command that keeps killing the process which signals for the host', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       const attack = await sandbox.exec({ command: `while :; do ${tethers}; kill -9 "\${tethers[@]}"; sleep 0.05; done 2>/dev/null` });
       await delay(2_000);
       await passTime(() => attack.kill('KILL'));
@@ -55,9 +55,9 @@ export function frameAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('the dead who go on printing take no memory', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('bounds memory while killed processes go on printing', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       // Nobody reads the output, the order to kill is answered by the one who is to be killed, and he has another number by then.
       const attack = await sandbox.exec({
         command: `${tethers}; kill -STOP "\${tethers[@]}"; ulimit -x 5; sleep 1; (for ((i = 1; i < 50; i++)); do echo "killed $i 0"; done) >/proc/\${tethers[0]}/fd/1; exec cat /dev/zero`,
@@ -74,12 +74,12 @@ export function frameAttacks(engine: TestEngine): void {
   it.each([
     ['sleeps', 'exec sleep 1000'],
     ['prints without end', 'exec cat /dev/zero'],
-  ])('a sandbox whose bash %s keeps nobody waiting, and is replaced when it is opened again', async (_, body) => {
+  ])('replaces a sandbox whose bash %s, without blocking its users', async (_, body) => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     const replaceBash = `printf '#!/bin/sh\n${body}\n' >/tmp/bash; chmod 755 /tmp/bash; mv -f /tmp/bash /bin/bash`;
     await command(sandbox, `echo kept >kept; ${replaceBash}`);
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       await passTime(() => Promise.allSettled([briefly(sandbox, 'echo 1'), briefly(sandbox, 'echo 2')]));
       await passTime(() => sandbox.close());
     });

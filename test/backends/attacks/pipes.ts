@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 import type { ExecHandle, OpenSandbox } from '../../../src/core/sandbox.ts';
 import type { TestEngine } from '../../engines.ts';
-import { limits, useArena, worksOrIsLost } from './arena.ts';
+import { limits, useAttackRig, worksOrIsLost } from './rig.ts';
 
 /** What an attacker writes without end. */
 const floods: Record<string, string> = {
@@ -20,7 +20,7 @@ done
 sleep ${seconds}`;
 
 export function pipeAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
   it.each([
     ['zeros', 'records', '[0-9].end'],
@@ -30,10 +30,10 @@ export function pipeAttacks(engine: TestEngine): void {
     ['one endless line', 'answers', 'events'],
     ['records', 'answers', 'events'],
     ['zeros', 'output', '[0-9].{out,err}'],
-  ])('a flood of %s in every pipe for %s holds nobody up but the attacker', async (flood, _, pipes) => {
+  ])('keeps other sessions responsive under a flood of %s in every pipe for %s', async (flood, _, pipes) => {
     // With a processor to itself an attacker only proves that there are two.
-    const sandbox = await arena.open({ limits: { ...limits, cpus: 1 } });
-    await arena.withstand(async () => {
+    const sandbox = await rig.open({ limits: { ...limits, cpus: 1 } });
+    await rig.withstand(async () => {
       const attack = await sandbox.exec({ command: floodScript, args: [pipes, floods[flood] ?? ''] });
       const beside = Promise.all([1, 2, 3].map(() => runBeside(sandbox)));
       await swallow(attack);
@@ -44,9 +44,9 @@ export function pipeAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a state that is never whole is not read again for every record', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('does not reread an incomplete state for every record', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       const attack = await sandbox.exec({
         command: `head -c 3000000 /dev/zero | tr '\\0' x 1<>"$__hermetic_at.state"; yes R | head -c 60000 1<>"$__hermetic_at.end"; sleep 0.3`,
       });

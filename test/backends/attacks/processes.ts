@@ -5,8 +5,8 @@ import type { OpenSandbox } from '../../../src/core/sandbox.ts';
 import { sleepMark } from '../../contracts/sandbox/bench.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { command, limits, useArena, worksOrIsLost } from './arena.ts';
 import { passTime } from './pass-time.ts';
+import { command, limits, useAttackRig, worksOrIsLost } from './rig.ts';
 
 /** Signals processes of the sandbox by what is on their command line, this shell last. */
 const signalAll = `
@@ -20,7 +20,7 @@ done
 kill -s "$1" "\${victims[@]}"`;
 
 export function processAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
   /** The sandbox is gone, everybody is told, and the session's next sandbox is as good as new. */
   const expectLost = async (sandbox: OpenSandbox, reopen: () => Promise<OpenSandbox>): Promise<void> => {
@@ -36,11 +36,11 @@ export function processAttacks(engine: TestEngine): void {
   it.each([
     ['everything', 'kill -9 -1'],
     ['the forker', `${signalAll}`],
-  ])('killing %s inside ends the sandbox and nothing else', async (_, script) => {
+  ])('confines the damage to the sandbox when a command kills %s', async (_, script) => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     const mark = sleepMark();
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       await command(sandbox, `echo kept >kept; setsid sleep ${mark} &`);
       const waiting = await sandbox.exec({ command: 'sleep 1000' });
       const killer = await sandbox.exec({ command: `${script}; sleep 1000`, args: ['KILL', '/run/hermetic/forker.bash'] });
@@ -52,9 +52,9 @@ export function processAttacks(engine: TestEngine): void {
     expect(processesWith(mark)).toEqual([]);
   });
 
-  it('killing the shell that waits for the next command costs nothing but that shell', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('replaces the waiting shell when a command kills it', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       for (let round = 0; round < 3; round++) {
         await command(sandbox, signalAll, { args: ['KILL', '__HERMETIC_SHELL'] });
         await worksOrIsLost(sandbox);
@@ -63,9 +63,9 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a command that stops its own shell, or everything it can, is killed all the same', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('kills a command that stops its own shell or its whole process group', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       for (const script of ['kill -STOP $$', 'sleep 1000 & kill -STOP $! $$', `trap '' TERM INT HUP QUIT; kill -STOP -- -$$; sleep 1000`]) {
         const handle = await sandbox.exec({ command: `echo ready; ${script}` });
         await handle.output[Symbol.asyncIterator]().next();
@@ -77,9 +77,9 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a command cannot take the mark of another one, and its killer finds it whatever it tries', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('kills a command that tries to take the mark of another one', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       // Commands are found by these limits. The number of an earlier command is lower than its own.
       const handle = await sandbox.exec({
         command: `mark=$(ulimit -H -x) memory=$(ulimit -H -m); ulimit -m "$((memory + 1))" 2>/dev/null && echo raised
@@ -94,9 +94,9 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a command that breaks the mark of those around it is killed, or the sandbox with it', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('kills a command that breaks the marks of all processes, or loses the sandbox', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       const lower = `for limits in /proc/[0-9]*/limits; do prlimit --pid "\${limits//[!0-9]/}" --rss=5:5 --locks=5:5; done 2>/dev/null`;
       const handle = await sandbox.exec({ command: `${lower}; echo lowered; exec sleep 1000` });
       await handle.output[Symbol.asyncIterator]().next();
@@ -110,8 +110,8 @@ export function processAttacks(engine: TestEngine): void {
   it.each([
     ['no mark', 'unlimited'],
     ['a mark that is code', 'a[$(touch$IFS/tmp/ran)]'],
-  ])('the forker starts no shell with %s', async (_, mark) => {
-    const sandbox = await arena.open();
+  ])('starts no shell with %s', async (_, mark) => {
+    const sandbox = await rig.open();
     // On pipes that are made soon and that none of the commands below will have.
     await command(
       sandbox,
@@ -128,10 +128,10 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a swarm that forks faster than it dies is killed, or the sandbox with it', async () => {
-    const sandbox = await arena.open();
+  it('kills a swarm that forks faster than it dies, or loses the sandbox', async () => {
+    const sandbox = await rig.open();
     const mark = sleepMark();
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const swarm = `trap '' TERM; spread() { while :; do (setsid bash -c "$body" bash "$body" & sleep ${mark}) & done; }
         body="trap '' TERM; while :; do (bash -c \\"\\$1\\" bash \\"\\$1\\" &); done"; spread 2>/dev/null`;
       const handle = await sandbox.exec({ command: swarm });
@@ -144,11 +144,11 @@ export function processAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a forker that is stopped for good keeps nobody waiting for good', async () => {
+  it('reports a sandbox with a stopped forker as lost instead of waiting for it', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, `echo kept >kept; ${signalAll}`, { args: ['STOP', '/run/hermetic/forker.bash'] });
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const handle = await sandbox.exec({ command: 'sleep 1000' });
       await passTime(async () => {
         await Promise.all([handle.kill('KILL'), handle.exit]);
@@ -157,7 +157,7 @@ export function processAttacks(engine: TestEngine): void {
     });
   });
 
-  it('a forker that is stopped while nobody looks is given up by the next who opens the sandbox, or by closing', async () => {
+  it('reopens a sandbox whose forker was stopped while it was closed', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, `echo kept >kept; ${signalAll}`, { args: ['STOP', '/run/hermetic/forker.bash'] });
@@ -167,7 +167,7 @@ export function processAttacks(engine: TestEngine): void {
     await again.destroy();
   });
 
-  it.runIf(engine.kind === 'docker')('a container that can never start again is replaced', async () => {
+  it.runIf(engine.kind === 'docker')('replaces a container that can never start again', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, 'echo kept >kept; rm -f /bin/bash /usr/bin/bash; kill -9 -1');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { OpenSandbox } from '../../../src/core/sandbox.ts';
 import { readFileIn } from '../../../src/shell/files.ts';
 import type { TestEngine } from '../../engines.ts';
-import { command, useArena, worksOrIsLost } from './arena.ts';
+import { command, useAttackRig, worksOrIsLost } from './rig.ts';
 
 const mostBytes = 64 * 1024 * 1024;
 
@@ -12,7 +12,7 @@ const withSessionFunctions = (sandbox: OpenSandbox): Pick<OpenSandbox, 'exec'> =
 });
 
 export function readingAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
   /** Reads and writes while something in the sandbox spoils it; what comes back is a file within the limit or a failure that says so. */
   const attempts = async (sandbox: OpenSandbox, path: string): Promise<void> => {
@@ -25,10 +25,10 @@ export function readingAttacks(engine: TestEngine): void {
     }
   };
 
-  it('what is no file is not read for ever', async () => {
-    const sandbox = await arena.open();
+  it('reads devices, pipes and link loops without hanging', async () => {
+    const sandbox = await rig.open();
     await command(sandbox, 'mkfifo /tmp/fifo; ln -s loop /tmp/loop');
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       for (const path of [
         '/dev/zero',
         '/proc/kmsg',
@@ -52,9 +52,9 @@ export function readingAttacks(engine: TestEngine): void {
     ['is a pipe every other moment', 'mkfifo $1.x; mv -T $1.x $1; touch $1.y; mv -T $1.y $1'],
     ['is a directory every other moment', 'rm -f $1; mkdir $1; rmdir $1; touch $1'],
     ['is a link that flips between two places', 'ln -s /dev/zero $1.x; mv -T $1.x $1; ln -s /etc/passwd $1.y; mv -T $1.y $1'],
-  ])('a file that %s is read and written within limits, or not at all', async (_, step) => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  ])('reads and writes a file that %s within limits, or refuses it', async (_, step) => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       const flipper = await sandbox.exec({ command: `touch $1; while :; do ${step}; done 2>/dev/null`, args: ['/tmp/file'] });
       await attempts(sandbox, '/tmp/file');
       await flipper.kill('KILL');
@@ -68,10 +68,10 @@ export function readingAttacks(engine: TestEngine): void {
     ['prints single bytes without end', 'cat() { dd if=/dev/zero bs=1 status=none; }; find() { :; }'],
     ['never returns', 'cat() { sleep 1000; }; find() { :; }'],
     ['complains without end', 'cat() { command cat /dev/zero >&2; }; find() { :; }'],
-  ])('a program for reading that %s is ended', async (_, functions) => {
-    const sandbox = await arena.open();
+  ])('ends a read when the program inside %s', async (_, functions) => {
+    const sandbox = await rig.open();
     await command(sandbox, `echo content >/tmp/file; ${functions}`);
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const reading = readFileIn(withSessionFunctions(sandbox), '/tmp/file', 1_000);
       await expect(reading).rejects.toMatchObject({ code: 'file/failed' });
       expect((await sandbox.readFile('/tmp/file')).toString()).toBe('content\n');
@@ -80,8 +80,8 @@ export function readingAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('what a sandbox complains of moves no cursor', async () => {
-    const sandbox = await arena.open();
+  it('strips control characters from the complaint of a sandbox', async () => {
+    const sandbox = await rig.open();
     await command(sandbox, String.raw`echo content >/tmp/file; cat() { printf '\e]0;title\a\e[2J\x9b1m\u202e evil\r\n' >&2; return 5; }`);
     const reading = readFileIn(withSessionFunctions(sandbox), '/tmp/file');
     await expect(reading).rejects.toThrow(/^[^\p{Cc}\p{Cf}]*evil[^\p{Cc}\p{Cf}]*$/u);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { pathsIn } from '../../../src/backends/sandbox-directory.ts';
 import type { TestEngine } from '../../engines.ts';
-import { briefly, command, limits, useArena, worksOrIsLost } from './arena.ts';
+import { briefly, command, limits, useAttackRig, worksOrIsLost } from './rig.ts';
 
 /** For what must work, however busy the machine is. */
 const patiently = (...[sandbox, text, options]: Parameters<typeof briefly>) => briefly(sandbox, text, options, 60_000);
@@ -48,14 +48,14 @@ function forgeries(code: string): Record<string, Partial<typeof truth>> {
 }
 
 export function stateAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
-  it('what a forged state says is never run on the host, and never keeps the session from working', async () => {
+  it('never runs a forged state on the host, and the session keeps working', async () => {
     // Harmless, and only ever handed to a sandbox.
     const trace = `/tmp/hermetic-trace-${randomBytes(6).toString('hex')}`;
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       for (const [what, forgery] of Object.entries(forgeries(`touch ${trace}`))) {
         await patiently(sandbox, forgeScript, { args: [Object.values({ ...truth, ...forgery }).join('\n')] });
         expect(sandbox.cwd, what).toMatch(/^\//);
@@ -69,7 +69,7 @@ export function stateAttacks(engine: TestEngine): void {
     expect(existsSync(trace)).toBe(false);
   });
 
-  it('a forged state is kept as data', async () => {
+  it('stores a forged state as data', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await patiently(sandbox, forgeScript, { args: [Object.values(truth).join('\n')] });
@@ -83,12 +83,12 @@ export function stateAttacks(engine: TestEngine): void {
     ['two hundred thousand variables', `printf 'declare -x V%d="1"\\n' {1..200000}`],
     ['one variable of eight megabytes', `printf 'declare -x V="'; head -c 8000000 /dev/zero | tr '\\0' x; printf '"\\n'`],
     ['three megabytes of backslashes', `printf 'declare -x V="'; head -c 3000000 /dev/zero | tr '\\0' '\\\\'; printf '"\\n'`],
-  ])('a state of %s is not kept, or kept within limits', async (_, exports) => {
+  ])('bounds or drops a state of %s', async (_, exports) => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     const script = `export KEPT=1
       { ${exports}; printf '\\0\\0\\0\\0extglob\\0umask 0022\\0/tmp\\0'; } 1<>"$__hermetic_at.state"; printf 'E 0\\n' 1<>"$__hermetic_at.end"; kill -9 $$`;
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       await briefly(sandbox, script);
       await worksOrIsLost(sandbox);
     });
@@ -97,7 +97,7 @@ export function stateAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a damaged state file keeps nobody from opening the sandbox', async () => {
+  it('opens a sandbox whose state file is damaged', async () => {
     const spec = engine.spec({ limits });
     const { state } = pathsIn(spec.directory);
     mkdirSync(dirname(state), { recursive: true });
@@ -109,7 +109,7 @@ export function stateAttacks(engine: TestEngine): void {
     expect(existsSync(spec.directory)).toBe(false);
   });
 
-  it('a state that cannot be written is kept as long as the sandbox is open', async () => {
+  it('keeps the state in memory while its file cannot be written', async () => {
     const spec = engine.spec({ limits });
     const { state } = pathsIn(spec.directory);
     // Nothing can be put in the place of a directory, as nothing can be written on a full disk.

@@ -2,22 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { ExecHandle } from '../../../src/core/sandbox.ts';
 import type { TestEngine } from '../../engines.ts';
-import { command, useArena, worksOrIsLost } from './arena.ts';
 import { passTime } from './pass-time.ts';
+import { command, useAttackRig, worksOrIsLost } from './rig.ts';
 
 const fiftyMegabytes = 50 * 1024 * 1024;
 
 export function streamAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
 
   it.each([
     ['is never read', 'exec sleep 1000'],
     ['is closed', 'exec <&-; sleep 1000'],
     ['is read by nobody any more', 'exit 3'],
     ['is eaten by somebody else in the sandbox', 'cat </dev/null; exec 3</proc/self/fd/0; (exec setsid sleep 1000 <&3) & exit 3'],
-  ])('fifty megabytes for a standard input that %s hold nobody up for longer than the command', async (_, script) => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  ])('finishes writing fifty megabytes to a standard input that %s once the command ends', async (_, script) => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       const handle = await sandbox.exec({ command: script, stdin: 'open' });
       const written = handle.write(Buffer.alloc(fiftyMegabytes)).then(() => handle.closeStdin());
       await Promise.race([handle.exit, delay(300)]);
@@ -28,9 +28,9 @@ export function streamAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('output that is closed early, held open for ever or printed after the end changes nothing', async () => {
-    const sandbox = await arena.open();
-    await arena.withstand(async () => {
+  it('reports the exit when output is closed early, held open for ever or printed after the end', async () => {
+    const sandbox = await rig.open();
+    await rig.withstand(async () => {
       expect((await command(sandbox, 'exec >&- 2>&-; sleep 0.1; exit 3')).exit).toEqual({ kind: 'exited', code: 3 });
       const holder = await command(
         sandbox,
@@ -47,10 +47,10 @@ export function streamAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('output of single bytes that nobody reads takes no memory', async () => {
-    const sandbox = await arena.open();
+  it('bounds memory while single bytes of output stay unread', async () => {
+    const sandbox = await rig.open();
     const before = process.memoryUsage().external + process.memoryUsage().heapUsed;
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const handle = await sandbox.exec({ command: 'timeout 1.5 stdbuf -o0 tr "\\\\0" x </dev/zero' });
       await delay(1500);
       expect((process.memoryUsage().external + process.memoryUsage().heapUsed - before) / 1024 / 1024).toBeLessThan(60);
@@ -59,12 +59,12 @@ export function streamAttacks(engine: TestEngine): void {
     await sandbox.destroy();
   });
 
-  it('a terminal that lies about where it is can be resized in vain, but not hold its user up', async () => {
-    const sandbox = await arena.open();
+  it('resizes a terminal without blocking when the sandbox lies about its device', async () => {
+    const sandbox = await rig.open();
     // A pipe keeps what is written only as long as somebody has it open.
     const lies =
       'mkfifo /tmp/fifo; for pipe in /run/hermetic/*/*.end; do exec {fd}<>$pipe; echo "T /tmp/fifo" >&$fd; done; echo lied; sleep 1000';
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const liar = await sandbox.exec({ command: lies });
       await liar.output[Symbol.asyncIterator]().next();
       const victim = await sandbox.exec({ command: 'sleep 1000', terminal: { rows: 24, columns: 80 } });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pathsIn } from '../../../src/backends/sandbox-directory.ts';
 import type { TestEngine } from '../../engines.ts';
-import { command, limits, useArena } from './arena.ts';
+import { command, limits, useAttackRig } from './rig.ts';
 
 /** Everything that is awkward to remove. `$1` is a directory of the host. */
 const awkwardTree = String.raw`
@@ -25,7 +25,7 @@ for name in 1 2 3 4; do
 done`;
 
 export function treeAttacks(engine: TestEngine): void {
-  const arena = useArena(engine);
+  const rig = useAttackRig(engine);
   let host = '';
   let canary = '';
   beforeAll(() => {
@@ -40,10 +40,10 @@ export function treeAttacks(engine: TestEngine): void {
     expect([readFileSync(canary, 'utf8'), mode & 0o777, uid]).toEqual(['alive', 0o600, process.getuid?.()]);
   };
 
-  it('a tree full of links, closed directories, odd names and two thousand levels is removed, and nothing else', async () => {
+  it('removes a tree of links, closed directories, odd names and two thousand levels, and nothing else', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
-    await arena.withstand(async () => {
+    await rig.withstand(async () => {
       const { stderr, exit } = await command(sandbox, awkwardTree, { args: [host] });
       expect({ stderr, exit }).toEqual({ stderr: '', exit: { kind: 'exited', code: 0 } });
       await sandbox.destroy();
@@ -52,7 +52,7 @@ export function treeAttacks(engine: TestEngine): void {
     expectUnharmed();
   });
 
-  it('a sandbox that swaps directories for links while another program destroys it takes nothing with it', async () => {
+  it('deletes no file of the host when a sandbox swaps directories for links while it is destroyed', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
     await command(sandbox, flipping, { args: [host] });
@@ -64,7 +64,7 @@ export function treeAttacks(engine: TestEngine): void {
     expectUnharmed();
   });
 
-  it('a sandbox whose owner changes hands nothing of the host over', async () => {
+  it('changes the owner of no file of the host when it takes over a workspace', async () => {
     const shared = join(host, 'shared');
     mkdirSync(shared);
     writeFileSync(join(shared, 'file'), 'shared');
@@ -92,7 +92,7 @@ export function treeAttacks(engine: TestEngine): void {
     expect(lstatSync('/etc/passwd').uid).toBe(0);
   });
 
-  it('a sandbox that closes its own directories to itself opens again', async () => {
+  it('opens a sandbox that closed its own directories to itself', async () => {
     const spec = engine.spec();
     const sandbox = await engine.open(spec);
     await command(sandbox, 'chmod 000 /workspace ~');
@@ -102,8 +102,8 @@ export function treeAttacks(engine: TestEngine): void {
     await again.destroy();
   });
 
-  it('nothing in the directory of the pipes can be replaced, removed, added or covered', async () => {
-    const sandbox = await arena.open();
+  it('protects the directory of the pipes from every change inside', async () => {
+    const sandbox = await rig.open();
     const attempts = [
       'rm -f $control',
       'mv $control $control.old',

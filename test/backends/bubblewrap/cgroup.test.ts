@@ -22,7 +22,7 @@ describe('control groups of version 2', () => {
   const make = (limits: typeof noLimits) => makeControlGroups('abc', 'one', limits, [{ version: 2, base, controllers: [...controllers] }]);
   const written = (file: string): string => readFileSync(join(base, 'hermetic/abc/one', file), 'utf8');
 
-  it('get the limits, and hand the controllers down on every level', async () => {
+  it('writes the limits into control groups and enables the controllers on every level', async () => {
     const groups = await make({ cpus: 1.5, memoryMb: 256, pids: 64, diskMb: 0 });
     expect(written('memory.max')).toBe(String(256 << 20));
     expect(written('memory.swap.max')).toBe('0');
@@ -35,12 +35,12 @@ describe('control groups of version 2', () => {
     expect(enforcementWith(groups.held).memoryMb).toEqual({ enforced: true, how: 'control group version 2 (memory.max)' });
   });
 
-  it('have no limit where none is asked for', async () => {
+  it('writes no limit where none is asked for', async () => {
     await make(noLimits);
     expect(['memory.max', 'memory.swap.max', 'pids.max', 'cpu.max'].map(written)).toEqual(['max', 'max', 'max', 'max 100000']);
   });
 
-  it('take a process in, and count its deaths for want of memory', async () => {
+  it('adds a process to its control group and counts its deaths for lack of memory', async () => {
     const groups = await make({ ...noLimits, pids: 10 });
     const child = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore'] });
     await groups.add(child.pid ?? 0);
@@ -50,7 +50,7 @@ describe('control groups of version 2', () => {
     expect(groups.counter()()).toMatchObject({ outOfMemoryKills: 2 });
   });
 
-  it('no longer count as held when the process may not enter', async () => {
+  it('reports a control group as not enforced when the process may not enter it', async () => {
     const groups = await make({ ...noLimits, pids: 10 });
     mkdirSync(join(base, 'hermetic/abc/one/cgroup.procs'));
     await groups.add(1);
@@ -58,7 +58,7 @@ describe('control groups of version 2', () => {
     expect(enforcementWith(groups.held).pids.how).toContain('RLIMIT_NPROC');
   });
 
-  it('are not tried where none can be made', async () => {
+  it('uses no control group where none can be made', async () => {
     const groups = await makeControlGroups('abc', 'one', noLimits, [{ version: 2, base: '/proc', controllers: [...controllers] }]);
     expect(groups.held.size).toBe(0);
   });

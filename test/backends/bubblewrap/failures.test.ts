@@ -6,7 +6,7 @@ import { explainFailure } from '../../../src/backends/bubblewrap/failures.ts';
 import { probe } from '../../../src/backends/bubblewrap/probe.ts';
 import { describeBubblewrap, isRoot, makeDirectories, noLimits, run, start } from './open.ts';
 
-describe('the words of a bubblewrap that cannot start', () => {
+describe('errors of bubblewrap', () => {
   it.each([
     ['bwrap: setting up uid map: Permission denied', /namespaces/],
     ['bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted', /namespaces/],
@@ -19,32 +19,32 @@ describe('the words of a bubblewrap that cannot start', () => {
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /\/proc/],
     ['bwrap: Failed to make / slave: Permission denied', /Mounts/],
     ['unshare: unshare failed: Operation not permitted', /mount namespaces/],
-  ])('%s: are explained with a fix', async (stderr, reason) => {
+  ])('explains "%s" with a fix', async (stderr, reason) => {
     expect(await explainFailure(stderr)).toMatchObject({ code: 'backend/unavailable', reason: expect.stringMatching(reason), fix: /.+/ });
   });
 
-  it('mean nothing when they are about something else', async () => {
+  it('leaves an unrelated error of bubblewrap unexplained', async () => {
     expect(await explainFailure("bwrap: Can't find source path /x: No such file or directory")).toBeUndefined();
   });
 });
 
-describeBubblewrap('a bubblewrap', () => {
-  it('that works passes the probe', async () => {
+describeBubblewrap('the probe of bubblewrap', () => {
+  it('passes the probe with a working bubblewrap', async () => {
     expect(await probe()).toEqual({ ok: true });
   });
 
-  it('that is told to mount where it cannot fails to open in its own words', async () => {
+  it('quotes bubblewrap when a mount fails', async () => {
     const refused = start('ordinary', 'true', { mounts: [{ source: '/usr', target: '/usr/no/such/place', readOnly: true }] });
     await expect(refused).rejects.toMatchObject({ code: 'sandbox/open-failed', message: expect.stringContaining('bwrap: ') });
   });
 
-  it.runIf(isRoot)('that is not there is said to be not installed', async () => {
+  it.runIf(isRoot)('reports that bubblewrap is not installed', async () => {
     const hidden = ['unshare', '--mount', 'bash', '-c', 'mount --bind /dev/null "$(command -v bwrap)"; exec "$@"', 'bash'];
     const refused = start('root', 'true', {}, hidden);
     await expect(refused).rejects.toMatchObject({ code: 'backend/not-installed', hint: 'apt-get install bubblewrap' });
   });
 
-  it.runIf(isRoot)('that may make no user namespace is told apart', async () => {
+  it.runIf(isRoot)('reports that user namespaces are forbidden', async () => {
     const forbidden = [
       'unshare',
       '--user',
@@ -58,13 +58,13 @@ describeBubblewrap('a bubblewrap', () => {
     await expect(refused).rejects.toMatchObject({ code: 'backend/unavailable', hint: expect.stringContaining('user.max_user_namespaces') });
   });
 
-  it.runIf(isRoot)('works for the root of a user namespace with no other users', async () => {
+  it.runIf(isRoot)('starts a sandbox as root of a user namespace with no other users', async () => {
     const running = await start('ordinary', 'id -u', {}, ['unshare', '--user', '--map-root-user']);
     expect(running.enforcement.memoryMb.enforced).toBe(false);
     expect((await running.ended).stdout).toBe('1000\n');
   });
 
-  it.runIf(isRoot)('that is too old for some options is used without them', async () => {
+  it.runIf(isRoot)('starts a sandbox with an older bubblewrap that lacks some options', async () => {
     const { directory } = makeDirectories('root');
     chmodSync(directory, 0o755);
     const real = execFileSync('which', ['bwrap'], { encoding: 'utf8' }).trim();
@@ -92,7 +92,7 @@ describeBubblewrap('a bubblewrap', () => {
     expect((await running.ended).stdout).toBe('1000\nunshare: unshare failed: Operation not permitted\n');
   });
 
-  it('reports a command that does not exist as a shell does', async () => {
+  it('exits with 127 when the command does not exist', async () => {
     expect(await run('ordinary', 'true', { command: ['no-such-program'] })).toMatchObject({ code: 127 });
   });
 });

@@ -22,7 +22,7 @@ import {
 
 describeBubblewrap('a bubblewrap sandbox', () => {
   describe.each(people)('started by %s', (person) => {
-    it('runs as an unprivileged user without capabilities, inside and as the host sees it', async () => {
+    it('runs commands as an unprivileged user without capabilities, inside and on the host', async () => {
       const running = await start(person, 'id -un; id -u; id -g; hostname; pwd; sleep 300');
       const sleeps = (): boolean => statusOf(descendants(running.pid).at(-1) ?? 0).Name === 'sleep';
       expect(await eventually(sleeps)).toBe(true);
@@ -91,7 +91,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(stdout).toMatch(/\n0\n$/);
     });
 
-    it('can write its workspace, home and temporary places and nothing else', async () => {
+    it('allows writing to workspace, home and temporary directories only', async () => {
       const { stdout, stderr } = await run(
         person,
         'for d in /workspace "$HOME" /tmp /var/tmp /dev/shm /run / /etc /usr /usr/bin /dev /run/hermetic /proc/sys/kernel /home; do touch "$d/x" 2>/dev/null && echo "$d"; done; mkdir /tmp/s && ln -s x /tmp/s/l',
@@ -100,7 +100,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(stdout.trim().split('\n')).toEqual(['/workspace', '/home/agent', '/tmp', '/var/tmp', '/dev/shm', '/run']);
     });
 
-    it('has the environment it was given, by no way that other users of the host can see', async () => {
+    it('passes the environment without showing it to other users of the host', async () => {
       const value = randomBytes(12).toString('hex');
       const script = 'env; echo; touch /workspace/printed; sleep 300';
       const running = await start(person, script, { env: { SECRET: value, PATH: '/usr/bin:/bin' } });
@@ -118,7 +118,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(lines).toContain('PATH=/usr/bin:/bin');
     });
 
-    it('is handed no descriptor that the product was started with', async () => {
+    it('passes no inherited descriptor of the product into the sandbox', async () => {
       const inherited = ['bash', '-c', 'exec 200</ 9</; exec "$@"', 'bash'];
       const running = await start(person, 'for process in 1 $$; do ls -l /proc/$process/fd; done; ls /proc/self/fd/200/', {}, inherited);
       const { stdout } = await running.ended;
@@ -127,7 +127,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(stdout).not.toContain('root');
     });
 
-    it('runs nothing of the session before the limits are set, neither startup files nor programs of its PATH', async () => {
+    it("runs neither startup files nor programs of the session's PATH before the limits are set", async () => {
       const { directory: _, ...paths } = makeDirectories(person);
       const fake = '#!/bin/sh\necho fake >> /workspace/ran; exec /bin/bash "$@"\n';
       writeFileSync(join(paths.home, '.bashrc'), 'echo startup >> /workspace/ran; ulimit -d; exec 0</dev/null\n');
@@ -138,7 +138,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(stdout).toBe('');
     });
 
-    it('can write a pipe in the run directory but not replace it', async () => {
+    it('lets a command write a pipe in the run directory but not replace it', async () => {
       const running = await start(
         person,
         'until [ -p /run/hermetic/pipe ]; do sleep 0.02; done; rm -f /run/hermetic/pipe 2>&1; ln -sf /etc/passwd /run/hermetic/other 2>&1; echo through > /run/hermetic/pipe',
@@ -149,7 +149,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect((await running.ended).stdout.match(/Read-only file system/g)).toHaveLength(2);
     });
 
-    it('shows mounts with any name, read-only where asked', async () => {
+    it('mounts directories with any name, read-only where asked', async () => {
       const source = mkdtempSync(join(tmpdir(), 'hermetic-mount-'));
       const odd = join(source, 'a b\n#"\\\'$(x)é');
       mkdirSync(odd);
@@ -168,7 +168,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       rmSync(source, { recursive: true });
     });
 
-    it('has a network of its own with nothing on it', async () => {
+    it('isolates the network from the loopback of the host', async () => {
       const server = createServer((socket) => socket.end('reached')).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as { port: number };
@@ -180,7 +180,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       expect(stdout.trim()).toBe('lo');
     });
 
-    it('works when the product has a umask that keeps everybody out', async () => {
+    it('starts a sandbox when the product has a umask of 077', async () => {
       const { stdout } = await run(person, 'id -un; cat /etc/hostname; touch a', { umask: 0o077 });
       expect(stdout).toBe('agent\nsandbox\n');
     });
@@ -195,13 +195,13 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       await expect(refused).rejects.toMatchObject({ code: 'sandbox/open-failed' });
     });
 
-    it('says which mount is not there', async () => {
+    it('names the missing source of a mount', async () => {
       const refused = start(person, 'true', { mounts: [{ source: '/does/not/exist', target: '/data', readOnly: true }] });
       await expect(refused).rejects.toMatchObject({ code: 'sandbox/open-failed', message: expect.stringContaining('/does/not/exist') });
     });
   });
 
-  it.runIf(isRoot)('is another user than its neighbour, and cannot reach its files', async () => {
+  it.runIf(isRoot)('gives each sandbox a host user of its own, who cannot read the files of another', async () => {
     const neighbour = await start('root', 'echo secret > /workspace/file; chmod 644 /workspace/file; sleep 300');
     const file = join(neighbour.directory, 'workspace/file');
     expect(await eventually(() => existsSync(file) && readFileSync(file, 'utf8') === 'secret\n')).toBe(true);

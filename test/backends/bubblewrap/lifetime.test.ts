@@ -18,11 +18,11 @@ import {
   start,
 } from './open.ts';
 
-describeBubblewrap('the life of a bubblewrap sandbox', () => {
+describeBubblewrap('the lifetime of a bubblewrap sandbox', () => {
   describe.each(people)('started by %s', (person) => {
     const daemons = '(setsid sleep 60 &) ; (setsid bash -c "sleep 60; :" > /dev/null 2>&1 &) ; sleep 60 & touch ready; wait';
 
-    it('ends with everything in it when the product is killed', async () => {
+    it('ends every process of a sandbox when the product is killed', async () => {
       const running = await start(person, daemons);
       expect(await eventually(() => existsSync(join(running.directory, 'workspace/ready')))).toBe(true);
       const inner = [running.pid, ...descendants(running.pid)];
@@ -31,7 +31,7 @@ describeBubblewrap('the life of a bubblewrap sandbox', () => {
       expect(await eventually(() => !inner.some(isAlive))).toBe(true);
     });
 
-    it('ends with everything in it when bubblewrap is killed', async () => {
+    it('ends every process of a sandbox when bubblewrap is killed', async () => {
       const running = await start(person, daemons);
       expect(await eventually(() => existsSync(join(running.directory, 'workspace/ready')))).toBe(true);
       const inner = [running.pid, ...descendants(running.pid)];
@@ -40,13 +40,13 @@ describeBubblewrap('the life of a bubblewrap sandbox', () => {
       expect(await eventually(() => !inner.some(isAlive))).toBe(true);
     });
 
-    it('ends when its command ends, with the code of it', async () => {
+    it('ends a sandbox with the exit code of its command', async () => {
       const started = Date.now();
       expect(await run(person, 'sleep 600 & exit 7')).toMatchObject({ code: 7, signal: null });
       expect(Date.now() - started).toBeLessThan(90_000);
     });
 
-    it('is not reached by Ctrl-C at the terminal of the product', async () => {
+    it('protects a bubblewrap sandbox from Ctrl-C at the terminal of the product', async () => {
       const running = await start(person, 'sleep 300');
       const group = (pid: number): string => execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
       expect(group(running.pid)).toBe(String(running.pid));
@@ -54,13 +54,13 @@ describeBubblewrap('the life of a bubblewrap sandbox', () => {
       await running.ended;
     });
 
-    it('collects the processes that nobody waits for', async () => {
+    it('reaps orphaned processes inside the sandbox', async () => {
       // To the shell a process is there until somebody has waited for it.
       const script = '(sleep 0.1 & echo $! >pid); for i in {1..600}; do kill -0 "$(<pid)" || exit 7; sleep 0.1; done';
       expect(await run(person, script)).toMatchObject({ code: 7 });
     });
 
-    it('leaves nothing when the product is killed at any moment of a start', async () => {
+    it('leaves no process when the product is killed at any moment of a start', async () => {
       const mark = `60.${process.pid}${person.length}`;
       const moments = Array.from({ length: 20 }, (_, index) => index * 2);
       for (let first = 0; first < moments.length; first += 4) {

@@ -19,7 +19,7 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
   const byGroups = (person: Person): boolean => person === 'root' && here.memoryMb.enforced;
 
   describe.each(people)('started by %s', (person) => {
-    it('holds memory', async () => {
+    it('enforces the memory limit', async () => {
       const limits = { ...noLimits, memoryMb: 128 };
       const { stdout, code, outOfMemoryKills, enforcement } = await run(person, `bash -c ${quoted(hog)}; echo "code $?"`, { limits });
       expect(code).toBe(0);
@@ -33,14 +33,14 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
       }
     });
 
-    it('lets temporary files fill up before they cost a process its life', async () => {
+    it('fails writes to full temporary directories instead of killing a process', async () => {
       const script =
         'head -c 300M /dev/zero > /tmp/big 2> /dev/null; echo $?; stat -c %s /tmp/big; head -c 300M /dev/zero 2>&1 > /dev/shm/big';
       const { stdout } = await run(person, script, { limits: { ...noLimits, memoryMb: 128 } });
       expect(stdout).toBe(`1\n${64 << 20}\nhead: error writing 'standard output': No space left on device\n`);
     });
 
-    it('bounds the number of processes', async () => {
+    it('enforces the limit of processes', async () => {
       const { stdout, enforcement } = await run(person, `bash -c ${quoted(bomb(2))}; sleep 3; echo alive`, {
         limits: { ...noLimits, pids: 40 },
       });
@@ -50,26 +50,26 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
       expect(stdout).toContain('alive');
     });
 
-    it('lets everything run when there is no limit', async () => {
+    it('runs more than a hundred processes without a limit', async () => {
       const { stdout } = await run(person, bomb(300));
       expect(Number(stdout)).toBeGreaterThan(100);
     });
 
-    it('says that disk space is not limited', async () => {
+    it('reports that bubblewrap itself does not limit disk space', async () => {
       const { enforcement } = await run(person, 'true', { limits: { ...noLimits, diskMb: 100 } });
       expect(enforcement.diskMb).toEqual({ enforced: false, how: expect.stringContaining('disk') });
     });
   });
 
-  describe.runIf(isRoot && here.memoryMb.enforced)('by control groups', () => {
-    it('holds the share of processors', async () => {
+  describe.runIf(isRoot && here.memoryMb.enforced)('limits by control groups', () => {
+    it('enforces the share of processors', async () => {
       const script = 'end=$(( SECONDS + 3 )); while (( SECONDS < end )); do :; done; times';
       const { stdout } = await run('root', script, { limits: { ...noLimits, cpus: 0.25 } });
       const seconds = [...stdout.matchAll(/(\d+)m([\d.]+)s/g)].slice(0, 2).reduce((sum, [, m, s]) => sum + Number(m) * 60 + Number(s), 0);
       expect(seconds).toBeLessThan(1.5);
     });
 
-    it('are removed at the end', async () => {
+    it('removes the control groups of a sandbox at its end', async () => {
       const running = await start('root', 'sleep 300', { limits: { cpus: 1, memoryMb: 64, pids: 20, diskMb: 0 } });
       expect(groupsOf(running.name).filter(existsSync).length).toBeGreaterThan(0);
       running.kill();
@@ -77,7 +77,7 @@ describeBubblewrap('limits of a bubblewrap sandbox', () => {
       expect(groupsOf(running.name).filter(existsSync)).toEqual([]);
     });
 
-    it('left behind by a killed product are removed by the next start, and those of the living stay', async () => {
+    it('removes empty control groups of a killed product at the next start, and keeps those in use', async () => {
       const living = await start('root', 'sleep 300', { limits: { ...noLimits, pids: 20 } });
       const made = groupsOf(living.name).filter(existsSync);
       const empty = made.map((group) => `${group}-empty`);

@@ -57,8 +57,8 @@ const product = `
 `;
 
 describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
-  describe.skipIf(!isRoot)('which only root can test', () => {
-    it('is none where slirp4netns is missing, and a new sandbox says so once', async () => {
+  describe.skipIf(!isRoot)('a host without a network (needs root)', () => {
+    it('opens sandboxes without a network where slirp4netns is missing, and says so once', async () => {
       const line = expect.stringContaining('apt-get install slirp4netns');
       expect(await ask(true)).toEqual({
         honours: line,
@@ -69,14 +69,17 @@ describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
       });
     });
 
-    it.skipIf(networkObstacle() !== undefined && !isRequired('bubblewrap'))('is open where slirp4netns is there', async () => {
-      expect(await ask(false)).toEqual({
-        honours: true,
-        notes: [expect.stringContaining('through slirp4netns')],
-        notices: [[], []],
-        interfaces: ['lo', 'tap0'],
-        refused: 'no',
-      });
-    });
+    it.skipIf(networkObstacle() !== undefined && !isRequired('bubblewrap'))(
+      'opens sandboxes with a network where slirp4netns is installed',
+      async () => {
+        expect(await ask(false)).toEqual({
+          honours: true,
+          notes: [expect.stringContaining('through slirp4netns')],
+          notices: [[], []],
+          interfaces: ['lo', 'tap0'],
+          refused: 'no',
+        });
+      },
+    );
   });
 });

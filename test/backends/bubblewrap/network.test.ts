@@ -31,13 +31,13 @@ const obstacle = isRoot ? networkObstacle() : 'only root can make the namespaces
 /** Each in a host of its own, so that nobody meets processes of somebody else. */
 function onTestHost(title: string, body: (host: () => TestHost) => void): void {
   if (obstacle !== undefined && !(isRoot && isRequired('bubblewrap'))) {
-    describe.skip(`${title}: ${obstacle}`, () => it('would be tested'));
+    describe.skip(`${title}: ${obstacle}`, () => it('waits for a host with slirp4netns'));
     return;
   }
   describe(title, () => {
     let made: TestHost | undefined;
     afterAll(() => made?.end());
-    it('has a host to be tested on', async () => {
+    it('makes a host for the tests', async () => {
       expect(obstacle).toBeUndefined();
       made = await makeTestHost();
     });
@@ -48,7 +48,7 @@ function onTestHost(title: string, body: (host: () => TestHost) => void): void {
 describeBubblewrap('the network of a bubblewrap sandbox', () => {
   describe.each(people)('started by %s', (person) => {
     onTestHost('on a machine with slirp4netns', (host) => {
-      it('reaches what the host reaches, and not the loopback of the host', async () => {
+      it('reaches what the host reaches, except the loopback of the host', async () => {
         const { beyond, own, loopbackPort } = host();
         const { stdout } = await run(
           person,
@@ -77,7 +77,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         ]);
       });
 
-      it('has only its own loopback when it is to have none', async () => {
+      it('gives a sandbox only its own loopback when the network is off', async () => {
         const { beyond } = host();
         const script = `wc -c < /etc/resolv.conf; ip -br addr | tr -s " "; ${attempt('beyond', beyond.address, beyond.port)}`;
         const { stdout } = await run(person, host(), script, false);
@@ -85,14 +85,14 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         await expectNoNewcomers(host());
       });
 
-      it('gives programs inside no say over it', async () => {
+      it('prevents programs inside from changing the network', async () => {
         const script = 'ip link add x type dummy; ip addr add 10.99.77.9/24 dev tap0; perl -e "socket(S, 17, 3, 0) or die"';
         const { stdout, stderr } = await run(person, host(), `{ ${script}; } 2>&1; grep CapEff /proc/self/status`, true);
         expect(stderr).toBe('');
         expect(stdout).toMatch(/^(RTNETLINK answers: Operation not permitted\n){2}Died at .*\nCapEff:\s+0+\n$/);
       });
 
-      it('is carried by a process without rights, under the limits of the sandbox', async () => {
+      it('runs slirp4netns without privileges and under the limits of the sandbox', async () => {
         const running = await start(
           person,
           'touch ready; sleep 60',
@@ -117,7 +117,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         await expectNoNewcomers(host());
       });
 
-      it.each(['the product', 'bubblewrap'])('ends with everything when %s is killed', async (victim) => {
+      it.each(['the product', 'bubblewrap'])('ends slirp4netns and the sandbox when %s is killed', async (victim) => {
         const running = await start(person, 'touch ready; sleep 60', { network: true }, [], host().around);
         expect(await eventually(() => existsSync(join(running.directory, 'workspace/ready')))).toBe(true);
         expect(host().newcomers()).toContainEqual({ pid: expect.any(Number), name: 'slirp4netns' });
@@ -126,7 +126,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         expect(await eventually(() => host().newcomers().length === 0)).toBe(true);
       });
 
-      it('leaves nothing when the product is killed at any moment of a start', async () => {
+      it('leaves no process of the network when the product is killed at any moment of a start', async () => {
         const mark = `60.${process.pid}${person.length}`;
         const moments = Array.from({ length: 24 }, (_, index) => index * 4);
         for (let first = 0; first < moments.length; first += 4) {
@@ -145,7 +145,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         return [...host().around, 'unshare', '--mount', 'sh', '-c', cover, 'sh'];
       };
 
-      it('is refused with the reason, and leaves nothing', async () => {
+      it('refuses to open with the error of slirp4netns and leaves no process', async () => {
         const refused = start(person, 'true', { network: true }, [], instead('/dev/net/fake'));
         await expect(refused).rejects.toMatchObject({
           code: 'sandbox/open-failed',
@@ -154,7 +154,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         expect(await eventually(() => host().newcomers().length === 0)).toBe(true);
       });
 
-      it('is refused with the line that installs it where it is missing', async () => {
+      it('refuses a network with the line that installs slirp4netns', async () => {
         const refused = start(person, 'true', { network: true }, [], instead('/dev/null'));
         await expect(refused).rejects.toMatchObject({
           code: 'backend/cannot-honour',
@@ -165,7 +165,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
     });
   });
 
-  it('ends the process inside when bubblewrap is killed before it has named it', async () => {
+  it('ends the process inside when bubblewrap is killed before it reported its pid', async () => {
     const mark = `300.${process.pid}`;
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const;
     const bubblewrap = spawn('bash', ['-c', `sleep ${mark} 3>&- & kill -KILL $$`], { detached: true, stdio: [...stdio] });

@@ -35,7 +35,7 @@ await describeBackend('bubblewrap', () => {
   const run = (command: string, session: string) => hermetic.run(['run', '--session', session, '--', command]);
 
   it.skipIf(!hasPip)(
-    'pip installs for the session, which finds it again the next time (skipped without pip in /usr)',
+    'keeps packages installed by pip for the session (skipped without pip in /usr)',
     async () => {
       const installed = await run(`python3 - <<'EOF' && pip3 install --no-index ./*.whl\n${makeWheel}\nEOF`, 'pip');
       expect(installed.code, installed.stderr).toBe(0);
@@ -48,7 +48,7 @@ await describeBackend('bubblewrap', () => {
   );
 
   it.skipIf(!hasPip)(
-    'pip works in a virtual environment as anywhere',
+    'runs pip in a virtual environment',
     async () => {
       const made = await run(
         'python3 -m venv --without-pip --system-site-packages v && . v/bin/activate && python3 -m pip --version',
@@ -60,7 +60,7 @@ await describeBackend('bubblewrap', () => {
   );
 
   it.skipIf(!hasNpm)(
-    'npm installs globally for the session, which finds it again the next time (skipped without npm in /usr)',
+    'keeps packages installed globally by npm for the session (skipped without npm in /usr)',
     async () => {
       const installed = await run(`${makePackage}\nnpm install -g --offline --no-audit --no-fund ./sample-npm.tgz`, 'npm');
       expect(installed.code, installed.stderr).toBe(0);
@@ -72,7 +72,7 @@ await describeBackend('bubblewrap', () => {
     120_000,
   );
 
-  it('what a session installs never takes the place of a program of the system', async () => {
+  it('prefers programs of the system over programs that the session installed', async () => {
     const plant = 'mkdir -p ~/.local/bin && printf "#!/bin/sh\necho planted\n" >~/.local/bin/cat && chmod +x ~/.local/bin/cat';
     expect(await run(`${plant}; ~/.local/bin/cat; command -v cat`, 'planted')).toMatchObject({ stdout: 'planted\n/usr/bin/cat\n' });
   }, 60_000);

@@ -35,7 +35,7 @@ print("python works")'`,
 describeBubblewrap('programs in a bubblewrap sandbox', () => {
   describe.each(people)('started by %s', (person) => {
     for (const [program, { script, expected }] of Object.entries(programs)) {
-      it.runIf(existsSync(`/usr/bin/${program}`))(`${program} works`, async () => {
+      it.runIf(existsSync(`/usr/bin/${program}`))(`runs ${program}`, async () => {
         const { stdout, stderr } = await run(person, script);
         expect(stderr).toBe('');
         expect(stdout).toBe(expected);

@@ -46,7 +46,7 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
   const { audit, column } = architectures[architecture];
   const ask = (x64: number, arm64: number, ...args: bigint[]): number => judge(filter, audit, [x64, arm64][column] ?? 0, args);
 
-  it('refuses every call of the list and lets the calls beside them pass', () => {
+  it('refuses every listed system call and allows the others', () => {
     const numbers = Object.values(refusedCalls).flatMap((pair) => pair[column] ?? []);
     for (const number of numbers) expect(judge(filter, audit, number)).toBe(eperm);
     // Those with conditions are asked about below.
@@ -54,20 +54,20 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
     expect(others.filter((number) => judge(filter, audit, number, [1n]) !== allowed)).toEqual([[135, 92][column]]);
   });
 
-  it('kills what comes from another architecture and has no answer for other names of a call', () => {
+  it('kills calls of another architecture and answers unknown call numbers with ENOSYS', () => {
     expect(judge(filter, 0x40000003, 1)).toBe(killed);
     expect(judge(filter, architectures[architecture === 'x64' ? 'arm64' : 'x64'].audit, 1)).toBe(killed);
     expect(judge(filter, audit, 0x40000000 + 165)).toBe(enosys);
     expect(judge(filter, audit, 0x7fffffff)).toBe(enosys);
   });
 
-  it('does not know calls that are newer than it', () => {
+  it('answers system calls newer than the filter with ENOSYS', () => {
     expect(judge(filter, audit, 470)).toBe(enosys);
     expect(judge(filter, audit, 1000)).toBe(enosys);
     expect(judge(filter, audit, 467)).toBe(eperm);
   });
 
-  it('lets clone make threads and processes, never namespaces', () => {
+  it('allows clone for threads and processes, never for namespaces', () => {
     expect(ask(56, 220, 0x11n)).toBe(allowed);
     expect(ask(56, 220, 0x3d0f00n)).toBe(allowed);
     for (const flag of [0x20000n, 0x2000000n, 0x4000000n, 0x8000000n, 0x10000000n, 0x20000000n, 0x40000000n]) {
@@ -76,7 +76,7 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
     expect(ask(435, 435)).toBe(enosys);
   });
 
-  it('looks at the half of an argument that the kernel looks at', () => {
+  it('checks the half of an argument that the kernel reads', () => {
     const junk = 0xdeadbeef00000000n;
     expect(ask(16, 29, 0n, junk | 0x5412n)).toBe(eperm);
     expect(ask(16, 29, 0n, junk | 0x541cn)).toBe(eperm);
@@ -89,21 +89,21 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
     expect(ask(135, 92, junk | 0x0040000n)).toBe(eperm);
   });
 
-  it('knows ordinary networking and nothing else', () => {
+  it('allows only ordinary socket families', () => {
     const families = Array.from({ length: 50 }, (_, family) => family).filter((family) => ask(41, 198, BigInt(family), 1n, 0n) === allowed);
     expect(families).toEqual([1, 2, 10, 16]);
     expect(ask(41, 198, 16n, 3n, 9n)).toBe(eafnosupport);
     expect(ask(41, 198, 16n, 3n, 15n)).toBe(eafnosupport);
   });
 
-  it('makes pairs of AF_UNIX sockets and of no other family', () => {
+  it('allows socketpair for AF_UNIX only', () => {
     const verdicts = Array.from({ length: 64 }, (_, family) => [family, ask(53, 199, BigInt(family), 1n, 0n)] as const);
     expect(verdicts.filter(([, verdict]) => verdict === allowed).map(([family]) => family)).toEqual([1]);
     expect(verdicts.filter(([, verdict]) => verdict === eafnosupport)).toHaveLength(63);
   });
 });
 
-it('there is no filter, and so no sandbox, for other processors', () => {
+it('has no filter for other processors', () => {
   expect(() => seccompFilter('riscv64')).toThrow(/riscv64/);
 });
 
@@ -146,9 +146,9 @@ call("TIOCSTI", (16, 29), 0, 0x5412, b"x")
 if column == 0: call("x32", (0x40000000 + 39, 0))
 `;
 
-describeBubblewrap('the system call filter in force', () => {
+describeBubblewrap('the active system call filter', () => {
   describe.each(people)('started by %s', (person) => {
-    it.runIf(existsSync('/usr/bin/python3'))('refuses what it promises to refuse', async () => {
+    it.runIf(existsSync('/usr/bin/python3'))('refuses the listed system calls inside a sandbox', async () => {
       const { stdout, stderr } = await run(person, 'exec python3 -c "$CODE"', { env: { CODE: attempts } });
       expect(stderr).toBe('');
       const results = Object.fromEntries(
@@ -179,7 +179,7 @@ describeBubblewrap('the system call filter in force', () => {
       expect(results.x32 ?? 'ENOSYS').toBe('ENOSYS');
     });
 
-    it('lets no program of the system make a namespace or a mount', async () => {
+    it('prevents programs of the system from making a namespace or a mount', async () => {
       const commands = [
         'unshare -U',
         'unshare -r',

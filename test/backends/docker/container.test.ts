@@ -17,7 +17,7 @@ function hostConfig(spec: Partial<SandboxSpec>, input: Parameters<typeof example
 }
 
 describe('the body of a container', () => {
-  it('drops every capability but what installing packages needs', () => {
+  it('drops every capability except those that installing packages needs', () => {
     expect(hostConfig({})).toMatchObject({
       Privileged: false,
       CapDrop: ['ALL'],
@@ -29,7 +29,7 @@ describe('the body of a container', () => {
     });
   });
 
-  it('lets only root step down to another user', () => {
+  it('allows only root to change to another user', () => {
     const body = containerBody(exampleInput({ spec: exampleSpec({ user: 'host' }), hostUser: { uid: 1000, gid: 1001 } }));
     expect(body.User).toBe('1000:1001');
     expect(body.Env).toContain('HOME=/home/agent');
@@ -38,7 +38,7 @@ describe('the body of a container', () => {
     expect(() => hostConfig({ user: 'host' })).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
   });
 
-  it('starts nothing of the image', () => {
+  it('overrides the entrypoint and command of the image', () => {
     expect(containerBody(exampleInput({ guestCommand: ['bash', '/run/hermetic/forker'] }))).toMatchObject({
       Entrypoint: ['bash', '/run/hermetic/forker'],
       Cmd: [],
@@ -46,7 +46,7 @@ describe('the body of a container', () => {
     });
   });
 
-  it('sets the limits, and none where none is wanted', () => {
+  it('sets the limits, and none where none is asked for', () => {
     expect(hostConfig({ limits: { cpus: 1.5, memoryMb: 512, diskMb: 100, pids: 64 } }, { storageLimited: true })).toMatchObject({
       NanoCpus: 1_500_000_000,
       Memory: 536_870_912,
@@ -61,7 +61,7 @@ describe('the body of a container', () => {
     expect(hostConfig({}, { storageLimited: false })).not.toHaveProperty('StorageOpt');
   });
 
-  it('puts work and home on the host when they are to stay, and in memory when not', () => {
+  it('keeps workspace and home on the host when persistent, and in memory otherwise', () => {
     const staying = hostConfig({ persistent: true }, { workspace: '/s/a:b,c', home: '/s/home', runDirectory: '/s/run' });
     expect(staying.AutoRemove).toBe(false);
     expect(staying.Mounts).toEqual([
@@ -82,7 +82,7 @@ describe('the body of a container', () => {
     expect(passing.Tmpfs['/root']).toMatch(/mode=700.*size=128m/);
   });
 
-  it('lets a mount of the user take the place of ours at the same path only', () => {
+  it('replaces its own mount by a mount of the user only at the same path', () => {
     const project: Mount = { source: '/p', target: '/workspace/', readOnly: true };
     const replaced = hostConfig({ persistent: true, mounts: [project] }, { workspace: '/s/w', home: '/s/h' });
     expect(replaced.Mounts.filter((mount) => mount.Target === '/workspace')).toEqual([
@@ -121,7 +121,7 @@ describe('the body of a container', () => {
     expect(() => hostConfig({ mounts })).toThrow(badValue);
   });
 
-  it('has a network or none, and refuses what it cannot give', () => {
+  it('sets the network mode, and refuses a network that it cannot give', () => {
     expect(hostConfig({ network: 'none' }).NetworkMode).toBe('none');
     expect(hostConfig({ network: 'open' }).NetworkMode).toBe('hermetic-example');
     expect(hostConfig({ network: undefined }).NetworkMode).toBe('hermetic-example');
@@ -130,7 +130,7 @@ describe('the body of a container', () => {
     expect(() => hostConfig({ network: 'restricted' })).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
   });
 
-  it('labels what it is, and takes no label of ours from elsewhere', () => {
+  it('labels the container, and refuses labels of its own from the configuration', () => {
     const input = exampleInput({ extraArgs: ['--label', 'team=a=b'] });
     expect(containerBody(input).Labels).toEqual({
       team: 'a=b',
@@ -144,14 +144,14 @@ describe('the body of a container', () => {
     expect(() => parseExtraArguments(['--label=hermetic.installation=mine'])).toThrow(badValue);
   });
 
-  it('agrees with itself about home', () => {
+  it('sets HOME to the declared home unless the configuration sets it', () => {
     expect(containerBody(exampleInput()).Env).toEqual([`HOME=${placesInside(exampleInput().spec).home}`]);
     expect(containerBody(exampleInput({ spec: exampleSpec({ env: { HOME: '/x', A: '1' } }) })).Env).toEqual(['HOME=/x', 'A=1']);
   });
 });
 
 describe('mounts on this disk', () => {
-  it('are resolved, and refused where they lead to an engine or nowhere', async () => {
+  it('resolves the sources of mounts, and refuses those that lead to an engine or nowhere', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'hermetic-mounts-'));
     const path = join(directory, 'engine', 'my-docker-engine');
     await mkdir(join(directory, 'engine'));
@@ -178,7 +178,7 @@ describe('mounts on this disk', () => {
 });
 
 describe('docker_extra_args', () => {
-  it('become settings of the container', () => {
+  it('turns docker_extra_args into settings of the container', () => {
     const args = [
       '--shm-size=1g',
       '--ulimit',
@@ -239,7 +239,7 @@ describe('docker_extra_args', () => {
     '__proto__',
     'alpine',
     '',
-  ])('refuse %j', (argument) => {
+  ])('refuses %j in docker_extra_args', (argument) => {
     expect(() => parseExtraArguments([argument])).toThrow(badValue);
   });
 
@@ -249,7 +249,7 @@ describe('docker_extra_args', () => {
     ['--env=A=b', /docker_env/],
     ['--pids-limit=5', /container_pids/],
     ['--user=1', /docker_run_as_host_user/],
-  ])('name the proper key for %s', (argument, hint) => {
+  ])('names the configuration key that replaces %s', (argument, hint) => {
     expect(() => parseExtraArguments([argument])).toThrow(expect.objectContaining({ hint: expect.stringMatching(hint) }));
   });
 });
@@ -260,13 +260,13 @@ describe('the hash of a spec', () => {
   const changed = (spec: Partial<SandboxSpec>, extras: Partial<typeof input> = {}) =>
     specHash({ ...input.spec, ...spec }, { ...input, ...extras });
 
-  it('stays when only names, start and idle time differ', () => {
+  it('keeps the spec hash when only names, workdir and idle time differ', () => {
     expect(changed({ session: 'other', idleSeconds: 1, workdir: '/tmp', name: 'other', directory: '/other' })).toBe(base);
     expect(changed({ env: { A: '1', B: '2' } })).toBe(changed({ env: { B: '2', A: '1' } }));
     expect(base).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('changes with everything that makes the container', () => {
+  it('changes the spec hash with every setting of the container', () => {
     const limits = input.spec.limits;
     const all = [
       base,

@@ -57,8 +57,8 @@ async function currentContext(name: string): Promise<void> {
   await writeFile(join(root, 'home/.docker/config.json'), JSON.stringify({ auths: {}, currentContext: name }));
 }
 
-describe('an engine that is nowhere', () => {
-  it('is not installed when there is neither socket nor program', async () => {
+describe('a missing engine', () => {
+  it('reports that docker is not installed when there is neither socket nor program', async () => {
     await expect(find()).rejects.toMatchObject({
       code: 'backend/not-installed',
       hint: expect.stringMatching(/apt-get install docker\.io/),
@@ -66,26 +66,26 @@ describe('an engine that is nowhere', () => {
   });
 
   it.each(['bin/docker', 'usr/local/bin/docker', 'opt/homebrew/bin/docker', 'Applications/Docker.app/Contents/Resources/bin/docker'])(
-    'is not running when %s is there',
+    'reports that docker is not running when %s is installed',
     async (path) => {
       await program(join(root, path));
       await expect(find()).rejects.toMatchObject({ code: 'backend/not-running', hint: expect.stringMatching(/systemctl start docker/) });
     },
   );
 
-  it('is not found in a directory or a file that cannot be run', async () => {
+  it('ignores a docker program that is a directory or not executable', async () => {
     await mkdir(join(root, 'bin/docker'), { recursive: true });
     await mkdir(join(root, 'usr/local/bin'), { recursive: true });
     await writeFile(join(root, 'usr/local/bin/docker'), '', { mode: 0o644 });
     await expect(find()).rejects.toMatchObject({ code: 'backend/not-installed' });
   });
 
-  it('is not running when its socket is dead', async () => {
+  it('reports that docker is not running when its socket is dead', async () => {
     await deadSocket(join(root, 'var/run/docker.sock'));
     await expect(find()).rejects.toMatchObject({ code: 'backend/not-running', cause: { code: 'ECONNREFUSED' } });
   });
 
-  it('is not running when its socket is silent', async () => {
+  it('reports that docker is not running when its socket does not answer', async () => {
     await mkdir(join(root, 'var/run'), { recursive: true });
     const server = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => server.listen(join(root, 'var/run/docker.sock'), resolve));
@@ -97,15 +97,15 @@ describe('an engine that is nowhere', () => {
   });
 });
 
-describe('an engine somebody named', () => {
-  it('is used before all others, the configuration first', async () => {
+describe('a configured engine', () => {
+  it('prefers the engine of the configuration, then that of DOCKER_HOST', async () => {
     await linkTo(join(root, 'var/run/docker.sock'));
     expect((await find({}, `unix://${fake.path}`)).where).toBe(`unix://${fake.path}`);
     expect((await find({ DOCKER_HOST: `unix://${fake.path}` })).where).toBe(`unix://${fake.path}`);
     expect((await find({ DOCKER_HOST: 'unix:///there/is/none' }, `unix://${fake.path}`)).where).toBe(`unix://${fake.path}`);
   });
 
-  it('by the docker context is used', async () => {
+  it('uses the engine of the docker context', async () => {
     await linkTo(join(root, 'var/run/docker.sock'));
     await context('colima', `unix://${fake.path}`);
     await currentContext('colima');
@@ -115,7 +115,7 @@ describe('an engine somebody named', () => {
     expect((await find({ DOCKER_CONTEXT: 'colima' })).where).toBe(`unix://${fake.path}`);
   });
 
-  it('and does not answer is an error, whatever else answers', async () => {
+  it('reports an error when the configured engine does not answer, even if another would', async () => {
     await linkTo(join(root, 'var/run/docker.sock'));
     const refusal = { code: 'backend/not-running', message: expect.stringMatching(/no other engine is looked for/) };
     await expect(find({}, 'unix:///there/is/none')).rejects.toMatchObject(refusal);
@@ -126,7 +126,7 @@ describe('an engine somebody named', () => {
     await expect(find()).rejects.toMatchObject(refusal);
   });
 
-  it('by a context that says nothing, or by a file that is not JSON, is an error', async () => {
+  it('reports an error when the docker context is unknown or its file is not JSON', async () => {
     await linkTo(join(root, 'var/run/docker.sock'));
     await currentContext('unknown');
     await expect(find()).rejects.toMatchObject({ code: 'backend/unavailable', message: expect.stringMatching(/"unknown"/) });
@@ -140,15 +140,15 @@ describe('an engine somebody named', () => {
     ['npipe:////./pipe/docker_engine', 'config/bad-value', /not the address/],
     ['unix://relative', 'config/bad-value', /not the address/],
     ['nonsense', 'config/bad-value', /not the address/],
-  ])('as %s is refused', async (host, code, message) => {
+  ])('refuses %s as the address of an engine', async (host, code, message) => {
     await expect(find({ DOCKER_HOST: host })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  it('with TLS is refused', async () => {
+  it('refuses an engine with TLS', async () => {
     await expect(find({ DOCKER_HOST: 'tcp://server:2376', DOCKER_TLS_VERIFY: '1' })).rejects.toMatchObject({ code: 'backend/unavailable' });
   });
 
-  it('by an address is reached there', () => {
+  it('parses the address of an engine by port and by socket', () => {
     expect(parseHost('tcp://10.0.0.1:2377', 'x')).toEqual({ kind: 'tcp', host: '10.0.0.1', port: 2377 });
     expect(parseHost('tcp://server', 'x')).toEqual({ kind: 'tcp', host: 'server', port: 2375 });
     expect(parseHost('tcp://[::1]:1', 'x')).toEqual({ kind: 'tcp', host: '::1', port: 1 });
@@ -156,26 +156,26 @@ describe('an engine somebody named', () => {
   });
 });
 
-describe('an engine in a usual place', () => {
+describe('an engine at a usual path', () => {
   it.each([
     '.docker/run/docker.sock',
     '.docker/desktop/docker.sock',
     '.colima/default/docker.sock',
     '.orbstack/run/docker.sock',
     '.rd/docker.sock',
-  ])('is found at ~/%s', async (path) => {
+  ])('finds an engine at ~/%s', async (path) => {
     await linkTo(join(root, 'home', path));
     expect((await find()).where).toBe(`unix://${join(root, 'home', path)}`);
   });
 
-  it('is found behind a dead socket', async () => {
+  it('finds an engine behind a dead socket', async () => {
     await deadSocket(join(root, 'var/run/docker.sock'));
     await linkTo(join(root, 'run/docker.sock'));
     expect((await find({ XDG_RUNTIME_DIR: join(root, 'run') })).where).toBe(`unix://${root}/run/docker.sock`);
   });
 });
 
-describe.skipIf(process.getuid?.() !== 0)('an engine of somebody else', () => {
+describe.skipIf(process.getuid?.() !== 0)('an engine of another user', () => {
   async function findAsNobody(more: Record<string, string> = {}): Promise<{ code: string; hint: string }> {
     await chmod(root, 0o755);
     const script = `
@@ -188,7 +188,7 @@ describe.skipIf(process.getuid?.() !== 0)('an engine of somebody else', () => {
     return JSON.parse(stdout);
   }
 
-  it('is not permitted, and the hint names the group', async () => {
+  it('reports missing permission, with a hint that names the group', async () => {
     await chmod(fake.path, 0o660);
     await chmod(dirname(fake.path), 0o755);
     await linkTo(join(root, 'var/run/docker.sock'));
@@ -196,7 +196,7 @@ describe.skipIf(process.getuid?.() !== 0)('an engine of somebody else', () => {
     expect(await findAsNobody({ DOCKER_HOST: `unix://${fake.path}` })).toMatchObject({ code: 'backend/not-permitted' });
   });
 
-  it('in a home this user cannot see does not count', async () => {
+  it('ignores a socket in a home directory that this user cannot see', async () => {
     await linkTo(join(root, 'home/.docker/run/docker.sock'));
     await chmod(join(root, 'home'), 0o700);
     expect(await findAsNobody()).toMatchObject({ code: 'backend/not-installed' });

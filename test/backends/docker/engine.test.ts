@@ -4,23 +4,23 @@ import { launchContainer } from '../../../src/backends/docker/launch.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { bodyFor, exampleSpec, realEngine } from './real-engine.ts';
 
-describe('talking to an engine', () => {
+describe('requests to an engine', () => {
   it.each([
     ['1.41', '/v1.41/info'],
     ['1.44', '/v1.44/info'],
     ['1.99', '/v1.47/info'],
-  ])('of API %s happens at %s', async (version, path) => {
+  ])('talks to an engine of API %s at %s', async (version, path) => {
     await using fake = await fakeEngine({ 'GET /info': { status: 200, body: { Driver: 'x' } } }, version);
     await Promise.all([fake.engine.info(), fake.engine.info()]);
     expect(fake.calls).toEqual(['GET /_ping', `GET ${path}`, `GET ${path}`]);
   });
 
-  it('that is too old is refused with the reason', async () => {
+  it('refuses an engine that is too old, with the reason', async () => {
     await using fake = await fakeEngine({}, '1.24');
     await expect(fake.engine.info()).rejects.toMatchObject({ code: 'backend/unavailable', hint: expect.stringMatching(/20\.10/) });
   });
 
-  it('that is no engine is noticed', async () => {
+  it('detects a server that is not an engine', async () => {
     await using fake = await fakeEngine({ 'GET /_ping': { status: 200 } });
     await expect(fake.engine.ping()).rejects.toMatchObject({
       code: 'backend/not-running',
@@ -28,7 +28,7 @@ describe('talking to an engine', () => {
     });
   });
 
-  it('that does not answer ends after the deadline', async () => {
+  it('ends a request after its deadline', async () => {
     await using fake = await fakeEngine({ 'GET /info': () => undefined });
     await expect(fake.engine.info({ timeoutMs: 50 })).rejects.toMatchObject({
       code: 'backend/not-running',
@@ -36,7 +36,7 @@ describe('talking to an engine', () => {
     });
   });
 
-  it('ends when the caller gives up, with the reason of the caller', async () => {
+  it('ends a request when the caller aborts, with the reason of the caller', async () => {
     await using fake = await fakeEngine({ 'GET /info': () => undefined });
     await expect(fake.engine.info({ signal: AbortSignal.abort(new Error('never mind')) })).rejects.toThrow('never mind');
     const controller = new AbortController();
@@ -45,7 +45,7 @@ describe('talking to an engine', () => {
     await expect(info).rejects.toThrow('enough');
   });
 
-  it('that goes away in the middle of an answer is an error and not an answer', async () => {
+  it('reports an error when the engine goes away in the middle of an answer', async () => {
     await using fake = await fakeEngine({
       'POST /containers/x/wait?condition=not-running': (_request, response) => {
         response.writeHead(200).write('{"StatusCode":');
@@ -55,7 +55,7 @@ describe('talking to an engine', () => {
     await expect(fake.engine.wait('x')).rejects.toMatchObject({ code: 'backend/not-running' });
   });
 
-  it('repeats a question on a stale connection, and never an order', async () => {
+  it('repeats a GET on a stale connection, and never a POST', async () => {
     let connections = 0;
     await using broken = await fakeEngine({
       'GET /info': (request, response) => {
@@ -88,12 +88,12 @@ describe('talking to an engine', () => {
     [403, 'authorization denied by plugin', 'backend/not-permitted'],
     [500, 'exec: "docker-init": executable file not found in $PATH', 'backend/unavailable'],
     [500, 'something new', 'sandbox/open-failed'],
-  ])('%i "%s" becomes %s', async (status, message, code) => {
+  ])('maps status %i "%s" to %s', async (status, message, code) => {
     await using fake = await fakeEngine({ 'POST /containers/x/start': { status, body: { message } } });
     await expect(fake.engine.start('x')).rejects.toMatchObject({ code, message: expect.stringContaining(message), cause: { status } });
   });
 
-  it('removes what a create made whose answer never came', async () => {
+  it('removes the container of a create whose answer never came', async () => {
     let created = '';
     const removed: string[] = [];
     await using fake = await fakeEngine({
@@ -119,7 +119,7 @@ describe('talking to an engine', () => {
     expect(removed).toEqual(['left']);
   });
 
-  it('where nobody listens says so', async () => {
+  it('reports that no engine listens at an address', async () => {
     const engine = new Engine({ kind: 'tcp', host: '127.0.0.1', port: 1 });
     await expect(engine.ping()).rejects.toMatchObject({ code: 'backend/not-running', hint: expect.stringMatching(/Start/) });
   });
@@ -130,7 +130,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
   const { engine } = real;
   const ours = () => engine.list({ 'hermetic.installation': real.installation });
 
-  it('are made, found, ended and removed', async () => {
+  it('makes, finds, ends and removes a container', async () => {
     const spec = exampleSpec({ persistent: true });
     const id = await launchContainer(engine, spec.name, bodyFor(real, { spec }));
     expect(await engine.inspect(spec.name)).toMatchObject({ id, name: spec.name, running: true, paused: false, imageId: real.image.id });
@@ -148,7 +148,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     expect(await ours()).toEqual([]);
   });
 
-  it('have a name only one of them can have', async () => {
+  it('refuses a second container of the same name', async () => {
     const spec = exampleSpec();
     const id = await launchContainer(engine, spec.name, bodyFor(real, { spec }));
     const second = await launchContainer(engine, spec.name, bodyFor(real, { spec })).catch((error: unknown) => error);
@@ -157,7 +157,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     await engine.remove(id);
   });
 
-  it('leave nothing behind when they cannot be made', async () => {
+  it('leaves no container behind when it cannot be made', async () => {
     const absent = bodyFor(real, { imageId: 'hermetic-test:there-is-none' });
     await expect(launchContainer(engine, exampleSpec().name, absent)).rejects.toMatchObject({ code: 'sandbox/no-image' });
     const runtime = bodyFor(real, { runtime: 'there-is-none' });
@@ -176,7 +176,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     expect(await ours()).toEqual([]);
   });
 
-  it('leave nothing behind when the caller gives up at any time', async () => {
+  it('leaves no container behind when the caller aborts at any time', async () => {
     for (const delay of [0, 1, 3, 6, 12, 25, 60, 120]) {
       const controller = new AbortController();
       const launch = launchContainer(engine, exampleSpec().name, bodyFor(real), controller.signal);
@@ -192,7 +192,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     }
   });
 
-  it('are waited for until somebody else ends them', async () => {
+  it('waits until a container ends', async () => {
     const spec = exampleSpec({ persistent: true });
     const id = await launchContainer(engine, spec.name, bodyFor(real, { spec }));
     const waiting = engine.wait(id);
@@ -207,7 +207,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     expect(await engine.wait(id)).toMatchObject({ exitCode: undefined, reason: expect.stringMatching(/removed/) });
   });
 
-  it('that remove themselves are waited for, too', async () => {
+  it('waits for a container that removes itself', async () => {
     const spec = exampleSpec({ persistent: false });
     const id = await launchContainer(engine, spec.name, bodyFor(real, { spec }));
     const waiting = engine.wait(id);
@@ -218,7 +218,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     expect(await engine.inspect(id)).toBeUndefined();
   });
 
-  it('are not waited for any longer than wanted', async () => {
+  it('stops waiting for a container when the caller aborts', async () => {
     const spec = exampleSpec();
     const id = await launchContainer(engine, spec.name, bodyFor(real, { spec }));
     const controller = new AbortController();

@@ -24,25 +24,25 @@ function fakeExec(upgrade: (socket: Socket) => void) {
 }
 
 describe('the stream of a command', () => {
-  it('fails as lost when the connection is cut inside a frame', async () => {
+  it('reports a command as lost when the connection is cut inside a frame', async () => {
     await using fake = await fakeExec((socket) => socket.end(hello.subarray(0, 10)));
     const exec = await openExec(fake.engine, 'c', { command: ['true'] });
     await expect(text(exec.stdout)).rejects.toMatchObject({ code: 'sandbox/lost' });
   });
 
-  it('fails as lost when what comes is not a frame', async () => {
+  it('reports a command as lost when the stream holds no frame', async () => {
     await using fake = await fakeExec((socket) => socket.write('{"message":"surprise"}'));
     const exec = await openExec(fake.engine, 'c', { command: ['true'] });
     await expect(text(exec.stdout)).rejects.toMatchObject({ code: 'sandbox/lost' });
   });
 
-  it('ends between frames, and a stream nobody reads does not matter', async () => {
+  it('ends the output after a whole frame while the other stream stays unread', async () => {
     await using fake = await fakeExec((socket) => socket.end(hello));
     const exec = await openExec(fake.engine, 'c', { command: ['true'] });
     expect(await text(exec.stdout)).toBe('hello');
   });
 
-  it('gets everything that was said although the engine closed with input unread', async () => {
+  it('delivers all output when the engine closes with input unread', async () => {
     const many = Buffer.concat(Array.from({ length: 5000 }, () => hello));
     await using fake = await fakeExec((socket) => {
       socket.pause();
@@ -57,7 +57,7 @@ describe('the stream of a command', () => {
     expect(await late).toBeInstanceOf(Error);
   });
 
-  it('does not start when the engine refuses', async () => {
+  it('refuses a command when the engine refuses', async () => {
     await using fake = await fakeEngine({ 'POST /containers/c/exec': { status: 409, body: { message: 'Container c is not running' } } });
     await expect(openExec(fake.engine, 'c', { command: ['true'] })).rejects.toMatchObject({ code: 'sandbox/lost' });
   });
@@ -71,11 +71,11 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     id = await launchContainer(engine, `test-${crypto.randomUUID()}`, bodyFor(real));
   });
 
-  it('say things on two streams and end with a code', async () => {
+  it('separates both streams of a command and returns its exit code', async () => {
     expect(await run(engine, id, 'echo out; echo err >&2; exit 7')).toEqual({ stdout: 'out\n', stderr: 'err\n', code: 7 });
   });
 
-  it('get their environment, user and directory as they are', async () => {
+  it('passes environment, user and directory to a command unchanged', async () => {
     const value = 'a "b" $HOME `id` \n ü';
     const options = { env: { VALUE: value }, user: '65534:65534', workdir: '/tmp' };
     expect((await run(engine, id, 'printf "%s|%s|%s" "$VALUE" "$(id -u):$(id -g)" "$PWD"', options)).stdout).toBe(
@@ -83,7 +83,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     );
   });
 
-  it('see the end of their input and can go on talking', async () => {
+  it('ends the input of a command that goes on printing', async () => {
     const exec = await openExec(engine, id, { command: ['bash', '-c', 'wc -c; sleep 0.2; echo later'] });
     exec.stdin.write(Buffer.alloc(300_000));
     exec.stdin.end('!');
@@ -91,7 +91,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect(await exec.inspect()).toMatchObject({ running: false, exitCode: 0 });
   });
 
-  it('pass any bytes', async () => {
+  it('passes any bytes through a command', async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7 + (index >> 8)) % 256));
     const exec = await openExec(engine, id, { command: ['cat'] });
     exec.stdin.end(bytes);
@@ -102,7 +102,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
   });
 
-  it('keep what they said when they never read what was sent', async () => {
+  it('delivers the output of a command that never reads its input', async () => {
     const exec = await openExec(engine, id, { command: ['bash', '-c', 'exec 0</dev/null; seq 1 100000'] });
     const feeding = (async () => {
       while (!exec.stdin.destroyed) {
@@ -120,7 +120,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect(await exec.inspect()).toMatchObject({ exitCode: 0 });
   });
 
-  it('are running as long as they run', async () => {
+  it('reports a command as running until it ends', async () => {
     const exec = await openExec(engine, id, { command: ['bash', '-c', 'echo up; read line; exit 3'] });
     for await (const chunk of exec.stdout) {
       expect(String(chunk)).toBe('up\n');
@@ -130,7 +130,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect(await exec.inspect()).toMatchObject({ running: false, exitCode: 3 });
   });
 
-  it('run on a terminal of the size that was asked for, and follow its changes', async () => {
+  it('runs a command on a terminal of the given size, and resizes it', async () => {
     const script =
       '[ -t 1 ] && echo terminal; while :; do size=$(stty size); echo "$size"; [ "$size" = "30 100" ] && exit 4; sleep 0.05; done';
     const exec = await openExec(engine, id, { command: ['bash', '-c', script], terminal: { columns: 91, rows: 17 } });
@@ -148,7 +148,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect(await exec.inspect()).toMatchObject({ exitCode: 4 });
   });
 
-  it('are held up by a reader that is slow, in bounded memory', async () => {
+  it('pauses a command while its reader is slow, in bounded memory', async () => {
     const total = 100_000_000;
     const exec = await openExec(engine, id, { command: ['bash', '-c', `head -c ${total} /dev/zero; echo done >&2`] });
     let finished = false;
@@ -182,7 +182,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect((highest - before) / 1024 / 1024).toBeLessThan(32);
   });
 
-  it('are let go without being ended', async () => {
+  it('detaches from a command without ending it', async () => {
     const exec = await openExec(engine, id, { command: ['sleep', '321'] });
     const processes = async () => (await run(engine, id, 'cat /proc/[0-9]*/cmdline | tr "\\0" " "')).stdout;
     await until('it runs', async () => (await processes()).includes('sleep 321'));
@@ -191,7 +191,7 @@ describe.skipIf(real.skip)(`commands in a real container ${real.skip}`, () => {
     expect(await processes()).toContain('sleep 321');
   });
 
-  it('end with their container', async () => {
+  it('ends a command with its container', async () => {
     const own = await launchContainer(engine, `test-${crypto.randomUUID()}`, bodyFor(real));
     const exec = await openExec(engine, own, { command: ['bash', '-c', 'echo up; sleep 100'] });
     const started = performance.now();

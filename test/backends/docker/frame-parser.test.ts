@@ -25,7 +25,7 @@ function collect(pieces: Iterable<FramePiece>, into: { order: string; stdout: Bu
 }
 
 describe('the frames of an exec stream', () => {
-  it('come out the same however the bytes are split', () => {
+  it('parses the same frames for every split of the bytes', () => {
     const random = randomNumbers(7);
     for (let round = 0; round < 300; round++) {
       const expected = { order: '', stdout: [] as Buffer[], stderr: [] as Buffer[] };
@@ -51,7 +51,7 @@ describe('the frames of an exec stream', () => {
     }
   });
 
-  it('know at every byte whether they are cut off', () => {
+  it('tells at every byte whether a frame is cut off', () => {
     const bytes = Buffer.concat([frame(1, Buffer.from('abc')), frame(2, Buffer.alloc(0)), frame(1, Buffer.from('d'))]);
     const boundaries = new Set([11, 19, 28]);
     const parser = new FrameParser();
@@ -61,7 +61,7 @@ describe('the frames of an exec stream', () => {
     }
   });
 
-  it('hand on content of a frame that is still arriving', () => {
+  it('yields the content of a frame that is still arriving', () => {
     const header = frame(1, Buffer.alloc(0));
     header.writeUInt32BE(0xffffffff, 4);
     const parser = new FrameParser();
@@ -70,7 +70,7 @@ describe('the frames of an exec stream', () => {
     expect(parser.atBoundary).toBe(false);
   });
 
-  it('are refused when they are none', () => {
+  it('refuses bytes that are not a frame', () => {
     expect(() => [...new FrameParser().feed(Buffer.from('HTTP/1.1 500 oops'))]).toThrow(/none/);
     expect(() => [...new FrameParser().feed(Buffer.from([1, 0, 1, 0, 0, 0, 0, 0]))]).toThrow(/none/);
   });

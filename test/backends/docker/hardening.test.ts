@@ -40,7 +40,7 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
   });
   const inside = async (script: string, container = id) => (await run(engine, container, script)).stdout.trim();
 
-  it('root has five capabilities and can get no more', async () => {
+  it('gives root five capabilities and no way to get more', async () => {
     const status = await inside('cat /proc/self/status');
     // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, SETGID 6, SETUID 7
     for (const set of ['CapEff', 'CapPrm', 'CapBnd']) {
@@ -51,7 +51,7 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     expect(status).toMatch(/^Seccomp:\s+2$/m);
   });
 
-  it('the user of the host has no capability at all', async () => {
+  it('gives the host user no capability', async () => {
     const status = await inside('cat /proc/self/status', unprivileged);
     expect(status).toMatch(/^CapEff:\s+0{16}$/m);
     expect(status).toMatch(/^CapBnd:\s+0{15}b$/m);
@@ -61,7 +61,7 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     );
   });
 
-  it('temporary directories are as small and as closed as they should be', async () => {
+  it('bounds temporary directories and mounts them nosuid, nodev and noexec except /tmp', async () => {
     const lines = (await inside('cat /proc/mounts')).split('\n').map((line) => line.split(' '));
     const options = (path: string) => {
       const line = lines.find((fields) => fields[1] === path);
@@ -77,20 +77,20 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     );
   });
 
-  it('limits are those of its control group', async () => {
+  it('writes the limits into the control group of the container', async () => {
     const read = (v1: string, v2: string) => inside(`cat /sys/fs/cgroup/${v1} 2>/dev/null || cat /sys/fs/cgroup/${v2}`);
     expect(await read('pids/pids.max', 'pids.max')).toBe('100');
     expect(await read('memory/memory.limit_in_bytes', 'memory.max')).toBe(String(256 * 1024 * 1024));
     expect(await inside('cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null || cut -d" " -f1 /sys/fs/cgroup/cpu.max')).toBe('100000');
   });
 
-  it('a command that takes too much memory dies and the rest lives', async () => {
+  it('kills a command that takes too much memory and keeps the container', async () => {
     const result = await run(engine, id, 'python3 -c "x = bytearray(400 * 1024 * 1024); print(len(x))"');
     expect(result.code).toBe(137);
     expect(await engine.inspect(id)).toMatchObject({ running: true });
   });
 
-  it('the first process is an init, and ours runs under it', async () => {
+  it('runs an init as the first process, which reaps orphans', async () => {
     expect(await inside('tr "\\0" " " < /proc/1/cmdline')).toMatch(/init -- sleep 600/);
     // To a shell a process is there until somebody has waited for it.
     const orphan = '(setsid sleep 0.1 & echo $! >/tmp/orphan)';
@@ -99,7 +99,7 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     );
   });
 
-  it('no engine, no device, no host and no other process is in reach', async () => {
+  it('hides the engine, the devices, the host and other processes', async () => {
     expect(
       await inside('find / -xdev -name "*docker.sock" 2>/dev/null; ls /var/run/docker.sock /run/docker.sock 2>/dev/null; echo none'),
     ).toBe('none');
@@ -110,7 +110,7 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     expect(await inside('ls -d /proc/[0-9]* | wc -l')).toMatch(/^[3-9]$/);
   });
 
-  it('packages can be installed: files change hands and programs step down', async () => {
+  it('installs packages that change owners and drop to another user', async () => {
     const script = `
       set -e
       cd /usr/local/share && touch owned && chown 33:33 owned && chmod 640 owned && rm owned
@@ -126,13 +126,13 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     expect(await run(engine, id, script)).toMatchObject({ stdout: '33\n65534\nnobody\n', code: 0 });
   });
 
-  it('a program with a set-user-id bit gives nobody anything', async () => {
+  it('ignores the set-user-id bit of a program', async () => {
     const script =
       'cp /usr/bin/id /usr/local/bin/suid && chmod 4755 /usr/local/bin/suid && setpriv --reuid 33 --regid 33 --clear-groups /usr/local/bin/suid -u';
     expect(await inside(script)).toBe('33');
   });
 
-  it('mounts are where they were asked for, read-only where asked for', async () => {
+  it('mounts directories where asked, read-only where asked', async () => {
     expect(await inside('cat /data/file; touch /data/x 2>/dev/null || echo " closed"')).toBe('from the host closed');
     await inside('echo inside > /workspace/data/back; echo work > /workspace/w; echo home > ~/h');
     expect(await readFile(join(directory, 'data/back'), 'utf8')).toBe('inside\n');
@@ -141,20 +141,20 @@ describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {
     expect(await inside('touch /run/hermetic/x 2>&1')).toMatch(/Read-only/);
   });
 
-  it('a value of the environment arrives as it is', async () => {
+  it('passes a value of the environment unchanged', async () => {
     expect(await inside('printf %s "$GREETING"')).toBe('hello "you"\nthere');
     expect(await inside('cat /proc/$$/environ | tr "\\0" "\\n" | cut -d= -f1 | sort | tr "\\n" " "')).toBe(
       'GREETING HOME HOSTNAME PATH there',
     );
   });
 
-  it('nothing is logged on the host', async () => {
+  it('logs nothing of the container on the host', async () => {
     const raw = await engine.request<{ LogPath: string; HostConfig: { LogConfig: { Type: string } } }>('GET', `/containers/${id}/json`);
     expect(raw.LogPath).toBe('');
     expect(raw.HostConfig.LogConfig.Type).toBe('none');
   });
 
-  it('what is enforced is said truthfully', async () => {
+  it('reports truthfully which limits are enforced', async () => {
     const storage = await storageSupport(engine, await engine.info(), real.image.id, 1024);
     expect(await storageSupport(engine, await engine.info(), real.image.id, 1024)).toBe(storage);
     const info = await engine.info();

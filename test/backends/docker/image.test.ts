@@ -25,7 +25,7 @@ describe('the name of an image', () => {
     [`a/b@sha256:${'ab'.repeat(32)}`, 'a/b', undefined, `sha256:${'ab'.repeat(32)}`, `a/b@sha256:${'ab'.repeat(32)}`],
     [`a:t@sha256:${'ab'.repeat(32)}`, 'a', 't', `sha256:${'ab'.repeat(32)}`, `a:t@sha256:${'ab'.repeat(32)}`],
     [`sha256:${'ab'.repeat(32)}`, `sha256:${'ab'.repeat(32)}`, undefined, undefined, `sha256:${'ab'.repeat(32)}`],
-  ])('%s is understood', (text, repository, tag, digest, whole) => {
+  ])('parses %s as the name of an image', (text, repository, tag, digest, whole) => {
     expect(parseImageReference(text)).toEqual({ repository, tag, digest, text: whole });
   });
 
@@ -50,7 +50,7 @@ describe('the name of an image', () => {
     'a\nb',
     'a:..',
     'a@sha256:ab@x',
-  ])('%j is refused', (text) => {
+  ])('refuses %j as the name of an image', (text) => {
     expect(() => parseImageReference(text)).toThrow(expect.objectContaining({ code: 'config/bad-value' }));
   });
 });
@@ -58,7 +58,7 @@ describe('the name of an image', () => {
 describe('a pull', () => {
   const missing = { 'GET /images/x:latest/json': { status: 404, body: { message: 'No such image: x:latest' } } };
 
-  it('reports progress, then finds the image', async () => {
+  it('reports the progress of a pull, then finds the image', async () => {
     let pulled = false;
     await using fake = await fakeEngine({
       'GET /images/x:latest/json': (_request, response) => {
@@ -79,7 +79,7 @@ describe('a pull', () => {
     expect(lines).toEqual(['pulling x:latest', 'pulling x:latest: 1 of 4 MB']);
   });
 
-  it('tells a person no more than one line per interval', async () => {
+  it('reports the progress of a pull once per interval', async () => {
     await using fake = await fakeEngine({
       ...missing,
       'POST /images/create?fromImage=x&tag=latest': (_request, response) => {
@@ -105,7 +105,7 @@ describe('a pull', () => {
       /could not reach the registry/,
     ],
     [500, { message: 'toomanyrequests: You have reached your pull rate limit' }, /docker login/],
-  ])('that is refused with %i says why and what to do', async (status, body, hint) => {
+  ])('explains a pull that is refused with %i, with a hint', async (status, body, hint) => {
     await using fake = await fakeEngine({ ...missing, 'POST /images/create?fromImage=x&tag=latest': { status, body } });
     const pull = ensureImage(fake.engine, 'x', { progress: () => undefined });
     await expect(pull).rejects.toMatchObject({
@@ -115,7 +115,7 @@ describe('a pull', () => {
     });
   });
 
-  it('that fails half way says why', async () => {
+  it('explains a pull that fails half way', async () => {
     await using fake = await fakeEngine({
       ...missing,
       'POST /images/create?fromImage=x&tag=latest': (_request, response) => {
@@ -130,7 +130,7 @@ describe('a pull', () => {
     await expect(pull).rejects.toMatchObject({ code: 'sandbox/no-image', hint: expect.stringMatching(/disk of the engine is full/) });
   });
 
-  it('that stalls, before or after its first byte, ends with an error', async () => {
+  it('ends a pull that stalls before or after its first byte', async () => {
     for (const first of ['', '{"status":"Pulling fs layer","id":"a"}\r\n']) {
       await using fake = await fakeEngine({
         ...missing,
@@ -145,7 +145,7 @@ describe('a pull', () => {
     }
   });
 
-  it('does not stall as long as bytes come', async () => {
+  it('continues a pull as long as bytes arrive', async () => {
     await using fake = await fakeEngine({
       ...missing,
       'POST /images/create?fromImage=x&tag=latest': async (_request, response) => {
@@ -166,7 +166,7 @@ describe('a pull', () => {
     await expect(pull).rejects.toMatchObject({ message: expect.stringMatching(/enough/) });
   });
 
-  it('ends when it is cancelled, and the engine sees it', async () => {
+  it('ends a pull when the caller aborts, and closes the connection to the engine', async () => {
     const gone = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     await using fake = await fakeEngine({
@@ -184,7 +184,7 @@ describe('a pull', () => {
     await gone.promise;
   });
 
-  it('that failed is not tried again for a while, unless the image is there by then', async () => {
+  it('does not retry a failed pull for a while, unless the image exists by then', async () => {
     const replies: Parameters<typeof fakeEngine>[0] = {
       ...missing,
       'POST /images/create?fromImage=x&tag=latest': { status: 500, body: { message: 'no such host' } },
@@ -199,7 +199,7 @@ describe('a pull', () => {
     expect(await pull()).toMatchObject({ id: 'sha256:1' });
   });
 
-  it('of an id is not tried', async () => {
+  it('refuses to pull an image by its id', async () => {
     await using fake = await fakeEngine({});
     await expect(ensureImage(fake.engine, `sha256:${'ab'.repeat(32)}`, { progress: () => undefined })).rejects.toMatchObject({
       code: 'sandbox/no-image',
@@ -207,8 +207,8 @@ describe('a pull', () => {
   });
 });
 
-describe('whether an image can be pulled', () => {
-  it('is asked of the registry, and nothing is pulled', async () => {
+describe('the check of an image that was not pulled', () => {
+  it('asks the registry whether an image can be pulled, without a pull', async () => {
     await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': { status: 200, body: {} } });
     await refuseUnlessPullable(fake.engine, 'x');
     expect(fake.calls.filter((call) => call.startsWith('POST'))).toEqual([]);
@@ -218,7 +218,7 @@ describe('whether an image can be pulled', () => {
     [403, 'pull access denied for x, repository does not exist', /name right/],
     [401, 'unauthorized: authentication required', /name right/],
     [500, 'dial tcp: lookup registry-1.docker.io: no such host', /reach the registry/],
-  ])('is a no with the words of the engine: %i', async (status, message, hint) => {
+  ])('refuses an image with the error of the engine: %i', async (status, message, hint) => {
     await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': { status, body: { message } } });
     await expect(refuseUnlessPullable(fake.engine, 'x')).rejects.toMatchObject({
       code: 'sandbox/no-image',
@@ -227,7 +227,7 @@ describe('whether an image can be pulled', () => {
     });
   });
 
-  it('is a no when the registry does not answer in time', async () => {
+  it('refuses an image when the registry does not answer in time', async () => {
     await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': () => undefined });
     await expect(refuseUnlessPullable(fake.engine, 'x', 100)).rejects.toMatchObject({
       code: 'sandbox/no-image',
@@ -238,7 +238,7 @@ describe('whether an image can be pulled', () => {
 
 const real = await realEngine();
 describe.skipIf(real.skip)(`images of a real engine ${real.skip}`, () => {
-  it('are present or absent, and one that is there is not pulled', async () => {
+  it('finds an image by name and by id without a pull', async () => {
     expect(await findImage(real.engine, real.image.reference)).toEqual(real.image);
     expect(await findImage(real.engine, 'hermetic-test:there-is-none')).toBeUndefined();
     const lines: string[] = [];
@@ -247,12 +247,12 @@ describe.skipIf(real.skip)(`images of a real engine ${real.skip}`, () => {
     expect(lines).toEqual([]);
   });
 
-  it('that no registry gives cannot be pulled, which is known without a pull', async () => {
+  it('refuses an image of an unreachable registry without a pull', async () => {
     const refusal = { code: 'sandbox/no-image', hint: expect.stringMatching(/registry/) };
     await expect(refuseUnlessPullable(real.engine, '127.0.0.1:1/hermetic/none:1')).rejects.toMatchObject(refusal);
   });
 
-  it('that no registry gives are an error with a hint', async () => {
+  it('explains the failed pull of an image from an unreachable registry', async () => {
     // Port 1 of this machine: nobody listens there, so nothing leaves it.
     const pull = ensureImage(real.engine, '127.0.0.1:1/hermetic/none:1', {
       progress: () => undefined,

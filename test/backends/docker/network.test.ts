@@ -46,7 +46,7 @@ function networkTests(engine: TestEngine): void {
     expect(await networks()).toEqual([]);
   });
 
-  it('is one of this installation, on which containers do not see each other', async () => {
+  it('puts containers on one network of the installation, where they cannot reach each other', async () => {
     const [first, second] = await Promise.all([
       engine.open(engine.spec({ network: 'open' })),
       engine.open(engine.spec({ network: undefined })),
@@ -70,19 +70,19 @@ function networkTests(engine: TestEngine): void {
     expect(await output(second, connect(5))).toBe('refused\n');
   });
 
-  it('is nothing but its own loopback when it is to have none', async () => {
+  it('gives a container only its own loopback when the network is off', async () => {
     const sandbox = await engine.open(engine.spec({ network: 'none' }));
     expect(await output(sandbox, 'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "; cat /proc/net/route | wc -l')).toBe('lo\n1\n');
     expect(await networks()).toEqual([]);
   });
 
-  it('is made once when many want it at once', async () => {
+  it('makes the network once when several containers need it at once', async () => {
     await Promise.all(Array.from({ length: 6 }, () => onEngine((docker) => ensureNetworkOf(docker, wish))));
     expect(await networks()).toHaveLength(1);
     await onEngine((docker) => removeNetworkIfUnused(docker, installation));
   });
 
-  it('goes with the last container that has it, running or not', async () => {
+  it('removes the network with its last container, running or stopped', async () => {
     const [spec, other] = [engine.spec({ network: 'open' }), engine.spec({ network: 'open' })];
     const [sandbox, last] = [await engine.open(spec), await engine.open(other)];
     await sandbox.destroy();
@@ -95,7 +95,7 @@ function networkTests(engine: TestEngine): void {
     expect(await networks()).toEqual([]);
   });
 
-  it('goes with a sandbox that was not to stay, and with one that could not be made', async () => {
+  it('removes the network with an ephemeral sandbox, and after a failed open', async () => {
     const sandbox = await engine.open(engine.spec({ network: 'open', persistent: false }));
     await sandbox.close();
     expect(await networks()).toEqual([]);
@@ -104,7 +104,7 @@ function networkTests(engine: TestEngine): void {
     expect(await networks()).toEqual([]);
   });
 
-  it('comes back when somebody removed it, and the container stays the same', async () => {
+  it('restores a removed network and keeps the container', async () => {
     const spec = engine.spec({ network: 'open' });
     const sandbox = await engine.open(spec);
     await output(sandbox, 'touch /opt/installed');
@@ -125,7 +125,7 @@ function networkTests(engine: TestEngine): void {
     ['another label', { Labels: { 'hermetic.installation': 'somebody-else' } }],
     ['traffic between containers', { Options: {} }],
     ['no way out', { Internal: true }],
-  ])('is refused when one of its name is there that has %s', async (_, change) => {
+  ])('refuses an existing network of the same name that has %s', async (_, change) => {
     const made = await ours();
     await onEngine((docker) => docker.request('POST', '/networks/create', { ...made, ...change }));
     const spec = engine.spec({ network: 'open' });

@@ -20,7 +20,7 @@ const recorded = [
 ];
 
 describe('the progress of a pull', () => {
-  it('adds the layers up, says when a total is still unknown, and ends with the unpacking', () => {
+  it('adds up the layers of a pull, marks an unknown total and ends with the unpacking', () => {
     const progress = new PullProgress('python:3.13-slim');
     const texts = [progress.text()];
     for (const line of recorded) {
@@ -41,13 +41,13 @@ describe('the progress of a pull', () => {
     ]);
   });
 
-  it('copes with a registry that does not say how much there is', () => {
+  it('reports the progress of a pull without a known total', () => {
     const progress = new PullProgress('x');
     progress.take({ status: 'Downloading', id: 'a', progressDetail: { current: 5_000_000, total: -1 } });
     expect(progress.text()).toBe('pulling x: 5 of 5+ MB');
   });
 
-  it('reads the same events however the bytes are split', () => {
+  it('reads the same pull events for every split of the bytes', () => {
     const bytes = Buffer.from(`${recorded.join('\r\n')}\r\n{"status":"gr\u00fc\u00dfe"}\n`);
     for (let size = 1; size < 40; size++) {
       const reader = new PullEventReader();
@@ -59,7 +59,7 @@ describe('the progress of a pull', () => {
     }
   });
 
-  it('does not collect a line without an end', () => {
+  it('refuses an endless line of pull events', () => {
     const reader = new PullEventReader();
     expect(() => {
       for (let count = 0; count < 30; count++) {

@@ -10,7 +10,7 @@ export function containerTests(engine: TestEngine): void {
   const output = async (sandbox: OpenSandbox, command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
   const container = ({ name }: SandboxSpec) => withDocker(engine.context, (docker) => docker.inspect(`hermetic-${name}`));
 
-  it('stays when the program lets go, with what runs in it', async () => {
+  it('keeps the container and its processes when the program closes the sandbox', async () => {
     const spec = engine.spec();
     const first = await engine.open(spec);
     const mark = sleepMark();
@@ -29,7 +29,7 @@ export function containerTests(engine: TestEngine): void {
     expect(await container(spec)).toBeUndefined();
   });
 
-  it('stops by itself when nobody was attached for so long, and not before', async () => {
+  it('stops the container after its idle time without an attached program, and not before', async () => {
     const spec = engine.spec({ idleSeconds: 2 });
     const sandbox = await engine.open(spec);
     expect(await output(sandbox, 'export KEPT=1; echo kept >file; sleep 3; echo alive')).toBe('alive\n');
@@ -40,7 +40,7 @@ export function containerTests(engine: TestEngine): void {
     await again.destroy();
   });
 
-  it('does not stop while a process that a command left there runs, unless that may not keep it for so long', async () => {
+  it('keeps the container running for a background process, up to the background limit', async () => {
     const specs = [engine.spec({ idleSeconds: 2 }), engine.spec({ idleSeconds: 2 }), engine.spec({ idleSeconds: 2, backgroundSeconds: 4 })];
     const [clock, held, capped] = specs as [SandboxSpec, SandboxSpec, SandboxSpec];
     const mark = sleepMark();
@@ -62,7 +62,7 @@ export function containerTests(engine: TestEngine): void {
     await until('it has stopped', () => stopped(held), { withinMs: 60_000 });
   }, 120_000);
 
-  it('is stopped from outside when nothing uses it, and is the same container afterwards', async () => {
+  it('stops an unused container from outside, and reuses it afterwards', async () => {
     const spec = engine.spec();
     const first = await engine.open(spec);
     const mark = sleepMark();
@@ -83,7 +83,7 @@ export function containerTests(engine: TestEngine): void {
     expect((await container(spec))?.running).toBe(false);
   });
 
-  it('is replaced with a notice when its settings change, and keeps files and state', async () => {
+  it('replaces the container with a notice when its settings change, and keeps files and state', async () => {
     const spec = engine.spec({ env: { SETTING: 'old' } });
     const first = await engine.open(spec);
     await output(first, 'echo kept >file; export KEPT=1; touch /tmp/gone');
@@ -97,7 +97,7 @@ export function containerTests(engine: TestEngine): void {
     await second.destroy();
   });
 
-  it('is the same for a session that only starts elsewhere or is called differently', async () => {
+  it('reuses the container when only the name or the workdir of the session changes', async () => {
     const spec = engine.spec();
     const first = await engine.open(spec);
     const before = await container(spec);
@@ -107,7 +107,7 @@ export function containerTests(engine: TestEngine): void {
     await second.destroy();
   });
 
-  it('is not replaced under somebody who uses it', async () => {
+  it('refuses to replace a container that is in use', async () => {
     const spec = engine.spec();
     const user = await engine.open(spec);
     await expect(engine.open({ ...spec, env: { OTHER: '1' } })).rejects.toMatchObject({ code: 'sandbox/in-use' });
@@ -115,7 +115,7 @@ export function containerTests(engine: TestEngine): void {
     await user.destroy();
   });
 
-  it('is made again when somebody has removed it, and the files are still there', async () => {
+  it('makes a removed container again with its files', async () => {
     const spec = engine.spec();
     const first = await engine.open(spec);
     await output(first, 'echo kept >file; export KEPT=1');
@@ -127,14 +127,14 @@ export function containerTests(engine: TestEngine): void {
     await second.destroy();
   });
 
-  it('is not left behind by an open that fails', async () => {
+  it('leaves no container behind when opening fails', async () => {
     const spec = engine.spec({ mounts: [{ source: '/nonexistent/source', target: '/data', readOnly: true }] });
     await expect(engine.open(spec)).rejects.toMatchObject({ code: expect.stringMatching(/\w+\/\w+/) });
     expect(await container(spec)).toBeUndefined();
     expect(existsSync(spec.directory)).toBe(false);
   });
 
-  it('is started, not made, when it had stopped', async () => {
+  it('starts a stopped container instead of making a new one', async () => {
     const spec = engine.spec();
     const first = await engine.open(spec);
     await output(first, 'touch /installed-in-the-container');
@@ -147,7 +147,7 @@ export function containerTests(engine: TestEngine): void {
     await second.destroy();
   });
 
-  it('does not run what its image would start, and runs under an init', async () => {
+  it('ignores the entrypoint of the image and runs under an init', async () => {
     const sandbox = await engine.open(engine.spec());
     expect(await output(sandbox, "tr '\\0' ' ' </proc/1/cmdline")).toMatch(/init/);
     await sandbox.destroy();

@@ -17,12 +17,12 @@ const info = {
   },
 } as unknown as EngineInfo;
 
-describe('a container runs on our kernel', () => {
+describe('the kernel of a container', () => {
   it.each<[string, EngineAddress, Partial<EngineInfo>, string | undefined, Here]>([
     ['with an engine on a socket of this Linux', socket, {}, undefined, here],
     ['with a runtime that is one of the usual by another name', socket, {}, 'mine', here],
     ['with the usual one named in full', socket, {}, 'io.containerd.runc.v2', here],
-  ])('%s', (_, address, facts, runtime, machine) => {
+  ])('recognises our kernel %s', (_, address, facts, runtime, machine) => {
     expect(sharesKernel(address, { ...info, ...facts }, runtime, machine)).toBe(true);
   });
 
@@ -33,7 +33,7 @@ describe('a container runs on our kernel', () => {
     ['with the forwarded socket of another machine', socket, { KernelVersion: '5.15.0' }, undefined, here],
     ['with a runtime that brings its own', socket, {}, 'runsc', here],
     ['with an engine that uses such a runtime unasked', socket, { DefaultRuntime: 'runsc' }, undefined, here],
-  ])('not %s', (_, address, facts, runtime, machine) => {
+  ])('recognises another kernel %s', (_, address, facts, runtime, machine) => {
     expect(sharesKernel(address, { ...info, ...facts }, runtime, machine)).toBe(false);
   });
 });

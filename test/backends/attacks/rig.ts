@@ -17,7 +17,7 @@ const patienceMs = 3_000;
 const answerMs = 20_000;
 
 /** Sandboxes that belong to an attacker, and one beside them that must not notice. */
-export interface Arena {
+export interface AttackRig {
   /** A sandbox nobody has attacked yet. */
   open(wishes?: Partial<SandboxSpec>): Promise<OpenSandbox>;
   /**
@@ -27,10 +27,10 @@ export interface Arena {
   withstand<T>(attack: () => Promise<T>): Promise<T>;
 }
 
-export function useArena(engine: TestEngine): Arena {
+export function useAttackRig(engine: TestEngine): AttackRig {
   let bystander: OpenSandbox | undefined;
   let descriptors = 0;
-  const open: Arena['open'] = (wishes) => engine.open(engine.spec({ limits, ...wishes }));
+  const open: AttackRig['open'] = (wishes) => engine.open(engine.spec({ limits, ...wishes }));
   beforeAll(async () => {
     descriptors = openDescriptors();
     bystander = await open();
