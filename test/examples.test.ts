@@ -21,7 +21,7 @@ await describeBackend('bubblewrap', () => {
     return (await run('sh', ['-c', line], { env, cwd: root })).stdout;
   };
 
-  it('an agent of your own uses the tools, and a program the same session without a model', async () => {
+  it('a custom agent uses the tools, and a program uses the same session without a model', async () => {
     const printed = await example('own-agent.ts');
     expect(printed).toMatch(/^7 tools: terminal, process, read_file, /);
     expect(printed).toContain('terminal says: /workspace/notes\n');
@@ -32,7 +32,7 @@ await describeBackend('bubblewrap', () => {
     expect(readdirSync(join(home, '.hermetic/sandboxes/bubblewrap'))).toEqual([]);
   });
 
-  it('every example is run here', () => {
+  it('this test runs every example', () => {
     expect(readdirSync(directory)).toEqual(['own-agent.ts']);
   });
 });

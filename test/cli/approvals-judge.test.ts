@@ -7,7 +7,7 @@ const hermetic = new Hermetic();
 const judge = (args: readonly string[], options?: Parameters<Hermetic['run']>[1]) => hermetic.run(['approvals', 'judge', ...args], options);
 
 describe('hermetic approvals judge', () => {
-  it('says what would happen, in words', async () => {
+  it('approvals judge prints the verdict in words', async () => {
     const { code, stdout, stderr } = await judge(['git push --force; chmod 777 x']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
@@ -17,7 +17,7 @@ describe('hermetic approvals judge', () => {
     expect((await judge(['--', 'rm', '-rf', '/'])).stdout).toMatch(/^deny: /);
   });
 
-  it('prints JSON', async () => {
+  it('approvals judge prints JSON', async () => {
     const { stdout } = await judge(['--json', 'git push --force']);
     expect(JSON.parse(stdout)).toEqual({
       verdict: 'ask',
@@ -26,7 +26,7 @@ describe('hermetic approvals judge', () => {
     expect(JSON.parse((await judge(['--json', 'ls'])).stdout)).toEqual({ verdict: 'allow', findings: [] });
   });
 
-  it('judges every line of standard input, with its id', async () => {
+  it('approvals judge --stdin judges every line, with its id', async () => {
     const lines = [
       { id: 'a', command: 'ls' },
       { id: 2, command: "cat <<'E' | sh\nrm -rf /\nE" },
@@ -50,19 +50,19 @@ describe('hermetic approvals judge', () => {
     ['is not JSON', '{"id":1,"command":"ls"}\nnonsense\n', /Line 2 of standard input is not JSON/],
     ['has no command', '{"id":1}\n', /Line 1 .*command/],
     ['has no id', '\n{"command":"ls"}\n', /Line 2 .*id/],
-  ])('names the line that %s, and exits with 2', async (_what, input, message) => {
+  ])('approvals judge names the line that %s, and exits with 2', async (_what, input, message) => {
     const { code, stderr } = await judge(['--stdin'], { input });
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 
-  it('wants a command or standard input, not both', async () => {
+  it('approvals judge takes a command or standard input, not both', async () => {
     expect((await judge([])).code).toBe(2);
     expect((await judge(['--stdin', 'ls'])).code).toBe(2);
     expect((await judge(['--backend', 'nowhere', 'ls'])).code).toBe(2);
   });
 
-  it('knows that a disposable sandbox may be ruined, but not the files of the host in it', async () => {
+  it("judges that a disposable sandbox may be ruined, but not the host's files in it", async () => {
     expect((await judge(['--backend', 'bubblewrap', 'rm -rf /'])).stdout).toMatch(/^allow/);
     const environment = { TERMINAL_DOCKER_VOLUMES: JSON.stringify([`${hermetic.home}:/data`]) };
     expect((await judge(['--backend', 'docker', 'rm -rf /data/x'], { environment })).stdout).toMatch(/^ask/);
@@ -70,11 +70,11 @@ describe('hermetic approvals judge', () => {
     expect((await judge(['--backend', 'docker', 'rm -rf /srv/x'], { environment })).stdout).toMatch(/^allow/);
   });
 
-  it("knows where Hermetic's own files are", async () => {
+  it("judges Hermetic's own files by where they are", async () => {
     expect((await judge([`echo x > ${hermetic.environment.HERMETIC_HOME}/config.yaml`])).stdout).toMatch(/^deny/);
   });
 
-  it("says what the guard says about a session's own files and those beside them", async () => {
+  it("gives the guard's verdict on a session's own files and those beside them", async () => {
     const workspace = (await hermetic.run(['run', '--backend', 'local', '--', 'pwd'])).stdout.trim();
     const verdicts = [
       [`echo x > ${workspace}/notes`, 'allow'],
@@ -88,7 +88,7 @@ describe('hermetic approvals judge', () => {
     }
   });
 
-  it('knows the programs of the owner, and names a mistake in their rows', async () => {
+  it("judges programs by the owner's rows, and names a mistake in them", async () => {
     const withRows = (rows: unknown) => ({ environment: { HERMETIC_APPROVALS_PROGRAMS: JSON.stringify(rows) } });
     expect((await judge(['mytool -v'])).stdout).toMatch(/^ask: .*\n {2}Runs a program that is in no table/);
     expect((await judge(['mytool -v'], withRows({ mytool: { options: '-v' } }))).stdout).toMatch(/^allow/);
@@ -98,7 +98,7 @@ describe('hermetic approvals judge', () => {
     expect(wrong.stderr).toMatch(/approvals\.programs[\s\S]*there is no kind "what"/);
   });
 
-  it('runs nothing', async () => {
+  it('approvals judge runs nothing', async () => {
     await judge([`touch ${join(hermetic.home, 'marker')}; $(touch ${join(hermetic.home, 'marker')})`]);
     expect(existsSync(join(hermetic.home, 'marker'))).toBe(false);
   });

@@ -49,7 +49,7 @@ function atTerminal(args: readonly string[]) {
 }
 
 describe('run --ask without a terminal', () => {
-  it('runs what is harmless, and exits as it does', async () => {
+  it('runs a harmless command and returns its exit code', async () => {
     expect(await hermetic.run(['run', '--ask', '--', 'echo hi; exit 7'])).toMatchObject({ code: 7, stdout: 'hi\n' });
   });
 
@@ -65,7 +65,7 @@ describe('run --ask without a terminal', () => {
     expect(existsSync(build)).toBe(true);
   });
 
-  it("tells a session's own files from those of Hermetic, though they lie side by side", async () => {
+  it("tells a session's own files from those of Hermetic beside them", async () => {
     const own = await hermetic.run(['run', '--ask', '--', 'mkdir -p a; chmod 755 a; echo hi > a/b; cat a/b']);
     expect(own).toMatchObject({ code: 0, stdout: 'hi\n' });
     expect((await hermetic.run(['run', '--ask', '--', 'rm -rf a'])).stderr).not.toContain('This is always denied');
@@ -76,7 +76,7 @@ describe('run --ask without a terminal', () => {
     }
   });
 
-  it('and without --ask nothing is judged', async () => {
+  it('run without --ask judges nothing', async () => {
     expect(await hermetic.run(['run', '--', remove])).toMatchObject({ code: 0 });
     expect(existsSync(build)).toBe(false);
   });
@@ -89,13 +89,13 @@ describe('run --ask without a terminal', () => {
   });
 });
 
-describe('files of the host in the home of a sandbox', () => {
+describe("host files mounted in a sandbox's home", () => {
   const asHost = { TERMINAL_DOCKER_RUN_AS_HOST_USER: 'true' };
   it.each([
     ['bubblewrap', '/home/agent', {}],
     ['docker', '/root', {}],
     ['docker', '/home/agent', asHost],
-  ])('are asked about on %s under whatever name of %s', async (backend, home, extra) => {
+  ])('asks on %s about deleting mounted host files by any path through %s', async (backend, home, extra) => {
     const environment = { TERMINAL_DOCKER_VOLUMES: JSON.stringify([`${work}:${home}/data`]), ...extra };
     const verdicts = async (paths: readonly string[]): Promise<[string, string][]> => {
       const input = paths.map((id) => `${JSON.stringify({ id, command: `rm -rf ${id}` })}\n`).join('');
@@ -112,7 +112,7 @@ describe('files of the host in the home of a sandbox', () => {
 });
 
 describe('run --ask at a terminal', () => {
-  it('shows what was found and runs it after a yes', async () => {
+  it('run --ask at a terminal shows the findings and runs the command after a yes', async () => {
     const terminal = atTerminal(['run', '--ask', '--', `${remove}; exit 9`]);
     await terminal.asked();
     expect(terminal.shown()).toContain('Leaves the workspace');
@@ -127,7 +127,7 @@ describe('run --ask at a terminal', () => {
     ['a no', 'd\r'],
     ['Ctrl-C', '\u0003'],
     ['nothing but the return key', '\r'],
-  ])('does not run it after %s, and exits with 4', async (_case, typed) => {
+  ])('run --ask does not run the command after %s, and exits with 4', async (_case, typed) => {
     const terminal = atTerminal(['run', '--ask', '--', remove]);
     await terminal.asked();
     terminal.type(typed);
@@ -135,7 +135,7 @@ describe('run --ask at a terminal', () => {
     expect(existsSync(build)).toBe(true);
   });
 
-  it('remembers a yes for the session, in that session, until it is revoked', async () => {
+  it('run --ask remembers a yes for the session until it is revoked', async () => {
     for (const session of ['kept', 'other']) await hermetic.run(['run', '--session', session, '--', 'touch a b c']);
     const terminal = atTerminal(['run', '--session', 'kept', '--ask', '--', 'shred -u a']);
     await terminal.asked();
@@ -156,7 +156,7 @@ describe('run --ask at a terminal', () => {
   });
 });
 
-describe('another shell', () => {
+describe('approvals from another shell', () => {
   async function waiting(session: string, command = remove): Promise<{ terminal: ReturnType<typeof atTerminal>; question: Listed }> {
     const terminal = atTerminal(['run', '--session', session, '--ask', '--', command]);
     await terminal.asked();
@@ -166,7 +166,7 @@ describe('another shell', () => {
     return { terminal, question };
   }
 
-  it('lists, shows and allows what waits, once', async () => {
+  it('lists, shows and allows a waiting question, once', async () => {
     const { terminal, question } = await waiting('shell-yes');
     expect((await hermetic.run(['approvals', 'list'])).stdout).toMatch(new RegExp(`${question.code}.*shell-yes.*local.*open`));
     expect((await hermetic.run(['approvals', 'show', question.code])).stdout).toContain(`  | ${remove}`);
@@ -178,7 +178,7 @@ describe('another shell', () => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/Nothing was changed.*allowed once by .* from shell at/) });
   });
 
-  it('denies it with a remark', async () => {
+  it('denies a waiting question with a remark', async () => {
     const { terminal, question } = await waiting('shell-no');
     await hermetic.run(['approvals', 'deny', question.code, '--remark', 'use make clean']);
     expect(await terminal.exit).toBe(4);
@@ -186,7 +186,7 @@ describe('another shell', () => {
     expect(existsSync(build)).toBe(true);
   });
 
-  it('allows it always, for a time', async () => {
+  it('allows a waiting question always, until it expires', async () => {
     for (const session of ['shell-always', 'somewhere']) await hermetic.run(['run', '--session', session, '--', 'touch a']);
     const { terminal, question } = await waiting('shell-always', 'shred -u a');
     await hermetic.run(['approvals', 'approve', question.code, '--always', '--expires', '1h', '--remark', 'builds']);
@@ -206,7 +206,7 @@ describe('another shell', () => {
     [['approvals', 'revoke', 'x'], 1, /no grant/],
     [['audit', 'show', '99999'], 2, /no record/],
     [['audit', 'verify', '--expect', 'x'], 2, /head/],
-  ])('%j is refused', async (args, code, message) => {
+  ])('refuses %j', async (args, code, message) => {
     const outcome = await hermetic.run(args);
     expect(outcome.code).toBe(code);
     expect(outcome.stderr).toMatch(message);
@@ -214,7 +214,7 @@ describe('another shell', () => {
 });
 
 describe('audit', () => {
-  it('has the judgement, the command and the sandbox of a run, without secrets', async () => {
+  it('records judgement, command and sandbox of a run, without secrets', async () => {
     const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
     await hermetic.run(['run', '--session', 'audited', '--ask', '--', `echo ${secret}; exit 5`]);
     const records = await json<{ seq: number; session: string[]; kind: string; outcome: string }[]>(['audit', 'list', '--json']);
@@ -233,7 +233,7 @@ describe('audit', () => {
     expect(exported.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(exported.map((_, index) => index + 1));
   });
 
-  it('verifies, and finds what was changed', async () => {
+  it('audit verify accepts the log and finds a changed record', async () => {
     const verified = await hermetic.run(['audit', 'verify']);
     expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ records\. Head: \d+:[0-9a-f]{64}\n$/) });
     const head = verified.stdout.trim().split(' ').at(-1) ?? '';

@@ -30,13 +30,13 @@ it.each([
   expect([statSync(path).mode & 0o777, statSync(directory).mode & 0o777]).toEqual([0o600, 0o700]);
 });
 
-it('shortens a name that is too long, and keeps its end', async () => {
+it('shortens a file name that is too long, and keeps its end', async () => {
   const name = basename(await save(`${'ü'.repeat(500)}.tar.gz`));
   expect(Buffer.byteLength(name)).toBeLessThan(255);
   expect(name).toMatch(/\.tar\.gz$/);
 });
 
-it('writes over nothing, and through no link', async () => {
+it('overwrites no file, and follows no link', async () => {
   await save('a.txt', 'first');
   const outside = join(root, 'outside');
   writeFileSync(outside, 'mine');
@@ -47,7 +47,7 @@ it('writes over nothing, and through no link', async () => {
   expect(readdirSync(directory).sort()).toEqual(['a-2.txt', 'a-3.txt', 'a.txt']);
 });
 
-it('reads no more of a file than it may, and no directory', async () => {
+it('reads no more of a file than its limit, and no directory', async () => {
   const path = join(root, 'large');
   writeFileSync(path, 'x'.repeat(100));
   const files = chatFiles(directory);
@@ -56,7 +56,7 @@ it('reads no more of a file than it may, and no directory', async () => {
   await expect(files.find(root)).rejects.toThrow('not a file');
 });
 
-it('does not wait at a pipe that nobody writes to', async () => {
+it('refuses a named pipe without waiting for a writer', async () => {
   const path = join(root, 'pipe');
   execFileSync('mkfifo', [path]);
   let isReleased = false;

@@ -30,8 +30,8 @@ async function withModel(script: Parameters<typeof startModelServer>[0]): Promis
   return model;
 }
 
-describe('hermetic chat behind a pipe', () => {
-  it('runs commands without a model, and says how to get one', async () => {
+describe('hermetic chat in a pipe', () => {
+  it('chat runs commands without a model, and says how to add one', async () => {
     const outcome = await hermetic.run(['chat'], { input: '/run echo $((6 * 7))\nhello\n/nonsense\n' });
     expect(outcome.code).toBe(0);
     expect(outcome.stdout).toMatch(/^```\n42\n```\n.*hermetic setup.*\nThere is no \/nonsense/);
@@ -51,7 +51,7 @@ describe('hermetic chat behind a pipe', () => {
     ['a yes from the next line', 'remove it\ny\n', false],
     ['a no from the next line', 'remove it\n4\n', true],
     ['a no when there is no next line', 'remove it\n', true],
-  ])('takes %s for the answer to a question', async (_case, input, isLeft) => {
+  ])('takes %s as the answer to a question', async (_case, input, isLeft) => {
     const victim = join(hermetic.home, 'victim');
     mkdirSync(victim);
     await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('over')));
@@ -62,7 +62,7 @@ describe('hermetic chat behind a pipe', () => {
     expect(existsSync(victim)).toBe(isLeft);
   });
 
-  it('saves what the agent sends under harmless names, for its owner alone, and in place of nothing', async () => {
+  it("saves the agent's files under harmless names, for their owner alone, and overwrites nothing", async () => {
     const script = 'printf one > .hidden; printf two > b.txt';
     const send = (path: string) => calls(['send_file', { path }]);
     await withModel(inTurn(calls(['terminal', { command: script }]), send('.hidden'), send('b.txt'), send('b.txt'), says('sent')));
@@ -83,7 +83,7 @@ describe('hermetic chat behind a pipe', () => {
     expect(server.requests[1]?.last.text).toContain('the words in it');
   });
 
-  it('ends with 130 when it is interrupted, and with it whatever ran', async () => {
+  it('exits with 130 when it is interrupted, and ends the running command', async () => {
     const child = hermetic.start(['chat']);
     const pid = join(hermetic.home, 'pid');
     child.stdin?.write(`/run echo $$ > ${pid}; exec sleep 1000\n`);
@@ -95,7 +95,7 @@ describe('hermetic chat behind a pipe', () => {
 });
 
 describe('hermetic chat at a terminal', () => {
-  it('greets, runs commands, and leaves at Ctrl-D', async () => {
+  it('chat greets, runs commands, and leaves at Ctrl-D', async () => {
     const terminal = atTerminal(hermetic, ['chat']);
     await terminal.sees('Ctrl-D leaves');
     terminal.type('/run echo $((6 * 7))\r');
@@ -106,7 +106,7 @@ describe('hermetic chat at a terminal', () => {
     expect(await status()).toBeUndefined();
   });
 
-  it('shows a text while it grows, and no word of it twice in the end', async () => {
+  it('shows a text while it grows, and every word once in the end', async () => {
     const more = Promise.withResolvers<void>();
     await withModel(() => ({ pieces: [{ text: 'The first half' }, { until: more.promise }, { text: ' and the second.' }] }));
     const terminal = atTerminal(hermetic, ['chat']);
@@ -120,7 +120,7 @@ describe('hermetic chat at a terminal', () => {
     expect(await terminal.exit).toBe(0);
   });
 
-  it('asks, and does what the answer says', async () => {
+  it('chat asks before a dangerous command, and does what the answer says', async () => {
     const victim = join(hermetic.home, 'victim');
     mkdirSync(victim);
     await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
@@ -138,7 +138,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.leave();
   });
 
-  it('stops what runs at the first Ctrl-C, and leaves at the next', async () => {
+  it('the first Ctrl-C stops the running command, and the next one leaves', async () => {
     const terminal = atTerminal(hermetic, ['chat']);
     const pid = join(hermetic.home, 'pid');
     await terminal.sees('Ctrl-D leaves');
@@ -153,7 +153,7 @@ describe('hermetic chat at a terminal', () => {
     expect(await terminal.exit).toBe(0);
   });
 
-  it('has what was typed before at the arrow keys', async () => {
+  it('the arrow keys bring back earlier input', async () => {
     const terminal = atTerminal(hermetic, ['chat']);
     await terminal.sees('Ctrl-D leaves');
     terminal.type('/run echo again\r');
@@ -164,7 +164,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.leave();
   });
 
-  it('takes lines that are pasted for one message', async () => {
+  it('sends pasted lines as one message', async () => {
     const server = await withModel(() => says('read'));
     const terminal = atTerminal(hermetic, ['chat']);
     await terminal.sees('Ctrl-D leaves');
@@ -174,7 +174,7 @@ describe('hermetic chat at a terminal', () => {
     await terminal.leave();
   });
 
-  it('obeys nothing that a model or a command prints', async () => {
+  it('escapes control sequences that a model or a command prints', async () => {
     await withModel(() => says('\u001b]0;owned\u0007 and \u001b[8mhidden'));
     const terminal = atTerminal(hermetic, ['chat']);
     await terminal.sees('Ctrl-D leaves');
@@ -186,7 +186,7 @@ describe('hermetic chat at a terminal', () => {
   });
 });
 
-it('says after a crash what was running, and does not run it again', async () => {
+it('names the command that a crash interrupted, and does not run it again', async () => {
   const child = hermetic.start(['chat']);
   const marks = join(hermetic.home, 'marks');
   child.stdin?.write(`/run echo ran >> ${marks}; exec sleep 1000\n`);
@@ -198,7 +198,7 @@ it('says after a crash what was running, and does not run it again', async () =>
   expect(readFileSync(marks, 'utf8')).toBe('ran\n');
 });
 
-it('is refused while another one runs for this home, and told apart from a gateway', async () => {
+it('a second chat for the same home is refused with the name of the first', async () => {
   const first = hermetic.start(['chat']);
   await until('it runs', async () => (await status())?.channels);
   const second = await hermetic.run(['chat'], { input: '/whoami\n' });

@@ -35,11 +35,11 @@ async function describeDirectory(kind: string, expected: (hermetic: Hermetic) =>
       ['~/made/for it', `${home}/made/for it`],
       ['made/below', `${workspace}/made/below`],
       ['/tmp', '/tmp'],
-    ])('starts in %s', async (cwd, directory) => {
+    ])('starts commands in %s', async (cwd, directory) => {
       expect(await run(cwd, 'pwd; touch here && test -O here && rm here')).toMatchObject({ code: 0, stdout: `${directory}\n` });
     });
 
-    it('moves as usual from there, and returns to where the session was', async () => {
+    it('starts the next command in the directory to which the session moved', async () => {
       expect((await run('~/a', 'mkdir b; cd b', 'moving')).code).toBe(0);
       expect((await run('~/a', 'pwd', 'moving')).stdout).toBe(`${home}/a/b\n`);
     });

@@ -26,12 +26,12 @@ await describeBackend('docker', () => {
   it.each([
     ['/', '/host/run/docker.sock'],
     ['/run', '/host/docker.sock'],
-  ])('the engine socket inside %s is hidden', async (source, socket) => {
+  ])('hides the engine socket inside %s', async (source, socket) => {
     const { stdout } = await run(`${source}:/host:ro`, true, `test -S ${socket} && echo socket; cat ${socket}`);
     expect(stdout).toMatch(/^The socket of a container engine is hidden here/);
   });
 
-  it('the engine socket itself stays refused', async () => {
+  it('refuses the engine socket itself as a mount', async () => {
     const outcome = await run('/var/run/docker.sock:/s', true, 'true');
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('socket of a container engine') });
   });

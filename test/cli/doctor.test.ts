@@ -15,7 +15,7 @@ for (const [kind, environment] of Object.entries(engines)) {
     const place = join(hermetic.home, '.hermetic', 'sandboxes', kind);
     afterAll(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
-    it('a look at what works makes no file that a kill could leave', async () => {
+    it("doctor's checks make no file that a kill could leave behind", async () => {
       const temporary = mkdtempSync(join(hermetic.home, 'temporary-'));
       const made: (string | null)[] = [];
       const watcher = watch(temporary, (_, name) => made.push(name));
@@ -24,7 +24,7 @@ for (const [kind, environment] of Object.entries(engines)) {
       expect(made).toEqual([]);
     });
 
-    it('a proof that is killed leaves nothing for long', async () => {
+    it('a killed proof leaves nothing behind for long', async () => {
       const child = hermetic.start(['doctor', '--prove']);
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       const isMade = (name: string): boolean => existsSync(join(place, name, 'sandbox.json'));

@@ -14,9 +14,9 @@ afterEach(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10
 
 const noStack = /^(?!.*^\s+at )(?!.*node:)/ms;
 
-describe('what the machine refuses is one sentence', () => {
+describe('failures of the machine', () => {
   it.each([['status'], ['doctor'], ['sandbox', 'list'], ['run', '--', 'true'], ['shell'], ['chat'], ['start']])(
-    'when nobody can write to the home: %s %s',
+    'reports a home without write access in one sentence: %s %s',
     async (...args) => {
       const { code, stdout, stderr } = await hermetic.run(args, { environment: { HERMETIC_HOME: '/proc' } });
       expect(stderr).toMatch(/^error: .*\/proc\//m);
@@ -26,7 +26,7 @@ describe('what the machine refuses is one sentence', () => {
     },
   );
 
-  it.each(['/proc/nope', '/proc/nope/deeper'])('when the home cannot be made: %s', async (home) => {
+  it.each(['/proc/nope', '/proc/nope/deeper'])('reports a home that cannot be made in one sentence: %s', async (home) => {
     const { code, stdout, stderr } = await hermetic.run(['status'], { environment: { HERMETIC_HOME: home } });
     expect(stderr).toBe(
       `error: ${home} cannot be made or is not a directory (ENOENT).\nhint: Set HERMETIC_HOME to a directory you can write to.\n`,
@@ -34,14 +34,14 @@ describe('what the machine refuses is one sentence', () => {
     expect([code, stdout]).toEqual([2, '']);
   });
 
-  it('when the directory of the sandboxes cannot be made', async () => {
+  it('reports a sandbox directory that cannot be made in one sentence', async () => {
     const { code, stdout, stderr } = await hermetic.run(['run', '--', 'true'], { environment: { TERMINAL_SANDBOX_DIR: '/proc/nope' } });
     expect(stderr).toMatch(/^error: .*\/proc\/nope/m);
     expect(stderr).toMatch(noStack);
     expect([code, stdout]).toEqual([1, '']);
   });
 
-  it.each(['start', 'chat'])('when no file can grow: %s', async (command) => {
+  it.each(['start', 'chat'])('reports files that cannot grow in one sentence: %s', async (command) => {
     await hermetic.run(['status']);
     const { code, stderr } = await run('ulimit -f 0; exec "$@"', [command]);
     expect(stderr).toMatch(/^error: .*gateway\.sock\.lock: /m);
@@ -49,7 +49,7 @@ describe('what the machine refuses is one sentence', () => {
     expect(code).toBe(1);
   });
 
-  it('when the port is taken: mcp', async () => {
+  it('mcp reports a taken port in one sentence', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -64,22 +64,28 @@ describe('what the machine refuses is one sentence', () => {
 });
 
 describe('output that cannot be written', () => {
-  it.each([['--help'], ['status'], ['audit', 'export'], ['run', '--', 'echo', 'here']])('is said once: %s %s', async (...args) => {
-    await hermetic.run(['run', '--', 'true']);
-    const { code, stderr } = await run('exec "$@" > /dev/full', args);
-    expect(stderr.match(/^error: .*$/gm)).toEqual(['error: Standard output cannot be written (ENOSPC).']);
-    expect(stderr).toMatch(noStack);
-    expect(code).toBe(1);
-  });
+  it.each([['--help'], ['status'], ['audit', 'export'], ['run', '--', 'echo', 'here']])(
+    'reports unwritable output once: %s %s',
+    async (...args) => {
+      await hermetic.run(['run', '--', 'true']);
+      const { code, stderr } = await run('exec "$@" > /dev/full', args);
+      expect(stderr.match(/^error: .*$/gm)).toEqual(['error: Standard output cannot be written (ENOSPC).']);
+      expect(stderr).toMatch(noStack);
+      expect(code).toBe(1);
+    },
+  );
 
-  it.each([['--help'], ['status'], ['run', '--', 'echo', 'here']])('is no mistake when its reader has gone: %s %s', async (...args) => {
-    const { code, stderr } = await run('exec > >(:); wait $!; exec "$@"', args);
-    expect(stderr).not.toMatch(/error|node:/);
-    expect(code).toBe(141);
-  });
+  it.each([['--help'], ['status'], ['run', '--', 'echo', 'here']])(
+    'exits silently when the reader of its output has gone: %s %s',
+    async (...args) => {
+      const { code, stderr } = await run('exec > >(:); wait $!; exec "$@"', args);
+      expect(stderr).not.toMatch(/error|node:/);
+      expect(code).toBe(141);
+    },
+  );
 });
 
-describe('an argument that is none', () => {
+describe('invalid arguments', () => {
   it.each([
     [['no-such-command'], /^error: unknown command 'no-such-command'\n+hint: hermetic --help lists the commands\n$/],
     [['run', 'ls', '-la'], /^error: unknown option '-la'\n+hint: .* hermetic run -- ls -la\n$/],
@@ -87,17 +93,17 @@ describe('an argument that is none', () => {
     [['mcp', '--session', ' '], /^error: .*'--session.* A session needs a name\./],
     [['code', '/nope.py'], /^error: \/nope\.py cannot be read: no such file or directory\.\n$/],
     [['pairing', 'revoke', 'telegramm', '1'], /^error: telegramm is not a platform\. Did you mean telegram\?\nhint: /],
-  ])('is refused in words: %j', async (args, says) => {
+  ])('refuses an invalid argument in words: %j', async (args, says) => {
     const { code, stdout, stderr } = await hermetic.run(args);
     expect(stderr).toMatch(says);
     expect([code, stdout]).toEqual([2, '']);
   });
 
-  it('has no default that nobody would write', async () => {
+  it('the help shows no default of {}', async () => {
     expect((await hermetic.run(['run', '--help'])).stdout).not.toContain('{}');
   });
 
-  it.each(['abc', '0'])('is explained: audit show %s', async (seq) => {
+  it.each(['abc', '0'])('explains an invalid argument: audit show %s', async (seq) => {
     const { code, stderr } = await hermetic.run(['audit', 'show', seq]);
     expect(stderr).toMatch(/^error: .*'seq'.* Expected a number of at least 1\.\n/);
     expect(code).toBe(2);

@@ -36,12 +36,12 @@ interface Status {
 
 const status = async (): Promise<Status> => JSON.parse((await hermetic.run(['status', '--json'])).stdout) as Status;
 
-it('says that none runs', async () => {
+it('status says that no gateway runs', async () => {
   expect(await status()).toMatchObject({ gateway: null, approvals: { mode: 'manual' } });
   expect((await hermetic.run(['status'])).stdout).toMatch(/^gateway +not running; start it with hermetic start$/m);
 });
 
-it('says what the one that runs says of itself', async () => {
+it("status shows the running gateway's own report", async () => {
   await gateway();
   expect((await status()).gateway).toEqual({
     state: 'running',
@@ -65,14 +65,14 @@ it('says what the one that runs says of itself', async () => {
   expect(stdout).toContain('web is up');
 });
 
-it('says why a channel is down', async () => {
+it('status says why a channel is down', async () => {
   await gateway({ HERMETIC_TELEGRAM_ENABLED: 'true', TELEGRAM_BOT_TOKEN: 'not-a-token' });
   const down = { kind: 'telegram', state: 'down', reason: expect.stringContaining('token') };
   expect((await status()).gateway?.channels).toContainEqual(down);
   expect((await hermetic.run(['status'])).stdout).toMatch(/telegram is down: .*token/);
 });
 
-it('refuses another one beside it, and says where it is', async () => {
+it('a second gateway is refused with the place of the first', async () => {
   await gateway();
   const { url } = (await status()).gateway ?? {};
   const second = await hermetic.run(['start']);
@@ -81,7 +81,7 @@ it('refuses another one beside it, and says where it is', async () => {
   expect(second.stderr).toContain(url);
 });
 
-it('takes the place of one that was killed', async () => {
+it('a gateway takes the place of a killed one', async () => {
   const first = await gateway();
   first.kill('SIGKILL');
   await once(first, 'close');

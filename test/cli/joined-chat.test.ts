@@ -54,7 +54,7 @@ async function joined(args: readonly string[] = []) {
 const pidIn = async (path: string): Promise<number> =>
   Number(await until('it runs', () => existsSync(path) && readFileSync(path, 'utf8').trim()));
 
-it('streams answers and shows tools, and is the same conversation that hermetic chat has alone', async () => {
+it('streams answers and shows tools, in the same conversation that hermetic chat has alone', async () => {
   const more = Promise.withResolvers<void>();
   const server = await withModel(({ index }) =>
     index === 1
@@ -78,7 +78,7 @@ it('streams answers and shows tools, and is the same conversation that hermetic 
   expect(JSON.stringify(server.requests.at(-1)?.messages)).toMatch(/alone[\s\S]*tell me[\s\S]*count/);
 });
 
-it('asks at the terminal, and does what the answer says', async () => {
+it('asks at the terminal before a dangerous command, and does what the answer says', async () => {
   const victim = join(hermetic.home, 'victim');
   mkdirSync(victim);
   await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
@@ -93,7 +93,7 @@ it('asks at the terminal, and does what the answer says', async () => {
   await terminal.leave();
 });
 
-it('asks behind a pipe about what was wanted there, and the next line is the answer', async () => {
+it('asks in the pipe about its own command, and takes the next line as the answer', async () => {
   const victim = join(hermetic.home, 'victim');
   mkdirSync(victim);
   await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
@@ -102,7 +102,7 @@ it('asks behind a pipe about what was wanted there, and the next line is the ans
   expect(existsSync(victim)).toBe(false);
 });
 
-it('shows a question again to a terminal that comes later, also after the gateway was killed', async () => {
+it('shows an open question again to a later terminal, also after the gateway was killed', async () => {
   const victim = join(hermetic.home, 'victim');
   mkdirSync(victim);
   await withModel(inTurn(calls(['terminal', { command: `rm -rf ${victim}` }]), says('It is gone.')));
@@ -125,7 +125,7 @@ it('shows a question again to a terminal that comes later, also after the gatewa
   await third.leave();
 });
 
-it('stops what runs at Ctrl-C, and leaves it alone at Ctrl-D', async () => {
+it('Ctrl-C stops the running command, and Ctrl-D leaves it alone', async () => {
   await gateway();
   const [one, two] = [join(hermetic.home, 'one'), join(hermetic.home, 'two')];
   const terminal = await joined();
@@ -147,7 +147,7 @@ it('stops what runs at Ctrl-C, and leaves it alone at Ctrl-D', async () => {
   await next.leave();
 });
 
-it('shows the next time what was said while no terminal was there, once', async () => {
+it('shows messages that arrived without a terminal at the next join, once', async () => {
   const more = Promise.withResolvers<void>();
   await withModel(() => ({ pieces: [{ text: 'Begun' }, { until: more.promise }, { text: ' and ended.' }] }));
   await gateway();
@@ -169,7 +169,7 @@ it('shows the next time what was said while no terminal was there, once', async 
   expect(last.stdout).not.toContain('Begun');
 });
 
-it('answers a pipe line by line, saves files and takes them along', async () => {
+it('answers a pipe line by line, saves files and sends attached ones', async () => {
   const server = await withModel(({ last, index }) => {
     if (index === 0) return calls(['terminal', { command: 'printf two > b.txt' }]);
     if (index === 1) return calls(['send_file', { path: 'b.txt' }]);
@@ -185,7 +185,7 @@ it('answers a pipe line by line, saves files and takes them along', async () => 
   expect(server.requests[4]?.last.text).toContain('the words in it');
 });
 
-it('shows to the next one what it was killed over, and stops what runs when it is interrupted', async () => {
+it('shows the answer to a killed chat at the next join, and an interrupt ends the running command', async () => {
   const more = Promise.withResolvers<void>();
   const server = await withModel(() => ({ pieces: [{ until: more.promise }, { text: 'The answer.' }] }));
   await gateway();
@@ -207,7 +207,7 @@ it('shows to the next one what it was killed over, and stops what runs when it i
   expect(() => process.kill(command, 0)).toThrow('ESRCH');
 });
 
-it('says that the gateway is gone when it is killed in the middle, and loses nothing', async () => {
+it('reports a gateway that is killed in the middle, and loses nothing', async () => {
   const marks = join(hermetic.home, 'marks');
   const first = await gateway();
   const child = hermetic.start(['chat']);
@@ -231,7 +231,7 @@ it('waits for a gateway that is still starting', async () => {
   expect(await hermetic.run(['chat'], { input: '/whoami\n' })).toMatchObject({ code: 0, stdout: expect.stringContaining('You are') });
 });
 
-it('lets one terminal into a conversation, and others into others', async () => {
+it('admits one terminal to each conversation', async () => {
   await gateway();
   const terminal = await joined();
   const second = await hermetic.run(['chat'], { input: '/whoami\n' });
@@ -241,7 +241,7 @@ it('lets one terminal into a conversation, and others into others', async () => 
   await terminal.leave();
 });
 
-it('takes terminals from the owner of the home alone, of a version it knows, and survives nonsense', async () => {
+it('keeps the terminal socket for its owner alone, refuses other versions and survives malformed input', async () => {
   await gateway();
   const path = join(home(), 'terminal.sock');
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -12,7 +12,7 @@ const slirp4netns = findProgram('slirp4netns');
 
 await describeBackend('bubblewrap', () => {
   it.skipIf(process.getuid?.() !== 0)(
-    'a chat without slirp4netns on the machine says that there is no network, and what to run',
+    'chat says that there is no network without slirp4netns, and what to run',
     async () => {
       const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
       const hide = slirp4netns ? `mount --bind /dev/null ${slirp4netns};` : '';

@@ -27,7 +27,7 @@ async function asks(code: string, person = '4711', name = 'Ada'): Promise<void> 
   await store.close();
 }
 
-it('shows who asks, lets them in by their code, however it is typed, and out again', async () => {
+it('lists requests, pairs a person by their code in any spelling, and revokes them', async () => {
   expect((await hermetic.run(['pairing', 'list'])).stdout).toBe('No one is paired, and no pairing code is pending.\n');
   await asks('K7QW2MHX');
   expect((await hermetic.run(['pairing', 'list'])).stdout).toMatch(/telegram +4711 +Ada +asks/);
@@ -38,14 +38,14 @@ it('shows who asks, lets them in by their code, however it is typed, and out aga
   expect(await list()).toEqual({ paired: [], waiting: [] });
 });
 
-it('makes an admin only when it is told to, and says who let them in', async () => {
+it('makes an admin only when told to, and records who did it', async () => {
   await asks('K7QW2MHX');
   await hermetic.run(['pairing', 'approve', 'K7QW2MHX', '--admin']);
   const [paired] = (await list()).paired;
   expect(paired).toMatchObject({ role: 'admin', by: expect.stringMatching(/^shell:./) });
 });
 
-it('takes the right code after any number of typing mistakes', async () => {
+it('accepts the right code after any number of typing mistakes', async () => {
   await asks('K7QW2MHX');
   for (let attempt = 0; attempt < 6; attempt++) {
     const wrong = await hermetic.run(['pairing', 'approve', 'WRONGONE']);
@@ -55,13 +55,13 @@ it('takes the right code after any number of typing mistakes', async () => {
   expect(await hermetic.run(['pairing', 'approve', 'K7QW2MHX'])).toMatchObject({ code: 0 });
 });
 
-it('fails when there is nobody to revoke', async () => {
+it('fails to revoke a person who is not paired', async () => {
   const outcome = await hermetic.run(['pairing', 'revoke', 'telegram', '4711']);
   expect(outcome).toMatchObject({ code: 1, stdout: '' });
   expect(outcome.stderr).toContain('is not paired');
 });
 
-it('shows names that steer a terminal or imitate a row without obeying them', async () => {
+it('escapes control characters and imitated rows in names', async () => {
   await asks('K7QW2MHX', '4711', '\u001b[2JAda\ntelegram  1  Owner  admin');
   const { stdout } = await hermetic.run(['pairing', 'list']);
   expect(stdout).not.toContain('\u001b');

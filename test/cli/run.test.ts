@@ -13,7 +13,7 @@ await describeBackend('bubblewrap', () => {
   const { home } = hermetic;
   afterAll(() => rm(home, { recursive: true, force: true }));
 
-  it('one command prints what it prints and exits as it exits', async () => {
+  it("prints the command's output and returns its exit code", async () => {
     const outcome = await hermetic.run(['run', '--', 'echo out; echo err >&2; exit 3']);
     expect(outcome).toMatchObject({ code: 3, stdout: 'out\n' });
     expect(outcome.stderr).toMatch(/err\n$/);
@@ -33,7 +33,7 @@ await describeBackend('bubblewrap', () => {
     expect((await hermetic.run(['run', '--session', 'b', '--', 'echo "[$COLOUR]"; ls -A'])).stdout).toBe('[]\n');
   });
 
-  it('sessions with hostile names are sessions like any other', async () => {
+  it('accepts a session with a hostile name', async () => {
     const name = '../../evil\n; rm -rf / #';
     expect(await hermetic.run(['run', '--session', name, '--', 'touch here; ls'])).toMatchObject({ code: 0, stdout: 'here\n' });
     expect((await hermetic.run(['run', '--session', name, '--', 'ls'])).stdout).toBe('here\n');
@@ -42,11 +42,11 @@ await describeBackend('bubblewrap', () => {
     expect((await hermetic.run(['sandbox', 'list'])).stdout).not.toMatch(/evil\n/);
   });
 
-  it('several words are a program and its arguments, exactly', async () => {
+  it('passes several words exactly as a program and its arguments', async () => {
     expect((await hermetic.run(['run', '--', 'printf', '<%s>', 'a b', '$HOME', "it's", ''])).stdout).toBe("<a b><$HOME><it's><>");
   });
 
-  it('standard input is passed on, and a command that reads none is not held up', async () => {
+  it('passes standard input on, and does not delay a command that reads none', async () => {
     expect((await hermetic.run(['run', '--', 'wc -c'], { input: 'x'.repeat(200_000) })).stdout.trim()).toBe('200000');
     const child = hermetic.start(['run', '--', 'echo done']);
     child.stdout?.resume();
@@ -54,14 +54,14 @@ await describeBackend('bubblewrap', () => {
     expect(await once(child, 'close')).toEqual([0, null]);
   });
 
-  it('a directory and variables for one command are for that command', async () => {
+  it('applies a directory and variables to one command only', async () => {
     const outcome = await hermetic.run(['run', '--cwd', '/usr', '--env', 'A=1', '--env', 'B=x=y', '--', 'pwd; echo $A $B']);
     expect(outcome.stdout).toBe('/usr\n1 x=y\n');
     expect((await hermetic.run(['run', '--', 'echo "[$A]"; pwd'])).stdout).toBe('[]\n/workspace\n');
     expect(await hermetic.run(['run', '--cwd', '/nowhere', '--', 'true'])).toMatchObject({ code: 126 });
   });
 
-  it('the timeout ends it with 124 and keeps what was printed', async () => {
+  it('a timeout ends the command with 124 and keeps its output', async () => {
     const outcome = await withEnoughTime(
       (seconds) => hermetic.run(['run', '--session', 'timed', '--timeout', String(seconds), '--', 'echo part; : >begun; sleep 60']),
       async () => (await hermetic.run(['run', '--session', 'timed', '--', 'rm begun'])).code === 0,
@@ -81,7 +81,7 @@ await describeBackend('bubblewrap', () => {
     expect(text).toBe('ready\ncleaned\n');
   });
 
-  it('a reader that goes away ends the command', async () => {
+  it('ends the command when its reader goes away', async () => {
     const child = hermetic.start(['run', '--', 'yes']);
     child.stderr?.resume();
     child.stdout?.once('data', () => child.stdout?.destroy());
@@ -104,7 +104,7 @@ await describeBackend('bubblewrap', () => {
     [['run'], 2, /missing required argument/],
     [['walk'], 2, /unknown command/],
     [['sandbox', 'show', 'nobody'], 1, /no sandbox/],
-  ])('%j is refused', async (args, code, message) => {
+  ])('refuses %j', async (args, code, message) => {
     const outcome = await hermetic.run(args);
     expect(outcome.code).toBe(code);
     expect(outcome.stderr).toMatch(message);
@@ -114,7 +114,7 @@ await describeBackend('bubblewrap', () => {
   it.each([
     ['a wish the backend cannot honour', { TERMINAL_NETWORK: 'restricted' }, /cannot restrict/],
     ['a wrong value in the environment', { TERMINAL_TIMEOUT: 'soon' }, /TERMINAL_TIMEOUT/],
-  ])('%s stops it before anything runs', async (_, environment, message) => {
+  ])('%s stops hermetic run before anything runs', async (_, environment, message) => {
     const outcome = await hermetic.run(['run', '--session', 'unwanted', '--', 'true'], { environment });
     expect(outcome.code).toBe(2);
     expect(outcome.stderr).toMatch(message);
@@ -163,7 +163,7 @@ await describeBackend('bubblewrap', () => {
     expect(existsSync(directory)).toBe(false);
   });
 
-  it('a session with a very long name does not make a list of it', async () => {
+  it('a session with a very long name keeps its list entry short', async () => {
     const name = `long${'g'.repeat(5000)}`;
     await hermetic.run(['run', '--session', name, '--', 'true']);
     const lines = (await hermetic.run(['sandbox', 'list'])).stdout.split('\n');
@@ -172,7 +172,7 @@ await describeBackend('bubblewrap', () => {
     expect(await hermetic.run(['sandbox', 'destroy', name])).toMatchObject({ code: 0 });
   });
 
-  it('prune removes every session that is stopped when no age is too young, and none when none is too old', async () => {
+  it('prune removes sessions older than --older-than, and none without it', async () => {
     const apart = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
     await apart.run(['run', '--', 'echo content > file']);
     expect((await apart.run(['sandbox', 'prune'])).stdout).toMatch(/^0 were removed/);
@@ -183,7 +183,7 @@ await describeBackend('bubblewrap', () => {
     await rm(apart.home, { recursive: true });
   });
 
-  it('status and doctor say what is in force, in words and as data', async () => {
+  it('status and doctor report backend, isolation and limits, in words and as JSON', async () => {
     const status = JSON.parse((await hermetic.run(['status', '--json'])).stdout) as { backend: unknown };
     expect(status.backend).toMatchObject({ configured: 'bubblewrap', used: 'bubblewrap', isolation: 'process' });
     expect((await hermetic.run(['status'])).stdout).toMatch(/isolation process/);
@@ -205,7 +205,7 @@ await describeBackend('bubblewrap', () => {
     expect(unusable.stdout).toMatch(/docker: not usable\n {2}why: .*\n {2}fix: /);
   });
 
-  it('doctor goes on where a backend that works cannot be proven, and says so', async () => {
+  it('doctor goes on when a working backend cannot be proven, and says so', async () => {
     const without = { DOCKER_HOST: 'unix:///nowhere/docker.sock' };
     // The host has its network, whatever is wished.
     const words = await hermetic.run(['doctor', '--prove'], { environment: { ...without, TERMINAL_NETWORK: 'none' } });
@@ -234,7 +234,7 @@ await describeBackend('bubblewrap', () => {
     silent.close();
   });
 
-  it('local is never chosen for you, and warns when you choose it', async () => {
+  it('--backend local runs on the host and warns that it has no isolation', async () => {
     const outcome = await hermetic.run(['run', '--backend', 'local', '--', 'echo here']);
     expect(outcome).toMatchObject({ code: 0, stdout: 'here\n' });
     expect(outcome.stderr).toMatch(/The disk limit is not enforced/);

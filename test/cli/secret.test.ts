@@ -24,7 +24,7 @@ function write(text: string, mode = 0o600): void {
 }
 
 describe('hermetic secret set', () => {
-  it('stores what comes from standard input, for its owner alone, and prints none of it', async () => {
+  it('stores a secret from standard input, for its owner alone, and prints none of it', async () => {
     const outcome = await set('MY_TOKEN', 'hunter2-hunter2\n');
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toBe(`MY_TOKEN is stored in ${join(directory(), '.env')}\n`);
@@ -39,19 +39,19 @@ describe('hermetic secret set', () => {
     '\tüñ\u2028 ',
     '-----BEGIN KEY-----\nabc=\n-----END KEY-----',
     'x'.repeat(60_000),
-  ])('gives %j back exactly', async (value) => {
+  ])('stores %j exactly', async (value) => {
     expect(await set('MY_TOKEN', `${value}\n`)).toMatchObject({ code: 0 });
     expect(stored('MY_TOKEN')).toBe(value);
   });
 
-  it('keeps comments and other lines, and leaves nothing of the value before', async () => {
+  it('keeps comments and other lines, and removes the earlier value', async () => {
     write('# mine\nexport A=1 # one\nMY_TOKEN="old-value\nold-too"\n\nB=\'2\'\n');
     expect((await set('MY_TOKEN', 'new')).stdout).toContain('MY_TOKEN is replaced');
     expect(dotenv()).toBe("# mine\nexport A=1 # one\nMY_TOKEN=new\n\nB='2'\n");
     expect(readdirSync(directory())).toEqual(['.env']);
   });
 
-  it('asks at a terminal and does not show what is typed', async () => {
+  it('asks at a terminal without an echo', async () => {
     const terminal = atTerminal(hermetic, ['secret', 'set', 'MY_TOKEN']);
     await terminal.sees('MY_TOKEN');
     terminal.type('hunter2 hunter2\r');
@@ -69,7 +69,7 @@ describe('hermetic secret set', () => {
     expect(dotenv()).toBe('A=1\n');
   });
 
-  it('says when the environment counts more', async () => {
+  it('warns when the environment overrides the secret', async () => {
     const outcome = await hermetic.run(['secret', 'set', 'MY_TOKEN'], { input: 'x', environment: { MY_TOKEN: 'other' } });
     expect(outcome.stderr).toMatch(/MY_TOKEN is set in the environment too/);
   });
@@ -93,7 +93,7 @@ describe('hermetic secret set', () => {
     expect(dotenv()).toBe('A=1\n');
   });
 
-  it('refuses bytes that are no text', async () => {
+  it('refuses a secret that is not text', async () => {
     const child = hermetic.start(['secret', 'set', 'MY_TOKEN']);
     let stderr = '';
     child.stderr?.on('data', (data: Buffer) => {
@@ -104,7 +104,7 @@ describe('hermetic secret set', () => {
     expect(stderr).toContain('not UTF-8');
   });
 
-  it('refuses a file that others can read, and one it could not change without changing more', async () => {
+  it('refuses a .env that others can read, and one that it cannot change safely', async () => {
     write('A=1\n', 0o644);
     expect(await set('MY_TOKEN', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('chmod 600') });
     write('A="open\n');
@@ -114,7 +114,7 @@ describe('hermetic secret set', () => {
 });
 
 describe('hermetic secret list and remove', () => {
-  it('prints names only, and takes one out', async () => {
+  it('lists secret names only, and removes one', async () => {
     write('# mine\nA=hunter2\nexport B="x\ny"\nA=hunter3\n');
     expect(await hermetic.run(['secret', 'list'])).toMatchObject({ code: 0, stdout: 'A\nB\n' });
     expect(JSON.parse((await hermetic.run(['secret', 'list', '--json'])).stdout)).toEqual(['A', 'B']);
@@ -123,7 +123,7 @@ describe('hermetic secret list and remove', () => {
     expect(await hermetic.run(['secret', 'remove', 'A'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no secret') });
   });
 
-  it('works while the configuration does not load', async () => {
+  it('secret commands work while the configuration does not load', async () => {
     write('A=1\n');
     writeFileSync(join(directory(), 'config.yaml'), 'nonsense: true\n');
     expect(await set('B', '2')).toMatchObject({ code: 0 });

@@ -22,7 +22,7 @@ function leavesOf(command: Command): Command[] {
 }
 
 describe('the command line', () => {
-  it('makes only the command that was asked for, and every command when none was', () => {
+  it('builds only the command that was asked for, and every command when none was', () => {
     const names = (asked?: string): string[] => program(ioIn({}), asked).commands.map((command) => command.name());
     for (const name of names()) expect(names(name)).toEqual([name]);
     expect(names().length).toBeGreaterThan(10);
@@ -30,8 +30,8 @@ describe('the command line', () => {
   });
 });
 
-describe('the table of what commands do', () => {
-  it('has every command and no other', () => {
+describe('the table of command effects', () => {
+  it('lists every command and no other', () => {
     expect(
       leavesOf(program(ioIn({})))
         .map(commandPath)
@@ -59,14 +59,14 @@ describe('the table of what commands do', () => {
   });
 });
 
-describe('a session on the host itself', () => {
+describe('commands of a session on the host itself', () => {
   const hermetic = new Hermetic();
   afterAll(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
   const mode = async () => (await hermetic.run(['config', 'get', 'approvals.mode'])).stdout.trim();
   const own = `${JSON.stringify(process.execPath)} ${JSON.stringify(bin)}`;
   const variables = `PATH="$PATH" HERMETIC_HOME=${JSON.stringify(hermetic.environment.HERMETIC_HOME)}`;
 
-  it('cannot change the configuration by the command line, and can look at it', { timeout: 120_000 }, async () => {
+  it('a session cannot change the configuration by the command line, and can read it', { timeout: 120_000 }, async () => {
     const out = join(hermetic.home, 'out');
     const script = [
       `export ${variables}`,
@@ -84,7 +84,7 @@ describe('a session on the host itself', () => {
     expect(await mode()).toBe('manual');
   });
 
-  it('does not keep a person from the same, outside', async () => {
+  it('a person outside of sessions can change the configuration', async () => {
     expect(await hermetic.run(['config', 'set', 'approvals.mode', 'smart'])).toMatchObject({ code: 0, stderr: '' });
     expect(await mode()).toBe('smart');
   });
@@ -92,7 +92,7 @@ describe('a session on the host itself', () => {
 
 const canHide = process.geteuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/proc']).status === 0;
 
-describe.runIf(canHide)('where /proc cannot be read', () => {
+describe.runIf(canHide)('an unreadable /proc', () => {
   const hermetic = new Hermetic();
   afterAll(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
   /** In a view of the file system of its own, in which `/proc` is empty. */
@@ -100,13 +100,13 @@ describe.runIf(canHide)('where /proc cannot be read', () => {
     spawnSync('unshare', ['-m', 'sh', '-c', `mount -t tmpfs none /proc && ${command}`], { env: hermetic.environment, encoding: 'utf8' });
   const set = `${process.execPath} ${bin} config set approvals.timeout`;
 
-  it('a person at a terminal changes what they like', () => {
+  it('a person at a terminal can change the configuration without /proc', () => {
     const { status, stdout } = hidden(`exec script -qec '${set} 50' /dev/null </dev/null`);
     expect(stdout).toContain('approvals.timeout is set');
     expect(status).toBe(0);
   });
 
-  it('a program without a terminal is refused, and told why', () => {
+  it('a program without a terminal is refused without /proc, and told why', () => {
     const { status, stderr } = hidden(`exec ${set} 60 </dev/null`);
     expect(status).toBe(4);
     expect(stderr).toContain('it is unknown whether a command of a session started this: the list of processes cannot be read');

@@ -88,7 +88,7 @@ afterAll(async () => {
   rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
 });
 
-it('lets a program of a person use the page, and join as itself alone', { timeout: 120_000 }, async () => {
+it("admits a person's program to the page, and as itself alone to a conversation", { timeout: 120_000 }, async () => {
   const child = spawn(process.execPath, args(), { stdio: ['ignore', 'pipe', 'inherit'] });
   const answers = JSON.parse(await text(child.stdout)) as Answers;
   expect(answers.page[0]).toBe(200);
@@ -104,7 +104,7 @@ it('lets a program of a person use the page, and join as itself alone', { timeou
 it.each([
   ['as it is', ''],
   ['in a session and an environment of its own', 'env -i setsid -w '],
-])('refuses a command of a session the page, the tools and the conversation, %s', { timeout: 120_000 }, async (_, before) => {
+])("refuses the page, the tools and the conversation to a session's command, %s", { timeout: 120_000 }, async (_, before) => {
   const command = `${before}${[process.execPath, ...args()].map((word) => JSON.stringify(word)).join(' ')}`;
   const { stdout } = await hermetic.run(['run', '--backend', 'local', '--', command]);
   const answers = JSON.parse(stdout) as Answers;

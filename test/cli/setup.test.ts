@@ -53,7 +53,7 @@ describe('hermetic setup with options', () => {
     expect(config().includes('api_key_env: MY_KEY')).toBe(variable === 'MY_KEY');
   });
 
-  it('says what the provider said to a wrong key, not the key, and writes nothing', async () => {
+  it("prints the provider's answer to a wrong key, not the key, and writes nothing", async () => {
     const outcome = await hermetic.run(anthropic(), { input: 'sk-wrong-9876543210' });
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toMatch(/Anthropic refuses the key in ANTHROPIC_API_KEY: no such key/);
@@ -63,13 +63,13 @@ describe('hermetic setup with options', () => {
     expect(dotenv()).not.toContain('ANTHROPIC');
   });
 
-  it('writes without a call when it is told to', async () => {
+  it('--no-test writes the key without a call', async () => {
     expect(await hermetic.run([...anthropic(), '--no-test'], { input: 'sk-wrong-9876543210' })).toMatchObject({ code: 0 });
     expect(model.requests).toEqual([]);
     expect(dotenv()).toContain('ANTHROPIC_API_KEY=sk-wrong-9876543210');
   });
 
-  it('keeps comments and everything else, and forgets what was said of another model', async () => {
+  it('keeps comments and other keys, and removes settings of another model', async () => {
     write(
       'config.yaml',
       '# mine\nmodel: # which\n  provider: ollama\n  base_url: http://127.0.0.1:1/v1\n  context_tokens: 4000\nterminal:\n  timeout: 7\n',
@@ -80,7 +80,7 @@ describe('hermetic setup with options', () => {
     expect(dotenv()).toBe(`# secrets\nOTHER=1\nANTHROPIC_API_KEY=${goodKey}\n`);
   });
 
-  it('uses the key that is in .env already', async () => {
+  it('uses a key that is in .env already', async () => {
     write('.env', `ANTHROPIC_API_KEY=${goodKey}\n`);
     expect(await hermetic.run(anthropic())).toMatchObject({ code: 0 });
     expect(dotenv()).toBe(`ANTHROPIC_API_KEY=${goodKey}\n`);
@@ -109,7 +109,7 @@ describe('hermetic setup with options', () => {
     expect([config(), dotenv()]).toEqual(['model:\n  provider: ollama\n', '']);
   });
 
-  it('says which key is missing', async () => {
+  it('names the missing key', async () => {
     const outcome = await hermetic.run(anthropic());
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('ANTHROPIC_API_KEY is not set');
@@ -164,7 +164,7 @@ describe('hermetic setup at a terminal', () => {
     expect(dotenv()).toContain(`OPENAI_COMPATIBLE_API_KEY=${goodKey}`);
   });
 
-  it('writes nothing when it is cancelled', async () => {
+  it('writes nothing when setup is cancelled', async () => {
     const terminal = atTerminal(hermetic, ['setup']);
     await terminal.sees('Which provider?');
     terminal.type('\u0003');

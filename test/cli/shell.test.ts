@@ -9,7 +9,7 @@ await describeBackend('bubblewrap', () => {
   const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
   afterAll(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
-  it('a shell at a terminal ends when it is asked to from elsewhere', async () => {
+  it('SIGTERM ends a shell at a terminal with 130', async () => {
     const terminal = atTerminal(hermetic, ['shell']);
     await terminal.sees('type exit to leave');
     const shown = terminal.text().length;

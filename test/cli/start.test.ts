@@ -18,7 +18,7 @@ describe('hermetic start', () => {
   });
   afterEach(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
-  it.each(platformsWithoutChannel)('does not start with %s enabled, which it could not connect to', async (name) => {
+  it.each(platformsWithoutChannel)('refuses to start with %s enabled, which has no channel', async (name) => {
     const environment = { [`HERMETIC_${name.toUpperCase()}_ENABLED`]: 'true' };
     const { code, stdout, stderr } = await hermetic.run(['start'], { environment });
     expect(stderr).toContain(
@@ -29,7 +29,7 @@ describe('hermetic start', () => {
     expect(code).toBe(2);
   });
 
-  it('says where it is enabled, and leaves everything that needs no platform alone', async () => {
+  it('names the line that enables a platform without a channel, and run and config check still work', async () => {
     await mkdir(join(hermetic.home, '.hermetic'), { mode: 0o700 });
     await writeFile(join(hermetic.home, '.hermetic', 'config.yaml'), 'discord:\n  enabled: true\n');
     expect((await hermetic.run(['config', 'check'])).code).toBe(0);
@@ -40,13 +40,13 @@ describe('hermetic start', () => {
     });
   });
 
-  it('does not start without the token of a platform that is enabled', async () => {
+  it('refuses to start without the token of an enabled platform', async () => {
     const { code, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_TELEGRAM_ENABLED: 'true' } });
     expect(stderr).toContain('telegram is enabled, but TELEGRAM_BOT_TOKEN (telegram.token_env) is not set');
     expect(code).toBe(2);
   });
 
-  it('does not start with an image that its backend has no use for', async () => {
+  it('refuses to start with an image that its backend cannot use', async () => {
     const { code, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_GATEWAY_SANDBOX_IMAGE: 'debian:13' } });
     expect(stderr).toContain('local has no image');
     expect(code).toBe(2);
@@ -54,7 +54,7 @@ describe('hermetic start', () => {
 
   const socket = () => join(hermetic.home, '.hermetic', 'gateway.sock');
 
-  it('ends with an error and nothing else, and leaves nothing running, when the port of the page is taken', async () => {
+  it("fails with one error and leaves nothing running when the page's port is taken", async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -68,7 +68,7 @@ describe('hermetic start', () => {
     }
   });
 
-  it('ends with an error when anyone on the network could read the traffic', async () => {
+  it('refuses to start when anyone on the network could read the traffic', async () => {
     const { code, stderr } = await hermetic.run(['start'], { environment: { HERMETIC_WEB_HOST: '0.0.0.0' } });
     expect(stderr).toContain('anyone on the network could read the traffic');
     expect(code).toBe(2);
@@ -77,7 +77,7 @@ describe('hermetic start', () => {
   it.each([
     ['is empty', '', 0o600, 'holds no token'],
     ['can be read by others', 'x'.repeat(43), 0o644, 'is not a file that only you can read'],
-  ])('ends with an error when the token of the page %s', async (_, content, mode, says) => {
+  ])("refuses to start when the page's token %s", async (_, content, mode, says) => {
     await mkdir(join(hermetic.home, '.hermetic'), { mode: 0o700 });
     await writeFile(join(hermetic.home, '.hermetic', 'web-token'), content, { mode });
     const { code, stderr } = await hermetic.run(['start']);
@@ -85,7 +85,7 @@ describe('hermetic start', () => {
     expect(code).toBe(2);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends when it is asked to by %s while it starts', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends the gateway while it starts', async (signal) => {
     const child = hermetic.start(['start']);
     let stderr = '';
     child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));

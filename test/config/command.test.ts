@@ -42,7 +42,7 @@ async function refusal(args: string[], variables: Record<string, string> = {}): 
 }
 
 describe('config get', () => {
-  test('prints the value in force', async () => {
+  test('config get prints the value in force', async () => {
     home.writeConfig('terminal: {timeout: 9, docker_forward_env: [A]}');
     expect((await config(['get', 'terminal.timeout'])).out).toBe('9\n');
     expect((await config(['get', 'terminal.timeout'], { TERMINAL_TIMEOUT: '8' })).out).toBe('8\n');
@@ -51,27 +51,27 @@ describe('config get', () => {
     expect((await config(['get', 'terminal.docker_host'])).out).toBe('\n');
   });
 
-  test('prints JSON with the origin', async () => {
+  test('config get --json prints the origin too', async () => {
     const { out } = await config(['get', 'terminal.timeout', '--json'], { TERMINAL_TIMEOUT: '8' });
     expect(JSON.parse(out)).toEqual({ key: 'terminal.timeout', value: 8, origin: { source: 'environment', variable: 'TERMINAL_TIMEOUT' } });
     expect(JSON.parse((await config(['get', 'terminal.cwd', '--json'])).out)).toMatchObject({ value: null });
   });
 
-  test('of an unknown key suggests the nearest', async () => {
+  test('config get suggests the nearest key for an unknown one', async () => {
     const error = await refusal(['get', 'terminal.bakend']);
     expect(error.code).toBe('config/unknown-key');
     expect(error.message).toBe('terminal.bakend is not a key. Did you mean terminal.backend?');
     expect((await refusal(['get', 'terminal'])).message).toContain('terminal is a section, not a key.');
   });
 
-  test('refuses to answer from a broken configuration', async () => {
+  test('config get refuses to answer from a broken configuration', async () => {
     home.writeConfig('terminal: {bakend: docker}');
     expect((await refusal(['get', 'terminal.timeout'])).code).toBe('config/unknown-key');
   });
 });
 
 describe('config list', () => {
-  test('shows every key with value and origin, aligned', async () => {
+  test('config list shows every key with value and origin, aligned', async () => {
     home.writeConfig('terminal:', '  timeout: 9');
     home.writeDotenv('TERMINAL_WARM_SPARES=2222\n');
     const { out } = await config(['list'], { TERMINAL_ENV: 'docker' });
@@ -84,27 +84,27 @@ describe('config list', () => {
     expect(new Set(lines.map((line) => line.lastIndexOf('  ') + 2)).size).toBe(1);
   });
 
-  test('shows one section when asked', async () => {
+  test('config list shows one section when asked', async () => {
     const { out } = await config(['list', 'approvals']);
     expect(out.match(/^approvals\./gm)).toHaveLength(6);
     expect(out).not.toContain('terminal.');
     expect((await refusal(['list', 'terminl'])).message).toContain('Did you mean terminal?');
   });
 
-  test('prints an array with --json', async () => {
+  test('config list --json prints an array', async () => {
     const rows = JSON.parse((await config(['list', '--json'])).out);
     expect(rows).toHaveLength(configKeys.length);
     expect(rows[0]).toEqual({ key: 'terminal.backend', value: 'auto', origin: { source: 'default' } });
   });
 
-  test('does not let a value steer the terminal', async () => {
+  test('config list escapes control characters in values', async () => {
     home.writeConfig('terminal: {cwd: "\\e[2J\\nx"}');
     expect((await config(['list', 'terminal'])).out).not.toContain('\u001b');
   });
 });
 
 describe('secrets', () => {
-  test('are never printed by any command', async () => {
+  test('no command prints a secret', async () => {
     home.writeConfig('terminal: {docker_env: {TOKEN: hunter2}}');
     home.writeDotenv('TELEGRAM_BOT_TOKEN=hunter2\n');
     const commands = [['list'], ['list', '--json'], ['get', 'terminal.docker_env'], ['get', 'terminal.docker_env', '--json'], ['check']];
@@ -121,7 +121,7 @@ describe('secrets', () => {
 });
 
 describe('config set and unset', () => {
-  test('change the file and say so', async () => {
+  test('config set and unset change the file and confirm it', async () => {
     const set = await config(['set', 'terminal.timeout', '9']);
     expect(set.out).toBe(`terminal.timeout is set in ${home.config}\n`);
     expect(readFileSync(home.config, 'utf8')).toBe('terminal:\n  timeout: 9\n');
@@ -129,37 +129,37 @@ describe('config set and unset', () => {
     expect((await config(['unset', 'terminal.timeout'])).out).toBe(`terminal.timeout was not set in ${home.config}\n`);
   });
 
-  test('take a value that starts with a dash after --', async () => {
+  test('config set takes a value that starts with a dash after --', async () => {
     expect((await refusal(['set', 'terminal.timeout', '--', '-5'])).message).toContain('not -5');
   });
 
-  test('make the home when there is none', async () => {
+  test('config set makes a missing home', async () => {
     const directory = `${home.userHome}/new`;
     await config(['set', 'terminal.timeout', '9'], { HERMETIC_HOME: directory });
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     expect(statSync(`${directory}/config.yaml`).mode & 0o777).toBe(0o600);
   });
 
-  test('say when a variable overrides the file', async () => {
+  test('config set warns when a variable overrides the file', async () => {
     const { err } = await config(['set', 'terminal.timeout', '9'], { TERMINAL_TIMEOUT: '8' });
     expect(err).toContain('environment TERMINAL_TIMEOUT is set and overrides config.yaml');
     expect((await config(['set', 'terminal.timeout', '9'])).err).toBe('');
   });
 
-  test('say when the configuration does not load for another reason', async () => {
+  test('config set warns when the configuration does not load for another reason', async () => {
     const { err, error } = await config(['set', 'terminal.timeout', '9'], { HERMETIC_WEB_PORT: 'x' });
     expect(error).toBeUndefined();
     expect(err).toContain('HERMETIC_WEB_PORT');
   });
 
-  test('write nothing that would not load', async () => {
+  test('config set writes no value that would not load', async () => {
     expect((await refusal(['set', 'terminal.backend', 'docer'])).code).toBe('backend/unknown');
     expect(existsSync(home.config)).toBe(false);
   });
 });
 
 describe('config check', () => {
-  test('is content with a good configuration', async () => {
+  test('config check accepts a good configuration', async () => {
     expect((await config(['check'])).out).toContain('fine');
     expect(JSON.parse((await config(['check', '--json'])).out)).toEqual({ ok: true, problems: [], warnings: [] });
   });
@@ -171,7 +171,7 @@ describe('config check', () => {
     ['terminal.backend', 'podman', 'The podman backend is not part of this version'],
     ['terminal.network', 'restricted', 'cannot restrict the network'],
     ['telegram.enabled', 'true', 'TELEGRAM_BOT_TOKEN (telegram.token_env) is not set'],
-  ])('warns of what loads and would be refused: %s %s', async (key, value, says) => {
+  ])('config check warns of keys that load and would be refused: %s %s', async (key, value, says) => {
     const set = await config(['set', key, value]);
     expect(set).toMatchObject({ error: undefined, err: expect.stringContaining(says), out: expect.stringContaining('is set in') });
     const { out, err, code } = await config(['check']);
@@ -182,7 +182,7 @@ describe('config check', () => {
     expect({ ok, warnings }).toEqual({ ok: true, warnings: [expect.objectContaining({ message: expect.stringContaining(says) })] });
   });
 
-  test('reports every problem', async () => {
+  test('config check reports every problem', async () => {
     home.writeConfig('terminal: {bakend: docker, timeout: soon}');
     expect((await refusal(['check'])).message.split('\n')).toHaveLength(2);
     const { out, code } = await config(['check', '--json']);
@@ -201,14 +201,14 @@ describe('config check', () => {
 });
 
 describe('config path', () => {
-  test('prints the path even when the file is broken', async () => {
+  test('config path prints the path even when the file is broken', async () => {
     home.writeConfig('{');
     expect((await config(['path'])).out).toBe(`${home.config}\n`);
   });
 });
 
 describe('config', () => {
-  test('explains itself and refuses nonsense without ending the process', async () => {
+  test('config explains itself and refuses nonsense without ending the process', async () => {
     const help = await config(['--help']);
     expect(help.error).toBeInstanceOf(CommanderError);
     for (const name of ['get', 'set', 'unset', 'list', 'check', 'path']) expect(help.out).toContain(`  ${name} `);

@@ -94,7 +94,7 @@ describe('changeKeys', () => {
       'terminal:\n  docker_env:\n    A: |\n      two\n      lines\nweb:\n',
       'terminal:\n  docker_env:\n    A: |\n      two\n      lines\n  timeout: 9\nweb:\n',
     ],
-  ])('writes into %j', (before, after) => {
+  ])('writes the key into %j', (before, after) => {
     writeFileSync(home.config, before);
     setKey(home.config, 'terminal.timeout', '9');
     expect(text()).toBe(after);
@@ -191,7 +191,7 @@ describe('changeKeys', () => {
     expect(text()).toBe('terminal: {timeout: &t 5}\ncode_execution: {timeout: 9}\n');
   });
 
-  test('may fix the one mistake a file has', () => {
+  test('replaces an invalid value with a valid one', () => {
     home.writeConfig('terminal:', '  timeout: soon');
     setKey(home.config, 'terminal.timeout', '9');
     expect(load().terminal.timeout).toBe(9);
@@ -199,7 +199,7 @@ describe('changeKeys', () => {
 });
 
 describe('unsetKey', () => {
-  test('takes out one key with its line and nothing else', () => {
+  test('removes one key with its line and nothing else', () => {
     writeFileSync(home.config, commented);
     expect(unsetKey(home.config, 'terminal.timeout')).toBe(true);
     expect(unsetKey(home.config, 'terminal.docker_volumes')).toBe(true);
@@ -218,19 +218,19 @@ describe('unsetKey', () => {
     ['web:\n  # mine\n  port: 1\n', 'web:\n  # mine\n'],
     ['web:\n  port: 1', 'web:\n'],
     ['web:\r\n  port: 1\r\n  enabled: true\r\n', 'web:\r\n  enabled: true\r\n'],
-  ])('turns %j into %j', (before, after) => {
+  ])('removes the key, turning %j into %j', (before, after) => {
     writeFileSync(home.config, before);
     unsetKey(home.config, 'web.port');
     expect(text()).toBe(after);
     expect(load().web.port).toBe(8642);
   });
 
-  test('says when there was nothing to take out, and makes no file', () => {
+  test('reports a key that was not set, and makes no file', () => {
     expect(unsetKey(home.config, 'web.port')).toBe(false);
     expect(existsSync(home.config)).toBe(false);
   });
 
-  test('takes out a key that does not exist', () => {
+  test('removes an unknown key from the file', () => {
     home.writeConfig('terminal:', '  bakend: docker', '  timeout: 9');
     expect(unsetKey(home.config, 'terminal.bakend')).toBe(true);
     expect(text()).toBe('terminal:\n  timeout: 9\n');
@@ -240,7 +240,7 @@ describe('unsetKey', () => {
     expect(errorOf(() => unsetKey(home.config, 'terminal.bakend')).message).toContain('Did you mean terminal.backend?');
   });
 
-  test('refuses to take away an anchor that others use', () => {
+  test('refuses to remove an anchor that other keys use', () => {
     const before = 'terminal: {timeout: &t 5}\ncode_execution: {timeout: *t}\n';
     writeFileSync(home.config, before);
     expect(() => unsetKey(home.config, 'terminal.timeout')).toThrow();

@@ -20,20 +20,20 @@ function load(text: string) {
 }
 
 describe('the example configuration', () => {
-  test('sets nothing as it is', () => {
+  test('the example configuration sets nothing as it is', () => {
     const { config, origins } = load(example);
     expect(new Set(Object.values(origins).map(({ source }) => source))).toEqual(new Set(['default']));
     expect(config).toEqual(load('').config);
   });
 
-  test('sets every key to its default without the comment signs', () => {
+  test('the example configuration without comment signs sets every key to its default', () => {
     const { config, origins } = load(example.replace(/^( *)#(?=\S)/gm, '$1'));
     expect(config).toEqual(load('').config);
     const set = configKeys.filter(({ name }) => origins[name]?.source === 'config.yaml');
     expect(set.map(({ name }) => name)).toEqual(configKeys.filter(({ fallback }) => fallback !== undefined).map(({ name }) => name));
   });
 
-  test('describes every key', () => {
+  test('the example configuration describes every key', () => {
     for (const { key } of configKeys) expect(example).toMatch(new RegExp(`^ {2}# .*\\n {2}#${key}: `, 'm'));
   });
 });

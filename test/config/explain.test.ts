@@ -14,15 +14,15 @@ function failure(lines: string[], variables: Record<string, string> = {}) {
   return errorOf(() => loadConfig({ environment: { ...home.environment, ...variables } }));
 }
 
-describe('a mistake in config.yaml', () => {
-  test('that is an unknown key names file, line, column and the nearest key', () => {
+describe('mistakes in config.yaml', () => {
+  test('names file, line, column and the nearest key for an unknown key', () => {
     const error = failure(['terminal:', '  bakend: docker']);
     expect(error.code).toBe('config/unknown-key');
     expect(error.message).toBe(`${home.config}:2:3: terminal.bakend is not a key. Did you mean terminal.backend?`);
     expect(error.hint).toContain('docs/config.md');
   });
 
-  test('that is an unknown section suggests the section or the key that was meant', () => {
+  test('suggests the section or the key that an unknown section meant', () => {
     expect(failure(['termnal: {timeout: 1}']).message).toBe(`${home.config}:1:1: termnal is not a section. Did you mean terminal?`);
     expect(failure(['backend: docker']).message).toContain('Did you mean terminal.backend?');
     expect(failure(['zzzzzz: 1']).message).toBe(`${home.config}:1:1: zzzzzz is not a section.`);
@@ -60,14 +60,14 @@ describe('a mistake in config.yaml', () => {
     ['telegram: {allowed_users: [123456789012345678]}', 27, 'telegram.allowed_users[0] must be an id as text, in quotes'],
     ['web: {port: "8642"}', 12, 'web.port must be a port, 0 to 65535, not "8642".'],
     ['terminal: docker', 10, 'terminal must be a map of keys.'],
-  ])('that is a wrong value names place, key, what was expected and what was found: %s', (line, column, sentence) => {
+  ])('names place, key, expected and found for a wrong value: %s', (line, column, sentence) => {
     const error = failure([line]);
     expect(error.code).toBe('config/bad-value');
     expect(error.message).toContain(`${home.config}:1:${column + 1}: `);
     expect(error.message).toContain(sentence);
   });
 
-  test('that is an unknown backend lists the valid ones and the nearest', () => {
+  test('lists the valid backends and the nearest for an unknown backend', () => {
     const error = failure(['terminal:', '  backend: docer']);
     expect(error.code).toBe('backend/unknown');
     expect(error.message).toContain(`${home.config}:2:12: terminal.backend must be one of ${backendNames.join(', ')}, not "docer".`);
@@ -75,7 +75,7 @@ describe('a mistake in config.yaml', () => {
     expect(failure(['gateway: {terminal_backend: dokcer}']).message).toContain('Did you mean docker?');
   });
 
-  test('that is a malformed volume names the entry and its flaw', () => {
+  test('names the entry and its flaw for a malformed volume', () => {
     const error = failure(['terminal:', '  docker_volumes:', '    - /ok:/ok:ro', '    - data:/data']);
     expect(error.message).toContain(`${home.config}:4:7: terminal.docker_volumes[1] must be host:container`);
     expect(error.message).toContain('not "data:/data": the host path is not absolute.');
@@ -93,14 +93,14 @@ describe('a mistake in config.yaml', () => {
     'terminal: {docker_env: {A: "HUNTER2\\0"}}',
     'terminal: {docker_extra_args: ["--env=A=HUNTER2"]}',
     'terminal: {docker_extra_args: ["-eA=HUNTER2"]}',
-  ])('that may be a secret in the wrong place is not repeated: %s', (line) => {
+  ])('does not repeat a value that may be a secret in the wrong place: %s', (line) => {
     const error = failure([line]);
     expect(error.code).toBe('config/bad-value');
     expect(error.message).toContain(`${home.config}:1:`);
     expect(error.message).not.toContain('HUNTER');
   });
 
-  test('that is an invalid variable name in docker_env names it', () => {
+  test('names an invalid variable name in docker_env', () => {
     const error = failure(['terminal:', '  docker_env:', '    GOOD: 1', '    bad-name: hunter2']);
     expect(error.message).toContain('terminal.docker_env must be a map of environment variable names');
     expect(error.message).toContain('"bad-name" is not such a name');
@@ -117,7 +117,7 @@ describe('a mistake in config.yaml', () => {
     [['terminal: !secret x'], 1, 'Unresolved tag'],
     [['terminal: *nothing'], 1, 'Unresolved alias'],
     [['web: {host: "a\\q"}'], 1, 'Invalid escape'],
-  ])('that is bad YAML names its line: %j', (lines, line, reason) => {
+  ])('names the line of bad YAML: %j', (lines, line, reason) => {
     const error = failure(lines);
     expect(error.code).toBe('config/bad-yaml');
     expect(error.message).toContain(`${home.config}:${line}:`);
@@ -128,12 +128,12 @@ describe('a mistake in config.yaml', () => {
     expect(failure(['terminal:', '  docker_env: {A: "hunter2"', '  x: [']).message).not.toContain('hunter2');
   });
 
-  test('that is a root other than a map is refused', () => {
+  test('refuses a root other than a map', () => {
     expect(failure(['- terminal']).message).toContain(`${home.config}:1:1: the file must be a map of sections`);
     expect(failure(['docker']).code).toBe('config/bad-value');
   });
 
-  test('that is a bomb of aliases is refused at once', () => {
+  test('refuses a bomb of aliases at once', () => {
     const lines = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
     for (const [from, to] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg', 'gh', 'hi'])
       lines.push(`${to}: &${to} [${Array(10).fill(`*${from}`).join(', ')}]`);
@@ -143,37 +143,37 @@ describe('a mistake in config.yaml', () => {
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
-  test('that is nesting without end is refused', () => {
+  test('refuses excessive nesting', () => {
     expect(failure([`terminal: ${'['.repeat(200_000)}`]).code).toBe('config/bad-yaml');
   });
 
-  test('that is a key of JavaScript objects is an unknown key', () => {
+  test('treats keys of JavaScript objects as unknown keys', () => {
     expect(failure(['__proto__: {terminal: 1}']).code).toBe('config/unknown-key');
     expect(failure(['terminal: {__proto__: 1, constructor: 2}']).message.split('\n')).toHaveLength(2);
     expect(failure(['? [a, b]', ': 1']).code).toBe('config/unknown-key');
   });
 
-  test('is reported also when a variable overrides the key', () => {
+  test('reports a wrong value also when a variable overrides the key', () => {
     expect(failure(['terminal: {timeout: soon}'], { TERMINAL_TIMEOUT: '5' }).message).toContain('"soon"');
   });
 });
 
-describe('a mistake in the environment', () => {
-  test('names the variable instead of a file', () => {
+describe('mistakes in the environment', () => {
+  test('names the variable that has a wrong value', () => {
     const error = failure([], { TERMINAL_TIMEOUT: 'soon' });
     expect(error.message).toBe(
       'environment: TERMINAL_TIMEOUT: terminal.timeout must be a number of seconds above 0, at most 2147483, not "soon".',
     );
   });
 
-  test('in .env names the file, the line and the variable', () => {
+  test('names the file, the line and the variable for a mistake in .env', () => {
     home.writeDotenv('\nTERMINAL_ENV=docer\n');
     const error = failure([]);
     expect(error.code).toBe('backend/unknown');
     expect(error.message).toContain(`${home.dotenv}:2: TERMINAL_ENV: terminal.backend must be one of`);
   });
 
-  test('that is not JSON where JSON is needed says so and repeats nothing', () => {
+  test('says that a variable must be JSON, and repeats none of it', () => {
     const error = failure([], { TERMINAL_DOCKER_VOLUMES: '/a:/b,/c:/d', TERMINAL_DOCKER_ENV: '{"A":"hunter2"' });
     expect(error.message).toContain('environment: TERMINAL_DOCKER_VOLUMES: terminal.docker_volumes must be a list of');
     expect(error.message).toContain('written as JSON');
@@ -185,14 +185,14 @@ describe('a mistake in the environment', () => {
     ['HERMETIC_CODE_EXECUTION_TIMEOTU', 'HERMETIC_CODE_EXECUTION_TIMEOUT'],
     ['HERMETIC_TERMINAL_BACKEND', 'TERMINAL_ENV'],
     ['HERMETIC_TERMINAL_TIMEOUT', 'TERMINAL_TIMEOUT'],
-  ])('that is the unknown variable %s suggests %s', (variable, meant) => {
+  ])('for the unknown variable %s suggests %s', (variable, meant) => {
     const error = failure([], { [variable]: 'x' });
     expect(error.code).toBe('config/unknown-key');
     expect(error.message).toContain(`environment: ${variable}: `);
     expect(error.message).toContain(`Did you mean ${meant}?`);
   });
 
-  test('leaves variables of other programs alone', () => {
+  test('ignores variables of other programs', () => {
     home.writeConfig();
     const variables = {
       TERMINAL_EMULATOR: 'x',
@@ -205,7 +205,7 @@ describe('a mistake in the environment', () => {
 });
 
 describe('several mistakes', () => {
-  test('are reported together, one per line, from every source', () => {
+  test('reports all mistakes together, one per line, from every source', () => {
     home.writeDotenv('TERMINAL_WARM_SPARES=x\n', 0o600);
     const error = failure(['terminal:', '  bakend: docker', '  timeout: soon', 'webb: {}'], { HERMETIC_WEB_PORT: '99999' });
     const lines = error.message.split('\n');
@@ -220,7 +220,7 @@ describe('several mistakes', () => {
     expect(error.code).toBe('config/unknown-key');
   });
 
-  test('are given to checkConfig with their places apart', () => {
+  test('checkConfig returns each mistake with its place', () => {
     home.writeConfig('terminal: {timeout: soon}');
     const [first, second] = checkConfig({ environment: { ...home.environment, TERMINAL_ENV: 'docer' } });
     expect(first).toMatchObject({ code: 'config/bad-value', key: 'terminal.timeout', file: home.config, line: 1, column: 21 });

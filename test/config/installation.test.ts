@@ -17,21 +17,21 @@ async function idElsewhere(home: string, isFull = false): Promise<string> {
   return stdout.trim();
 }
 
-it('is made once, and found by everybody who looks at the same moment', async () => {
+it('makes one installation id for several simultaneous processes', async () => {
   const home = makeScratch();
   const ids = await Promise.all(Array.from({ length: 6 }, () => idElsewhere(home)));
   expect(new Set([...ids, installationId(home)]).size).toBe(1);
   expect(readdirSync(home)).toEqual(['installation']);
 });
 
-it('leaves nothing on a full disk, so that it is made when there is room again', async () => {
+it('leaves no installation file on a full disk, and makes it when there is room again', async () => {
   const home = makeScratch();
   await expect(idElsewhere(home, true)).rejects.toThrow(/installation cannot be written \(EFBIG\)/);
   expect(readdirSync(home)).toEqual([]);
   expect(installationId(home)).toMatch(/^[0-9a-f]{16}$/);
 });
 
-it('says that it cannot be made in a home nobody can write to', () => {
+it('reports an installation id that cannot be written', () => {
   expect(errorOf(() => installationId('/proc'))).toMatchObject({
     code: 'config/unreadable',
     message: expect.stringMatching(/^\/proc\/installation cannot be written \(/),
@@ -39,7 +39,7 @@ it('says that it cannot be made in a home nobody can write to', () => {
   });
 });
 
-it('says that it cannot be read', () => {
+it('reports an installation id that cannot be read', () => {
   const home = makeScratch();
   mkdirSync(join(home, 'installation'));
   expect(errorOf(() => installationId(home)).message).toMatch(/installation cannot be read \(EISDIR\)\.$/);

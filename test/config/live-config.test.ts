@@ -26,12 +26,12 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-it('does nothing while the files are as they were', async () => {
+it('applies nothing while the files are unchanged', async () => {
   await live.fresh();
   expect([applied, log, live.alerts]).toEqual([[], [], []]);
 });
 
-it('takes a change that comes by itself', async () => {
+it('applies a change without being asked', async () => {
   live.start();
   writeFileSync(file, `${strict}  timeout: 60\n`);
   await until('it is taken', () => applied.length > 0);
@@ -39,7 +39,7 @@ it('takes a change that comes by itself', async () => {
   expect(log).toEqual(['configuration: approvals.timeout changed']);
 });
 
-it('takes nothing of a file that is being written', async () => {
+it('applies nothing from a file that is being written', async () => {
   // What is there at each moment is valid, and says less than the whole.
   writeFileSync(file, strict.slice(0, strict.indexOf('  network')));
   const fresh = live.fresh();
@@ -55,7 +55,7 @@ it.each([
   ['no longer a file', 'is not a file', () => [rmSync(file), mkdirSync(file)]],
   ['no YAML', 'config.yaml:1', () => writeFileSync(file, '{')],
   ['in a home that others can write to', 'can be written by others', () => chmodSync(home, 0o777)],
-])('keeps the last good version when the file is %s', async (_, words, spoil) => {
+])('keeps the last good configuration when the file is %s', async (_, words, spoil) => {
   spoil();
   await live.fresh();
   await live.fresh();
@@ -75,7 +75,7 @@ it.each([
 it.each([
   ['emptied', 'is empty', (dotenv: string) => writeFileSync(dotenv, '')],
   ['removed', 'is gone', (dotenv: string) => rmSync(dotenv)],
-])('keeps what .env sets when it is %s', async (_, words, spoil) => {
+])('keeps the values of .env when it is %s', async (_, words, spoil) => {
   const dotenv = join(home, '.env');
   writeFileSync(dotenv, 'HERMETIC_APPROVALS_APPROVERS=["admins"]\n', { mode: 0o600 });
   await live.fresh();
@@ -89,7 +89,7 @@ it.each([
   expect([live.problem, applied.at(-1)?.config.approvals.approvers]).toEqual([undefined, []]);
 });
 
-it('keeps what needs a restart as it was, and says so until it is as it was', async () => {
+it('keeps settings that need a restart, and says so until they are restored', async () => {
   writeFileSync(file, strict.replace('docker', 'local').replace('manual', 'smart'));
   writeFileSync(join(home, '.env'), 'HERMETIC_TOKEN=some-new-token\n', { mode: 0o600 });
   await live.fresh();

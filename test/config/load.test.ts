@@ -17,7 +17,7 @@ function load(variables: Record<string, string> = {}) {
 }
 
 describe('the home', () => {
-  test('is made for its owner alone, with an .env of mode 600', () => {
+  test('makes the home for its owner alone, with an .env of mode 600', () => {
     const userHome = makeScratch();
     const loaded = loadConfig({ environment: { HOME: userHome } });
     expect(loaded.home).toBe(join(userHome, '.hermetic'));
@@ -26,7 +26,7 @@ describe('the home', () => {
     expect(existsSync(loaded.files.config)).toBe(false);
   });
 
-  test('is where HERMETIC_HOME says, also below ~/, and the caller has the last word', () => {
+  test('takes the home from HERMETIC_HOME, also below ~/, and the caller overrides it', () => {
     const userHome = makeScratch();
     expect(loadConfig({ environment: { HOME: userHome, HERMETIC_HOME: join(userHome, 'a') } }).home).toBe(join(userHome, 'a'));
     expect(loadConfig({ environment: { HOME: userHome, HERMETIC_HOME: '~/b' } }).home).toBe(join(userHome, 'b'));
@@ -34,7 +34,7 @@ describe('the home', () => {
     expect(loadConfig({ environment: { HOME: userHome, HERMETIC_HOME: '~/b' }, home: join(userHome, 'c') }).home).toBe(join(userHome, 'c'));
   });
 
-  test.each([0o777, 0o770, 0o775, 0o702])('with mode %o is refused with the command that helps', (mode) => {
+  test.each([0o777, 0o770, 0o775, 0o702])('refuses a home with mode %o and names the command that helps', (mode) => {
     chmodSync(home.directory, mode);
     const error = errorOf(load);
     expect(error.code).toBe('config/unreadable');
@@ -43,12 +43,12 @@ describe('the home', () => {
     expect(load().home).toBe(home.directory);
   });
 
-  test.each([0o700, 0o750, 0o755])('with mode %o is used', (mode) => {
+  test.each([0o700, 0o750, 0o755])('accepts a home with mode %o', (mode) => {
     chmodSync(home.directory, mode);
     expect(load().home).toBe(home.directory);
   });
 
-  test('that is a file is refused', () => {
+  test('refuses a home that is a file', () => {
     const path = join(home.userHome, 'file');
     writeFileSync(path, '');
     const error = errorOf(() => load({ HERMETIC_HOME: path }));
@@ -59,7 +59,7 @@ describe('the home', () => {
 });
 
 describe('precedence', () => {
-  test('without files or variables every key has its default', () => {
+  test('gives every key its default without files or variables', () => {
     const { config, origins } = load();
     expect(config.terminal.timeout).toBe(180);
     expect(config.terminal.network).toBeUndefined();
@@ -79,7 +79,7 @@ describe('precedence', () => {
     expect(origins['terminal.container_memory']).toEqual({ source: 'default' });
   });
 
-  test('a blank variable counts as unset', () => {
+  test('treats a blank variable as unset', () => {
     home.writeConfig('terminal: {timeout: 7}');
     home.writeDotenv('TERMINAL_TIMEOUT=\n');
     expect(load({ TERMINAL_TIMEOUT: '  ' }).config.terminal.timeout).toBe(7);
@@ -90,7 +90,7 @@ describe('precedence', () => {
     expect(load({ TERMINAL_ENV: 'bubblewrap' }).config.terminal.backend).toBe('bubblewrap');
   });
 
-  test('variables are read as the kind of their key', () => {
+  test('reads a variable as the type of its key', () => {
     const { config } = load({
       TERMINAL_CONTAINER_CPU: '0.5',
       TERMINAL_CONTAINER_PERSISTENT: 'no',
@@ -111,7 +111,7 @@ describe('precedence', () => {
     expect(config.approvals.mode).toBe('off');
   });
 
-  test('gives tokens their values from the environment first, then from .env, never a blank', () => {
+  test('takes tokens from the environment first, then from .env, never a blank one', () => {
     home.writeDotenv('TOKEN=from-file\nOTHER=other\nEMPTY=\n');
     const { environment } = load({ TOKEN: 'from-process', OTHER: '' });
     expect(environment.TOKEN).toBe('from-process');
@@ -121,14 +121,14 @@ describe('precedence', () => {
 });
 
 describe('config.yaml', () => {
-  test('may be empty, only comments, or have sections without keys', () => {
+  test('accepts a config.yaml that is empty, only comments, or has sections without keys', () => {
     for (const text of ['', '# nothing yet', '---', 'terminal:', 'terminal:\n  # timeout: 3\nweb: {}']) {
       home.writeConfig(text);
       expect(load().config.terminal.timeout).toBe(180);
     }
   });
 
-  test('takes blank as unset for keys without a default', () => {
+  test('treats blank as unset for keys without a default', () => {
     home.writeConfig('gateway:', '  terminal_backend: ""', '  sandbox_image:', 'terminal: {docker_host: "", docker_runtime: null}');
     const { config, origins } = load();
     expect(config.gateway.terminal_backend).toBeUndefined();
@@ -141,25 +141,25 @@ describe('config.yaml', () => {
     expect(load().config.approvals.mode).toBe('off');
   });
 
-  test('may use anchors and aliases within reason', () => {
+  test('accepts anchors and aliases within reason', () => {
     home.writeConfig('terminal: &limits', '  timeout: 7', 'code_execution: *limits');
     expect(load().config.code_execution.timeout).toBe(7);
   });
 
-  test('may be a symbolic link', () => {
+  test('accepts a config.yaml that is a symbolic link', () => {
     writeFileSync(join(home.userHome, 'real.yaml'), 'terminal: {timeout: 9}\n');
     symlinkSync('../real.yaml', home.config);
     expect(load().config.terminal.timeout).toBe(9);
   });
 
-  test('has its host paths made absolute', () => {
+  test('makes host paths absolute', () => {
     home.writeConfig('terminal:', '  docker_volumes: ["~/data:/data:ro", "/srv:/srv"]', '  sandbox_dir: $HERMETIC_HOME/boxes');
     const { terminal } = load().config;
     expect(terminal.docker_volumes).toEqual([`${home.userHome}/data:/data:ro`, '/srv:/srv']);
     expect(terminal.sandbox_dir).toBe(`${home.directory}/boxes`);
   });
 
-  test('leaves the next load unaffected', () => {
+  test('one load does not affect the next', () => {
     home.writeConfig('terminal: {docker_volumes: ["~/data:/data"]}');
     load();
     home.writeConfig('');
@@ -167,7 +167,7 @@ describe('config.yaml', () => {
     expect(load().config.terminal.sandbox_dir).toBe(`${home.directory}/sandboxes`);
   });
 
-  test('that is a directory or not text is refused', () => {
+  test('refuses a config.yaml that is a directory or not text', () => {
     mkdirSync(home.config);
     expect(errorOf(load).code).toBe('config/unreadable');
     home = makeHome();
@@ -177,7 +177,7 @@ describe('config.yaml', () => {
 });
 
 describe('.env', () => {
-  test.each([0o640, 0o604, 0o644, 0o660, 0o602])('with mode %o is refused with the command that helps', (mode) => {
+  test.each([0o640, 0o604, 0o644, 0o660, 0o602])('refuses an .env with mode %o and names the command that helps', (mode) => {
     home.writeDotenv('TOKEN=hunter2\n', mode);
     const error = errorOf(load);
     expect(error.code).toBe('config/unreadable');
@@ -187,18 +187,18 @@ describe('.env', () => {
     expect(error.hint).toContain(`chmod 600 ${home.dotenv}`);
   });
 
-  test.each([0o600, 0o400])('with mode %o is read', (mode) => {
+  test.each([0o600, 0o400])('reads an .env with mode %o', (mode) => {
     home.writeDotenv('TERMINAL_TIMEOUT=5\n', mode);
     expect(load().config.terminal.timeout).toBe(5);
   });
 
-  test('with a malformed line is refused with its line and without its text', () => {
+  test('refuses an .env with a malformed line by its number, without its text', () => {
     home.writeDotenv('A=1\nhunter2\n');
     const error = errorOf(load);
     expect(error.message).toBe(`${home.dotenv}:2: expected NAME=value.`);
   });
 
-  test('is left as it is', () => {
+  test('leaves .env unchanged', () => {
     home.writeDotenv('A=1\n');
     load();
     expect(readFileSync(home.dotenv, 'utf8')).toBe('A=1\n');

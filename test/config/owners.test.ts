@@ -20,13 +20,13 @@ const [daemon, unnamed] = [1, 54_321];
 const isRoot = process.geteuid?.() === 0;
 
 /** Only root can give files away. */
-describe.runIf(isRoot)('a file of another user', () => {
+describe.runIf(isRoot)('files of another user', () => {
   it.each([
     ['the home', () => home.directory],
     ['config.yaml', () => home.config],
     ['.env', () => home.dotenv],
     ['the directory above the home', () => home.userHome],
-  ])('%s is refused with the name of its owner and a command that helps', (_, path) => {
+  ])("%s of another user is refused with the owner's name and a command that helps", (_, path) => {
     chownSync(path(), daemon, daemon);
     const error = errorOf(load);
     expect(error.code).toBe('config/unreadable');
@@ -38,12 +38,12 @@ describe.runIf(isRoot)('a file of another user', () => {
     expect(load().config.terminal.backend).toBe('docker');
   });
 
-  it('names a user whom no list knows by the number', () => {
+  it('names an owner without an account by the number', () => {
     chownSync(home.config, unnamed, unnamed);
     expect(errorOf(load).message).toContain(`belongs to uid ${unnamed}`);
   });
 
-  it('is refused as the target of a link, the link itself, and a directory on the way', () => {
+  it("refuses another user's link target, link, or directory on the way", () => {
     const elsewhere = makeScratch();
     const target = join(elsewhere, 'inner', 'config.yaml');
     mkdirSync(join(elsewhere, 'inner'));
@@ -63,7 +63,7 @@ describe.runIf(isRoot)('a file of another user', () => {
     expect(load().config.terminal.backend).toBe('docker');
   });
 
-  it('is not changed by `config set` and `secret set`', () => {
+  it('`config set` and `secret set` change no file of another user', () => {
     chownSync(home.config, daemon, daemon);
     expect(errorOf(() => changeKeys(home.config, { 'terminal.backend': 'local' })).message).toContain('belongs to daemon');
     expect(readFileSync(home.config, 'utf8')).toContain('docker');
@@ -73,7 +73,7 @@ describe.runIf(isRoot)('a file of another user', () => {
   });
 });
 
-describe('a directory above the home', () => {
+describe('directories above the home', () => {
   const inShared = (mode: number) => {
     const shared = join(home.userHome, 'shared');
     mkdirSync(shared);
@@ -83,7 +83,7 @@ describe('a directory above the home', () => {
     return { shared, environment: { HOME: home.userHome, HERMETIC_HOME: inner } };
   };
 
-  it.each([0o777, 0o775, 0o702])('that others can write (mode %o) is refused, until that is mended', (mode) => {
+  it.each([0o777, 0o775, 0o702])('refuses a directory that others can write (mode %o) above the home, until that is mended', (mode) => {
     const { shared, environment } = inShared(mode);
     const error = errorOf(() => loadConfig({ environment }));
     expect(error.message).toContain(`${shared} can be written by others (mode ${mode.toString(8)}), and ${shared}/inner is in it`);
@@ -92,20 +92,20 @@ describe('a directory above the home', () => {
     expect(loadConfig({ environment }).home).toBe(join(shared, 'inner'));
   });
 
-  it.each([0o1777, 0o1775, 0o755])('with mode %o is used: nobody else can replace the home', (mode) => {
+  it.each([0o1777, 0o1775, 0o755])('accepts a directory with mode %o above the home, where only the owner can replace it', (mode) => {
     const { shared, environment } = inShared(mode);
     expect(loadConfig({ environment }).home).toBe(join(shared, 'inner'));
   });
 });
 
-describe('a config.yaml that others can write', () => {
-  it('is refused where they can reach it', () => {
+describe('config.yaml writable by others', () => {
+  it('refuses a config.yaml that others can write and reach', () => {
     chmodSync(home.directory, 0o755);
     chmodSync(home.config, 0o666);
     expect(errorOf(load).message).toContain('config.yaml can be written by others (mode 666)');
   });
 
-  it('is used where the home keeps them out', () => {
+  it('accepts a config.yaml that others could write but cannot reach', () => {
     chmodSync(home.config, 0o664);
     expect(load().config.terminal.backend).toBe('docker');
   });

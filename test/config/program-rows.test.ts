@@ -7,7 +7,7 @@ const flaws = (programs: unknown): string => {
 };
 
 describe('approvals.programs', () => {
-  it('takes rows of the tables', () => {
+  it('accepts rows of the program tables', () => {
     const rows = {
       mytool: { options: '-v --verbose --format:text --output:write -i:text? --force!git/discard', operands: 'read* write' },
       deployer: { optionsFirst: true, subcommands: { status: { options: '--json' }, 'plan|diff': { operands: 'read?' } } },

@@ -22,11 +22,11 @@ describe('the generated reference', () => {
     expect(readFileSync(join(root, 'docs/config.example.yaml'), 'utf8')).toBe(configExample());
   });
 
-  test('is checked by the generator', () => {
+  test('generate-docs --check accepts the committed pages', () => {
     expect(() => execFileSync(process.execPath, [join(root, 'scripts/generate-docs.ts'), '--check'])).not.toThrow();
   });
 
-  test('has one complete row for every key', () => {
+  test('the reference has one complete row for every key', () => {
     const rows = configReference().match(/^\| `\w+\.\w+` \|.*$/gm) ?? [];
     expect(rows).toHaveLength(configKeys.length);
     for (const [index, row] of rows.entries()) {
@@ -40,7 +40,7 @@ describe('the generated reference', () => {
     }
   });
 
-  test('has a row for every error', () => {
+  test('the reference has a row for every error', () => {
     for (const code of Object.keys(errorCodes)) expect(errorReference()).toContain(`| \`${code}\` | `);
   });
 });

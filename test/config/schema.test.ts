@@ -66,7 +66,7 @@ const contract: Record<string, unknown> = {
 };
 
 describe('the schema', () => {
-  test.each(Object.entries(contract))('has %s with the default of the product contract', (name, fallback) => {
+  test.each(Object.entries(contract))('%s has the default of the product contract', (name, fallback) => {
     const key = configKeys.find((candidate) => candidate.name === name);
     expect(key).toBeDefined();
     expect(key?.fallback).toEqual(fallback);
@@ -78,7 +78,7 @@ describe('the schema', () => {
     expect(key.variable).toMatch(key.section === 'terminal' ? /^TERMINAL_[A-Z_]+$/ : /^HERMETIC_[A-Z_]+$/);
   });
 
-  test('gives every key a variable of its own, and terminal.backend the one everybody knows', () => {
+  test('gives every key a variable of its own, and terminal.backend TERMINAL_ENV', () => {
     expect(new Set(configKeys.map((key) => key.variable)).size).toBe(configKeys.length);
     expect(configKeys.find((key) => key.name === 'terminal.backend')?.variable).toBe('TERMINAL_ENV');
     expect(configKeys.find((key) => key.name === 'code_execution.max_tool_calls')?.variable).toBe('HERMETIC_CODE_EXECUTION_MAX_TOOL_CALLS');
@@ -88,42 +88,42 @@ describe('the schema', () => {
     for (const section of configSections) expect(section.description).toMatch(/\.$/);
   });
 
-  test('accepts its own defaults', () => {
+  test('the schema accepts its own defaults', () => {
     expect(configSchema.parse(configSchema.parse({}))).toEqual(configSchema.parse({}));
   });
 
-  test('knows every backend', () => {
+  test('the schema lists every backend', () => {
     expect(backendNames.join(' ')).toBe('auto local bubblewrap docker podman ssh singularity modal daytona kubernetes vercel');
   });
 
-  test('has a section for every platform that can be connected, and for no other', () => {
+  test('has a section for every platform with a channel, and for no other', () => {
     for (const { kind, options } of channelDrivers) {
       expect(configSections.find(({ name }) => name === kind)?.keys.map(({ key }) => key)).toEqual(Object.keys(options.shape));
     }
     for (const name of platformsWithoutChannel) expect(configSections.some((section) => section.name === name)).toBe(false);
   });
 
-  test.each(backendNames.filter((name) => name !== 'auto'))('says of %s whether this version has it', (name) => {
+  test.each(backendNames.filter((name) => name !== 'auto'))('states for %s whether this version has it', (name) => {
     const isMissing = !backendDrivers.some(({ kind }) => kind === name);
     const refused = configKeys.find((key) => key.name === 'terminal.backend')?.description.split('This version refuses')[1] ?? '';
     expect(refused.includes(` ${name}`)).toBe(isMissing);
     expect(isMissing && configKeys.some(({ section, key }) => section === 'terminal' && key.startsWith(`${name}_`))).toBe(false);
   });
 
-  test.each(backendDrivers)('has every option of $kind, named after it', ({ kind, options }) => {
+  test.each(backendDrivers)('has every option of $kind, prefixed with its name', ({ kind, options }) => {
     for (const key of Object.keys(options.shape)) {
       expect(key).toMatch(new RegExp(`^${kind}_`));
       expect(configKeys.some(({ name }) => name === `terminal.${key}`)).toBe(true);
     }
   });
 
-  test('allows people only where there could be somebody', () => {
+  test('accepts users of known platforms only', () => {
     const allowed = (user: string) => configSchema.safeParse({ gateway: { allowed_users: [user] } }).success;
     expect(['telegram:4711', 'signal:+4912345'].every(allowed)).toBe(true);
     expect(['4711', 'telegram:', 'telegrm:4711', 'web:owner'].some(allowed)).toBe(false);
   });
 
-  test('suggests a key of the same name in another section before one that looks alike', () => {
+  test('suggests a key of the same name in another section before a similar one', () => {
     expect(nearestKey('terminal.sandbox_image')).toBe('gateway.sandbox_image');
     expect(nearestKey('terminal.bakend')).toBe('terminal.backend');
     expect(nearestKey('terminal.docker.image')).toBe('terminal.docker_image');
@@ -132,7 +132,7 @@ describe('the schema', () => {
 });
 
 describe('parseVolume', () => {
-  test('takes source, target and mode apart', () => {
+  test('splits a volume into source, target and mode', () => {
     expect(parseVolume('/data:/mnt/data')).toEqual({ source: '/data', target: '/mnt/data', readOnly: false });
     expect(parseVolume('/data:/mnt:ro')).toEqual({ source: '/data', target: '/mnt', readOnly: true });
     expect(parseVolume('/data:/mnt:rw')).toEqual({ source: '/data', target: '/mnt', readOnly: false });
@@ -155,7 +155,7 @@ describe('parseVolume', () => {
     ['/a:/b:', 'neither ro nor rw'],
     ['/a:/b:RO', 'neither ro nor rw'],
     ['/a\0:/b', 'NUL'],
-  ])('refuses %j', (entry, reason) => {
+  ])('refuses the volume %j', (entry, reason) => {
     const error = errorOf(() => parseVolume(entry));
     expect(error.code).toBe('config/bad-value');
     expect(error.message).toContain(reason);

@@ -25,8 +25,8 @@ discord:
 slack: later
 `;
 
-describe('a key that only Hermes or an earlier version uses', () => {
-  it('loads with one warning that names file, line and key, and its value is not looked at', async () => {
+describe('keys of Hermes or of an earlier version', () => {
+  it('loads an unused key with one warning that names file, line and key, and ignores its value', async () => {
     writeFileSync(file, ofHermes);
     expect(await hermetic.run(['config', 'get', 'terminal.timeout'])).toMatchObject({ code: 0, stdout: '7\n', stderr: '' });
     const { code, stderr, stdout } = await hermetic.run(['config', 'check']);
@@ -43,7 +43,7 @@ describe('a key that only Hermes or an earlier version uses', () => {
     expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.ssh_host is not used`);
   });
 
-  it('is warned of when a variable sets it', () => {
+  it('warns of a variable that sets an unused key', () => {
     const home = makeHome();
     home.writeDotenv('TERMINAL_SSH_USER=me\n');
     const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_SIGNAL_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
@@ -53,7 +53,7 @@ describe('a key that only Hermes or an earlier version uses', () => {
     ]);
   });
 
-  it('can be taken out, and does not keep other keys from being changed', async () => {
+  it('an unused key can be removed, and other keys beside it can be changed', async () => {
     writeFileSync(file, ofHermes);
     expect((await hermetic.run(['config', 'set', 'terminal.timeout', '8'])).code).toBe(0);
     expect((await hermetic.run(['config', 'unset', 'terminal.ssh_host'])).code).toBe(0);
@@ -64,14 +64,14 @@ describe('a key that only Hermes or an earlier version uses', () => {
     ['terminal.ssh_host', 'this version has no ssh backend'],
     ['terminal.kubernetes_image', 'this version has no kubernetes backend'],
     ['discord.enabled', 'this version has no channel for discord'],
-  ])('is refused by config set and get with the reason: %s', async (name, why) => {
+  ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
     const set = await hermetic.run(['config', 'set', name, 'true']);
     expect(set).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`error: ${name} is not used: ${why}.`) });
     expect(set.stderr).toContain('hint: Leave it out.');
     expect((await hermetic.run(['config', 'get', name])).stderr).toBe(set.stderr);
   });
 
-  it('is in no listing and in no reference', async () => {
+  it('no listing and no reference shows an unused key', async () => {
     const { stdout } = await hermetic.run(['config', 'list']);
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
@@ -84,22 +84,22 @@ describe('a key that only Hermes or an earlier version uses', () => {
   });
 });
 
-describe('a platform without a channel', () => {
+describe('platforms without a channel', () => {
   const warningsOf = (text: string, variables: Record<string, string> = {}) => {
     const home = makeHome();
     home.writeConfig(text);
     return loadConfig({ environment: { ...home.environment, ...variables } }).warnings;
   };
 
-  it.each(['true', '"true"', 'yes', '1', '"no"', '[]'])('counts as enabled when enabled is %s', (value) => {
+  it.each(['true', '"true"', 'yes', '1', '"no"', '[]'])('a platform without a channel counts as enabled when enabled is %s', (value) => {
     expect(warningsOf(`discord: {enabled: ${value}}`)).toMatchObject([{ code: 'config/bad-value', key: 'discord.enabled', line: 1 }]);
   });
 
-  it.each(['false', 'null', ''])('is only warned of when enabled is %j', (value) => {
+  it.each(['false', 'null', ''])('only warns of a platform without a channel when enabled is %j', (value) => {
     expect(warningsOf(`discord: {enabled: ${value}}`)).toMatchObject([{ code: 'config/unused-key' }]);
   });
 
-  it('is enabled or not by the variable rather than by config.yaml', () => {
+  it('the variable decides over config.yaml whether a platform is enabled', () => {
     const off = { HERMETIC_DISCORD_ENABLED: 'off' };
     expect(warningsOf('discord: {enabled: true}', off)).toMatchObject([
       { code: 'config/unused-key', variable: 'HERMETIC_DISCORD_ENABLED' },
@@ -108,7 +108,7 @@ describe('a platform without a channel', () => {
   });
 });
 
-it('a key that nobody ever had stays a mistake with the nearest key', () => {
+it('a key that never existed is a mistake with the nearest key', () => {
   const home = makeHome();
   home.writeConfig('terminal: {ssh_hots: x, bakend: local}', 'discrod: {}');
   expect(errorOf(() => loadConfig({ environment: home.environment })).message.split('\n')).toEqual([

@@ -28,7 +28,7 @@ describe('the fake Bot API', () => {
     expect(fake.unconfirmed).toEqual([]);
   });
 
-  it('lets one wait for updates, and ends the wait of whoever was there before', async () => {
+  it('a new getUpdates call ends the waiting one with 409', async () => {
     const first = api.getUpdates({ timeout: 30 });
     const conflict = expect(first).rejects.toMatchObject(refused(409, /terminated by other getUpdates/));
     await until('it waits', () => fake.callsOf('getUpdates').length === 1);
@@ -38,7 +38,7 @@ describe('the fake Bot API', () => {
     expect(await second).toMatchObject([{ message: { text: 'now' } }]);
   });
 
-  it('keeps only kinds of updates that were asked for', async () => {
+  it('keeps only the kinds of updates that were asked for', async () => {
     await api.getUpdates({ allowed_updates: ['callback_query'] });
     fake.world.says({ text: 'one' });
     expect(await api.getUpdates()).toEqual([]);
@@ -56,19 +56,19 @@ describe('the fake Bot API', () => {
     await expect(api.sendMessage(ada.id, text, parse_mode && { parse_mode })).rejects.toMatchObject(refused(400, why));
   });
 
-  it('counts what is visible', async () => {
+  it('counts visible characters, not markup', async () => {
     await api.sendMessage(ada.id, `<b>${'&lt;'.repeat(4096)}</b>`, { parse_mode: 'HTML' });
     expect(fake.world.sent[0]?.text).toBe('<'.repeat(4096));
     expect(visibleText('a &amp; b &unknown; &#33; &')).toBe('a & b &unknown; ! &');
   });
 
-  it('limits what a button carries', async () => {
+  it('limits the data of a button', async () => {
     const markup = (bytes: number) => ({ reply_markup: { inline_keyboard: [[{ text: 'x', callback_data: 'x'.repeat(bytes) }]] } });
     await api.sendMessage(ada.id, 'a', markup(64));
     await expect(api.sendMessage(ada.id, 'a', markup(65))).rejects.toMatchObject(refused(400, /BUTTON_DATA_INVALID/));
   });
 
-  it('knows messages, edits and presses', async () => {
+  it("edits messages and answers presses by Telegram's rules", async () => {
     const { message_id } = await api.sendMessage(ada.id, 'a', {
       reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'y' }]] },
     });
@@ -81,7 +81,7 @@ describe('the fake Bot API', () => {
     expect(fake.world.sent).toMatchObject([{ versions: ['a', 'b'], markup: undefined }]);
   });
 
-  it('fails as it is told to, and then no more', async () => {
+  it('fails as often as it is told to, and then works', async () => {
     fake.fail('sendMessage', { status: 429, retryAfter: 5 });
     await expect(api.sendMessage(ada.id, 'a')).rejects.toMatchObject({ error_code: 429, parameters: { retry_after: 5 } });
     fake.fail('*', { cut: 'after' });
@@ -93,7 +93,7 @@ describe('the fake Bot API', () => {
     );
   });
 
-  it('is at the same address after an outage', async () => {
+  it('keeps its address after an outage', async () => {
     await fake.goDown();
     await expect(api.getMe()).rejects.toThrow('Network request');
     await fake.comeUp();

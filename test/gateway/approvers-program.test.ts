@@ -32,7 +32,7 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     return await answer.json();
   };
 
-  it('are asked in their chat with the bot, and not before they have begun one', async () => {
+  it('asks approvers in their chat with the bot, once they have begun one', async () => {
     await start();
     asks();
     await program.shows('No approver can be reached, so this was not run.', bob.id);
@@ -61,7 +61,7 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     return { terminal, shown };
   };
 
-  it('are asked at a terminal while they are there, and not when they have left it', async () => {
+  it('asks approvers at a terminal only while they are there', async () => {
     await start();
     const { terminal, shown } = await atTerminal(true);
     await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
@@ -76,7 +76,7 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     expect(ran()).toBe(false);
   });
 
-  it('are not asked where a pipe is, whose next line would be the answer', async () => {
+  it('asks no approver in a pipe, whose next line would be the answer', async () => {
     await start();
     const { terminal, shown } = await atTerminal(false);
     await terminal.call('message', { id: 'typed-1', text: '/whoami', files: [] });
@@ -87,7 +87,7 @@ describe('approvers on Telegram and on the page', { timeout: 90_000 }, () => {
     terminal.close();
   });
 
-  it('answer on the page, and the card on Telegram ends too', async () => {
+  it("an approver's answer on the page settles the card on Telegram too", async () => {
     await start();
     program.api.world.privateChat(ada);
     const { id: chat } = (await page('/api/chats', {})) as { id: string };

@@ -5,7 +5,7 @@ import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { codeIn, Rig, type RigOptions } from './rig.ts';
 
-describe('a question for approvers', () => {
+describe('questions for approvers', () => {
   let rig: Rig;
   afterEach(() => rig.close());
   const start = async (approvers: readonly string[], options: RigOptions = {}) => {
@@ -21,7 +21,7 @@ describe('a question for approvers', () => {
     await rig.shows(/./, chat);
   };
 
-  it('comes to their direct chats with who asks and all of the command, and the asker is told who was asked', async () => {
+  it('asks approvers in their direct chats with the asker and the whole command, and tells the asker whom it asked', async () => {
     await start(['admins'], { rules: { admins: ['ada', 'eve'] } });
     await meet('ada');
     await meet('eve');
@@ -42,7 +42,7 @@ describe('a question for approvers', () => {
     for (const chat of ['ada', 'eve', 'bob']) expect(rig.all(chat)).toContain('Allowed once by fake:eve.');
   });
 
-  it('cannot be answered by anyone else, by button or by command', async () => {
+  it('refuses answers from anyone but an approver, by button or by command', async () => {
     await start(['admins']);
     await meet('ada');
     await rig.say(`/run ${dangerous()}`, { from: 'bob' });
@@ -60,7 +60,7 @@ describe('a question for approvers', () => {
     expect(runs()).toBe(0);
   });
 
-  it('is in the list of those who may answer it, where no one else reads it, and not in that of others', async () => {
+  it('/approvals lists a question to its approvers in their direct chat only', async () => {
     await start(['fake:cleo']);
     await meet('cleo');
     await rig.say(`/run ${dangerous()}`, { from: 'bob' });
@@ -76,7 +76,7 @@ describe('a question for approvers', () => {
     await rig.quiet();
   });
 
-  it('stays in the group when an approver takes part in it', async () => {
+  it('asks in the group when an approver takes part in it', async () => {
     await start(['admins']);
     await meet('ada');
     await meet('ada', 'room');
@@ -93,7 +93,7 @@ describe('a question for approvers', () => {
     expect(withButtons()).toEqual([]);
   });
 
-  it('goes from a group to the direct chat of an approver who is not in it', async () => {
+  it("asks in an approver's direct chat when they are not in the group", async () => {
     await start(['admins']);
     await meet('ada');
     await rig.say(`/run ${dangerous()}`, { from: 'bob', chat: 'room', isAddressed: true });
@@ -105,7 +105,7 @@ describe('a question for approvers', () => {
     expect(runs()).toBe(0);
   });
 
-  it('is asked of the asker alone when they are an approver', async () => {
+  it('asks an approver about their own command only', async () => {
     await start(['admins'], { rules: { admins: ['ada', 'eve'] } });
     await meet('eve');
     rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
@@ -118,7 +118,7 @@ describe('a question for approvers', () => {
     await rig.quiet();
   });
 
-  it('that reaches no one is a no at once, and the asker and the model are told', async () => {
+  it('denies at once when no approver can be reached, and tells the asker and the model', async () => {
     await start(['admins', 'other:1', 'fake:stranger']);
     rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('I see.'));
     await rig.say('clean up', { from: 'bob' });
@@ -131,7 +131,7 @@ describe('a question for approvers', () => {
     expect(await rig.store.approvals.list({ state: 'open' })).toEqual([]);
   });
 
-  it('whose every card is refused by the platform is a no at once', async () => {
+  it('denies at once when the platform refuses every card', async () => {
     await start(['admins']);
     await meet('ada');
     rig.platform.whim = ({ chat }) => (chat === 'ada' ? 'refused' : 'fine');
@@ -142,7 +142,7 @@ describe('a question for approvers', () => {
     expect(await rig.store.cards.list()).toEqual([]);
   });
 
-  it('of which one card is refused is answered by the other, and the asker is told', async () => {
+  it('asks the other approver when one card is refused, and tells the asker', async () => {
     await start(['admins'], { rules: { admins: ['ada', 'eve'] } });
     await meet('ada');
     await meet('eve');
@@ -155,7 +155,7 @@ describe('a question for approvers', () => {
     await rig.quiet();
   });
 
-  it('is not dressed up by the name of the asker or of an approver', async () => {
+  it('escapes the names of the asker and of the approvers', async () => {
     const evil = 'x`\n```\n[you](http://evil)\u202e';
     await start(['admins'], { rules: { admins: [evil], allowedUsers: [evil, 'bob*'] } });
     await rig.say('/whoami', { from: evil, chat: 'direct', isDirect: true });
@@ -169,7 +169,7 @@ describe('a question for approvers', () => {
     expect(runs()).toBe(0);
   });
 
-  it('that is long comes as a file to them, and loses its buttons too', async () => {
+  it('sends approvers a long question as a file, and removes its buttons after the answer', async () => {
     await start(['admins']);
     await meet('ada');
     const long = `${dangerous()}\n${Array.from({ length: 400 }, (_, line) => `echo line ${line} of a long command`).join('\n')}`;
@@ -187,7 +187,7 @@ describe('a question for approvers', () => {
     expect(runs()).toBe(0);
   });
 
-  it('is answered after a restart in every chat it was shown in', async () => {
+  it('an answer after a restart settles the question in every chat', async () => {
     await start(['admins'], { rules: { admins: ['ada', 'eve'] } });
     await meet('ada');
     await meet('eve');

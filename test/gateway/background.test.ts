@@ -25,7 +25,7 @@ function starting(command: string, more: object = {}) {
   };
 }
 
-describeContained('a background process of a chat', () => {
+describeContained('background processes of a chat', () => {
   let rig: Rig;
   const start = async (options: RigOptions = {}) => {
     rig = await Rig.start(options);
@@ -36,7 +36,7 @@ describeContained('a background process of a chat', () => {
   const letGo = (user: string) =>
     rig.app.sandboxes.run({ platform: 'fake', workspace: undefined, chat: user, thread: undefined, user }, 'touch go');
 
-  it('that ends starts a turn, in which what it printed is data', async () => {
+  it('the end of a background process starts a turn, with its output as data', async () => {
     await start({ script: starting(`${gate}; echo '${hostile}'; exit 3`) });
     await rig.say('work');
     await rig.shows('Started.');
@@ -55,7 +55,7 @@ describeContained('a background process of a chat', () => {
     expect(await watched()).toEqual([]);
   });
 
-  it('that ends while a turn runs is told in that turn', async () => {
+  it('the end of a background process during a turn is reported in that turn', async () => {
     await start({
       script: ({ messages, last }) => {
         if (reportIn(messages)) return says('It has ended, I am told.');
@@ -70,7 +70,7 @@ describeContained('a background process of a chat', () => {
     expect(rig.activities.filter(({ kind }) => kind === 'turn-started')).toHaveLength(1);
   });
 
-  it('that the agent waits for or kills itself is not reported again', async () => {
+  it('does not report a background process again that the agent waited for or killed', async () => {
     const steps = [(id: string) => ({ action: 'wait', id }), () => ({ action: 'list' })];
     await start({
       script: ({ messages, last }) => {
@@ -89,7 +89,7 @@ describeContained('a background process of a chat', () => {
     expect(rig.model.requests.some(({ messages }) => reportIn(messages))).toBe(false);
   });
 
-  it('that prints what is looked for again and again is reported rarely', async () => {
+  it('limits the reports about a background process that prints a watched text again and again', async () => {
     const command =
       'for ((i = 0; i < 3000; i++)); do echo "tick $i"; done; sleep 0.5; for ((i = 0; i < 3000; i++)); do echo "tick $i"; done';
     const began = Date.now();
@@ -103,7 +103,7 @@ describeContained('a background process of a chat', () => {
     expect(reports().reduce((sum, { last }) => sum + last.text.length, 0)).toBeLessThan(15_000);
   });
 
-  it('does not keep an agent going for ever that starts another one each time', async () => {
+  it('stops an agent that starts another background process in every reported turn', async () => {
     await start({ script: (request) => (request.last.role === 'tool' ? says('Once more.') : background('sleep 0.5')) });
     await rig.say('go');
     const turns = () => rig.activities.filter(({ kind }) => kind === 'turn-started').length;
@@ -116,7 +116,7 @@ describeContained('a background process of a chat', () => {
     expect(rig.model.requests.at(-1)?.last.text).toMatch(/<report-[\s\S]*stop that/);
   });
 
-  it('of a person who may not talk any more starts no turn', async () => {
+  it('a background process of a person who lost access starts no turn', async () => {
     await start({ script: starting(gate) });
     await rig.say('work', { from: 'bob' });
     await rig.shows('Started.', 'bob');
@@ -129,7 +129,7 @@ describeContained('a background process of a chat', () => {
     expect(rig.texts('bob')).toEqual(['Started.']);
   });
 
-  it('that ends is a message and no turn with background_notify: message', async () => {
+  it('background_notify: message sends a message and starts no turn', async () => {
     await start({ script: starting("echo '``` not the end of the block'; exit 1"), settings: { backgroundNotify: 'message' } });
     await rig.say('work');
     const shown = await rig.shows('Background process');
@@ -138,7 +138,7 @@ describeContained('a background process of a chat', () => {
     expect(reports()).toEqual([]);
   });
 
-  it('that ends is not reported with background_notify: off', async () => {
+  it('background_notify: off reports nothing', async () => {
     await start({ script: starting('true'), settings: { backgroundNotify: 'off' } });
     await rig.say('work');
     await rig.shows('Started.');
@@ -176,7 +176,7 @@ async function restarted(options: ProgramOptions, command: string, whileDown: (p
 }
 
 describe('a gateway that is stopped', () => {
-  it('leaves what a background process printed and was not told yet to the next one', async () => {
+  it('a stop stores the report of output that was not told yet', async () => {
     const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
     const place = { platform: 'fake', workspace: undefined, chat: 'room', thread: undefined };
     const session = sessionId({ ...place, user: undefined }).parts;
@@ -214,7 +214,7 @@ describe('a gateway that is stopped', () => {
 
 describe('a gateway that is killed', () => {
   describeContained('on bubblewrap', () => {
-    it('tells at its next start, once, that a background process ended with it', async () => {
+    it('reports at the next start, once, that a background process ended with the gateway', async () => {
       const program = await restarted({}, 'sleep 1000', () => undefined);
       const reports = program.model.requests.filter(isReport);
       expect(program.texts()).toEqual(['Started.', 'I have read the report.', 'That is all.']);
@@ -229,7 +229,7 @@ await describeBackend('docker', (engine) => {
   const { image } = engine.context.docker;
   const options = { config: { terminal: { backend: 'docker', docker_image: image, network: 'none' } } };
 
-  it('tells at its next start how a background process ended that went on without the gateway, once', async () => {
+  it('reports at the next start, once, how a background process ended that outlived the gateway', async () => {
     const program = await restarted(options, `${gate}; echo it went on; exit 7`, ({ directory }) => {
       for (const workspace of globSync(join(directory, 'sandboxes', 'docker', '*', 'workspace'))) writeFileSync(join(workspace, 'go'), '');
     });

@@ -22,7 +22,7 @@ class Held {
   }
 }
 
-describeContained('while a turn runs', async () => {
+describeContained('messages during a turn', async () => {
   const rig = await Rig.start();
   afterAll(() => rig.close());
   let chats = 0;
@@ -42,7 +42,7 @@ describeContained('while a turn runs', async () => {
   const shows = (what: string | RegExp) => rig.shows(what, chat);
   const goes = () => until('it runs', () => rig.activities.some((one) => one.kind === 'tool-output' && one.text.includes('going')));
 
-  it('interrupt: what is said next ends it, and the model hears both', async () => {
+  it('interrupt: the next message ends the turn, and the model gets both', async () => {
     await say('write a poem');
     await held.isAsked(1);
     await say('no, a joke');
@@ -66,7 +66,7 @@ describeContained('while a turn runs', async () => {
     await shows('still');
   });
 
-  it('interrupt: what waited already when a turn began does not end it', async () => {
+  it('interrupt: a message that waited when the turn began does not end it', async () => {
     await say('first');
     await held.isAsked(1);
     await say('/run sleep 0.4 && echo "ran to" "its end"');
@@ -92,7 +92,7 @@ describeContained('while a turn runs', async () => {
     expect(rig.lastPrompt).toContain('second');
   });
 
-  it('queue: what is said meanwhile is answered together in the next turn, in order', async () => {
+  it('queue: the next turn answers all messages that came during the turn, in order', async () => {
     rig.settings.busyMode = 'queue';
     await say('one');
     await held.isAsked(1);
@@ -107,7 +107,7 @@ describeContained('while a turn runs', async () => {
     expect(held.asked).toBe(2);
   });
 
-  it('steer: it reaches the turn between two steps, once', async () => {
+  it('steer: a message reaches the turn between two steps, once', async () => {
     rig.settings.busyMode = 'steer';
     await say('look around');
     await held.isAsked(1);
@@ -122,7 +122,7 @@ describeContained('while a turn runs', async () => {
     expect(held.asked).toBe(2);
   });
 
-  it('/steer does the same in any mode, and what comes too late for a turn is answered after it', async () => {
+  it('/steer steers in any mode, and a message too late for its turn gets the next one', async () => {
     await say('look around');
     await held.isAsked(1);
     await say('/steer under the bed');
@@ -137,7 +137,7 @@ describeContained('while a turn runs', async () => {
     expect(held.asked).toBe(2);
   });
 
-  it('a command that somebody typed takes no steering, and is not interrupted by it', async () => {
+  it('a typed command takes no steering, and /steer does not interrupt it', async () => {
     await say('/run sleep 0.4; echo finished');
     await until('it runs', () => rig.gateway.busy > 0);
     await say('/steer faster');
@@ -147,7 +147,7 @@ describeContained('while a turn runs', async () => {
     await shows('heard');
   });
 
-  it('words keep their speaker, however they reach a turn that several people share', async () => {
+  it("a message keeps its speaker's name in a turn that several people share", async () => {
     rig.settings.sharing = { groups: 'shared', threads: 'shared' };
     rig.settings.busyMode = 'queue';
     const shared = { chat, isAddressed: true };
@@ -166,7 +166,7 @@ describeContained('while a turn runs', async () => {
     expect(rig.lastPrompt).toMatch(/from="Cleo">\nsteered by cleo\n/);
   });
 
-  it('nobody talks into the turn of somebody with more rights', async () => {
+  it('a user cannot steer the turn of an admin', async () => {
     rig.settings.sharing = { groups: 'shared', threads: 'shared' };
     const shared = { chat, isAddressed: true };
     await rig.say('an admin works', { from: 'ada', ...shared });
@@ -181,7 +181,7 @@ describeContained('while a turn runs', async () => {
     await shows('second');
   });
 
-  it('/stop ends it and what it runs', async () => {
+  it('/stop ends the turn and its commands', async () => {
     await say('count for ever');
     await held.answer(calls(['terminal', { command: 'date > beat; echo going; while sleep 0.05; do date +%N > beat; done' }]));
     await goes();
@@ -193,7 +193,7 @@ describeContained('while a turn runs', async () => {
     await shows('still');
   });
 
-  it('/stop ends a command that somebody typed', async () => {
+  it('/stop ends a typed command', async () => {
     await say('/run sleep 600');
     await until('it runs', () => rig.gateway.busy > 0);
     await say('/stop');
@@ -201,7 +201,7 @@ describeContained('while a turn runs', async () => {
     await rig.quiet();
   });
 
-  it('/retry ends it and begins anew with the same words', async () => {
+  it('/retry ends the turn and starts again with the same message', async () => {
     await say('write a poem');
     await held.isAsked(1);
     await say('/retry');
@@ -213,7 +213,7 @@ describeContained('while a turn runs', async () => {
     expect(rig.texts(chat)).toEqual(['a better poem']);
   });
 
-  it('/new ends it, and what it would have said belongs to nobody', async () => {
+  it('/new ends the turn and drops its answer and its messages', async () => {
     await say('a secret plan');
     await held.isAsked(1);
     await say('/new');
@@ -225,7 +225,7 @@ describeContained('while a turn runs', async () => {
     expect(rig.lastPrompt).not.toContain('secret plan');
   });
 
-  it('a session that is busy holds up no other', async () => {
+  it('a busy session does not delay other sessions', async () => {
     await say('busy');
     await held.isAsked(1);
     await rig.say('/run echo meanwhile', { from: 'bob' });
@@ -236,11 +236,11 @@ describeContained('while a turn runs', async () => {
   });
 });
 
-describeContained('a turn', async () => {
+describeContained('turns', async () => {
   const rig = await Rig.start({ settings: { maxSteps: 3 } });
   afterAll(() => rig.close());
 
-  it('that the provider refuses is said once, and the next one works', async () => {
+  it('reports a refusal of the provider once, and the next turn works', async () => {
     rig.model.script = () => ({ status: 400, message: 'no such model' });
     await rig.say('hello');
     await rig.shows('I could not answer.');
@@ -251,7 +251,7 @@ describeContained('a turn', async () => {
     await rig.shows('Here I am.');
   });
 
-  it('stops after so many steps and says so', async () => {
+  it('ends a turn at the step limit and says so', async () => {
     rig.model.script = () => calls(['terminal', { command: 'true' }]);
     await rig.say('for ever', { from: 'bob' });
     await rig.shows('I took 3 steps and stopped.', 'bob');
@@ -259,7 +259,7 @@ describeContained('a turn', async () => {
     expect(rig.texts('bob').length).toBe(1);
   });
 
-  it('shows what is said between tools, each once and in order', async () => {
+  it('shows the text between tool calls once each, in order', async () => {
     rig.model.script = inTurn(
       { pieces: [{ text: 'I look.' }, { call: 'terminal', input: { command: 'true' } }] },
       { pieces: [{ text: 'I look again.' }, { call: 'terminal', input: { command: 'true' } }] },
@@ -275,12 +275,12 @@ describeContained('a turn', async () => {
   });
 });
 
-describeContained('a conversation', async () => {
+describeContained('conversations', async () => {
   const hour = 3_600_000;
   const rig = await Rig.start({ settings: { reset: { when: 'idle', idleMs: hour } } });
   afterAll(() => rig.close());
 
-  it('begins anew after it was idle for long, also after a single message, and grants and yolo are over', async () => {
+  it('starts a new conversation after the idle time, also after a single message, and ends grants and yolo', async () => {
     const parts = ['session', 'fake', 'null', 'ada', 'null', '"ada"'];
     const place = { platform: 'fake', workspace: undefined, chat: 'ada', thread: undefined };
     const long = new Date(Date.now() - 2 * hour);

@@ -42,7 +42,7 @@ function script(request: ModelRequest): Reply {
 }
 
 describeContained('the gateway', () => {
-  it(`answers every message once and in order, whatever happens (${people} people, ${count} messages, ${kills} kills)`, {
+  it(`answers every message once and in order through kills and network failures (${people} people, ${count} messages, ${kills} kills)`, {
     timeout: patienceMs + 60_000,
   }, async () => {
     const random = numbers(seed);

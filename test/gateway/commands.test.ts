@@ -5,8 +5,8 @@ import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
 
-describe('a text', () => {
-  it('is a command when it begins with one, whoever it is addressed to, and not when it is a path', () => {
+describe('command parsing', () => {
+  it('reads a command with any address at the beginning of a text, and no path as a command', () => {
     const found = (text: string) => {
       const result = commandIn({ text }, 'user');
       return result.kind === 'command' ? `${result.command.name}|${result.rest}` : result.kind;
@@ -21,7 +21,7 @@ describe('a text', () => {
     expect(found('/yolo')).toBe('unknown');
   });
 
-  it('that is nearly a command is answered with the one that was meant', () => {
+  it('suggests the nearest command for an unknown one', () => {
     expect(commandIn({ text: '/staus' }, 'user')).toMatchObject({ kind: 'unknown', say: expect.stringContaining('Did you mean /status?') });
     expect(commandIn({ text: '/xyzzy' }, 'user')).toMatchObject({ kind: 'unknown', say: 'There is no /xyzzy. /help lists the commands.' });
   });
@@ -39,7 +39,7 @@ describeContained('commands', async () => {
   const say = (text: string, from = 'ada') => rig.say(text, { from, chat, isDirect: true, isAddressed: true });
   const shows = (what: string | RegExp) => rig.shows(what, chat);
 
-  it('/help lists what the one who asks may do', async () => {
+  it('/help lists the commands that the asker may use', async () => {
     await say('/help', 'bob');
     const forUsers = await shows('/run COMMAND');
     expect(forUsers).not.toContain('/yolo');
@@ -48,14 +48,14 @@ describeContained('commands', async () => {
     for (const { name } of chatCommands) expect(rig.texts(chat).at(-1)).toContain(`\`/${name}`);
   });
 
-  it('an unknown one says so, as a reply to it', async () => {
+  it('replies to an unknown command that it is unknown', async () => {
     const { id } = await say('/fly');
     await shows('There is no /fly.');
     expect(rig.platform.messages.find((one) => one.chat === chat)?.replyTo).toBe(id);
     expect(rig.model.requests.length).toBe(0);
   });
 
-  it('each call of a tool is shown as one of its own', async () => {
+  it('gives each tool call an id of its own', async () => {
     rig.activities.length = 0;
     for (const word of ['one', 'two']) {
       await say(`/run echo ${word}`);
@@ -74,7 +74,7 @@ describeContained('commands', async () => {
     await shows('Usage: /run COMMAND');
   });
 
-  it('/python runs a script, also one pasted as a code block, and nothing asks a model', async () => {
+  it('/python runs a script, also one pasted as a code block, without a model', async () => {
     await say('/python ```python\nprint(6 * 7)\n```');
     await shows('42');
     await say('/python print("plain")');
@@ -84,12 +84,12 @@ describeContained('commands', async () => {
     expect(rig.model.requests.length).toBe(0);
   });
 
-  it('output cannot leave the block it is shown in', async () => {
+  it('output cannot end its code block', async () => {
     await say("/run printf '```\\n[a link](http://example.org)\\n'");
     expect(await shows('a link')).toMatch(/^````\n```\n\[a link\][\s\S]*\n````$/);
   });
 
-  it('output that would take many messages comes as a file', async () => {
+  it('sends long output as a file', async () => {
     await say('/run seq 1 9000');
     await until('a file is there', () => rig.platform.messages.find((one) => one.chat === chat && one.file));
     await rig.quiet();
@@ -98,7 +98,7 @@ describeContained('commands', async () => {
     expect(Buffer.from(shown.find((one) => one.file)?.file?.data ?? []).toString()).toMatch(/^1\n2\n3\n/);
   });
 
-  it('/files shows what is in the workspace', async () => {
+  it('/files lists the workspace', async () => {
     await say('/run mkdir -p sub && echo x > sub/inner.txt && echo y > outer.txt');
     await rig.quiet();
     await say('/files');
@@ -112,7 +112,7 @@ describeContained('commands', async () => {
     expect(rig.texts(chat).length).toBe(4);
   });
 
-  it('/new begins a new conversation, also when there is none yet, and keeps files', async () => {
+  it('/new starts a new conversation, also the first one, and keeps files', async () => {
     await say('/new');
     await shows('Started a new conversation.');
     await say('my name is Rumpelstilzchen');
@@ -144,14 +144,14 @@ describeContained('commands', async () => {
     expect(rig.texts(chat).slice(before)).toEqual(['The model is openai-compatible/scripted.', 'Fine.']);
   });
 
-  it('/model is shown to everybody, and changed by admins alone', async () => {
+  it('every user can read /model, and only admins can change it', async () => {
     await say('/model', 'bob');
     await shows('The model is openai-compatible/scripted.');
     await say('/model other', 'bob');
     await shows('Only an admin can choose the model.');
   });
 
-  it('/retry answers the last message again, and says so when there is none', async () => {
+  it('/retry answers the last message again, and says when there is none', async () => {
     await say('/retry');
     await shows('There is no message to answer again.');
     rig.model.script = inTurn(says('one'), says('two'));
@@ -164,7 +164,7 @@ describeContained('commands', async () => {
     expect(rig.lastPrompt.match(/tell me/g)?.length).toBe(2);
   });
 
-  it('/retry is for what oneself has said: nobody is made to have said what another did', async () => {
+  it("/retry repeats the asker's own message only", async () => {
     rig.settings.sharing = { groups: 'shared', threads: 'shared' };
     const shared = { chat: `${chat}-shared`, isAddressed: true };
     await rig.say('words of Bob', { from: 'bob', ...shared });
@@ -180,7 +180,7 @@ describeContained('commands', async () => {
     rig.settings.sharing = { groups: 'per_user', threads: 'shared' };
   });
 
-  it('/queue and /steer without a turn queue a text, which is then answered', async () => {
+  it('/queue and /steer without a running turn queue a text, which is then answered', async () => {
     await say('/queue first');
     await shows('Queued.');
     await shows('Fine.');
@@ -195,7 +195,7 @@ describeContained('commands', async () => {
     await shows('Usage: /steer TEXT');
   });
 
-  it('/status says where it runs and what waits, /usage what was used, /whoami who one is', async () => {
+  it('/status shows where commands run and what waits, /usage the tokens, /whoami the role', async () => {
     await say('/usage', 'bob');
     await shows('No tokens used yet.');
     await say('hello');
@@ -214,7 +214,7 @@ describeContained('commands', async () => {
     await shows('You are `bob` on fake. Your role: user.');
   });
 
-  it('/stop says so when nothing runs', async () => {
+  it('/stop says when nothing runs', async () => {
     await say('/stop');
     await shows('Nothing was running.');
   });
@@ -244,11 +244,11 @@ describeContained('commands', async () => {
   });
 });
 
-describeContained('without a model', async () => {
+describeContained('a chat without a model', async () => {
   const rig = await Rig.start({ model: 'none' });
   afterAll(() => rig.close());
 
-  it('a message is answered with how to add one, and /run works', async () => {
+  it('explains how to add a model, and /run works without one', async () => {
     await rig.say('hello');
     await rig.shows('hermetic setup');
     await rig.say('/run echo works');

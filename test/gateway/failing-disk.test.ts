@@ -8,13 +8,13 @@ import { Program } from './program.ts';
 
 const preload = new URL('./failing-disk.mjs', import.meta.url).href;
 
-describeContained('a gateway whose disk fails', () => {
+describeContained('a failing disk', () => {
   let program: Program;
   afterEach(() => program.close());
   const sign = () => join(program.home, 'disk-fails');
   const complaint = /^hermetic: \S+state\.db could not be put on disk \(EIO: i\/o error, fdatasync\)\..*start Hermetic again\.$/gm;
 
-  it('ends with one sentence, answers nothing it cannot keep, and answers it once when it is started again', async () => {
+  it('the gateway ends with one sentence, answers no message it cannot store, and answers it once after a restart', async () => {
     program = await Program.start({ preload });
     writeFileSync(sign(), '');
     program.api.world.says({ text: 'hello' });
@@ -30,7 +30,7 @@ describeContained('a gateway whose disk fails', () => {
     expect(program.texts()).toEqual(['Fine.']);
   });
 
-  it('ends in the middle of a turn before a tool runs that could not be recorded', async () => {
+  it('the gateway ends before it runs a tool call that it could not record', async () => {
     program = await Program.start({ preload, backend: 'local' });
     const marker = join(program.home, 'marker');
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ describeContained('files', async () => {
   const rig = await Rig.start();
   afterAll(() => rig.close());
 
-  it('that people send are in the sandbox, for reading only, and named to the model', async () => {
+  it('puts received files read-only into the sandbox and names them to the model', async () => {
     rig.model.script = inTurn(calls(['terminal', { command: 'cat /received/*; stat -c %a /received/*' }]), says('Read.'));
     await rig.say('look at these', { files: [rig.file('notes.txt', 'some notes\n'), rig.file('../../evil\u202e.sh', 'harmless\n')] });
     await rig.shows('Read.');
@@ -19,21 +19,21 @@ describeContained('files', async () => {
     expect(result).toContain('harmless');
   });
 
-  it('whose names are too long for a file system arrive under a shorter one', async () => {
+  it('shortens the name of a received file that is too long for a file system', async () => {
     rig.model.script = inTurn(calls(['terminal', { command: 'cat /received/文*.txt' }]), says('Long.'));
     await rig.say('and this', { files: [rig.file(`${'文'.repeat(140)}.txt`, 'arrived\n')] });
     await rig.shows('Long.');
     expect(rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.text).toContain('arrived');
   });
 
-  it('that do not arrive are named with the reason', async () => {
+  it('tells the model which file could not be fetched, and why', async () => {
     rig.model.script = () => says('A pity.');
     await rig.say('and this', { files: [{ id: 'lost', name: 'lost.txt', mimeType: undefined, bytes: 3 }] });
     await rig.shows('A pity.');
     expect(rig.lastPrompt).toContain('lost.txt could not be fetched: the platform has lost it');
   });
 
-  it('that are pictures are shown to the model too', async () => {
+  it('shows received pictures to the model', async () => {
     rig.model.script = () => says('A dot.');
     const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
     await rig.say('what is it?', { files: [rig.file('dot.png', dot, 'image/png')] });
@@ -41,7 +41,7 @@ describeContained('files', async () => {
     expect(JSON.stringify(rig.model.requests.at(-1)?.body)).toContain(dot.toString('base64'));
   });
 
-  it('that the agent sends come out of the sandbox, once', async () => {
+  it("sends the agent's file from the sandbox to the chat, once", async () => {
     rig.model.script = inTurn(
       calls(['terminal', { command: 'seq 3 > report.csv' }]),
       calls(['send_file', { path: 'report.csv', caption: 'The report.' }]),
@@ -55,7 +55,7 @@ describeContained('files', async () => {
     ]);
   });
 
-  it('that come with a command are there before it runs, and whoever sent them is told where', async () => {
+  it('puts files into the sandbox before the command they came with runs, and shows their paths', async () => {
     await rig.say('/run cat /received/table.csv', { from: 'cleo', files: [rig.file('table.csv', 'a,b\n')] });
     const answer = await rig.shows('a,b', 'cleo');
     expect(answer).toMatch(/\/received\/table\.csv[\s\S]*a,b/);
@@ -66,14 +66,14 @@ describeContained('files', async () => {
     expect(await rig.shows('c,d', 'cleo')).toContain('/received/more.csv');
   });
 
-  it('that come with a command which has no use for them are said to be left out', async () => {
+  it('says that a command ignored its files', async () => {
     await rig.say('/whoami', { from: 'cleo', files: [rig.file('useless.txt', 'x')] });
     expect(await rig.shows('on fake', 'cleo')).toContain('The file was ignored. Send it without /whoami.');
     await rig.say('/whomai', { from: 'cleo', files: [rig.file('useless.txt', 'x'), rig.file('more.txt', 'x')] });
     expect(await rig.shows('There is no /whomai', 'cleo')).toContain('The files were ignored. Send them without /whomai.');
   });
 
-  it('that arrive again are the same, and others with their name are not', async () => {
+  it('stores the same file once, and another file of the same name under a new one', async () => {
     for (const [content, path] of [
       ['one\n', 'twice.txt'],
       ['one\n', 'twice.txt'],
@@ -89,11 +89,11 @@ describeContained('files', async () => {
   });
 });
 
-describeContained('without a model, files', async () => {
+describeContained('files without a model', async () => {
   const rig = await Rig.start({ model: 'none' });
   afterAll(() => rig.close());
 
-  it('that people send are kept, and they are told where', async () => {
+  it('keeps received files without a model, and shows their paths', async () => {
     await rig.say('look at this', { files: [rig.file('notes.txt', 'some notes\n')] });
     await rig.shows('hermetic setup');
     expect(rig.all()).toMatch(/Your files are here:\n```\n\/received\/notes\.txt\n/);

@@ -14,7 +14,7 @@ describeContained('an idle session', async () => {
   const isOpen = (user: string) =>
     rig.app.sandboxes.of({ platform: 'fake', workspace: undefined, chat: user, thread: undefined, user }).isOpen;
 
-  it('keeps its sandbox while a process runs that a command left in the background', async () => {
+  it('keeps the sandbox of an idle session while a background process runs in it', async () => {
     const mark = sleepMark();
     await rig.say(`/run sleep ${mark} & echo left`);
     await rig.shows('left');
@@ -28,7 +28,7 @@ describeContained('an idle session', async () => {
     await until('it is closed', () => !isOpen('ada'));
   });
 
-  it('loses it all the same when gateway.background_lifetime is over', async () => {
+  it('closes the sandbox after gateway.background_lifetime in spite of a background process', async () => {
     const mark = sleepMark();
     await capped.say(`/run sleep ${mark} & echo left`);
     await capped.shows('left');

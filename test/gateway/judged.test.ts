@@ -2,13 +2,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { codeIn, Rig } from './rig.ts';
 
-describe('commands on the host itself, seen from the chat', async () => {
+describe('commands of a chat on the host itself', async () => {
   const rules = { admins: ['chief'], allowedUsers: ['ada', 'bob'] };
   const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, rules });
   afterAll(() => rig.close());
   const say = (text: string, chat: string, from = 'ada') => rig.say(text, { from, chat, isDirect: true, isAddressed: true });
 
-  it('run unasked when everything in them is known to be harmless', async () => {
+  it('runs a command without a question when every part is known to be harmless', async () => {
     rig.model.script = inTurn(
       calls(['terminal', { command: 'mkdir -p out && echo made > out/note && cat out/note && rm -rf out' }]),
       says('Done.'),
@@ -18,7 +18,7 @@ describe('commands on the host itself, seen from the chat', async () => {
     expect(rig.platform.messages.filter(({ chat, buttons }) => chat === 'everyday' && buttons?.length)).toEqual([]);
   });
 
-  it('are asked about with a reason when a program is in no table', async () => {
+  it('asks about a program that is in no table, with the reason', async () => {
     await say('/run frobnicate --all', 'unknown');
     await codeIn(rig, 'unknown');
     await rig.press('Deny', { from: 'ada', chat: 'unknown' });
@@ -26,7 +26,7 @@ describe('commands on the host itself, seen from the chat', async () => {
     expect(rig.platform.messages.find(({ chat }) => chat === 'unknown')?.text).toContain('Runs a program that is in no table (frobnicate');
   });
 
-  it('hold up no other chat, however tangled they are', async () => {
+  it('judging a tangled command does not delay another chat', async () => {
     const doubling = Array.from({ length: 30 }, (_, n) => `f${n}() { f${n + 1}; f${n + 1}; }`).join('; ');
     const tangled = `x=${'a'.repeat(400)}; echo \${x##*a*a*a*a*a*b}; ${doubling}; f0`;
     await say(`/run ${tangled}`, 'tangled');
@@ -37,7 +37,7 @@ describe('commands on the host itself, seen from the chat', async () => {
     await rig.quiet();
   });
 
-  it('count what an earlier command of the session exported', async () => {
+  it('judges a command with the variables that the session exported earlier', async () => {
     await say('/run export GIT_SSH_COMMAND="sh x.sh"', 'exports');
     await codeIn(rig, 'exports');
     await rig.press('Once', { from: 'ada', chat: 'exports' });

@@ -10,7 +10,7 @@ import { Program, type ProgramOptions } from './program.ts';
 
 const never = new Promise<never>(() => undefined);
 
-describeContained('a gateway that is killed', () => {
+describeContained('a killed gateway', () => {
   let program: Program;
   const start = async (options: ProgramOptions = {}) => {
     program = await Program.start(options);
@@ -28,7 +28,7 @@ describeContained('a gateway that is killed', () => {
     await program.shows('That is all.');
   };
 
-  it('after a message was accepted answers it once', async () => {
+  it('answers a message once that was accepted before the kill', async () => {
     await start({ script: () => never });
     say('hello');
     await until('the model was asked', () => program.model.requests.length === 1);
@@ -40,7 +40,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['Hello to you.', 'That is all.']);
   });
 
-  it('while it is down gets what was said meanwhile, in order', async () => {
+  it('answers messages sent while it was down, in order', async () => {
     await start({
       config: { gateway: { busy_mode: 'queue' } },
       script: ({ last }) => says(`heard ${/message (\d)/.exec(last.text)?.[1]}`),
@@ -54,7 +54,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts().map((text) => text.trim())).toEqual(['heard 1', expect.stringContaining('message two'), 'heard 3']);
   });
 
-  it('in the middle of an answer finishes it in the message that was begun', async () => {
+  it('finishes a half-sent answer in the same message after a kill', async () => {
     await start({ script: () => ({ pieces: [{ text: 'It was a dark ' }, { text: 'and stormy' }, { until: never }] }) });
     say('tell me a story');
     await program.shows('It was a dark');
@@ -67,7 +67,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['It was a bright and sunny day.', 'That is all.']);
   });
 
-  it('by a stop in the middle of an answer asks for all of it again, and half of it is not taken for an answer', async () => {
+  it('asks the model again for the whole answer after a stop in the middle of it', async () => {
     await start({ script: () => ({ pieces: [{ text: 'It was a dark ' }, { text: 'and stormy' }, { until: never }] }) });
     say('tell me a story');
     await program.shows('It was a dark');
@@ -80,7 +80,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['It was a bright and sunny day.', 'That is all.']);
   });
 
-  it('with a message in hand for the turn that ran answers it after the interruption', async () => {
+  it('answers a steering message after the interruption that kept it from its turn', async () => {
     await start({ backend: 'local', config: { approvals: { mode: 'off' }, gateway: { busy_mode: 'steer' } } });
     program.model.script = inTurn(calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 65432` }]));
     say('work');
@@ -95,7 +95,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual([expect.stringContaining('I was interrupted while running terminal'), 'I hurry.', 'That is all.']);
   });
 
-  it('while a tool runs says so, and does not run it again', async () => {
+  it('reports a tool that the kill interrupted, and does not run it again', async () => {
     await start({ backend: 'local', config: { approvals: { mode: 'off' } } });
     program.model.script = inTurn(
       calls(['terminal', { command: `echo ran >> ${program.home}/marker; sleep 98765` }]),
@@ -111,7 +111,7 @@ describeContained('a gateway that is killed', () => {
     await until('nothing of it runs', () => !processes().includes('sleep 98765'));
   });
 
-  it('while a typed command runs says so, and does not run it again', async () => {
+  it('reports a typed command that the kill interrupted, and does not run it again', async () => {
     await start({ backend: 'local' });
     const { message_id: said } = say(`/run echo ran >> ${program.home}/marker; sleep 87654`);
     await until('it runs', () => lines('marker') === 1);
@@ -126,7 +126,7 @@ describeContained('a gateway that is killed', () => {
   const dangerous = () => `rm -rf ${program.home}/nothing; echo ran >> ${program.home}/marker`;
 
   it.each(['kill', 'stop'] as const)(
-    'by a %s while a question is open acts on its answer, once',
+    'after a %s acts once on the answer to an open question',
     async (how) => {
       await start({ backend: 'local' });
       program.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
@@ -147,7 +147,7 @@ describeContained('a gateway that is killed', () => {
     60_000,
   );
 
-  it('while a question is open, and answered while it was down, acts on it once', async () => {
+  it('acts once on an answer that was given while it was down', async () => {
     await start({ backend: 'local' });
     program.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
     say('clean up');
@@ -163,7 +163,7 @@ describeContained('a gateway that is killed', () => {
     expect(lines('marker')).toBe(1);
   });
 
-  it('while a typed command waits for an answer runs it once it has one', async () => {
+  it('runs a typed command once when its question is answered after a kill', async () => {
     await start({ backend: 'local' });
     program.api.world.says({ text: `/run ${dangerous()}`, from: bob });
     const card = await program.shows('May this run', bob.id);
@@ -176,7 +176,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts(bob.id).join()).not.toContain('interrupted');
   });
 
-  it('right after the model has answered says it once', async () => {
+  it('sends an answer once that was waiting to be sent at the kill', async () => {
     await start();
     program.api.fail('sendMessage', { status: 429, retryAfter: 1 });
     say('hello');
@@ -189,7 +189,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['Fine.', 'That is all.']);
   });
 
-  it('while an answer is on its way says it once more, marked as a possible repeat', async () => {
+  it('repeats an answer in flight at the kill once, marked as a possible repeat', async () => {
     await start();
     program.api.fail('sendMessage', { answerAfter: never });
     say('hello');
@@ -200,7 +200,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['Fine.', '(possible repeat)\n\nFine.', 'That is all.']);
   });
 
-  it('while an answer is on its way that changes a message says it once', async () => {
+  it('sends an answer once that was being edited into a message at the kill', async () => {
     const begun = Promise.withResolvers<void>();
     await start({ script: () => ({ pieces: [{ text: 'It was a dark ' }, { until: begun.promise }, { text: 'and stormy night.' }] }) });
     say('tell me a story');
@@ -214,7 +214,7 @@ describeContained('a gateway that is killed', () => {
     expect(program.texts()).toEqual(['It was a dark and stormy night.', 'That is all.']);
   });
 
-  it('after it has summed up what was said in this very turn says what comes next, and hears nothing twice', async () => {
+  it('continues a turn that was summarised before the kill, and processes no message twice', async () => {
     await start({ backend: 'local', config: { model: { context_tokens: 20_000 }, gateway: { busy_mode: 'steer' } } });
     const { promise: isSteered, resolve: steered } = Promise.withResolvers<void>();
     const long = { command: 'head -c 46000 /dev/zero | tr "\\0" x' };
@@ -250,7 +250,7 @@ describeContained('a gateway that is killed', () => {
     expect(heard.split('and hurry up')).toHaveLength(2);
   });
 
-  it('is the only one of its home', async () => {
+  it('refuses a second gateway for the same home', async () => {
     await start();
     const first = program.pid;
     await expect(program.start()).rejects.toThrow(/already running for this home/);
@@ -262,7 +262,7 @@ describeContained('sandboxes', () => {
   let program: Program | undefined;
   afterAll(() => program?.close());
 
-  it('of a gateway that is killed end with it', async () => {
+  it('the sandboxes of a killed gateway end with it', async () => {
     program = await Program.start();
     program.api.world.says({ text: '/run echo up; sleep 76543' });
     await until('it runs', () => processes().includes('sleep 76543'));

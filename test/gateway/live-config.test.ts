@@ -48,7 +48,7 @@ async function run(program: Program, command: string, id = 1001): Promise<string
   return (await program.shows(mark, id)).text;
 }
 
-describeContained('a gateway whose configuration changes', async () => {
+describeContained('live configuration changes', async () => {
   const terminal = { docker_forward_env: ['FORWARDED'] };
   const program = await Program.start({ config: { terminal, telegram: { allowed_users: ['1002', '1003'] } } });
   const hermetic = new Hermetic({ HERMETIC_HOME: program.directory, HOME: program.home, TELEGRAM_BOT_TOKEN: program.api.token });
@@ -76,7 +76,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(program.output).not.toMatch(/first-value|the-second-value/);
   });
 
-  it('forwards changed values without ending what runs', async () => {
+  it('forwards changed values without ending running commands', async () => {
     change(program, (sections) => Object.assign(sections.terminal ?? {}, { docker_forward_env: ['FORWARDED'] }));
     setVariables(program, 'FORWARDED=first-value\n');
     expect(await run(program, `${length}; sleep 4000 & true`)).toContain('length 11');
@@ -90,7 +90,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(await run(program, `${length}; ${sleeping}`)).toMatch(/length 0\nsleeping 0/);
   });
 
-  it('keeps the last good version of a broken file, says so first, and no longer when it is mended', async () => {
+  it('keeps the last good configuration of a broken file, and warns first until it is mended', async () => {
     const good = readFileSync(configOf(program), 'utf8');
     expect(await ask(program, '/yolo')).toContain('/yolo off');
     writeFileSync(configOf(program), `${good}gateway:\n  busy_mod: queue\n`);
@@ -114,7 +114,7 @@ describeContained('a gateway whose configuration changes', async () => {
     expect(await ask(program, '/yolo off')).toContain('Approvals are on again');
   });
 
-  it('takes nothing from a file that was emptied, and none that others can read', async () => {
+  it('applies nothing when config.yaml is emptied or .env is readable by others', async () => {
     const good = readFileSync(configOf(program), 'utf8');
     writeFileSync(configOf(program), '');
     expect((await ask(program, '/status')).split('\n')[0]).toMatch(/config\.yaml is empty.*stays in force/);
@@ -143,11 +143,11 @@ describeContained('a gateway whose configuration changes', async () => {
   });
 });
 
-describe('a gateway without isolation whose configuration changes', async () => {
+describe('live configuration changes without isolation', async () => {
   const program = await Program.start({ backend: 'local', config: { approvals: { mode: 'off' } } });
   afterAll(() => program.close());
 
-  it('asks as soon as it is told to', async () => {
+  it('asks as soon as approvals are switched on', async () => {
     expect(await run(program, 'rm -rf ~/gone', bob.id)).not.toContain('May this run');
     change(program, (sections) => Object.assign(sections.approvals ?? {}, { mode: 'manual' }));
     program.api.world.says({ text: '/run rm -rf ~/gone', from: bob });
@@ -156,7 +156,7 @@ describe('a gateway without isolation whose configuration changes', async () => 
 });
 
 await describeBackend('docker', ({ context }) => {
-  describe('a gateway on docker whose configuration changes', async () => {
+  describe('live configuration changes on docker', async () => {
     const terminal = { backend: 'docker', docker_image: context.docker.image, container_disk: 0, docker_forward_env: ['FORWARDED'] };
     const program = await Program.start({ config: { terminal } });
     afterAll(() => program.closeWithContainers());

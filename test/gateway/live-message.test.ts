@@ -12,7 +12,7 @@ const newPath = scratchPaths();
 const place = chat('a');
 const words = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `word${from + index}`).join(' ');
 
-describe('a live message', () => {
+describe('live messages', () => {
   let store: Store;
   let platform: FakePlatform;
   let channels: Map<string, Channel>;
@@ -38,7 +38,7 @@ describe('a live message', () => {
   const allSaid = () => until('everything is said', async () => (await store.outbox.places()).length === 0);
   const shows = (text: string) => until(`it shows ${text}`, () => platform.texts('a').includes(text));
 
-  it('shows a text while it grows, in one message that ends as the final text', async () => {
+  it('shows a growing text in one message that ends as the final text', async () => {
     const text = live('k');
     text.push('Let me');
     await shows('Let me');
@@ -50,7 +50,7 @@ describe('a live message', () => {
     expect(platform.messages[0]?.before).toEqual(['Let me', 'Let me see']);
   });
 
-  it('is changed no more often than the platform allows', async () => {
+  it('edits no more often than the platform allows', async () => {
     channels.set('fake', fakeChannel(platform, { editEveryMs: 300 }));
     const text = live('k');
     text.push('a');
@@ -67,7 +67,7 @@ describe('a live message', () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(295);
   });
 
-  it('that is finished soon is sent once, as it is', async () => {
+  it('sends a text that is finished soon once, without a draft', async () => {
     const text = live('k', place, 600_000);
     text.push('Hello');
     await until('the draft waits', () => store.outbox.find('k/draft/1'));
@@ -76,7 +76,7 @@ describe('a live message', () => {
     expect(platform.requests.map(({ kind, text }) => [kind, text])).toEqual([['send', 'Hello there.']]);
   });
 
-  it('is finished without another change when it shows the final text already', async () => {
+  it('finishes without another edit when the draft shows the final text already', async () => {
     const text = live('k');
     text.push('All of it.');
     await shows('All of it.');
@@ -86,7 +86,7 @@ describe('a live message', () => {
     expect(await outbox.find('k/1')).toMatchObject({ state: 'sent', sentId: 'm1' });
   });
 
-  it('goes on in further messages when one is full, and each part is there once', async () => {
+  it('continues in further messages when one is full, with each part once', async () => {
     const text = live('k');
     text.push(words(10));
     await until('there is one', () => platform.messages.length === 1);
@@ -98,7 +98,7 @@ describe('a live message', () => {
     expect(platform.texts('a').every((text) => text.length <= 100)).toBe(true);
   });
 
-  it('leaves nothing of a longer text that was shown before', async () => {
+  it('empties the further messages of a longer draft', async () => {
     const text = live('k');
     text.push(words(30));
     await until('there are three', () => platform.messages.length === 3);
@@ -107,7 +107,7 @@ describe('a live message', () => {
     await until('the others are empty', () => platform.texts('a').join() === 'Short.,…,…');
   });
 
-  it('comes after what was said before, and before what is said after', async () => {
+  it('keeps a live message between the messages before and after it', async () => {
     const gate = Promise.withResolvers<void>();
     platform.whim = ({ text }) => (text === 'before' ? { until: gate.promise } : 'fine');
     await outbox.deliver(place, 'b', 'before');
@@ -122,7 +122,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['before', 'all of it', 'after']);
   });
 
-  it('is sent once, when it is finished, where messages cannot be changed', async () => {
+  it('sends a text once, when it is finished, where messages cannot be edited', async () => {
     channels.set('fake', fakeChannel(platform, { editEveryMs: undefined }));
     const text = live('k');
     text.push('so far');
@@ -136,7 +136,7 @@ describe('a live message', () => {
     ]);
   });
 
-  it('ends with the final text after changes that the platform was too busy for', async () => {
+  it('ends with the final text after edits that the platform was too busy for', async () => {
     let edits = 0;
     platform.whim = ({ kind }) => (kind === 'edit' && ++edits <= 2 ? { busy: 30 } : 'fine');
     const text = live('k');
@@ -149,7 +149,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['one two three']);
   });
 
-  it('is completed by another message when the platform changes it no more', async () => {
+  it('sends the missing rest as another message when the platform refuses edits', async () => {
     platform.whim = ({ kind }) => (kind === 'edit' ? 'refused' : 'fine');
     const text = live('k');
     text.push('```ts\none();');
@@ -159,7 +159,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['```ts\none();', '```ts\ntwo();\n```']);
   });
 
-  it('is said in full when the platform changes it no more and it shows something else', async () => {
+  it('sends the whole text again when the platform refuses edits and the draft differs', async () => {
     platform.whim = ({ kind }) => (kind === 'edit' ? 'refused' : 'fine');
     const text = live('k');
     text.push('a guess');
@@ -169,7 +169,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['a guess', 'the answer']);
   });
 
-  it('is changed again, and not sent again, when nobody knows whether a change arrived', async () => {
+  it('repeats an edit, and sends no second message, when its arrival is unknown', async () => {
     let edits = 0;
     platform.whim = ({ kind }) => (kind === 'edit' && ++edits <= 3 ? 'cut-after' : 'fine');
     const text = live('k');
@@ -181,7 +181,7 @@ describe('a live message', () => {
     expect(platform.requests.filter(({ kind }) => kind === 'send')).toHaveLength(1);
   });
 
-  it('is completed by another message when every change fails and nobody knows why', async () => {
+  it('sends the rest marked as a possible repeat when every edit fails', async () => {
     platform.whim = ({ kind }) => (kind === 'edit' ? 'cut' : 'fine');
     const text = live('k');
     text.push('so far');
@@ -191,7 +191,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['so far', '(possible repeat)\n\n, so good']);
   });
 
-  it('is not overtaken by a change of its draft that takes long', async () => {
+  it('the final text waits for a slow edit of the draft', async () => {
     const gate = Promise.withResolvers<void>();
     platform.whim = ({ text }) => (text === 'so far so good' ? { until: gate.promise } : 'fine');
     const text = live('k');
@@ -206,7 +206,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['all of it']);
   });
 
-  it('keeps its buttons and its file for the end', async () => {
+  it('adds buttons and file at the end', async () => {
     const buttons = [[{ label: 'Yes', data: 'y' }]];
     const file = { name: 'a.txt', data: new Uint8Array([1]) };
     const text = live('k');
@@ -220,7 +220,7 @@ describe('a live message', () => {
     ]);
   });
 
-  it('that is finished with nothing leaves what is shown, and sends nothing that is not', async () => {
+  it('finishing with an empty text keeps the shown draft, and sends no unsent one', async () => {
     const text = live('k');
     text.push('so far');
     await shows('so far');
@@ -233,7 +233,7 @@ describe('a live message', () => {
     expect(platform.messages.map(({ text }) => text)).toEqual(['so far']);
   });
 
-  it('is marked as a possible repeat when its draft may be there and cannot be changed', async () => {
+  it('marks the final text as a possible repeat when its draft may have arrived and cannot be edited', async () => {
     platform.whim = ({ text }) => (text === 'so far' ? 'cut-after' : 'fine');
     const text = live('k');
     text.push('so far');
@@ -244,7 +244,7 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['so far', '(possible repeat)\n\nso far, so good']);
   });
 
-  it('takes the place of a draft that may be there, where the platform knows its key', async () => {
+  it('replaces a draft that may have arrived, where the platform knows its key', async () => {
     channels.set('fake', fakeChannel(platform, { sendsOncePerKey: true }));
     platform.whim = ({ text }) => (text === 'so far' && platform.requests.length === 1 ? 'cut-after' : 'fine');
     const text = live('k');
@@ -256,8 +256,8 @@ describe('a live message', () => {
     expect(platform.texts('a')).toEqual(['so far, so good']);
   });
 
-  describe('after the process has ended', () => {
-    it('is finished in the next one, in the same message', async () => {
+  describe('a restart', () => {
+    it('finishes a live message in the next process, in the same message', async () => {
       const text = live('k');
       text.push('so far');
       await shows('so far');
@@ -268,7 +268,7 @@ describe('a live message', () => {
       expect(platform.texts('a')).toEqual(['I was interrupted.']);
     });
 
-    it('has its final text said when only the ledger knew it', async () => {
+    it('sends the final text after a restart when only the ledger had it', async () => {
       const text = live('k');
       text.push('so far');
       await shows('so far');
@@ -281,7 +281,7 @@ describe('a live message', () => {
       expect(platform.texts('a')).toEqual(['all of it']);
     });
 
-    it('shows no draft that had not been sent, and does not write over a final text when it is begun again', async () => {
+    it('shows no unsent draft after a restart, and keeps a final text when the message is begun again', async () => {
       platform.whim = () => ({ busy: 60_000 });
       const unseen = live('l', chat('b'));
       unseen.push('never');

@@ -13,7 +13,7 @@ const chats = [1001, 1002, 1003, 1004, 1005];
 const withinMs = 60_000;
 
 await describeBackend('docker', (engine) => {
-  it('never more containers run than gateway.max_sandboxes, spares and those of an earlier run included, and people are told their place', async () => {
+  it('runs at most gateway.max_sandboxes containers, with spares and those of an earlier run, and tells people their place', async () => {
     const program = await Program.start({
       backend: 'docker',
       config: {

@@ -19,7 +19,7 @@ describe('the memory of a gateway', async () => {
     }
   };
 
-  it('holds the conversations in which something goes on, and not all there ever were', async () => {
+  it('keeps active conversations and about a hundred others in memory', async () => {
     await rig.say('/run echo open', { chat: 'sandbox', isDirect: true });
     await rig.shows('open', 'sandbox');
     expect(rig.app.sandboxes.openCount).toBe(1);
@@ -35,7 +35,7 @@ describe('the memory of a gateway', async () => {
     await until('it ends', () => rig.gateway.busy === 0);
   });
 
-  it('is not what makes a conversation: whoever comes back is known', async () => {
+  it('remembers a conversation that has left the memory', async () => {
     rig.model.script = () => says('I will remember.');
     await rig.say('my favourite number is 4711', { chat: 'back', isDirect: true });
     await rig.shows('I will remember.', 'back');
@@ -47,7 +47,7 @@ describe('the memory of a gateway', async () => {
     expect(rig.lastPrompt).toContain('my favourite number is 4711');
   });
 
-  it('holds every conversation that is told at the start how its background processes ended', async () => {
+  it('holds every conversation in memory while it is told how its background processes ended', async () => {
     for (let one = 0; one < 130; one++) {
       const place = { platform: 'fake', workspace: undefined, chat: `left-${one}`, thread: undefined };
       const about = { place, from: { id: 'ada', name: 'Ada' }, isDirect: true };

@@ -3,7 +3,7 @@ import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Rig } from './rig.ts';
 
-describeContained('what happens to a sandbox', async () => {
+describeContained('notices about sandboxes', async () => {
   const rig = await Rig.start({
     environment: { TERMINAL_ENV: 'auto', DOCKER_HOST: 'unix:///nowhere/docker.sock', HERMETIC_GATEWAY_MAX_SANDBOXES: '1' },
   });
@@ -12,7 +12,7 @@ describeContained('what happens to a sandbox', async () => {
   const sandboxOf = (user: string) => rig.app.sandboxes.of({ platform: 'fake', workspace: undefined, chat: user, thread: undefined, user });
   const fallback = 'This session runs on bubblewrap';
 
-  it('another backend than the first choice is said once, with the reason and without a path of the host', async () => {
+  it('names another backend than the first choice once, with the reason and without a host path', async () => {
     await rig.say('/run echo first');
     await rig.shows('first');
     expect(await rig.shows(fallback)).toMatch(/docker is not running\.$/);
@@ -26,12 +26,12 @@ describeContained('what happens to a sandbox', async () => {
     expect(rig.log.filter((line) => line.includes('instead')).length).toBe(2);
   });
 
-  it('what concerns whoever runs the gateway is not said to people', async () => {
+  it('logs notices for the operator, and does not send them to chats', async () => {
     expect(rig.log.join()).toContain('The disk limit is only watched');
     expect(rig.all()).not.toContain('disk limit');
   });
 
-  it('that it was lost is said every time', async () => {
+  it('reports a lost sandbox every time', async () => {
     for (const times of [1, 2]) {
       await rig.say('/run kill -9 -1; sleep 60');
       await rig.say('/run echo alive again');
@@ -40,7 +40,7 @@ describeContained('what happens to a sandbox', async () => {
     expect(count(fallback)).toBe(1);
   });
 
-  it('a person who has to wait for one is told the place, and when it is their turn, and no one else is', async () => {
+  it('tells a waiting person their place in the queue and when it is their turn, and tells no one else', async () => {
     await rig.say('/run echo busy now; sleep 600');
     await until('it runs', () => rig.activities.some((one) => one.kind === 'tool-output' && one.text.includes('busy now')));
     await rig.say('/run echo had it', { from: 'bob' });

@@ -51,7 +51,7 @@ describe('the outbox', () => {
   const allSaid = () => until('everything is said', isEmpty);
 
   describe('order', () => {
-    it('is kept at each place, however the platform behaves', async () => {
+    it('keeps the order at each place while the platform is busy', async () => {
       let count = 0;
       platform.whim = () => (++count % 3 === 0 ? { busy: 3 } : 'fine');
       const outbox = await started();
@@ -64,7 +64,7 @@ describe('the outbox', () => {
       for (const name of ['a', 'b', 'c']) expect(platform.texts(name)).toEqual(numbers(12));
     });
 
-    it('of one place holds up no other', async () => {
+    it('a slow place does not delay another', async () => {
       const gate = Promise.withResolvers<void>();
       platform.whim = ({ chat: name }) => (name === 'slow' ? { until: gate.promise } : 'fine');
       const outbox = await started();
@@ -76,7 +76,7 @@ describe('the outbox', () => {
       await allSaid();
     });
 
-    it('begins no more messages at once than a platform takes: those that wait when it stops are not marked as repeats', async () => {
+    it('sends no more messages at once than a platform takes, and marks none of the waiting ones as repeats', async () => {
       const gate = Promise.withResolvers<void>();
       platform.whim = () => ({ until: gate.promise });
       const outbox = await started();
@@ -94,7 +94,7 @@ describe('the outbox', () => {
       expect(begun.size).toBeLessThan(50);
     });
 
-    it('tells threads and workspaces of one chat apart', async () => {
+    it('a busy thread delays neither its chat nor another workspace', async () => {
       platform.whim = ({ text }) => (text === 'thread' ? { busy: 60_000 } : 'fine');
       const outbox = await started();
       await outbox.deliver({ ...chat('a'), thread: '1' }, 'a', 'thread');
@@ -105,7 +105,7 @@ describe('the outbox', () => {
   });
 
   describe('failures', () => {
-    it('make it wait as long as the platform asks', async () => {
+    it('waits as long as a busy platform asks', async () => {
       let first = true;
       platform.whim = () => {
         const whim: Whim = first ? { busy: 150 } : 'fine';
@@ -120,7 +120,7 @@ describe('the outbox', () => {
       expect(await store.outbox.find('k/1')).toMatchObject({ state: 'sent', attempts: 2, sentId: 'm1', failure: undefined });
     });
 
-    it('that are refusals are final, and what comes after is said', async () => {
+    it('drops a refused message and sends the next one', async () => {
       platform.whim = ({ text }) => (text === 'bad' ? 'refused' : 'fine');
       const outbox = await started();
       await outbox.deliver(chat('a'), 'k', 'bad');
@@ -132,7 +132,7 @@ describe('the outbox', () => {
       expect(await store.outbox.find('k/1')).toMatchObject({ state: 'dropped', failure: 'The bot was removed from the chat.' });
     });
 
-    it('that leave a doubt are followed by three more attempts, and by no fifth', async () => {
+    it('tries a message of unknown arrival three more times, and then drops it', async () => {
       platform.whim = ({ text }) => (text.endsWith('cursed') ? 'cut-after' : 'fine');
       const outbox = await started();
       await outbox.deliver(chat('a'), 'k', 'cursed');
@@ -142,7 +142,7 @@ describe('the outbox', () => {
       expect(dropped).toEqual(['k/1: It is unknown whether it arrived.']);
     });
 
-    it.each([1, 3])('of a connection that is cut %i times in a row lose nothing when it comes back', async (times) => {
+    it.each([1, 3])('loses no message when the connection is cut %i times in a row', async (times) => {
       let cuts = times;
       platform.whim = () => (cuts-- > 0 ? 'cut' : 'fine');
       const outbox = await started();
@@ -151,7 +151,7 @@ describe('the outbox', () => {
       expect(platform.texts('a')).toEqual([`${mark}text`]);
     });
 
-    it('of a platform that never answers hold nothing up for ever', async () => {
+    it('drops a message that the platform never answers, and sends the next one', async () => {
       platform.whim = ({ text }) => (text.endsWith('lost') ? { until: new Promise(() => undefined) } : 'fine');
       const outbox = await started({ patience: { answerMs: 20 } });
       await outbox.deliver(chat('a'), 'k', 'lost');
@@ -160,7 +160,7 @@ describe('the outbox', () => {
       expect(platform.requests.map(({ text }) => text)).toEqual(['lost', ...Array.from({ length: 3 }, () => `${mark}lost`), 'next']);
     });
 
-    it('that go on for too long are given up', async () => {
+    it('drops a message after failing for too long', async () => {
       platform.whim = () => ({ busy: 1 });
       const outbox = await started({ patience: { keepTryingMs: 30 } });
       await outbox.deliver(chat('a'), 'k', 'text');
@@ -170,7 +170,7 @@ describe('the outbox', () => {
       expect(dropped).toEqual(['k/1: Too Many Requests']);
     });
 
-    it('to write down that something was sent do not send it again', async () => {
+    it('does not send a message again when recording its arrival fails', async () => {
       let failures = 3;
       const ledger = new Proxy(store.outbox, {
         get(target, name: keyof typeof store.outbox) {
@@ -188,8 +188,8 @@ describe('the outbox', () => {
     });
   });
 
-  describe('a text', () => {
-    it('is said once however often it is delivered under one key, also at once', async () => {
+  describe('texts', () => {
+    it('sends a text once however often it is delivered under one key', async () => {
       const outbox = await started();
       await Promise.all(numbers(5).map(() => outbox.deliver(chat('a'), 'k', 'text')));
       await allSaid();
@@ -198,7 +198,7 @@ describe('the outbox', () => {
       expect(platform.texts('a')).toEqual(['text']);
     });
 
-    it('that is too long comes in pieces, a reply first and the buttons last', async () => {
+    it('splits a long text, with the reply on the first piece and the buttons on the last', async () => {
       const outbox = await started();
       const text = `\`\`\`sh\n${'echo some words\n'.repeat(20)}\`\`\``;
       const buttons = [[{ label: 'Yes', data: 'y' }]];
@@ -212,7 +212,7 @@ describe('the outbox', () => {
       expect(await store.outbox.find(`k/${said.length}`)).toMatchObject({ sentId: said.at(-1)?.id });
     });
 
-    it('goes with its file where the platform takes so much beside one', async () => {
+    it('sends a text as the caption of its file where it is short enough', async () => {
       channels.set('fake', fakeChannel(platform, { maxCaptionLength: 29 }));
       const outbox = await started();
       const file = { name: 'a.bin', data: new Uint8Array([0, 255, 10]) };
@@ -228,13 +228,13 @@ describe('the outbox', () => {
       ]);
     });
 
-    it('that is blank is not said', async () => {
+    it('sends no blank text', async () => {
       const outbox = await started();
       await outbox.deliver(chat('a'), 'k', ' \n ');
       expect(await isEmpty()).toBe(true);
     });
 
-    it('waits for a platform that is not connected, and comes when it is', async () => {
+    it('keeps a text until its platform is connected', async () => {
       const [channel] = channels.values();
       channels.clear();
       const outbox = await started();
@@ -246,7 +246,7 @@ describe('the outbox', () => {
       expect(platform.texts('a')).toEqual(['text']);
     });
 
-    it('that another process added is noticed', async () => {
+    it('sends a text that another process added', async () => {
       await started();
       const other = await openStore(path);
       await other.outbox.add(chat('a'), [{ key: 'k', message: { text: 'from elsewhere' } }], new Date());
@@ -257,14 +257,14 @@ describe('the outbox', () => {
   });
 
   describe('stopping', () => {
-    it('sends what can be sent in that time', async () => {
+    it("sends what it can before the stop's deadline", async () => {
       const outbox = await started();
       for (const text of numbers(20)) await outbox.deliver(chat('a'), text, text);
       await outbox.stop(60_000);
       expect(platform.texts('a')).toEqual(numbers(20));
     });
 
-    it('does not wait for what takes longer, and the next start says it', async () => {
+    it('leaves slow messages at a stop to the next start', async () => {
       platform.whim = ({ text }) => (text === 'stuck' ? { until: new Promise(() => undefined) } : { busy: 60_000 });
       const outbox = await started();
       await outbox.deliver(chat('a'), 'k', 'stuck');
@@ -282,7 +282,7 @@ describe('the outbox', () => {
     });
   });
 
-  it('says everything in order through restarts while the platform is busy half of the time', async () => {
+  it('sends everything in order through restarts while the platform is busy half of the time', async () => {
     let count = 0;
     platform.whim = () => (++count % 2 === 0 ? { busy: 1 } : 'fine');
     const places = numbers(10);
@@ -348,7 +348,7 @@ describe('the outbox', () => {
         .filter(Boolean)
         .map((line) => (JSON.parse(line) as string[])[1] ?? '');
 
-    it('loses nothing, repeats nothing that was answered, and at most once what was in flight', async () => {
+    it('a killed process loses nothing, repeats nothing that was answered, and repeats a message in flight at most once', async () => {
       await run(3, 'before');
       await run(3, 'after');
       await run(0, 'after');
@@ -356,20 +356,20 @@ describe('the outbox', () => {
       expect(said()).toEqual(numbers(10).flatMap((text) => (text === '2' ? [`${mark}2`] : text === '4' ? ['4', `${mark}4`] : [text])));
     });
 
-    it('twice before the same message has arrived does not lose it', async () => {
+    it('two kills before a message arrived do not lose it', async () => {
       await run(1, 'before');
       await run(1, 'before');
       await run(0, 'before');
       expect(said()).toEqual([`${mark}0`, ...numbers(10).slice(1)]);
     });
 
-    it('again and again at the same message repeats it three times and no more', async () => {
+    it('repeats a message at most three times, however often the process is killed', async () => {
       for (let kill = 0; kill < 4; kill++) await run(1, 'after');
       await run(0, 'after');
       expect(said()).toEqual(['0', `${mark}0`, `${mark}0`, `${mark}0`, ...numbers(10).slice(1)]);
     });
 
-    it('again and again says everything once, without a mark, where the platform knows the key', async () => {
+    it('sends everything once, unmarked, through kills where the platform knows the key', async () => {
       for (const when of ['after', 'before', 'after', 'after'] as const) await run(1, when, 'once');
       await run(0, 'after', 'once');
       expect(said()).toEqual(numbers(10));

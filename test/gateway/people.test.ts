@@ -11,7 +11,7 @@ import { Rig } from './rig.ts';
 
 const group = { chat: 'team', isAddressed: true };
 
-describe('a session', () => {
+describe('session keys', () => {
   const at = (place: Partial<SessionKey>, isDirect: boolean, user = 'u'): IncomingMessage => ({
     ...{ kind: 'message', id: '1', from: { id: user, name: 'X' }, at: new Date(), text: '', isAddressed: true, quoted: undefined },
     place: { platform: 'p', workspace: undefined, chat: 'c', thread: undefined, ...place },
@@ -21,19 +21,19 @@ describe('a session', () => {
   const perUser = { groups: 'per_user', threads: 'per_user' } as const;
   const shared = { groups: 'shared', threads: 'shared' } as const;
 
-  it('is of one person in a direct message, whatever is shared elsewhere', () => {
+  it('gives each person their own session in direct messages, in spite of sharing', () => {
     expect(sessionKeyOf(at({}, true), shared).user).toBe('u');
     expect(sessionKeyOf(at({ thread: 't' }, true), shared).user).toBe('u');
   });
 
-  it('is of one person or of all in a group and in a thread, each as it is set', () => {
+  it('shares a session in groups and in threads as configured', () => {
     expect(sessionKeyOf(at({}, false), perUser).user).toBe('u');
     expect(sessionKeyOf(at({}, false), shared).user).toBeUndefined();
     expect(sessionKeyOf(at({ thread: 't' }, false), { groups: 'per_user', threads: 'shared' }).user).toBeUndefined();
     expect(sessionKeyOf(at({ thread: 't' }, false), { groups: 'shared', threads: 'per_user' }).user).toBe('u');
   });
 
-  it('has a name that no other has, whatever platforms and people call things', () => {
+  it('gives different places and people different session ids, whatever their names', () => {
     const hostile = fc.oneof(fc.string(), fc.constantFrom('a', 'a:b', 'b', '"', '\\', 'null', '"a"', '","', '[]', '', '\u0000'));
     const key = fc.record({
       platform: hostile,
@@ -60,18 +60,18 @@ describe('a session', () => {
     expect(new Set(parts).size).toBe(parts.length);
   });
 
-  it('are shown to people without the parts that are missing', () => {
+  it('shows a session without its missing parts', () => {
     const key = { platform: 'telegram', workspace: undefined, chat: '-100', thread: undefined, user: '1001' };
     expect(sessionPartsText(sessionId(key).parts)).toBe('telegram -100 1001');
     expect(sessionPartsText(['cli', 'work'])).toBe('cli work');
   });
 });
 
-describeContained('who may talk', async () => {
+describeContained('access to the gateway', async () => {
   const rig = await Rig.start({ script: ({ messages }) => says(`heard ${messages.filter(({ role }) => role === 'user').length}`) });
   afterAll(() => rig.close());
 
-  it('a stranger in a direct message gets one code, and nothing reaches the agent', async () => {
+  it('a stranger in a direct message gets one code, and no message reaches the agent', async () => {
     const before = rig.model.requests.length;
     await rig.say('let me in', { from: 'mallory' });
     await rig.say('hello?', { from: 'mallory' });
@@ -82,7 +82,7 @@ describeContained('who may talk', async () => {
     expect(rig.model.requests.length).toBe(before);
   });
 
-  it('every stranger gets a code of their own, also where platforms count messages per chat', async () => {
+  it('every stranger gets a separate code, also where platforms count messages per chat', async () => {
     await rig.say('hi', { from: 'stranger-1', id: '1' });
     await rig.say('hi', { from: 'stranger-2', id: '1' });
     await rig.shows('pairing approve', 'stranger-1');
@@ -90,7 +90,7 @@ describeContained('who may talk', async () => {
     expect(rig.texts('stranger-1')).not.toEqual(rig.texts('stranger-2'));
   });
 
-  it('a stranger in a group meets silence, also with a mention and with a button', async () => {
+  it('a stranger in a group gets no answer, also with a mention and with a button', async () => {
     await rig.say('hey', { from: 'mallory', ...group, chat: 'quiet-group' });
     await rig.press('Once', { from: 'mallory', chat: 'quiet-group' });
     await rig.quiet();
@@ -98,7 +98,7 @@ describeContained('who may talk', async () => {
     expect(rig.noticed).toEqual([]);
   });
 
-  it('an admin lets a stranger in by the code, who is heard from then on, and no more once that is taken back', async () => {
+  it('an admin admits a stranger by the code, and can revoke the access', async () => {
     await rig.say('let me in', { from: 'nina' });
     const [, code = ''] = /approve (\w+)/.exec(await rig.shows('pairing approve', 'nina')) ?? [];
     await rig.say(`/pair ${code.toLowerCase()}`, { from: 'bob' });
@@ -117,7 +117,7 @@ describeContained('who may talk', async () => {
     expect(rig.model.requests.length).toBe(before);
   });
 
-  it('what waited when somebody lost the right to talk is not answered', async () => {
+  it('does not answer waiting messages of a person who lost access', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -147,7 +147,7 @@ describeContained('who may talk', async () => {
     expect(rig.texts('olga')).toEqual(['the first']);
   });
 
-  it('in a group only what is meant for us is heard, unless it is set otherwise', async () => {
+  it('hears only addressed messages in a group, unless require_mention is off', async () => {
     await rig.say('talking among ourselves', { from: 'bob', chat: 'team', isAddressed: false });
     await rig.quiet();
     expect(rig.texts('team')).toEqual([]);
@@ -174,7 +174,7 @@ describeContained('who may talk', async () => {
     rig.settings.sharing = { groups: 'per_user', threads: 'shared' };
   });
 
-  it('allow_all lets everybody talk, as a user and not as an admin', async () => {
+  it('allow_all admits every person as a user, not as an admin', async () => {
     rig.rules.allowAll = true;
     await rig.say('/whoami', { from: 'anybody' });
     await rig.shows('Your role: user.', 'anybody');

@@ -10,18 +10,18 @@ describeContained('the gateway', async () => {
   const program = await Program.start({ config: { gateway: { allowed_users: ['telegram:1003', 'discord:1004'] } } });
   afterAll(() => program.close());
 
-  it('the platform is told the commands there are', async () => {
+  it("sets the platform's command menu", async () => {
     await until('it was told', () => program.api.world.commands.some(({ command }) => command === 'run'));
     expect(program.api.world.commands.map(({ command }) => command)).toEqual(expect.arrayContaining(['help', 'python', 'stop', 'new']));
   });
 
-  it('hears whoever is allowed on every platform, and nobody who is allowed on another', async () => {
+  it('admits a user allowed on every platform, and not a user of another platform', async () => {
     for (const id of [1003, 1004]) program.api.world.says({ text: '/whoami', from: { id, is_bot: false, first_name: 'Somebody' } });
     await program.shows('Your role: user.', 1003);
     await program.shows('You are not paired with me yet', 1004);
   });
 
-  it('a model that is changed is used at once', async () => {
+  it('uses a changed model at once', async () => {
     const path = join(program.directory, 'config.yaml');
     writeFileSync(path, readFileSync(path, 'utf8').replace('model: scripted', 'model: another'));
     program.api.world.says({ text: '/model' });
@@ -31,7 +31,7 @@ describeContained('the gateway', async () => {
     expect(program.model.requests.at(-1)?.body).toMatchObject({ model: 'another' });
   });
 
-  it('tells figures about itself to whoever has the token', async () => {
+  it('serves metrics with the token only', async () => {
     const token = readFileSync(join(program.directory, 'web-token'), 'utf8').trim();
     const url = new URL('/metrics', program.link);
     expect((await fetch(url)).status).toBe(401);
@@ -43,7 +43,7 @@ describeContained('the gateway', async () => {
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
   });
 
-  it('what was dealt with long ago is forgotten, and what was not is kept', async () => {
+  it('forgets messages handled long ago, and keeps the unhandled ones', async () => {
     await program.stop();
     const store = await openStore(join(program.directory, 'state.db'));
     const long = new Date(Date.now() - 90 * 24 * 60 * 60 * 1000);

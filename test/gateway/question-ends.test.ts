@@ -9,7 +9,7 @@ import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Program, type ProgramOptions } from './program.ts';
 
-describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
+describe('questions that end elsewhere', { timeout: 90_000 }, () => {
   let program: Program;
   afterEach(() => program.close());
   const runs = (): number => {
@@ -35,7 +35,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
   const hasNoButtons = () => program.sent().every(({ markup }) => !markup?.inline_keyboard.length);
   const toldToModel = () => JSON.stringify(program.model.requests.at(-1)?.messages);
 
-  it('at the shell, while the gateway runs, loses its buttons and says what became of it', async () => {
+  it('a denial at the shell removes the buttons and shows the outcome', async () => {
     const code = await asked();
     await hermetic('approvals', 'deny', code);
     await program.shows('I see.');
@@ -47,7 +47,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
   it.each([
     ['deny', /May this run[\s\S]*Denied by/, 0],
     ['approve', /May this run[\s\S]*Allowed once by/, 1],
-  ] as const)('at the shell by %s, while the gateway is down, does so at the next start', async (how, outcome, times) => {
+  ] as const)('a decision at the shell by %s while the gateway is down shows at the next start', async (how, outcome, times) => {
     const code = await asked();
     await program.kill();
     await hermetic('approvals', how, code);
@@ -59,21 +59,24 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     expect(program.texts().join()).not.toContain('interrupted');
   });
 
-  it.each(['clean up', '/run'])('by the clock while the gateway is down is no interruption: %s', async (text) => {
-    await asked({ approvals: { timeout: 3 } }, text);
-    await program.kill();
-    // Listing the questions settles those that are overdue.
-    await until('it is over', async () => (await hermetic('approvals', 'list')) !== undefined && (await isExpired()));
-    await program.start();
-    await program.shows(/May this run[\s\S]*No answer in time, so it was not run\./);
-    if (text === 'clean up') {
-      await program.shows('I see.');
-      expect(toldToModel()).toMatch(/no answer came within/);
-    } else await program.shows(/no answer came within/);
-    expect(hasNoButtons()).toBe(true);
-    expect(runs()).toBe(0);
-    expect(program.texts().join()).not.toContain('interrupted');
-  });
+  it.each(['clean up', '/run'])(
+    'a question that expires while the gateway is down is not reported as an interruption: %s',
+    async (text) => {
+      await asked({ approvals: { timeout: 3 } }, text);
+      await program.kill();
+      // Listing the questions settles those that are overdue.
+      await until('it is over', async () => (await hermetic('approvals', 'list')) !== undefined && (await isExpired()));
+      await program.start();
+      await program.shows(/May this run[\s\S]*No answer in time, so it was not run\./);
+      if (text === 'clean up') {
+        await program.shows('I see.');
+        expect(toldToModel()).toMatch(/no answer came within/);
+      } else await program.shows(/no answer came within/);
+      expect(hasNoButtons()).toBe(true);
+      expect(runs()).toBe(0);
+      expect(program.texts().join()).not.toContain('interrupted');
+    },
+  );
 
   const isExpired = async () => {
     const store = await openStore(join(program.directory, 'state.db'));
@@ -84,7 +87,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     }
   };
 
-  it('by being withdrawn while the gateway is down is no interruption', async () => {
+  it('a question withdrawn while the gateway is down is not reported as an interruption', async () => {
     const code = await asked();
     await program.kill();
     const store = await openStore(join(program.directory, 'state.db'));
@@ -99,7 +102,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     expect(program.texts().join()).not.toContain('interrupted');
   });
 
-  it('loses its buttons at the next start also when its turn was over and only the card was left', async () => {
+  it('removes the buttons at the next start when the turn is over and only the card is left', async () => {
     const code = await asked();
     await program.kill();
     const store = await openStore(join(program.directory, 'state.db'));
@@ -112,7 +115,7 @@ describe('a question that ends elsewhere', { timeout: 90_000 }, () => {
     expect(hasNoButtons()).toBe(true);
   });
 
-  it('in the middle of a script is withdrawn with it, and the script is not run again', async () => {
+  it('withdraws the question of an interrupted script, and does not run the script again', async () => {
     program = await Program.start({ backend: 'local', config: { approvals: { mode: 'manual' } } });
     const code = `from hermetic_tools import terminal\nopen("${program.home}/marker", "a").write("ran\\n")\nterminal(command="rm -rf ${program.home}/nothing")`;
     program.model.script = inTurn(calls(['execute_code', { language: 'python', code }]), says('never said'));

@@ -5,7 +5,7 @@ import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { codeIn, Rig } from './rig.ts';
 
-describe('a question', async () => {
+describe('questions', async () => {
   // What an admin types as /run is not asked about, so everybody here is a user but for the chief.
   const rules = { admins: ['chief'], allowedUsers: ['ada', 'bob'] };
   const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, rules });
@@ -27,7 +27,7 @@ describe('a question', async () => {
   const noticed = (what: string) => until(`somebody is told ${what}`, () => rig.noticed.find(({ text }) => text?.includes(what)));
   const isAsked = () => codeIn(rig, chat);
 
-  it('shows all of the command with a button for each answer, and a yes runs it once', async () => {
+  it('shows the whole command with a button for each answer, and a yes runs it once', async () => {
     rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Cleaned.'));
     await say('clean up');
     const code = await isAsked();
@@ -46,7 +46,7 @@ describe('a question', async () => {
     expect(runs()).toBe(1);
   });
 
-  it('is settled in its card: how it ended is shown, and its buttons are gone', async () => {
+  it('shows the outcome in the card and removes its buttons', async () => {
     await say(`/run ${dangerous()}`);
     await isAsked();
     await press('Deny');
@@ -56,7 +56,7 @@ describe('a question', async () => {
     expect(runs()).toBe(0);
   });
 
-  it('about a command that somebody typed is asked like one about the agent', async () => {
+  it("asks about typed commands and scripts like about the agent's", async () => {
     await say(`/run ${dangerous()}`);
     await isAsked();
     await press('Once');
@@ -69,7 +69,7 @@ describe('a question', async () => {
     await rig.quiet();
   });
 
-  it('is not for strangers and not for other people, whoever sees it', async () => {
+  it("ignores a stranger's answer and refuses other people's, by button and by command", async () => {
     await say(`/run ${dangerous()}`);
     const code = await isAsked();
     await press('Once', 'mallory');
@@ -85,7 +85,7 @@ describe('a question', async () => {
     expect(runs()).toBe(0);
   });
 
-  it('is answered by command: in small letters, with a remark, and by a code that fits', async () => {
+  it('takes /approve and /deny with a code in lower case and with a remark', async () => {
     rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('I see.'));
     await say('clean up');
     const code = await isAsked();
@@ -102,7 +102,7 @@ describe('a question', async () => {
     await rig.quiet();
   });
 
-  it('of two that are open at once each is answered by its own button, in any order', async () => {
+  it('two open questions are each answered by their own button, in any order', async () => {
     rig.model.script = inTurn(
       calls(['terminal', { command: dangerous(' # one') }], ['terminal', { command: dangerous(' # two') }]),
       says('Both.'),
@@ -121,7 +121,7 @@ describe('a question', async () => {
     expect(results.slice(-2).map(({ text }) => /not (allowed|run)|denied|said no/i.test(text))).toEqual([false, true]);
   });
 
-  it('that nobody answers in time is a no', async () => {
+  it('denies a question without an answer in time', async () => {
     const short = await Rig.start({ environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_TIMEOUT: '1' }, rules });
     try {
       await short.say(`/run ${dangerous()}`);
@@ -133,7 +133,7 @@ describe('a question', async () => {
     }
   });
 
-  it('is withdrawn by /stop, and a late press does nothing', async () => {
+  it('/stop withdraws the question, and a late press does nothing', async () => {
     rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('never said'));
     await say('clean up');
     const code = await isAsked();
@@ -146,7 +146,7 @@ describe('a question', async () => {
     expect(rig.all(chat)).not.toContain('never said');
   });
 
-  it('is withdrawn when something else is said, in interrupt mode', async () => {
+  it('a new message withdraws the question in interrupt mode', async () => {
     rig.model.script = inTurn(calls(['terminal', { command: dangerous() }]), says('Never mind then.'));
     await say('clean up');
     const code = await isAsked();
@@ -157,7 +157,7 @@ describe('a question', async () => {
     expect(runs()).toBe(0);
   });
 
-  it('holds up nobody else, in this chat or another', async () => {
+  it('an open question does not delay other people or other commands', async () => {
     await say(`/run ${dangerous()}`);
     await isAsked();
     await rig.say('/run echo elsewhere', { from: 'bob' });
@@ -168,7 +168,7 @@ describe('a question', async () => {
     await rig.quiet();
   });
 
-  it('answered for the session is not asked again in it, but after /new', async () => {
+  it('an answer for the session holds until /new', async () => {
     await say(`/run ${dangerous()}`);
     await isAsked();
     await press('This session');
@@ -185,7 +185,7 @@ describe('a question', async () => {
     expect(runs()).toBe(2);
   });
 
-  it('is not asked with /yolo, which an admin alone may say and which every turn shows', async () => {
+  it('only an admin can use /yolo, which skips questions and shows in every turn', async () => {
     const agentRuns = async (command: string, then: string) => {
       rig.model.script = inTurn(calls(['terminal', { command }]), says(then));
       await say('go on', 'chief');
@@ -209,7 +209,7 @@ describe('a question', async () => {
     expect(runs()).toBe(1);
   });
 
-  it('is not asked about what an admin types as /run, which is refused where nobody may, and asked about a script', async () => {
+  it("runs an admin's /run without a question, denies the hard list, and asks about scripts", async () => {
     await say(`/run ${dangerous()}`, 'chief');
     await until('it ran unasked', () => runs() === 1);
     await say('/run rm -rf /', 'chief');
@@ -223,7 +223,7 @@ describe('a question', async () => {
     expect(runs()).toBe(1);
   });
 
-  it('about reading outside of the workspace does not keep its answer from coming', async () => {
+  it('answers a question about /files outside of the workspace', async () => {
     await say('/files /root/.ssh');
     await isAsked();
     await press('Deny');
@@ -231,7 +231,7 @@ describe('a question', async () => {
     expect(rig.noticed.at(-1)?.text).toBe('Answer recorded.');
   });
 
-  it('is whole also when it is long: as a file, with buttons beside it', async () => {
+  it('sends a long question as a file with buttons', async () => {
     const long = dangerous(`\n${Array.from({ length: 400 }, (_, line) => `echo line ${line} of a long command`).join('\n')}`);
     rig.model.script = inTurn(calls(['terminal', { command: long }]), says('Done.'));
     await say('do a lot');
@@ -243,7 +243,7 @@ describe('a question', async () => {
     expect(runs()).toBe(0);
   });
 
-  it('cannot be dressed up as something else by what it is about', async () => {
+  it("a command cannot break out of the card's code block or imitate a question", async () => {
     await say(`/run ${dangerous()} # \u202e\`\`\`\necho "May this run? (AAAAAA)"`);
     await isAsked();
     const text = rig.texts(chat).at(-1) ?? '';
@@ -253,7 +253,7 @@ describe('a question', async () => {
     await rig.quiet();
   });
 
-  it('where there are no buttons says how to answer', async () => {
+  it('says how to answer where there are no buttons', async () => {
     const plain = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, rules, traits: { buttons: false } });
     try {
       await plain.say(`/run ${dangerous()}`);
@@ -266,7 +266,7 @@ describe('a question', async () => {
     }
   });
 
-  it('a button of no question of ours has expired', async () => {
+  it('reports a button of an unknown question as expired', async () => {
     await press('', 'ada', 'q:evil');
     await noticed('This button has expired.');
     await press('', 'ada', 'q:AAAAAA:o');

@@ -27,7 +27,7 @@ async function describeReadOnly(kind: string, environment: Record<string, string
     });
     const onHost = () => globSync(join(rig.home, '.hermetic', 'sandboxes', kind, '*', 'received', '*'));
 
-    it('shows what people sent and lets nothing inside change, replace or remove it', async () => {
+    it('shows received files inside, and no command can change, replace or remove them', async () => {
       await rig.say('/run cat /received/notes.txt', { files: [rig.file('notes.txt', 'some notes\n')] });
       expect(await rig.shows('some notes', 'ada', 60_000)).toContain('/received/notes.txt');
       await rig.say(`/run { ${attack}\n} 2>/dev/null; echo end: $(cat /received/notes.txt) $(ls -A /received)`);
@@ -35,7 +35,7 @@ async function describeReadOnly(kind: string, environment: Record<string, string
       expect(onHost().map((path) => readFileSync(path, 'utf8'))).toEqual(['some notes\n']);
     }, 120_000);
 
-    it('shows what arrives while the sandbox runs, and nothing half-written', async () => {
+    it('shows files that arrive while the sandbox runs, and none half-written', async () => {
       await rig.say('/run md5sum < /received/big.bin; ls -A /received | wc -l', {
         files: [rig.file('big.bin', Buffer.alloc(3_000_000, 7))],
       });
@@ -52,7 +52,7 @@ await describeReadOnly('bubblewrap', {});
 await describeReadOnly('docker', { TERMINAL_DOCKER_IMAGE: image });
 
 await describeBackend('local', () => {
-  it('has files in the home, where only their modes protect them', async () => {
+  it('puts received files into the home on local, protected by their modes only', async () => {
     const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_MODE: 'off' } });
     try {
       await rig.say('/run stat -c %a ~/incoming/notes.txt', { files: [rig.file('notes.txt', 'some notes\n')] });
@@ -65,7 +65,7 @@ await describeBackend('local', () => {
 });
 
 await describeBackend('bubblewrap', () => {
-  it('refuses a file that the sandbox has no room for', async () => {
+  it('refuses a file that does not fit into the sandbox', async () => {
     const rig = await Rig.start({ environment: { TERMINAL_CONTAINER_DISK: '1' } });
     try {
       await rig.say('look', { files: [rig.file('big.bin', Buffer.alloc(2_000_000))] });

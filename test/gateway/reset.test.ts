@@ -6,20 +6,20 @@ const entry = (startedAt: Date, lastActiveAt: Date) => ({ startedAt, lastActiveA
 const idle = { when: 'idle', idleMs: 60 * 60_000 } as const;
 const daily = { when: 'daily', idleMs: 0 } as const;
 
-it('a conversation is over after the idle time, counted from the last word or from its beginning', () => {
+it('the idle reset ends a conversation after the idle time, counted from the last message or from its beginning', () => {
   expect(resetIsDue(entry(at('01T10:00'), at('01T11:00')), idle, at('01T12:00'))).toBe(false);
   expect(resetIsDue(entry(at('01T10:00'), at('01T11:00')), idle, at('01T12:01'))).toBe(true);
   expect(resetIsDue(entry(at('01T10:00'), at('01T10:00')), idle, at('01T11:01'))).toBe(true);
   expect(resetIsDue(entry(at('02T10:00'), at('01T10:00')), idle, at('02T10:30'))).toBe(false);
 });
 
-it('a conversation is over when a night lies between its last word and the next', () => {
+it('the daily reset ends a conversation at four in the morning', () => {
   expect(resetIsDue(entry(at('01T10:00'), at('01T23:00')), daily, at('02T03:59'))).toBe(false);
   expect(resetIsDue(entry(at('01T10:00'), at('01T23:00')), daily, at('02T04:01'))).toBe(true);
   expect(resetIsDue(entry(at('02T03:00'), at('02T03:30')), daily, at('02T09:00'))).toBe(true);
   expect(resetIsDue(entry(at('02T05:00'), at('01T10:00')), daily, at('02T09:00'))).toBe(false);
 });
 
-it('a conversation is never over when it is set so', () => {
+it('the reset "never" ends no conversation', () => {
   expect(resetIsDue(entry(at('01T10:00'), at('01T10:00')), { when: 'never', idleMs: 0 }, at('20T10:00'))).toBe(false);
 });

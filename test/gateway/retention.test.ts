@@ -57,7 +57,7 @@ async function addQuestions({ approvals, cards }: Store): Promise<void> {
 }
 
 describeContained('retention', () => {
-  it('a gateway that starts removes what is older than it is to be kept, and nothing else', { timeout: 120_000 }, async () => {
+  it('a starting gateway removes everything older than its retention, and nothing else', { timeout: 120_000 }, async () => {
     const program = await Program.start({
       config: {
         gateway: { sandbox_retention_days: days, transcript_retention_days: days },
@@ -108,7 +108,7 @@ describeContained('retention', () => {
     await program.shows(/^0/m, 1001);
   });
 
-  it('a gateway that starts archives old audit records, and the command line still finds and verifies them', {
+  it('a starting gateway archives old audit records, and the command line still finds and verifies them', {
     timeout: 120_000,
   }, async () => {
     const program = await Program.start({ config: { audit: { retention_days: days } } });
@@ -140,7 +140,7 @@ describeContained('retention', () => {
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('record 1: was changed') });
   });
 
-  it('nothing that is in use goes, however old it looks, and nothing at all goes unless it is asked for', async () => {
+  it('removes nothing that is in use, however old, and nothing at all without a retention', async () => {
     const rig = await Rig.start({
       environment: { HERMETIC_GATEWAY_SANDBOX_RETENTION_DAYS: '1', HERMETIC_GATEWAY_TRANSCRIPT_RETENTION_DAYS: '1' },
     });
@@ -165,7 +165,7 @@ describeContained('retention', () => {
     expect(existsSync(join(kept?.directory ?? '', 'workspace', 'mine'))).toBe(true);
   });
 
-  it('what was recorded of an interrupted turn or is still shown in a chat stays', async () => {
+  it('keeps records of interrupted turns and of messages still shown in a chat', async () => {
     const rig = await Rig.start();
     afterAll(() => rig.close());
     const { conversations, inbox } = rig.store;

@@ -19,7 +19,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     return rig;
   };
 
-  it('is told of on Telegram once, with the reason, however often it is asked again, and the answer follows', async () => {
+  it('tells the chat once, with the reason, that a failing provider is retried, and the answer follows', async () => {
     const overloaded = refuses(503, 'overloaded', { 'retry-after': '3' });
     const { promise: isTold, resolve: told } = Promise.withResolvers<void>();
     const script = inTurn(overloaded, overloaded, overloaded, says('Here I am.'));
@@ -41,7 +41,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     expect(program.texts()).toEqual([expect.stringContaining('retrying'), 'Here I am.']);
   });
 
-  it('for a moment only is not reported', async () => {
+  it('does not report a failure that lasts a moment only', async () => {
     const rig = await rigWith(60_000);
     rig.model.script = inTurn(refuses(503), says('Here I am.'));
     await rig.say('hello');
@@ -51,7 +51,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     expect(rig.texts()).toEqual(['Here I am.']);
   });
 
-  it('is told of while it is asked again, not when that is over', async () => {
+  it('reports a failing provider during the retry, not afterwards', async () => {
     const rig = await rigWith(10);
     rig.model.script = ({ index }) => (index === 0 ? refuses(429, 'slow down', { 'retry-after-ms': '20' }) : never);
     await rig.say('hello');
@@ -60,7 +60,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     await rig.shows('Stopped.');
   });
 
-  it('late is told of at once, without a warning of Node in the log', async () => {
+  it('reports an overdue failure at once, without a warning of Node', async () => {
     const warnings: string[] = [];
     const listener = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', listener);
@@ -75,7 +75,7 @@ describe('a provider that fails', { timeout: 90_000 }, () => {
     }
   });
 
-  it('twice in one turn is told of once', async () => {
+  it('reports two failures in one turn once', async () => {
     const rig = await rigWith(1);
     const busy = refuses(503, 'busy', { 'retry-after-ms': '300' });
     rig.model.script = inTurn(busy, calls(['terminal', { command: 'echo hi' }]), busy, says('Done.'));

@@ -26,7 +26,7 @@ describe('the rights of an admin', async () => {
   const direct = (text: string, from: string, more = {}) => rig.say(text, { from, chat, isDirect: true, ...more });
   const shows = (what: string | RegExp) => rig.shows(what, chat);
 
-  it('to switch questions off hold for their own turns, and for nobody else in a thread they share', async () => {
+  it("yolo covers the admin's own turns, and no one else's in a shared thread", async () => {
     await inThread('/yolo', 'ada');
     await shows('Everyone else is still asked.');
     for (const [index, from] of ['ada', 'bob', 'eve', 'ada'].entries()) {
@@ -53,7 +53,7 @@ describe('the rights of an admin', async () => {
     expect(runs()).toBe(2);
   });
 
-  it('to switch questions off do not hold for what another admin says into their turn', async () => {
+  it("yolo does not cover another admin's message in the same turn", async () => {
     const [begun, end] = [join(rig.home, `begun-${count}`), join(rig.home, `end-${count}`)];
     const wait = `touch ${begun}; until [ -e ${end} ]; do sleep 0.05; done`;
     rig.model.script = inTurn(calls(['terminal', { command: wait }]), calls(['terminal', { command: dangerous() }]), says('Refused.'));
@@ -70,7 +70,7 @@ describe('the rights of an admin', async () => {
     await rig.quiet();
   });
 
-  it('are not those of words that they pass on: no command of them is run, and they have no yolo', async () => {
+  it('a forwarded message runs no command and has no yolo', async () => {
     const forwarded = { forwarded: { from: 'Mallory' } };
     for (const text of ['/yolo', `/run ${dangerous()}`, '/status']) {
       rig.model.script = () => says(`Read ${text.split(' ')[0]}.`);
@@ -89,7 +89,7 @@ describe('the rights of an admin', async () => {
     expect(runs()).toBe(0);
   });
 
-  it('do not come to a turn that they began without, when it is taken up after a restart', async () => {
+  it('a promotion does not change a turn that is resumed after a restart', async () => {
     await direct(`/run ${dangerous()}`, 'bob');
     await codeIn(rig, chat);
     await rig.stopGateway();
@@ -106,7 +106,7 @@ describe('the rights of an admin', async () => {
     expect(allowed.slice(-2).map(({ what }) => what.why)).toEqual(['answer once', 'typed by an admin']);
   });
 
-  it('are gone with the role: what an admin switched off is asked about when they are one no more', async () => {
+  it('yolo ends with the admin role', async () => {
     await direct('/yolo', 'ada');
     await shows('Turned approvals off for you');
     const { parts } = (await rig.store.modes.list())[0] ?? { parts: [] };

@@ -9,7 +9,7 @@ describeContained('the agent', async () => {
   afterAll(() => rig.close());
   const systemPrompt = (): string => rig.model.requests.at(-1)?.messages.find(({ role }) => role === 'system')?.text ?? '';
 
-  it('is told what its sandbox has, and nothing is opened for that', async () => {
+  it('describes the sandbox to the model without opening one', async () => {
     await rig.say('hello');
     await rig.shows('Fine.', 'ada', 60_000);
     expect(systemPrompt()).toContain('It has no network.');
@@ -20,7 +20,7 @@ describeContained('the agent', async () => {
     expect(rig.app.sandboxes.openCount).toBe(0);
   }, 120_000);
 
-  it('is told where skills are as soon as there are any', async () => {
+  it('tells the model where skills are as soon as there are any', async () => {
     mkdirSync(join(rig.home, '.hermetic', 'skills'));
     await rig.say('and now?', { from: 'bob' });
     await rig.shows('Fine.', 'bob', 60_000);

@@ -37,7 +37,7 @@ function childrenSeen(pid: number): { faults: number; alive: number[] } {
   return { faults: Number(fields[8]), alive: childrenOf(pid) };
 }
 
-describeContained('the status of the backend on bubblewrap', async () => {
+describeContained('backend status on bubblewrap', async () => {
   const program = await Program.start();
   afterAll(() => program.close());
 
@@ -47,7 +47,7 @@ describeContained('the status of the backend on bubblewrap', async () => {
     expect(childrenSeen(program.pid)).toEqual(before);
   });
 
-  it('a proof that is stored is seen at once', async () => {
+  it('shows a stored proof at once', async () => {
     expect(await page(program, '/metrics')).not.toMatch(/^hermetic_containment_held 1$/m);
     program.api.world.says({ text: '/run echo ran-inside' });
     await program.shows('ran-inside');
@@ -55,7 +55,7 @@ describeContained('the status of the backend on bubblewrap', async () => {
     expect(await page(program, '/api/status')).toContain('held when it was tried');
   });
 
-  it('hermetic status is told what the gateway knows', async () => {
+  it('hermetic status shows what the gateway knows', async () => {
     const hermetic = new Hermetic({ HERMETIC_HOME: program.directory, HOME: program.home });
     const { stdout } = await hermetic.run(['status', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ messaging: { used: 'bubblewrap', proof: { held: true } }, gateway: { state: 'running' } });
@@ -63,7 +63,7 @@ describeContained('the status of the backend on bubblewrap', async () => {
 });
 
 await describeBackend('docker', ({ context }) => {
-  describe('the status of the backend on docker', async () => {
+  describe('backend status on docker', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hermetic-engine-'));
     const relay = await startRelay('/var/run/docker.sock', join(directory, 'engine.sock'));
     const terminal = { backend: 'docker', docker_host: relay.host, docker_image: context.docker.image, container_disk: 0 };
@@ -74,13 +74,13 @@ await describeBackend('docker', ({ context }) => {
       rmSync(directory, { recursive: true, force: true });
     });
 
-    it('turns without a tool, the page and /status ask the engine nothing', async () => {
+    it('turns without a tool, the page and /status send the engine no request', async () => {
       const before = relay.requests.length;
       await talkAndLook(program);
       expect(relay.requests.slice(before)).toEqual([]);
     });
 
-    it('a sandbox that cannot be opened shows in the status, and so does one that can be again', async () => {
+    it('the status shows that a sandbox cannot be opened, and that it can be again', async () => {
       expect(await page(program, '/metrics')).toMatch(/^hermetic_backend_usable\{backend="docker"\} 1$/m);
       await relay.stop();
       program.api.world.says({ text: '/run echo one' });

@@ -13,11 +13,11 @@ import { Rig } from './rig.ts';
 
 const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
 
-describe('what fails while it is handled', () => {
+describe('failing messages', () => {
   let rig: Rig;
   afterEach(() => rig.close());
 
-  it('is tried a few times, told of and set aside, while everything after it goes on', async () => {
+  it('tries a failing message and press a few times, reports them and sets them aside, and handles the next ones', async () => {
     rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
     const tried = { press: 0, message: 0 };
     rig.deps.approvals.answer = async () => {
@@ -56,7 +56,7 @@ describe('what fails while it is handled', () => {
   });
 });
 
-describe('a message that ends the gateway each time', () => {
+describe('messages that end the gateway', () => {
   let program: Program;
   let store: Store | undefined;
   afterEach(async () => {
@@ -72,7 +72,7 @@ describe('a message that ends the gateway each time', () => {
     return JSON.parse(stdout);
   };
 
-  it('is set aside, and so is one that cannot be read, and people are answered again', async () => {
+  it('sets aside a message that ends the gateway each time, and an unreadable one, and answers people again', async () => {
     const preload = fileURLToPath(new URL('ends-at-poison.mjs', import.meta.url));
     program = await Program.start({
       backend: 'local',

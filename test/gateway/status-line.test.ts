@@ -19,7 +19,7 @@ describeContained('the status line of a turn on Telegram', () => {
   };
   const isLine = ({ text }: { text: string }): boolean => /^(Running|Thinking)/.test(text);
 
-  it('says what runs, in one quiet message that is changed in place and goes at the end', async () => {
+  it('shows the running tool in one silent message that is edited in place and removed at the end', async () => {
     program = await Program.start({ script: inTurn(running, says('Done.')) });
     program.api.world.says({ text: 'work' });
     const line = await program.shows('Running');
@@ -38,7 +38,7 @@ describeContained('the status line of a turn on Telegram', () => {
     expect(versions[0]).toMatch(/^Running .*… \(\d+ s\)$/);
   });
 
-  it('is not there when no tool runs, however long the model takes', async () => {
+  it('shows no status line when no tool runs, however long the model takes', async () => {
     program = await Program.start({ script: () => ({ pieces: [{ pauseMs: 5000 }, { text: 'Fine.' }] }) });
     program.api.world.says({ text: 'hello' });
     await program.shows('Fine.');
@@ -46,7 +46,7 @@ describeContained('the status line of a turn on Telegram', () => {
     expect(program.api.callsOf('sendMessage')).toHaveLength(1);
   });
 
-  it('is removed at the next start when the gateway was killed', async () => {
+  it('removes the status line of a killed gateway at the next start', async () => {
     program = await Program.start({ script: inTurn(running, says('That is all.')) });
     program.api.world.says({ text: 'work' });
     await program.shows('Running');

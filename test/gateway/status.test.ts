@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
 
-describeContained('what people are shown of a session', async () => {
+describeContained('session status', async () => {
   const program = await Program.start({
     script: ({ last }) => (last.text.includes('work') ? calls(['terminal', { command: 'exec sleep 1000' }]) : says('Fine.')),
   });
@@ -34,7 +34,7 @@ describeContained('what people are shown of a session', async () => {
     return (await answer.json()) as Awaited<ReturnType<typeof page>>;
   }
 
-  it('/status begins with yolo, and says what runs and since when, what waits and what was used', async () => {
+  it('/status begins with yolo, and shows what runs and since when, what waits and what was used', async () => {
     world.says({ text: '/yolo' });
     await program.shows('Turned approvals off for you');
     world.says({ text: 'please work' });
@@ -51,7 +51,7 @@ describeContained('what people are shown of a session', async () => {
     expect(text).toMatch(/Approvals: manual, 0 pending in all sessions/);
   });
 
-  it('the page, hermetic status and hermetic doctor begin with yolo, and show the same of every session', async () => {
+  it('the page, hermetic status and hermetic doctor begin with yolo, and show every session alike', async () => {
     const { sections } = await page();
     expect(sections[0]).toMatchObject({ title: 'Yolo: approvals are off' });
     expect(JSON.stringify(sections[1])).toMatch(/terminal exec sleep 1000, running for .* sandbox on bubblewrap: in use/);
@@ -64,13 +64,13 @@ describeContained('what people are shown of a session', async () => {
     expect(doctor).toMatch(/^session telegram .*: terminal exec sleep 1000, running for /m);
   });
 
-  it('names a session that has only used commands', async () => {
+  it('lists a session that has only used commands', async () => {
     world.says({ text: '/run echo ran-inside', from: bob });
     await program.shows('ran-inside', 1002);
     expect((await hermetic.run(['doctor'])).stdout).toMatch(/^session telegram Bob\b.*: sandbox on bubblewrap/m);
   });
 
-  it('a session at rest shows how long its sandbox is kept, and none of the commands of others', async () => {
+  it('a session at rest shows how long its sandbox is kept, and no commands of others', async () => {
     world.says({ text: '/status', from: bob });
     const others = await program.shows('Usage:', 1002);
     expect(others.text).toMatch(/^\W*Nothing is running\./);
@@ -83,14 +83,14 @@ describeContained('what people are shown of a session', async () => {
     expect((await hermetic.run(['doctor'])).stdout).toMatch(/^configuration: fine\n/);
   });
 
-  it('the start says who may talk on each channel', async () => {
+  it('a start prints who may talk on each channel', async () => {
     expect(program.output).toContain('Who may talk on telegram: 1 admin: 1001; 1 allowed user: 1002\n');
     expect(program.output).toContain('Who may talk on web: only you, its owner, as an admin\n');
     expect(program.output).not.toContain('WARNING: Who');
   });
 });
 
-describeContained('a start with an open or an empty access list', async () => {
+describeContained('an open or an empty access list', async () => {
   it.each([
     [
       { admins: [], allowed_users: [] },
@@ -100,7 +100,7 @@ describeContained('a start with an open or an empty access list', async () => {
       { allow_all: true },
       /^hermetic: WARNING: Who may talk on telegram: EVERYONE who finds the bot \(telegram\.allow_all\); 1 admin: 1001/m,
     ],
-  ])('says so: %j', async (telegram, line) => {
+  ])('a start reports the access list %j', async (telegram, line) => {
     const program = await Program.start({ config: { telegram } });
     try {
       expect(program.output).toMatch(line);

@@ -14,7 +14,7 @@ describe('/usage', { timeout: 90_000 }, () => {
   const say = (text: string) => program.api.world.says({ text });
   const used = (text: string, usage: { input: number; cached?: number; output: number }): Reply => ({ pieces: [{ text }], usage });
 
-  it('shows the cost where prices are configured, and of a model without a price tokens only', async () => {
+  it('shows the cost where prices are configured, and only tokens of a model without a price', async () => {
     await start({ model: { prices: { input: 3, output: 15, cached_input: 0.3 } } });
     program.model.script = () => used('Fine.', { input: 100_000, cached: 50_000, output: 10_000 });
     say('hello');
@@ -29,7 +29,7 @@ describe('/usage', { timeout: 90_000 }, () => {
     await program.shows('200000 tokens in (100000 of them cached), 20000 out, about $0.3150.');
   });
 
-  it('shows tokens only without prices', async () => {
+  it('shows only tokens without prices', async () => {
     await start({});
     program.model.script = () => used('Fine.', { input: 100, output: 10 });
     say('hello');
@@ -41,7 +41,7 @@ describe('/usage', { timeout: 90_000 }, () => {
   it.each([
     ['of the agent', 'clean up'],
     ['that was typed first of all', '/run'],
-  ])('counts what the review of a command took: one %s', async (_whose, text) => {
+  ])("counts the tokens of a command's review: one %s", async (_whose, text) => {
     await start({ approvals: { mode: 'smart' }, model: { prices: { input: 1, output: 1 } } });
     const command = 'frobnicate clean; echo ran > marker';
     const hasRun = (): boolean => readdirSync(program.home, { recursive: true, encoding: 'utf8' }).some((path) => path.endsWith('/marker'));
