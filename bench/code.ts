@@ -26,7 +26,7 @@ try {
   const tools = [readFile, writeFile];
   const code = executeCode({ timeoutSeconds: 300, maxToolCalls: 50, mode: 'project', tools });
   const guard = async () => ({ allowed: true }) as const;
-  const toolbox = new Toolbox({ tools: [...tools, code], sandbox, guard, redact: unredacted, mostBytes: 50_000 });
+  const toolbox = new Toolbox({ tools: [...tools, code], sandbox, guard, redact: unredacted, maxBytes: 50_000 });
   const script = async (language: string, source: string): Promise<void> => {
     const result = await toolbox.call('execute_code', { language, code: source });
     if (!result.ok || result.data.status !== 'success') throw new Error(result.text);

@@ -63,7 +63,7 @@ try {
     try {
       const tools = [readFile, writeFile, editFile, searchFiles];
       const guard = async () => ({ allowed: true }) as const;
-      const toolbox = new Toolbox({ tools, sandbox, guard, redact: unredacted, mostBytes: 50_000 });
+      const toolbox = new Toolbox({ tools, sandbox, guard, redact: unredacted, maxBytes: 50_000 });
       const call = async (name: string, input: object) => {
         const result = await toolbox.call(name, input);
         if (!result.ok) throw new Error(result.text);

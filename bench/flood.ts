@@ -32,8 +32,8 @@ const secrets = Array.from({ length: 12 }, () => randomBytes(24).toString('base6
 const guard = async () => ({ allowed: true }) as const;
 
 function toolboxOf(sandbox: OpenSandbox): Toolbox {
-  const tools = [terminal({ timeoutSeconds: 600, mostTimeoutSeconds: 600, processes: new ProcessTable(sandbox) })];
-  return new Toolbox({ tools, sandbox, guard, redact: redactor(secrets), mostBytes: 50_000 });
+  const tools = [terminal({ timeoutSeconds: 600, maxTimeoutSeconds: 600, processes: new ProcessTable(sandbox) })];
+  return new Toolbox({ tools, sandbox, guard, redact: redactor(secrets), maxBytes: 50_000 });
 }
 
 async function commandTimes(toolbox: Toolbox): Promise<number[]> {

@@ -13,7 +13,7 @@ const { terminal, code_execution: code } = configSchema.parse({});
 /** As they are when nothing is configured, at a sandbox nobody will use. */
 const { tools } = toolSet({
   sandbox: {} as Sandbox,
-  terminal: { timeoutSeconds: terminal.timeout, mostTimeoutSeconds: terminal.max_foreground_timeout },
+  terminal: { timeoutSeconds: terminal.timeout, maxTimeoutSeconds: terminal.max_foreground_timeout },
   code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
   deliver: async () => undefined,
 });

@@ -21,7 +21,7 @@ export interface TestEngine {
   readonly backend: Backend;
   readonly context: TestContext;
   /** So much of its output a command may be ahead of whoever does not read it. */
-  readonly mostBytesAhead: number;
+  readonly maxBytesAhead: number;
   /** What listeners were told, of every sandbox opened here. */
   readonly notices: readonly string[];
   /** A spec of a sandbox nobody else has. */
@@ -43,7 +43,7 @@ interface Client {
 export interface Variant {
   title: string;
   docker: Partial<TestContext['docker']>;
-  mostBytesAhead: number;
+  maxBytesAhead: number;
 }
 
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
@@ -76,14 +76,14 @@ class Engine implements TestEngine {
   readonly kind: string;
   readonly backend: Backend;
   readonly context: TestContext;
-  readonly mostBytesAhead: number;
+  readonly maxBytesAhead: number;
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
   readonly #clients: ChildProcess[] = [];
 
   constructor(kind: string, backend: Backend, context: TestContext, variant: Variant | undefined) {
-    this.mostBytesAhead = variant?.mostBytesAhead ?? 4 * 1024 * 1024;
+    this.maxBytesAhead = variant?.maxBytesAhead ?? 4 * 1024 * 1024;
     this.kind = kind;
     this.backend = backend;
     this.context = context;

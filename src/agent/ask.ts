@@ -8,7 +8,7 @@ import { withoutImages } from './messages.ts';
 /** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
   /** How often the same is asked again after a failure that may pass. */
-  mostRetries: number;
+  maxRetries: number;
   /** Before the second attempt; doubles each time, up to `longestWaitMs`. A provider that says how long is believed up to `longestRetryAfterMs`. */
   firstWaitMs: number;
   longestWaitMs: number;
@@ -24,7 +24,7 @@ export interface Question {
   system: string;
   messages: readonly ModelMessage[];
   tools: ToolSet;
-  mostOutputTokens?: number | undefined;
+  maxOutputTokens?: number | undefined;
   signal: AbortSignal;
   listener(event: AgentEvent): void;
 }
@@ -60,7 +60,7 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
     }
     const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
     const ms = failure.retryAfterMs ?? backoffMs(attempt, wait);
-    if (!failure.isTransient || attempt > patience.mostRetries || ms > patience.longestRetryAfterMs) return answer;
+    if (!failure.isTransient || attempt > patience.maxRetries || ms > patience.longestRetryAfterMs) return answer;
     question.listener({ type: 'waiting', reason: failure.message, ms, attempt });
     await delay(ms, undefined, { signal: question.signal }).catch(() => undefined);
     if (question.signal.aborted) return { kind: 'interrupted', text: '' };
@@ -107,7 +107,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
       abortSignal: AbortSignal.any([question.signal, stall.signal]),
       providerOptions: model.settings,
       onError: () => undefined,
-      ...(question.mostOutputTokens === undefined ? {} : { maxOutputTokens: question.mostOutputTokens }),
+      ...(question.maxOutputTokens === undefined ? {} : { maxOutputTokens: question.maxOutputTokens }),
     });
     const calls: MadeCall[] = [];
     let end: StepEnd | undefined;

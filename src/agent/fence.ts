@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { printable } from '../lib/printable.ts';
 
-const mostName = 80;
+const maxName = 80;
 
 /**
  * Security: what people call themselves and their chats, as one line of JSON that cannot end the place it stands in: no line breaks, no signs that
  * do not show, no marks.
  */
-export function asData(value: string, most = mostName): string {
+export function asData(value: string, most = maxName): string {
   const line = printable(value);
   const short = line.length > most ? `${line.slice(0, most)}…` : line;
   return JSON.stringify(short).replace(/[<>&]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);

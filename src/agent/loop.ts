@@ -26,16 +26,16 @@ import { summaryInstructions } from './summary.ts';
 import { openCalls } from './turn-progress.ts';
 
 const usual: Patience = {
-  mostRetries: 5,
+  maxRetries: 5,
   firstWaitMs: 1000,
   longestWaitMs: 30_000,
   longestRetryAfterMs: 120_000,
   stallMs: 180_000,
   graceMs: 1500,
 };
-const mostSummaryTokens = 2000;
+const maxSummaryTokens = 2000;
 /** How often a conversation is shortened because the provider says that it is too long. */
-const mostShrinks = 4;
+const maxShrinks = 4;
 
 /** The agent: asks a model, does what it asks for, and goes on until it has an answer. */
 export function createAgent(patience: Partial<Patience> = {}): Agent {
@@ -122,7 +122,7 @@ class Run {
       const question = { model, system: this.#system, messages: settled(this.#context.messages), tools: this.#tools, signal, listener };
       const answer: Answer = signal.aborted ? { kind: 'interrupted', text: '' } : await ask(question, this.#patience);
       if (answer.kind === 'answer') this.#context.counted(answer.usage.inputTokens, guess);
-      if (answer.kind !== 'failed' || answer.failure.about !== 'too-long' || shrinks >= mostShrinks) return answer;
+      if (answer.kind !== 'failed' || answer.failure.about !== 'too-long' || shrinks >= maxShrinks) return answer;
       this.#context.shrink();
     }
   }
@@ -154,12 +154,12 @@ class Run {
         system: summaryInstructions,
         messages: [{ role: 'user', content: text }],
         tools: {},
-        mostOutputTokens: Math.min(mostSummaryTokens, Math.floor(model.contextTokens / 8)),
+        maxOutputTokens: Math.min(maxSummaryTokens, Math.floor(model.contextTokens / 8)),
         signal,
         // The summary is not part of the answer; that it takes long is shown.
         listener: (event) => (event.type === 'waiting' ? listener(event) : undefined),
       },
-      { ...this.#patience, mostRetries: Math.min(2, this.#patience.mostRetries) },
+      { ...this.#patience, maxRetries: Math.min(2, this.#patience.maxRetries) },
     );
     // Without a text the transcript would be replaced by nothing.
     if (answer.kind !== 'answer' || answer.calls.length > 0 || answer.text.trim() === '') return undefined;

@@ -28,7 +28,7 @@ const longestMs = 20_000;
 const maxCharacters = 8_000;
 
 const patience: Patience = {
-  ...{ mostRetries: 1, firstWaitMs: 500, longestWaitMs: 1000, longestRetryAfterMs: 5000 },
+  ...{ maxRetries: 1, firstWaitMs: 500, longestWaitMs: 1000, longestRetryAfterMs: 5000 },
   ...{ stallMs: longestMs, graceMs: 0 },
 };
 

@@ -2,15 +2,15 @@ import type { ToolModelMessage, UserModelMessage } from 'ai';
 import { imageAsText, type Message } from './messages.ts';
 import { shortened, shortenedInside, tokensOf } from './size.ts';
 
-const mostOldResult = 400;
-const mostOldInput = 400;
+const maxOldResult = 400;
+const maxOldInput = 400;
 
 /** Where the messages begin that are kept as they are: the last ones that fit, but at least the last step. Never between a call and its result. */
-export function tailStart(messages: readonly Message[], mostTokens: number): number {
+export function tailStart(messages: readonly Message[], maxTokens: number): number {
   let start = messages.length;
   for (let sum = 0; start > 0; start--) {
     sum += tokensOf(messages[start - 1] as Message);
-    if (sum > mostTokens && start < messages.length) break;
+    if (sum > maxTokens && start < messages.length) break;
   }
   while (start < messages.length && messages[start]?.role === 'tool') start++;
   if (start < messages.length) return start;
@@ -21,7 +21,7 @@ export function tailStart(messages: readonly Message[], mostTokens: number): num
 
 /** Cuts what tools were given and gave back before a place, and images. What people and the model said stays. */
 export function withOldResultsCut(messages: readonly Message[], before: number): Message[] {
-  return messages.map((message, index) => (index < before ? cutResults(message, mostOldResult, mostOldInput) : message));
+  return messages.map((message, index) => (index < before ? cutResults(message, maxOldResult, maxOldInput) : message));
 }
 
 /** For a transcript that is too long in spite of everything: long texts of anybody lose their middle. */
@@ -37,10 +37,10 @@ export function withLongTextsCut(messages: readonly Message[], maxCharacters: nu
   });
 }
 
-function cutResults(message: Message, mostResult: number, mostInput: number): Message {
+function cutResults(message: Message, maxResult: number, maxInput: number): Message {
   switch (message.role) {
     case 'tool':
-      return cutTool(message, mostResult);
+      return cutTool(message, maxResult);
     case 'user':
       return typeof message.content === 'string' ? message : cutUser(message);
     case 'assistant':
@@ -50,7 +50,7 @@ function cutResults(message: Message, mostResult: number, mostInput: number): Me
         content: message.content
           // Old reasoning is of no use, and takes much room.
           .filter((part) => part.type !== 'reasoning')
-          .map((part) => (part.type === 'tool-call' ? { ...part, input: cutInput(part.input, mostInput) } : part))
+          .map((part) => (part.type === 'tool-call' ? { ...part, input: cutInput(part.input, maxInput) } : part))
           .map(withoutOrigin),
       };
   }

@@ -31,7 +31,7 @@ export function sessionTools(app: App, options: SessionToolsOptions): SessionToo
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
-    terminal: { timeoutSeconds: terminal.timeout, mostTimeoutSeconds: terminal.max_foreground_timeout },
+    terminal: { timeoutSeconds: terminal.timeout, maxTimeoutSeconds: terminal.max_foreground_timeout },
     code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
     deliver,
   });
@@ -48,7 +48,7 @@ export function sessionTools(app: App, options: SessionToolsOptions): SessionToo
     });
   }
   return {
-    toolbox: new Toolbox({ tools, sandbox, open: (signal) => sandbox.open(signal), guard, redact, mostBytes: output.max_bytes, finished }),
+    toolbox: new Toolbox({ tools, sandbox, open: (signal) => sandbox.open(signal), guard, redact, maxBytes: output.max_bytes, finished }),
     processes,
   };
 }

@@ -19,7 +19,7 @@ export interface ToolContext {
   /** Ends the call: everything it runs inside is dead when it returns. */
   readonly signal: AbortSignal;
   /** The most bytes of text a result should carry. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** Reports progress to people who watch. Clean text in pieces, redacted before it is shown. */
   progress(text: string): void;
   /**

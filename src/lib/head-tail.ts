@@ -3,8 +3,8 @@ const margin = 4096;
 
 /** The beginning and the end of a text that may be too long to keep, in bounded memory. Lengths are in UTF-16 units. */
 export class HeadTail {
-  readonly #mostHead: number;
-  readonly #mostTail: number;
+  readonly #maxHead: number;
+  readonly #maxTail: number;
   #head = '';
   /** What came after the head, so that whoever hides something in it sees it whole. */
   #afterHead: string | undefined;
@@ -12,23 +12,23 @@ export class HeadTail {
   #length = 0;
 
   constructor(most: number) {
-    this.#mostHead = Math.floor(most * 0.4);
-    this.#mostTail = most - this.#mostHead;
+    this.#maxHead = Math.floor(most * 0.4);
+    this.#maxTail = most - this.#maxHead;
   }
 
   push(text: string): void {
     this.#length += text.length;
-    const toHead = this.#tail === '' ? text.slice(0, this.#mostHead - this.#head.length) : '';
+    const toHead = this.#tail === '' ? text.slice(0, this.#maxHead - this.#head.length) : '';
     this.#head += toHead;
     this.#tail += text.slice(toHead.length);
     // Cut only now and then: every cut copies.
-    if (this.#tail.length <= 2 * (this.#mostTail + margin)) return;
+    if (this.#tail.length <= 2 * (this.#maxTail + margin)) return;
     this.#afterHead ??= this.#tail.slice(0, margin);
-    this.#tail = this.#tail.slice(-this.#mostTail - margin);
+    this.#tail = this.#tail.slice(-this.#maxTail - margin);
   }
 
   get isCut(): boolean {
-    return this.#length > this.#mostHead + this.#mostTail;
+    return this.#length > this.#maxHead + this.#maxTail;
   }
 
   /**
@@ -38,8 +38,8 @@ export class HeadTail {
   text(gap: (characters: number) => string, hide = (text: string): string => text): string {
     if (!this.isCut) return this.#head + this.#tail;
     const before = hide(this.#head + (this.#afterHead ?? this.#tail.slice(0, margin)));
-    const tail = wholeLines(hide(this.#tail.slice(-this.#mostTail - margin)).slice(-this.#mostTail));
-    const head = withoutHalf(before.slice(0, this.#mostHead));
+    const tail = wholeLines(hide(this.#tail.slice(-this.#maxTail - margin)).slice(-this.#maxTail));
+    const head = withoutHalf(before.slice(0, this.#maxHead));
     const missing = this.#length - head.length - tail.length;
     return `${head}${head.endsWith('\n') ? '' : '\n'}${gap(missing)}\n${tail}`;
   }

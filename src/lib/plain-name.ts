@@ -1,5 +1,5 @@
-const mostStartBytes = 160;
-const mostEndSigns = 10;
+const maxStartBytes = 160;
+const maxEndSigns = 10;
 
 /**
  * The name of a file made of whatever somebody calls it. Security: no directories, nothing hidden, nothing that does not show, nothing that a
@@ -18,13 +18,13 @@ export function plainName(name: string): string {
 /** Its start and its end, which says what kind of file it is. */
 function shortened(name: string): string {
   // No sign takes more than four bytes.
-  if (Buffer.byteLength(name) <= mostStartBytes + 4 * mostEndSigns) return name;
+  if (Buffer.byteLength(name) <= maxStartBytes + 4 * maxEndSigns) return name;
   let start = '';
   let bytes = 0;
   for (const sign of name) {
     bytes += Buffer.byteLength(sign);
-    if (bytes > mostStartBytes) break;
+    if (bytes > maxStartBytes) break;
     start += sign;
   }
-  return `${start}${[...name].slice(-mostEndSigns).join('')}`;
+  return `${start}${[...name].slice(-maxEndSigns).join('')}`;
 }

@@ -1,4 +1,4 @@
-const mostKeys = 10_000;
+const maxKeys = 10_000;
 
 /** So many each minute for every key, and as many at once after a pause. */
 export class Rate {
@@ -21,7 +21,7 @@ export class Rate {
     const now = Date.now();
     const { left, at } = this.#buckets.get(key) ?? { left: this.#perMinute, at: now };
     const refilled = Math.min(this.#perMinute, left + ((now - at) / 60_000) * this.#perMinute);
-    if (this.#buckets.size >= mostKeys && !this.#buckets.has(key)) this.#buckets.clear();
+    if (this.#buckets.size >= maxKeys && !this.#buckets.has(key)) this.#buckets.clear();
     this.#buckets.set(key, { left: refilled, at: now });
     return refilled >= 1 ? 0 : Math.ceil(((1 - refilled) / this.#perMinute) * 60);
   }

@@ -24,9 +24,9 @@ interface Cut {
 }
 
 /** A piece shorter than this part of what fits is not worth a better place to cut. */
-const leastFill = 1 / 4;
+const minFill = 1 / 4;
 /** Opening and closing a code block again may take this part of a piece. */
-const mostFencing = 1 / 2;
+const maxFencing = 1 / 2;
 
 /**
  * Pieces of a CommonMark text that are not longer than the limit, in UTF-16 units; none is blank. It is cut between paragraphs, else between
@@ -87,7 +87,7 @@ function fenceOf(line: string, limit: number): Fence | undefined {
   const [, indent = '', marker, info = ''] = /^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line) ?? [];
   if (marker === undefined) return undefined;
   const closing = indent + marker;
-  const fits = (opening: string): boolean => opening.length + closing.length + 2 <= limit * mostFencing;
+  const fits = (opening: string): boolean => opening.length + closing.length + 2 <= limit * maxFencing;
   const opening = [closing + info, closing].find(fits);
   return opening === undefined ? undefined : { opening, closing };
 }
@@ -99,7 +99,7 @@ function isClosing(line: string, marker: string): boolean {
 
 /** Within so much room, from a line on. */
 function bestCut(text: string, lines: readonly Line[], first: number, at: number, limit: number): Cut {
-  const least = at + limit * leastFill;
+  const least = at + limit * minFill;
   let [paragraph, line, reached]: (Cut | undefined)[] = [];
   let last = first;
   for (let index = first; index < lines.length; index++) {

@@ -1,5 +1,5 @@
 /** A line that goes on for longer is passed on in pieces. */
-const mostHeld = 16 * 1024;
+const maxHeld = 16 * 1024;
 const longestOrder = 64;
 
 /** Every character that is an order, not a sign, but for the tab and the end of a line. */
@@ -38,9 +38,9 @@ export class TerminalText {
     const end = this.#held.lastIndexOf('\n') + 1;
     const lines = this.#held.slice(0, end);
     this.#held = this.#held.slice(end);
-    if (this.#held.length > mostHeld) this.#shorten();
+    if (this.#held.length > maxHeld) this.#shorten();
     // An order to the terminal that has only begun is not cut in two.
-    if (this.#held.length <= mostHeld) return plainText(lines);
+    if (this.#held.length <= maxHeld) return plainText(lines);
     const begun = this.#held.lastIndexOf('\u001b');
     const cut = begun > this.#held.length - longestOrder ? begun : this.#held.length;
     const rest = this.#held.slice(0, cut);

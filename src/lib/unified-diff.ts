@@ -10,14 +10,14 @@ export interface TextDiff {
 }
 
 const patienceMs = 200;
-const mostEdits = 2000;
+const maxEdits = 2000;
 
 /** How two texts differ by lines, in at most so many characters. */
-export function unifiedDiff(name: string, before: string, after: string, mostCharacters: number): TextDiff {
+export function unifiedDiff(name: string, before: string, after: string, maxCharacters: number): TextDiff {
   const patch = structuredPatch(name, name, before, after, undefined, undefined, {
     context: 3,
     timeout: patienceMs,
-    maxEditLength: mostEdits,
+    maxEditLength: maxEdits,
   });
   if (!patch) return { ...replacedLines(before, after), text: '', truncated: true };
   const lines = patch.hunks.flatMap((hunk) => hunk.lines);
@@ -25,7 +25,7 @@ export function unifiedDiff(name: string, before: string, after: string, mostCha
   const removed = lines.filter((line) => line.startsWith('-')).length;
   if (patch.hunks.length === 0) return { added, removed, text: '', truncated: false };
   const whole = formatPatch(patch).replace(/^(?:Index: .*\n)?=+\n/, '');
-  const text = whole.length > mostCharacters ? whole.slice(0, whole.lastIndexOf('\n', mostCharacters) + 1) : whole;
+  const text = whole.length > maxCharacters ? whole.slice(0, whole.lastIndexOf('\n', maxCharacters) + 1) : whole;
   return { added, removed, text, truncated: text !== whole };
 }
 

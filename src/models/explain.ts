@@ -10,7 +10,7 @@ export interface Asked {
   apiKey: string | undefined;
 }
 
-const mostMessage = 300;
+const maxMessage = 300;
 const tooLong =
   /context.{0,20}(length|window|size)|(prompt|input|request|messages?).{0,20}too (long|large)|maximum.{0,30}tokens|exceed.{0,60}tokens|request_too_large/i;
 const noCredit = /insufficient_quota|insufficient (credits|balance|funds)|credit balance|billing|exceeded your current quota/i;
@@ -122,5 +122,5 @@ function retryAfterOf(headers: Record<string, string | undefined>, body: string)
 function cut(message: string, apiKey: string | undefined): string {
   const hidden = apiKey ? message.replaceAll(apiKey, '***') : message;
   const line = printable(hidden);
-  return line.length > mostMessage ? `${line.slice(0, mostMessage)}…` : line;
+  return line.length > maxMessage ? `${line.slice(0, maxMessage)}…` : line;
 }

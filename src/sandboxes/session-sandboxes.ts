@@ -36,6 +36,8 @@ export interface RunRequest extends Omit<ExecRequest, 'command' | 'stdin' | 'ter
   timeoutMs?: number;
   signal?: AbortSignal;
   /** Of each stream so much is kept; the rest is read and dropped. Default: 1 MiB. */
+  maxBytes?: number;
+  /** The former name of `maxBytes`. */
   mostBytes?: number;
 }
 
@@ -135,7 +137,8 @@ export class SessionSandboxes {
     const {
       timeoutMs = this.#deps.loaded().config.terminal.timeout * 1000,
       signal,
-      mostBytes: maxBytes = defaultMaxBytes,
+      mostBytes = defaultMaxBytes,
+      maxBytes = mostBytes,
       ...request
     } = options;
     const sandbox = this.of(session);

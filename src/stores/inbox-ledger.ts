@@ -10,7 +10,7 @@ import type { Tables } from './schema.ts';
 import { countTry, forgetTries, inboxSource } from './set-aside-ledger.ts';
 
 /** Databases bound the values of one statement. */
-const mostAtOnce = 500;
+const maxAtOnce = 500;
 
 export class SqlInboxLedger implements InboxLedger {
   readonly #access: Access;
@@ -120,9 +120,7 @@ export class SqlInboxLedger implements InboxLedger {
 }
 
 function portions(seqs: readonly number[]): number[][] {
-  return Array.from({ length: Math.ceil(seqs.length / mostAtOnce) }, (_, index) =>
-    seqs.slice(index * mostAtOnce, (index + 1) * mostAtOnce),
-  );
+  return Array.from({ length: Math.ceil(seqs.length / maxAtOnce) }, (_, index) => seqs.slice(index * maxAtOnce, (index + 1) * maxAtOnce));
 }
 
 /** An error, which says why, for what is not what this version writes. */

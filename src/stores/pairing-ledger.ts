@@ -10,7 +10,7 @@ import type { Tables } from './schema.ts';
 
 const hourMs = 60 * 60 * 1000;
 const renewAfterMs = 10 * 60 * 1000;
-const mostMisses = 5;
+const maxMisses = 5;
 /** Of one platform. Security: a code that waits stays, so that strangers cannot take it away by asking for many of their own. */
 const maxOpen = 1000;
 const saltId = 1;
@@ -62,7 +62,7 @@ export class SqlPairingLedger implements PairingLedger {
       const rows = await of
         .where('at', '>', time - hourMs)
         .orderBy('at', 'desc')
-        .limit(mostMisses)
+        .limit(maxMisses)
         .execute();
       return rows.map((row) => Number(row.at));
     };
@@ -85,7 +85,7 @@ export class SqlPairingLedger implements PairingLedger {
         if (isOwner) return { kind: 'wrong', left: undefined };
         const seq = await takeNumbers(db, 'pairing');
         await db.insertInto('pairing_misses').values({ seq, approver, at: time }).execute();
-        return { kind: 'wrong', left: mostMisses - misses.length - 1 };
+        return { kind: 'wrong', left: maxMisses - misses.length - 1 };
       }
       const { platform, person, name } = fitting;
       const row = { name, role, paired_by: approver, paired_at: time };
@@ -171,7 +171,7 @@ export class SqlPairingLedger implements PairingLedger {
 
 /** Of the times of the last wrong codes, the latest first. */
 function lockOf(misses: readonly number[]): PairingOutcome | undefined {
-  const decisive = misses[mostMisses - 1];
+  const decisive = misses[maxMisses - 1];
   return decisive === undefined ? undefined : { kind: 'locked', until: new Date(decisive + hourMs) };
 }
 

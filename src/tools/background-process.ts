@@ -25,7 +25,7 @@ export type ProcessEvent =
 
 /** How long the last output is awaited after the end. */
 const lastOutputMs = 2_000;
-const mostInterruptions = 5;
+const maxInterruptions = 5;
 /** How much of the end of its output is kept: more than listeners are given, so that no secret is cut in two before it is found. */
 const maxTailBytes = 12_000;
 /** Longer than the last of its output is awaited. */
@@ -108,7 +108,7 @@ export class BackgroundProcess {
     await follower.kill('KILL').catch(() => undefined);
     if (end) this.#settle(end.state);
     else if (exit?.kind === 'lost') this.#settle({ kind: 'lost', reason: exit.reason });
-    else if (++this.#interruptions > mostInterruptions) this.#settle({ kind: 'lost', reason: 'its output cannot be read' });
+    else if (++this.#interruptions > maxInterruptions) this.#settle({ kind: 'lost', reason: 'its output cannot be read' });
     // Somebody inside has killed who listened.
     else await this.#listen().catch(() => this.#settle({ kind: 'lost', reason: 'the sandbox is gone' }));
   }
@@ -133,7 +133,7 @@ export class BackgroundProcess {
   /** Stops listening; the process goes on where its sandbox does. */
   async detach(): Promise<void> {
     this.#isLetGo = true;
-    this.#interruptions = mostInterruptions;
+    this.#interruptions = maxInterruptions;
     await this.#follower?.kill('KILL').catch(() => undefined);
   }
 }

@@ -24,21 +24,21 @@ interface Call {
   run(): Promise<ToolResult>;
 }
 
-const mostFrameBytes = 8 * 1024 * 1024;
+const maxFrameBytes = 8 * 1024 * 1024;
 /** So that they fit into a frame. What is more the script's side refuses by itself. */
-const mostArgumentBytes = mostFrameBytes - 64 * 1024;
+const maxArgumentBytes = maxFrameBytes - 64 * 1024;
 /** Of calls that are not answered yet, and again of answers that are not read yet. */
-const mostWaitingBytes = 4 * mostFrameBytes;
+const maxWaitingBytes = 4 * maxFrameBytes;
 /** Cost of a message beside its bytes. */
-const leastCost = 1024;
-const mostAtOnce = 8;
+const minCost = 1024;
+const maxAtOnce = 8;
 /** A script that goes on after so many refusals will not stop by itself. */
-const mostRefusals = 1000;
+const maxRefusals = 1000;
 
 /** The host's side of a script: takes its calls to the tools and brings the answers. The memory it uses has a bound. */
 export class CodeBridge {
   readonly #options: BridgeOptions;
-  readonly #frames = new FrameReader(mostFrameBytes);
+  readonly #frames = new FrameReader(maxFrameBytes);
   readonly #ending = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #queue: Call[] = [];
@@ -59,7 +59,7 @@ export class CodeBridge {
 
   /** Sent to the script's side before the first call. */
   begin(code: string, declarations: string): void {
-    this.#send([code, declarations, String(mostArgumentBytes)]);
+    this.#send([code, declarations, String(maxArgumentBytes)]);
   }
 
   /** Never throws, and never waits: a script that waits for us must not have to wait for itself. */
@@ -108,23 +108,23 @@ export class CodeBridge {
     const { maxToolCalls } = this.#options;
     if (this.calls >= maxToolCalls) {
       this.#refusals += 1;
-      if (this.#refusals > mostRefusals) throw new Error(`it went on calling tools after its ${maxToolCalls} calls`);
+      if (this.#refusals > maxRefusals) throw new Error(`it went on calling tools after its ${maxToolCalls} calls`);
       this.#answer(id, failed(`A script may call tools ${maxToolCalls} times, and this one has.`));
       return;
     }
     this.calls += 1;
     const bytes = Math.max(
       values.reduce((sum, { length }) => sum + length, 0),
-      leastCost,
+      minCost,
     );
     this.#unanswered += bytes;
-    if (this.#unanswered > mostWaitingBytes) throw new Error('it called tools with more at once than can be kept');
+    if (this.#unanswered > maxWaitingBytes) throw new Error('it called tools with more at once than can be kept');
     this.#queue.push({ id, bytes, run: () => this.#run(name, values) });
     this.#next();
   }
 
   #next(): void {
-    while (this.#running.size < mostAtOnce) {
+    while (this.#running.size < maxAtOnce) {
       const call = this.#queue.shift();
       if (!call) return;
       const done = this.#perform(call).finally(() => {
@@ -161,8 +161,8 @@ export class CodeBridge {
     if (this.#isOver()) return;
     const text = this.#contentOf(result);
     // A result that does not fit still gets an answer.
-    if (text.length * 3 > mostFrameBytes && Buffer.byteLength(text) > mostFrameBytes) {
-      this.#send([id, 'failed', `The answer is longer than ${mostFrameBytes} bytes. Ask for less at once.`]);
+    if (text.length * 3 > maxFrameBytes && Buffer.byteLength(text) > maxFrameBytes) {
+      this.#send([id, 'failed', `The answer is longer than ${maxFrameBytes} bytes. Ask for less at once.`]);
     } else {
       this.#send([id, result.ok ? 'ok' : result.failure, text]);
     }
@@ -176,9 +176,9 @@ export class CodeBridge {
 
   #send(fields: readonly string[]): void {
     const frame = encodeFrame(fields);
-    const cost = Math.max(frame.length, leastCost);
+    const cost = Math.max(frame.length, minCost);
     this.#unread += cost;
-    if (this.#unread > mostWaitingBytes) {
+    if (this.#unread > maxWaitingBytes) {
       this.#violated('it called tools without reading the answers');
       return;
     }

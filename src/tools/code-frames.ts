@@ -6,18 +6,18 @@ export function encodeFrame(fields: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from(`${buffers.map(({ length }) => length).join(' ')}\n`), ...buffers]);
 }
 
-const mostHeaderBytes = 1024;
+const maxHeaderBytes = 1024;
 const newline = 0x0a;
 
 /** Finds the frames in what arrives. Keeps no more than one frame, and of that no more than is allowed. */
 export class FrameReader {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #store = new ByteStore();
   /** Of the frame that has begun; undefined while its lengths are not known. */
   #lengths: number[] | undefined;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   /** Throws when it is no frame; nothing can be read after that. */
@@ -37,15 +37,15 @@ export class FrameReader {
   }
 
   #readHeader(): boolean {
-    const beginning = this.#store.view(0, mostHeaderBytes + 1);
+    const beginning = this.#store.view(0, maxHeaderBytes + 1);
     const end = beginning.indexOf(newline);
-    if (end === -1 && beginning.length > mostHeaderBytes) throw new Error('it wrote what is no message');
+    if (end === -1 && beginning.length > maxHeaderBytes) throw new Error('it wrote what is no message');
     if (end === -1) return false;
     const header = beginning.toString('latin1', 0, end);
     if (!/^\d{1,8}(?: \d{1,8})*$/.test(header)) throw new Error('it wrote what is no message');
     this.#lengths = header.split(' ').map(Number);
     const total = this.#lengths.reduce((sum, length) => sum + length, 0);
-    if (total > this.#mostBytes) throw new Error(`it wrote a message of ${total} bytes; ${this.#mostBytes} are the most`);
+    if (total > this.#maxBytes) throw new Error(`it wrote a message of ${total} bytes; ${this.#maxBytes} are the most`);
     this.#store.drop(end + 1);
     return true;
   }

@@ -8,8 +8,8 @@ import { type AppliedEdit, applyEdits } from './edits.ts';
 import { changeFile, type Existing } from './file-change.ts';
 import { onPath, pathSchema } from './file-path.ts';
 
-const mostBytes = 8 * 1024 * 1024;
-const mostCharacters = 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
+const maxCharacters = 1024 * 1024;
 
 const input = z.strictObject({
   path: pathSchema.describe('The file, absolute or relative to the current directory of the session. `~` is the home directory.'),
@@ -19,11 +19,11 @@ const input = z.strictObject({
         old_text: z
           .string()
           .min(1, 'old_text cannot be empty; write_file creates a file')
-          .max(mostCharacters)
+          .max(maxCharacters)
           .describe(
             'The text to replace, as read_file shows it, without line numbers. It must be there exactly once unless replace_all is set; give some lines around it where it is not.',
           ),
-        new_text: z.string().max(mostCharacters).describe('What is to stand there instead. Empty to delete.'),
+        new_text: z.string().max(maxCharacters).describe('What is to stand there instead. Empty to delete.'),
         replace_all: z.boolean().default(false).describe('Replaces every occurrence.'),
       }),
     )
@@ -81,16 +81,16 @@ async function edit({ path, edits }: Input, context: ToolContext): Promise<Resul
     return after;
   };
   const meanwhile = (): void => {
-    diff = unifiedDiff(path, plainText(before), plainText(after), Math.floor(context.mostBytes / 2));
+    diff = unifiedDiff(path, plainText(before), plainText(after), Math.floor(context.maxBytes / 2));
   };
-  await changeFile(context, { path, mayBeMissing: false, mostBytes, decide, meanwhile });
+  await changeFile(context, { path, mayBeMissing: false, maxBytes, decide, meanwhile });
   const { added, removed, text, truncated } = diff ?? { added: 0, removed: 0, text: '', truncated: true };
   return { path, edits: applied, lines_added: added, lines_removed: removed, diff: text, diff_truncated: truncated };
 }
 
 function notEditable(path: string, existing: Existing): HermeticError {
   if (existing.kind === 'huge')
-    return new HermeticError('tool/failed', `${path} has ${existing.size} bytes, more than ${mostBytes / 1024 / 1024} MiB.`, {
+    return new HermeticError('tool/failed', `${path} has ${existing.size} bytes, more than ${maxBytes / 1024 / 1024} MiB.`, {
       hint: 'Edit it with a program such as sed in the terminal.',
     });
   return new HermeticError('tool/failed', `${path} is not UTF-8 text, or cannot be read. Nothing was changed.`);

@@ -1,12 +1,12 @@
 /** Of the old text; more are not needed to find where it was meant to be. */
-const mostWanted = 50;
+const maxWanted = 50;
 /** So many lines of the file are looked at for equal ones, and for similar ones. */
-const mostCompared = 200_000;
-const mostMeasured = 20_000;
-const mostShown = 30;
+const maxCompared = 200_000;
+const maxMeasured = 20_000;
+const maxShown = 30;
 const longestShown = 300;
 const around = 2;
-const leastSimilarity = 0.4;
+const minSimilarity = 0.4;
 
 /** The part of a text that is most like the one that was sought, with line numbers, or undefined when nothing is. */
 export function closestRegion(text: string, oldText: string): string | undefined {
@@ -15,7 +15,7 @@ export function closestRegion(text: string, oldText: string): string | undefined
   const start = byEqualLines(lines, wanted) ?? bySimilarLine(lines, wanted);
   if (start === undefined) return undefined;
   const first = Math.max(0, start - around);
-  const last = Math.min(lines.length, first + Math.min(mostShown, wanted.length + 2 * around));
+  const last = Math.min(lines.length, first + Math.min(maxShown, wanted.length + 2 * around));
   return lines
     .slice(first, last)
     .map(
@@ -27,14 +27,14 @@ export function closestRegion(text: string, oldText: string): string | undefined
 /** Every line that is the same but for whitespace votes for where the text would start. */
 function byEqualLines(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const places = new Map<string, number>();
-  for (const [index, line] of wanted.slice(0, mostWanted).entries()) {
+  for (const [index, line] of wanted.slice(0, maxWanted).entries()) {
     // A bracket on a line of its own says nothing.
     if (!/\w/.test(line)) continue;
     const key = squeezed(line);
     if (!places.has(key)) places.set(key, index);
   }
   const votes = new Map<number, number>();
-  for (const [index, line] of lines.slice(0, mostCompared).entries()) {
+  for (const [index, line] of lines.slice(0, maxCompared).entries()) {
     const place = places.get(squeezed(line));
     if (place !== undefined) votes.set(index - place, (votes.get(index - place) ?? 0) + 1);
   }
@@ -44,12 +44,12 @@ function byEqualLines(lines: readonly string[], wanted: readonly string[]): numb
 }
 
 function bySimilarLine(lines: readonly string[], wanted: readonly string[]): number | undefined {
-  const longest = wanted.slice(0, mostWanted).reduce((best, line) => (line.trim().length > best.trim().length ? line : best), '');
+  const longest = wanted.slice(0, maxWanted).reduce((best, line) => (line.trim().length > best.trim().length ? line : best), '');
   const pairs = pairsOf(longest);
   if (pairs.size === 0) return undefined;
   let best: number | undefined;
-  let bestSimilarity = leastSimilarity;
-  for (const [index, line] of lines.slice(0, mostMeasured).entries()) {
+  let bestSimilarity = minSimilarity;
+  for (const [index, line] of lines.slice(0, maxMeasured).entries()) {
     const other = pairsOf(line);
     let common = 0;
     for (const pair of other) if (pairs.has(pair)) common += 1;

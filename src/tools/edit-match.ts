@@ -9,7 +9,7 @@ export interface Match {
 }
 
 /** A file of equal lines could be compared with a long text for hours. */
-const mostComparisons = 20_000_000;
+const maxComparisons = 20_000_000;
 
 interface Line {
   start: number;
@@ -37,7 +37,7 @@ export function blockMatches(text: string, oldText: string, newText: string, tol
       comparisons += 1;
       return found[first + index] === line;
     });
-  for (let first = 0; first + wanted.length <= lines.length && comparisons < mostComparisons; first++) {
+  for (let first = 0; first + wanted.length <= lines.length && comparisons < maxComparisons; first++) {
     if (found[first + anchor] !== wantedNormal[anchor] || !isAt(first)) continue;
     matches.push(matchAt(text, lines.slice(first, first + wanted.length), wanted, newText, endsLine, tolerance));
     first += wanted.length - 1;

@@ -18,10 +18,10 @@ export interface AppliedEdit {
   line: number;
 }
 
-const mostLinesNamed = 10;
+const maxLinesNamed = 10;
 /** A larger change is a mistake, and bounds the host's memory. */
-const mostMatches = 100_000;
-const mostCharacters = 32 * 1024 * 1024;
+const maxMatches = 100_000;
+const maxCharacters = 32 * 1024 * 1024;
 
 /**
  * Applies edits one after another, each to what the one before left. All or none: throws for the first that does not apply. Whatever is
@@ -50,7 +50,7 @@ function applyEdit(raw: string, edit: Edit, which: string): { text: string; appl
   if (!first) throw noMatch(plain, oldText, which);
   if (matches.length > 1 && !edit.replace_all) throw tooMany(plain, matches, which);
   const grown = matches.reduce((sum, { start, end, replacement }) => sum + replacement.length - (end - start), raw.length);
-  if (matches.length > mostMatches || grown > mostCharacters)
+  if (matches.length > maxMatches || grown > maxCharacters)
     throw new HermeticError('tool/failed', `${which}old_text is there so often that the file would become too large. Nothing was changed.`);
   const ending = lineEnding === 'crlf' || (lineEnding === 'mixed' && returnsPrevail(raw)) ? '\r\n' : '\n';
   const text = splice(raw.slice(mark), matches, ending);
@@ -69,7 +69,7 @@ function findMatches(text: string, oldText: string, newText: string): { matches:
 
 function exactMatches(text: string, oldText: string, newText: string): Match[] {
   const matches: Match[] = [];
-  for (let at = text.indexOf(oldText); at !== -1 && matches.length <= mostMatches; at = text.indexOf(oldText, at + oldText.length)) {
+  for (let at = text.indexOf(oldText); at !== -1 && matches.length <= maxMatches; at = text.indexOf(oldText, at + oldText.length)) {
     matches.push({ start: at, end: at + oldText.length, replacement: newText });
   }
   return matches;
@@ -120,8 +120,8 @@ function lineAt(text: string, offset: number): number {
 }
 
 function tooMany(text: string, matches: readonly Match[], which: string): HermeticError {
-  const lines = matches.slice(0, mostLinesNamed).map(({ start }) => lineAt(text, start));
-  const more = matches.length > mostLinesNamed ? ', …' : '';
+  const lines = matches.slice(0, maxLinesNamed).map(({ start }) => lineAt(text, start));
+  const more = matches.length > maxLinesNamed ? ', …' : '';
   return new HermeticError(
     'tool/failed',
     `${which}old_text is there ${matches.length} times, at lines ${lines.join(', ')}${more}. Nothing was changed.`,

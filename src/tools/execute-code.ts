@@ -22,7 +22,7 @@ export interface ExecuteCodeOptions {
   tools: readonly Tool[];
 }
 
-const mostCodeCharacters = 1_000_000;
+const maxCodeCharacters = 1_000_000;
 const languages = ['python', 'javascript', 'bash'] as const;
 
 const output = z.object({
@@ -50,7 +50,7 @@ const inputFor = remember((timeoutSeconds: number) =>
     code: z
       .string()
       .min(1)
-      .max(mostCodeCharacters)
+      .max(maxCodeCharacters)
       .refine((code) => !code.includes('\0'), 'a script cannot contain a NUL character')
       .describe('The whole script.'),
     timeout: z
@@ -117,9 +117,9 @@ async function runScript(
   { timeoutSeconds, maxToolCalls }: ExecuteCodeOptions,
   functions: ReadonlyMap<string, CodeFunction>,
 ): Promise<CodeResult> {
-  const { sandbox, mostBytes } = context;
+  const { sandbox, maxBytes } = context;
   const started = Date.now();
-  const capture = new OutputCapture({ sandbox, mostBytes, redact: context.redact, onText: (text) => context.progress(text) });
+  const capture = new OutputCapture({ sandbox, maxBytes, redact: context.redact, onText: (text) => context.progress(text) });
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
   const handle = await sandbox.exec({ ...request, ...(cwd !== undefined && { cwd }), onlyIf: context.isAsAllowed });
   const violated = new AbortController();

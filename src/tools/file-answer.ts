@@ -12,20 +12,20 @@ export interface Answer {
 }
 
 const longestLine = 100;
-const mostNames = 40;
+const maxNames = 40;
 
-/** Collects the answer of a script that is not believed: no more of it than `mostBytes`. */
+/** Collects the answer of a script that is not believed: no more of it than `maxBytes`. */
 export class AnswerCollector {
   readonly #store = new ByteStore();
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes + longestLine;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes + longestLine;
   }
 
   push(data: Buffer): void {
     this.#store.push(data);
-    if (this.#store.length > this.#mostBytes) throw new HermeticError('file/failed', 'The sandbox sent more than it was asked for.');
+    if (this.#store.length > this.#maxBytes) throw new HermeticError('file/failed', 'The sandbox sent more than it was asked for.');
   }
 
   /** undefined until the first line is there. */
@@ -53,7 +53,7 @@ export function requireFile({ verb, detail, body }: Answer, path: string): void 
   if (verb === 'special') throw new HermeticError('file/failed', `${path} is ${printable(detail)}, not a file.`);
   if (verb === 'directory') {
     const names = namesIn(body).map(({ name, isDirectory }) => (isDirectory ? `${name}/` : name));
-    const listed = names.length > mostNames ? [...names.slice(0, mostNames), `and ${names.length - mostNames} more`] : names;
+    const listed = names.length > maxNames ? [...names.slice(0, maxNames), `and ${names.length - maxNames} more`] : names;
     throw new HermeticError('file/is-directory', `${path} is a directory. It contains: ${listed.join(', ') || 'nothing'}.`, {
       hint: 'search_files with target "names" lists what is below a directory.',
     });

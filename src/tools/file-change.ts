@@ -20,7 +20,7 @@ export interface Change {
   path: string;
   mayBeMissing: boolean;
   /** A text with more is only seen by its beginning. */
-  mostBytes: number;
+  maxBytes: number;
   /** The result of `decide` for a file that is new, or has neither byte order mark nor carriage returns; where it is known before. */
   guess?: string;
   /** The new text. What it throws leaves the file as it was. */
@@ -32,7 +32,7 @@ export interface Change {
 const smallBytes = 64 * 1024;
 const timeoutMs = 120_000;
 /** A thousand names at their longest. */
-const mostNamesBytes = 300_000;
+const maxNamesBytes = 300_000;
 const endings: Readonly<Record<number, string>> = {
   95: 'was changed meanwhile. Nothing was written; read it again.',
   96: 'was not written, because its content did not arrive whole. It is as it was.',
@@ -50,10 +50,10 @@ export async function changeFile(context: ToolContext, change: Change): Promise<
 }
 
 async function changeNow(context: ToolContext, change: Change): Promise<void> {
-  const { path, mayBeMissing, mostBytes } = change;
+  const { path, mayBeMissing, maxBytes } = change;
   const script = await guestBash('file-replace');
   const guess = guessFor(change);
-  let collector = new AnswerCollector(mostBytes + smallBytes + mostNamesBytes);
+  let collector = new AnswerCollector(maxBytes + smallBytes + maxNamesBytes);
   let isDecided = false;
   let hasScript = false;
   let refusal: unknown;
@@ -74,7 +74,7 @@ async function changeNow(context: ToolContext, change: Change): Promise<void> {
     handle.closeStdin();
   };
   const temporary = randomBytes(6).toString('hex');
-  const args = [path, smallBytes, mostBytes, mayBeMissing ? 'may-be-missing' : '', temporary, guess?.length ?? ''].map(String);
+  const args = [path, smallBytes, maxBytes, mayBeMissing ? 'may-be-missing' : '', temporary, guess?.length ?? ''].map(String);
   const ended = await runGuest(context, 'change', args, {
     timeoutMs,
     stdin: guess ?? 'open',
@@ -84,7 +84,7 @@ async function changeNow(context: ToolContext, change: Change): Promise<void> {
       if (collector.answer.verb === 'more') {
         if (hasScript || collector.answer.body.length > 0) throw garbled();
         hasScript = true;
-        collector = new AnswerCollector(mostBytes + smallBytes);
+        collector = new AnswerCollector(maxBytes + smallBytes);
         send(handle, 'script', script);
         return;
       }

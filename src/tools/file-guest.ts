@@ -7,7 +7,7 @@ import { type RunEnd, run } from '../shell/run.ts';
 
 type GuestScript = 'read' | 'change' | 'search';
 
-const mostComplaints = 16 * 1024;
+const maxComplaints = 16 * 1024;
 
 /** A function that every shell of a sandbox has: see `guest/shell.bash`. */
 const command = '__hermetic_file "$@"';
@@ -41,7 +41,7 @@ export async function runGuest(context: ToolContext, name: GuestScript, args: re
   });
   // When it cannot be written, the shell is gone, and its end says why.
   if (stdin instanceof Buffer) handle.write(stdin).catch(() => undefined);
-  const complaints = new ByteStore(mostComplaints);
+  const complaints = new ByteStore(maxComplaints);
   const onOutput = ({ stream, data }: OutputChunk): Promise<void> | void => {
     if (stream === 'stdout') return options.onOutput(data, handle);
     complaints.push(data);

@@ -12,7 +12,7 @@ import { writeFile } from './write-file.ts';
 
 export interface ToolSetOptions {
   sandbox: Sandbox;
-  terminal: { timeoutSeconds: number; mostTimeoutSeconds: number };
+  terminal: { timeoutSeconds: number; maxTimeoutSeconds: number };
   code: Omit<ExecuteCodeOptions, 'tools'>;
   /** Without it there is no chat to send files to, and no tool for that. */
   deliver?: DeliverFile | undefined;

@@ -14,7 +14,7 @@ export interface Captured {
 
 export interface CaptureOptions {
   sandbox: Sandbox;
-  mostBytes: number;
+  maxBytes: number;
   /** Takes secrets out of the result. */
   redact(text: string): string;
   /** Gets the clean text as it comes. */
@@ -36,7 +36,7 @@ export class OutputCapture {
 
   constructor(options: CaptureOptions) {
     this.#options = options;
-    this.#kept = new HeadTail(options.mostBytes);
+    this.#kept = new HeadTail(options.maxBytes);
   }
 
   async push({ stream, data }: OutputChunk): Promise<void> {
@@ -53,7 +53,7 @@ export class OutputCapture {
   async #store(data: Buffer): Promise<void> {
     if (!this.#spill) {
       this.#raw.push(data);
-      if (this.#raw.length <= this.#options.mostBytes) return;
+      if (this.#raw.length <= this.#options.maxBytes) return;
       const early = this.#raw.take();
       this.#spill = SpillFile.open(this.#options.sandbox).then(
         async (file) => {

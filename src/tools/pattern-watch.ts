@@ -1,7 +1,7 @@
 /** Reports come no faster than this, however often a pattern occurs. */
-const mostReports = 5;
+const maxReports = 5;
 const withinMs = 10_000;
-const mostLineLength = 2_000;
+const maxLineLength = 2_000;
 
 export interface PatternReport {
   pattern: string;
@@ -46,18 +46,18 @@ export class PatternWatch {
       this.#tell(pattern);
     }
     // The part that is cut off was searched already; a pattern may still begin in the part that is kept.
-    if (this.#line.length > mostLineLength) this.#line = this.#line.slice(-mostLineLength);
+    if (this.#line.length > maxLineLength) this.#line = this.#line.slice(-maxLineLength);
   }
 
   #tell(pattern: string): void {
     const now = Date.now();
     while (this.#reportedAt[0] !== undefined && now - this.#reportedAt[0] > withinMs) this.#reportedAt.shift();
-    if (this.#reportedAt.length >= mostReports) {
+    if (this.#reportedAt.length >= maxReports) {
       this.#suppressed += 1;
       return;
     }
     this.#reportedAt.push(now);
-    this.#report({ pattern, line: this.#line.slice(-mostLineLength), suppressed: this.#suppressed });
+    this.#report({ pattern, line: this.#line.slice(-maxLineLength), suppressed: this.#suppressed });
     this.#suppressed = 0;
   }
 }

@@ -28,10 +28,10 @@ export interface LogPiece {
 export type ProcessListener = (process: BackgroundProcess, event: ProcessEvent) => void | Promise<void>;
 
 /** Each may print a lot before anybody looks. */
-const mostRunning = 32;
-const mostKept = 50;
+const maxRunning = 32;
+const maxKept = 50;
 /** Of what a process was given, to judge what it is given next. */
-const mostGiven = 16 * 1024;
+const maxGiven = 16 * 1024;
 const writePatienceMs = 10_000;
 const launchPatienceMs = 30_000;
 
@@ -57,8 +57,8 @@ export class ProcessTable {
 
   async start(request: StartRequest): Promise<BackgroundProcess> {
     await this.#find();
-    if (this.running.length + this.#starting >= mostRunning) {
-      throw new HermeticError('tool/failed', `${mostRunning} processes run in the background already.`, { hint: 'Kill one first.' });
+    if (this.running.length + this.#starting >= maxRunning) {
+      throw new HermeticError('tool/failed', `${maxRunning} processes run in the background already.`, { hint: 'Kill one first.' });
     }
     this.#starting += 1;
     return await this.#launch(request).finally(() => {
@@ -69,7 +69,7 @@ export class ProcessTable {
   async #launch({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
     const place = cwd ?? this.#sandbox.cwd;
     const id = randomBytes(4).toString('hex');
-    const directory = (await this.#ask('make', [this.#sandbox.name, id, command, String(mostKept)])).toString();
+    const directory = (await this.#ask('make', [this.#sandbox.name, id, command, String(maxKept)])).toString();
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
     const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
@@ -126,7 +126,7 @@ export class ProcessTable {
         /^([0-9a-f]{8}) (\d{1,12}) (\S{1,20}) (\d{1,15}) (\S+) ([A-Za-z0-9+/=]*)$/.exec(line) ?? [];
       if (id === undefined || this.#processes.has(id)) continue;
       // Each is listened to by a process of its own.
-      if (this.#processes.size >= mostRunning + mostKept || (how === '-' && this.running.length >= mostRunning)) continue;
+      if (this.#processes.size >= maxRunning + maxKept || (how === '-' && this.running.length >= maxRunning)) continue;
       const text = Buffer.from(command, 'base64').toString();
       const facts = { id, command: text, startedAt: new Date(Number(started) * 1000), directory: `${directory}/${id}` };
       const process = this.#adopt(facts, this.#patterns.get(id) ?? []);
@@ -168,10 +168,10 @@ export class ProcessTable {
   }
 
   /** `offset` counts from the first byte it printed; a negative one from the end. */
-  async read(process: BackgroundProcess, offset: number, mostBytes: number): Promise<LogPiece> {
+  async read(process: BackgroundProcess, offset: number, maxBytes: number): Promise<LogPiece> {
     const from = offset < 0 ? Math.max(0, process.bytes + offset) : offset;
-    const args = [process.facts.directory, String(from), String(mostBytes)];
-    const answer = await this.#ask('log', args, { maxBytes: mostBytes + 1024 });
+    const args = [process.facts.directory, String(from), String(maxBytes)];
+    const answer = await this.#ask('log', args, { maxBytes: maxBytes + 1024 });
     const end = answer.indexOf('\n');
     return { offset: from, size: Number(answer.subarray(0, end).toString()) || 0, data: answer.subarray(end + 1) };
   }
@@ -194,7 +194,7 @@ export class ProcessTable {
       throw new HermeticError('sandbox/changed', 'Something else was written to the process meanwhile. Nothing was written.');
     }
     // Before it is written: some of it may have been when that fails.
-    process.given = (process.given + text).slice(-mostGiven);
+    process.given = (process.given + text).slice(-maxGiven);
     const options = { stdin: text, timeoutMs: writePatienceMs };
     const written = process.writing.then(() => this.#ask('write', [process.facts.directory], options));
     process.writing = written.catch(() => undefined);

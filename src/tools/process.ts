@@ -49,7 +49,7 @@ type Result = z.output<typeof output>;
 const graceMs = 2_000;
 const waitSeconds = 60;
 /** Longer ones are shown shortened in a list. */
-const mostCommand = 2_000;
+const maxCommand = 2_000;
 
 /** Follows what runs in the background. */
 export function process(processes: ProcessTable): Tool {
@@ -86,7 +86,7 @@ async function act(table: ProcessTable, call: Input, given: string, context: Too
     case 'poll':
       return await poll(table, process, context);
     case 'log':
-      return await log(table, process, call.offset ?? -context.mostBytes, Math.min(call.limit ?? context.mostBytes, context.mostBytes));
+      return await log(table, process, call.offset ?? -context.maxBytes, Math.min(call.limit ?? context.maxBytes, context.maxBytes));
     case 'wait':
       return await wait(table, process, (call.timeout ?? waitSeconds) * 1000, context);
     case 'kill':
@@ -104,16 +104,16 @@ async function act(table: ProcessTable, call: Input, given: string, context: Too
   return { processes: [describe(process)] };
 }
 
-async function poll(table: ProcessTable, process: BackgroundProcess, { mostBytes }: ToolContext): Promise<Result> {
+async function poll(table: ProcessTable, process: BackgroundProcess, { maxBytes }: ToolContext): Promise<Result> {
   // When there is too much, the end of it is what matters.
-  const from = Math.max(process.readBytes, process.bytes - mostBytes);
-  const result = await log(table, process, from, mostBytes);
+  const from = Math.max(process.readBytes, process.bytes - maxBytes);
+  const result = await log(table, process, from, maxBytes);
   process.readBytes = result.next_offset ?? from;
   return result;
 }
 
-async function log(table: ProcessTable, process: BackgroundProcess, offset: number, mostBytes: number): Promise<Result> {
-  const piece = await table.read(process, offset, mostBytes);
+async function log(table: ProcessTable, process: BackgroundProcess, offset: number, maxBytes: number): Promise<Result> {
+  const piece = await table.read(process, offset, maxBytes);
   const isLast = piece.offset + piece.data.length >= piece.size && process.state.kind !== 'running';
   const data = isLast ? piece.data : wholeCharacters(piece.data);
   return {
@@ -153,7 +153,7 @@ function describe({ facts, state, bytes }: BackgroundProcess): Result['processes
   const note = noteOn(state);
   return {
     id: facts.id,
-    command: facts.command.length > mostCommand ? `${facts.command.slice(0, mostCommand)}…` : facts.command,
+    command: facts.command.length > maxCommand ? `${facts.command.slice(0, maxCommand)}…` : facts.command,
     state: state.kind,
     exit_code: state.kind === 'exited' ? state.code : null,
     ...(note !== undefined && { note }),

@@ -12,11 +12,11 @@ import { onPath, pathSchema } from './file-path.ts';
 
 const smallBytes = 64 * 1024;
 const timeoutMs = 60_000;
-const mostLines = 1_000_000_000;
+const maxLines = 1_000_000_000;
 
 const input = z.strictObject({
   path: pathSchema.describe('The file, absolute or relative to the current directory of the session. `~` is the home directory.'),
-  offset: z.int().min(1).max(mostLines).default(1).describe('The first line to read, counted from 1.'),
+  offset: z.int().min(1).max(maxLines).default(1).describe('The first line to read, counted from 1.'),
   limit: z.int().min(1).max(100_000).default(2000).describe('The most lines to read.'),
   skip_bytes: z
     .int()
@@ -62,7 +62,7 @@ export const readFile = defineTool<Input, Result>({
 async function read(wanted: Input, context: ToolContext): Promise<Result> {
   const { path, offset, limit, skip_bytes } = wanted;
   // A little more than a page, so that a line that goes on is seen to.
-  const pageBytes = context.mostBytes + 16;
+  const pageBytes = context.maxBytes + 16;
   const collector = new AnswerCollector(smallBytes + pageBytes + 300_000);
   const args = [path, smallBytes, offset, skip_bytes, limit, pageBytes].map(String);
   let stop = false;
@@ -81,9 +81,9 @@ async function read(wanted: Input, context: ToolContext): Promise<Result> {
   const { answer } = collector;
   if (!answer) throw garbled();
   requireFile(answer, path);
-  if (answer.verb === 'text') return fromWhole(wanted, answer.body, context.mostBytes);
+  if (answer.verb === 'text') return fromWhole(wanted, answer.body, context.maxBytes);
   if (answer.verb === 'binary' || stop) return binary(path, answer.body, sizeIn(answer));
-  if (answer.verb === 'large') return fromLarge(wanted, answer, context.mostBytes);
+  if (answer.verb === 'large') return fromLarge(wanted, answer, context.maxBytes);
   throw garbled();
 }
 
@@ -92,17 +92,17 @@ function binary(path: string, beginning: Buffer, size: number): Result {
   return { path, kind: mime.startsWith('image/') ? 'image' : 'binary', size_bytes: size, mime, truncated: false };
 }
 
-function fromWhole(wanted: Input, bytes: Buffer, mostBytes: number): Result {
+function fromWhole(wanted: Input, bytes: Buffer, maxBytes: number): Result {
   const text = decodeUtf8(bytes);
   if (text === undefined) return binary(wanted.path, bytes, bytes.length);
   const total = countLines(bytes);
   const start = lineStart(bytes, wanted.offset);
   if (start === undefined || (wanted.offset > 1 && total === 0)) throw pastEnd(wanted, total);
   if (wanted.skip_bytes > 0) requireWithin(wanted, (lineStart(bytes, wanted.offset + 1) ?? bytes.length) - start);
-  return paged(wanted, bytes.subarray(start + wanted.skip_bytes), mostBytes, { total, size: bytes.length, sample: text });
+  return paged(wanted, bytes.subarray(start + wanted.skip_bytes), maxBytes, { total, size: bytes.length, sample: text });
 }
 
-function fromLarge(wanted: Input, answer: Answer, mostBytes: number): Result {
+function fromLarge(wanted: Input, answer: Answer, maxBytes: number): Result {
   const { body } = answer;
   const sample = decodeStart(body.subarray(0, smallBytes));
   const end = body.indexOf(10, smallBytes);
@@ -111,12 +111,12 @@ function fromLarge(wanted: Input, answer: Answer, mostBytes: number): Result {
   const total = Number(lines);
   if (wanted.offset > total) throw pastEnd(wanted, total);
   if (wanted.skip_bytes > 0) requireWithin(wanted, Number(length));
-  return paged(wanted, body.subarray(end + 1), mostBytes, { total, size: sizeIn(answer), sample });
+  return paged(wanted, body.subarray(end + 1), maxBytes, { total, size: sizeIn(answer), sample });
 }
 
-function paged(wanted: Input, bytes: Buffer, mostBytes: number, file: { total: number; size: number; sample: string }): Result {
+function paged(wanted: Input, bytes: Buffer, maxBytes: number, file: { total: number; size: number; sample: string }): Result {
   const { path, offset, skip_bytes } = wanted;
-  const page = pageOf(bytes, { lines: wanted.limit, bytes: mostBytes }, skip_bytes);
+  const page = pageOf(bytes, { lines: wanted.limit, bytes: maxBytes }, skip_bytes);
   const text = decodeUtf8(page.bytes);
   if (text === undefined || page.bytes.includes(0)) return binary(path, page.bytes, file.size);
   const goesOn = page.partOfLine !== undefined;

@@ -10,7 +10,7 @@ import { searchArguments } from './search-arguments.ts';
 import { FoundLines, FoundNames } from './search-output.ts';
 
 const timeoutMs = 60_000;
-const mostWarnings = 5;
+const maxWarnings = 5;
 const oneLine = (text: string): boolean => !/[\0\r\n]/.test(text);
 
 const input = z.strictObject({
@@ -94,7 +94,7 @@ async function search(wanted: Input, context: ToolContext): Promise<Result> {
   const named = (found: string): string => (isFile ? path : below(path, found));
   const take = (size: number, counts: boolean): boolean => {
     bytes += size;
-    isFull ||= bytes > context.mostBytes || (counts && count >= limit);
+    isFull ||= bytes > context.maxBytes || (counts && count >= limit);
     if (!isFull && counts) count += 1;
     return !isFull;
   };
@@ -179,9 +179,9 @@ function complaintsIn({ complaints }: GuestEnd, hasResult: boolean): string[] {
     });
   }
   const shown = [...single, ...general]
-    .slice(0, mostWarnings)
+    .slice(0, maxWarnings)
     .map((line) => printable(line.replace(/^(?:rg|grep|find): /, '')).slice(0, 300));
-  return lines.length > mostWarnings ? [...shown, `and ${lines.length - mostWarnings} more like these`] : shown;
+  return lines.length > maxWarnings ? [...shown, `and ${lines.length - maxWarnings} more like these`] : shown;
 }
 
 function render({ path, matches, files, count, truncated, warnings }: Result): string {

@@ -11,8 +11,8 @@ export interface FoundLine {
 }
 
 /** Of one line; the rest of it is thrown away as it comes. */
-const mostKept = 16 * 1024;
-const mostShown = 500;
+const maxKept = 16 * 1024;
+const maxShown = 500;
 /** No path is longer, and no message before it. */
 const longestPath = 64 * 1024;
 const newline = 10;
@@ -55,7 +55,7 @@ export class FoundLines {
 
   #takeLine(data: Buffer): Buffer {
     const end = data.indexOf(newline);
-    this.#keep(end === -1 ? data : data.subarray(0, end), mostKept);
+    this.#keep(end === -1 ? data : data.subarray(0, end), maxKept);
     if (end === -1) return data.subarray(data.length);
     this.#line(this.#path ?? '', this.#take());
     this.#path = undefined;
@@ -66,7 +66,7 @@ export class FoundLines {
     const start = /^(\d{1,15})([:-])/.exec(bytes.subarray(0, 20).toString('latin1'));
     if (!start) return;
     const whole = bytes.subarray(start[0].length, characterEnd(bytes, bytes.length)).toString().replace(/\r$/, '');
-    const text = whole.length > mostShown ? this.#show(whole).slice(0, mostShown) : whole;
+    const text = whole.length > maxShown ? this.#show(whole).slice(0, maxShown) : whole;
     this.#emit({ path, line: Number(start[1]), text, isMatch: start[2] === ':', isCut: text.length < whole.length });
   }
 

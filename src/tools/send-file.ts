@@ -18,7 +18,7 @@ export interface SentFile {
 export type DeliverFile = (file: SentFile, signal: AbortSignal) => Promise<void>;
 
 /** A size that every platform takes. */
-const mostBytes = 20 * 1024 * 1024;
+const maxBytes = 20 * 1024 * 1024;
 
 const input = z.strictObject({
   path: pathSchema.describe("In the sandbox; relative to the session's directory."),
@@ -43,14 +43,14 @@ export function sendFile(deliver: DeliverFile): Tool {
       run: async ({ signal, isAsAllowed }) => {
         const answer = await askSandbox(
           sandbox,
-          { command: await guestBash('send-file'), args: [path, String(mostBytes + 1)], onlyIf: isAsAllowed },
-          { signal, maxBytes: mostBytes + 64 * 1024, timeoutMs: 120_000 },
+          { command: await guestBash('send-file'), args: [path, String(maxBytes + 1)], onlyIf: isAsAllowed },
+          { signal, maxBytes: maxBytes + 64 * 1024, timeoutMs: 120_000 },
         );
         if (answer.exit.kind !== 'exited' || answer.exit.code !== 0) {
           throw new HermeticError('tool/failed', `It was not sent: ${answer.stderr || answer.exit.kind}.`);
         }
-        if (answer.stdout.length > mostBytes) {
-          throw new HermeticError('tool/failed', `It was not sent: it is larger than ${mostBytes / 1024 / 1024} MiB.`, {
+        if (answer.stdout.length > maxBytes) {
+          throw new HermeticError('tool/failed', `It was not sent: it is larger than ${maxBytes / 1024 / 1024} MiB.`, {
             hint: 'Compress or split it.',
           });
         }

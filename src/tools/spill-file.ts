@@ -4,8 +4,8 @@ import { within } from '../lib/deadline.ts';
 import { guestBash } from '../lib/guest-files.ts';
 
 /** Output beyond this is dropped. */
-const mostBytes = 64 * 1024 * 1024;
-const mostFiles = 20;
+const maxBytes = 64 * 1024 * 1024;
+const maxFiles = 20;
 /** The writer inside may be blocked, and must not hold up the command. */
 const patienceMs = 10_000;
 
@@ -20,7 +20,7 @@ export class SpillFile {
   #failed = false;
 
   static async open(sandbox: Sandbox): Promise<SpillFile> {
-    const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`, String(mostFiles)];
+    const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`, String(maxFiles)];
     const command = await guestBash('own-directory', 'spill-file');
     return new SpillFile(await sandbox.exec({ command, args, stdin: 'open', plain: true }));
   }
@@ -42,7 +42,7 @@ export class SpillFile {
   /** Resolves when it is sensible to write more. */
   async write(data: Uint8Array): Promise<void> {
     if (this.#failed) return;
-    const room = mostBytes - this.#bytes;
+    const room = maxBytes - this.#bytes;
     this.#bytes += data.length;
     if (data.length > room) this.isWhole = false;
     if (room <= 0) return;

@@ -14,7 +14,7 @@ import type { ProcessTable } from './process-table.ts';
 
 export interface TerminalOptions {
   timeoutSeconds: number;
-  mostTimeoutSeconds: number;
+  maxTimeoutSeconds: number;
   processes: ProcessTable;
 }
 
@@ -39,7 +39,7 @@ const hasNoNul = (text: string): boolean => !text.includes('\0');
 
 type TerminalResult = z.output<typeof output>;
 
-const inputFor = remember((timeoutSeconds: number, mostTimeoutSeconds: number) =>
+const inputFor = remember((timeoutSeconds: number, maxTimeoutSeconds: number) =>
   z.strictObject({
     // Security: before anybody is asked about what no shell could be told.
     command: z.string().min(1).refine(hasNoNul, 'a command cannot contain a NUL character').describe('Bash source.'),
@@ -47,7 +47,7 @@ const inputFor = remember((timeoutSeconds: number, mostTimeoutSeconds: number) =
     timeout: z
       .number()
       .positive()
-      .max(mostTimeoutSeconds, `at most ${mostTimeoutSeconds} seconds; use background for what takes longer`)
+      .max(maxTimeoutSeconds, `at most ${maxTimeoutSeconds} seconds; use background for what takes longer`)
       .optional()
       .describe(`Seconds after which it is ended (default ${timeoutSeconds}). Not for background.`),
     background: z
@@ -65,7 +65,7 @@ const inputFor = remember((timeoutSeconds: number, mostTimeoutSeconds: number) =
 );
 
 /** Runs commands. */
-export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: TerminalOptions): Tool {
+export function terminal({ timeoutSeconds, maxTimeoutSeconds, processes }: TerminalOptions): Tool {
   return defineTool({
     name: 'terminal',
     title: 'Run a command',
@@ -75,7 +75,7 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
       'Use background for what does not end by itself.',
     hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
     forScripts: true,
-    input: inputFor(timeoutSeconds, mostTimeoutSeconds),
+    input: inputFor(timeoutSeconds, maxTimeoutSeconds),
     output,
     prepare: (call, sandbox) => {
       if (call.background && call.timeout !== undefined) {
@@ -87,7 +87,7 @@ export function terminal({ timeoutSeconds, mostTimeoutSeconds, processes }: Term
       const actions: Action[] = [{ kind: 'command', command: call.command, cwd }];
       // Security: what a shell reads is run like what it is given.
       if (call.stdin !== undefined) actions.push({ kind: 'input', process: call.command, text: call.stdin, cwd });
-      const seconds = call.timeout ?? Math.min(timeoutSeconds, mostTimeoutSeconds);
+      const seconds = call.timeout ?? Math.min(timeoutSeconds, maxTimeoutSeconds);
       return {
         actions,
         run: (context) => {
@@ -131,9 +131,9 @@ async function startInBackground(processes: ProcessTable, context: ToolContext, 
 }
 
 async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds: number): Promise<TerminalResult> {
-  const { sandbox, signal, mostBytes } = context;
+  const { sandbox, signal, maxBytes } = context;
   const started = Date.now();
-  const capture = new OutputCapture({ sandbox, mostBytes, redact: context.redact, onText: (text) => context.progress(text) });
+  const capture = new OutputCapture({ sandbox, maxBytes, redact: context.redact, onText: (text) => context.progress(text) });
   const handle = await sandbox.exec({ ...requestFor(call), onlyIf: context.isAsAllowed });
   if (call.stdin !== undefined) {
     const end = call.pty ? '\x04' : '';

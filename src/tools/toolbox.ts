@@ -16,7 +16,7 @@ export interface ToolboxOptions {
   /** Takes secrets out of a text. */
   redact: Redact;
   /** The most bytes of text a result should carry. */
-  mostBytes: number;
+  maxBytes: number;
   /** Told of every call that was allowed, when it is over. Must not throw. */
   finished?: ((call: FinishedCall) => void) | undefined;
 }
@@ -52,7 +52,7 @@ type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'isAsAllowed'>;
 const withoutPerson: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
 /** Another command of the session may change its directory or its functions between a call and the permission for it. */
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 /** Some tools put a frame around what they print; nothing they return is longer than this many times the limit. */
 const leeway = 2;
@@ -108,7 +108,7 @@ export class Toolbox {
     } catch (error) {
       return failed('bad-input', messageOf(error));
     }
-    for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const { cwd, definitions } = this.#options.sandbox;
       const isAsAllowed = (session: SessionMeaning): boolean => session.cwd === cwd && isSame(session.definitions, definitions);
       const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
@@ -144,11 +144,11 @@ export class Toolbox {
   }
 
   #contextFor(options: RunOptions): ToolContext {
-    const { sandbox, mostBytes } = this.#options;
+    const { sandbox, maxBytes } = this.#options;
     return {
       sandbox,
       signal: options.signal,
-      mostBytes,
+      maxBytes,
       isAsAllowed: options.isAsAllowed,
       redact: options.isInner ? unredacted : this.#options.redact,
       progress: (text) => options.progress?.(text),
@@ -182,7 +182,7 @@ export class Toolbox {
   }
 
   #cut(text: string): string {
-    const most = this.#options.mostBytes * leeway;
+    const most = this.#options.maxBytes * leeway;
     if (text.length <= most) return text;
     return `${text.slice(0, most / 2)}\n[${text.length - most} characters left out]\n${text.slice(-most / 2)}`;
   }

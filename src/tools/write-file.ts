@@ -63,7 +63,7 @@ async function write({ path, content }: Input, context: ToolContext): Promise<Re
   const meanwhile = (): void => {
     if (existing) result = { path, ...differenceOf(existing, written), kept: keptIn(written, content) };
   };
-  await changeFile(context, { path, mayBeMissing: true, mostBytes: comparedBytes, guess: content, decide, meanwhile });
+  await changeFile(context, { path, mayBeMissing: true, maxBytes: comparedBytes, guess: content, decide, meanwhile });
   if (!result) throw new Error('a file was written that was not shown before');
   return result;
 }

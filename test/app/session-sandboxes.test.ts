@@ -46,7 +46,7 @@ await describeBackend('bubblewrap', () => {
 
   it('drops output beyond the limit, and a timeout or an abort ends the command', async () => {
     const sandboxes = sandboxesWith();
-    const long = await sandboxes.run('a', 'head -c 300000 /dev/zero | tr "\\0" x; echo; echo end >&2', { mostBytes: 1000 });
+    const long = await sandboxes.run('a', 'head -c 300000 /dev/zero | tr "\\0" x; echo; echo end >&2', { maxBytes: 1000 });
     expect(long).toMatchObject({ end: { kind: 'exited', code: 0 }, stdout: 'x'.repeat(1000), stderr: 'end\n', isCut: true });
     expect((await sandboxes.run('a', 'sleep 60', { timeoutMs: 200 })).end).toEqual({ kind: 'timeout', afterMs: 200 });
     const controller = new AbortController();

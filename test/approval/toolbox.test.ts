@@ -35,7 +35,7 @@ function rig(guard: Guard) {
     sandbox,
     guard,
     redact: unredacted,
-    mostBytes: 1000,
+    maxBytes: 1000,
     finished: (call) => finished.push(call),
   });
   return { place, ran, finished, toolbox };

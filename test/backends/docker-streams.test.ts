@@ -19,7 +19,7 @@ const variant = {
   title: 'docker by streams',
   docker: { docker_host: relay.host },
   // The engine, its shim, the relay and the kernel's sockets between them each hold some of what was printed.
-  mostBytesAhead: 32 * 1024 * 1024,
+  maxBytesAhead: 32 * 1024 * 1024,
 };
 
 await describeBackend(

@@ -14,5 +14,5 @@ await describeBackend(
     describe('attacks on reading and writing', () => readingAttacks(engine));
     describe('attacks on the disk', () => diskAttacks(engine, false));
   },
-  { title: 'docker by streams', docker: { docker_host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
+  { title: 'docker by streams', docker: { docker_host: relay.host }, maxBytesAhead: 32 * 1024 * 1024 },
 );

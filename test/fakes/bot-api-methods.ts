@@ -16,8 +16,8 @@ export class Refusal extends Error {
 }
 
 const bad = (why: string) => new Refusal(400, `Bad Request: ${why}`);
-const mostUploadBytes = 50 * 1024 * 1024;
-const mostDownloadBytes = 20 * 1024 * 1024;
+const maxUploadBytes = 50 * 1024 * 1024;
+const maxDownloadBytes = 20 * 1024 * 1024;
 
 /** What every method but `getUpdates` does, with the limits of Telegram. Lower case, as Telegram does not care. */
 export const methods: Record<string, (world: BotWorld, form: Form) => unknown> = {
@@ -75,7 +75,7 @@ export const methods: Record<string, (world: BotWorld, form: Form) => unknown> =
     const id = String(parameters.file_id);
     const file = world.files.get(id);
     if (!file) throw bad('wrong file_id or the file is temporarily unavailable');
-    if (file.bytes > mostDownloadBytes) throw bad('file is too big');
+    if (file.bytes > maxDownloadBytes) throw bad('file is too big');
     return { file_id: id, file_unique_id: id, file_size: file.bytes, file_path: file.path };
   },
 };
@@ -178,7 +178,7 @@ function upload({ parameters, files }: Form, key: string): UploadedFile {
   const attached = /^attach:\/\/(.+)$/.exec(String(parameters[key] ?? ''))?.[1];
   const file = files.get(attached ?? key);
   if (!file) throw bad(`there is no ${key} in the request`);
-  if (file.data.length > mostUploadBytes) throw new Refusal(413, 'Request Entity Too Large');
+  if (file.data.length > maxUploadBytes) throw new Refusal(413, 'Request Entity Too Large');
   if (file.data.length === 0) throw bad('file must be non-empty');
   return file;
 }

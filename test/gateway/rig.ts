@@ -131,7 +131,7 @@ export class Rig {
       channels,
       store,
       access,
-      agent: createAgent({ firstWaitMs: 1, longestWaitMs: 2, mostRetries: 1, graceMs: 1500 }),
+      agent: createAgent({ firstWaitMs: 1, longestWaitMs: 2, maxRetries: 1, graceMs: 1500 }),
       outbox,
       approvals: new ChatApprovals({ store, questions, outbox, search, channels, approvers }),
       settings: own,

@@ -56,7 +56,7 @@ const readers: Record<string, () => Promise<number> | number> = {
     const onText = (text: string): void => {
       bytes += text.length;
     };
-    const capture = new OutputCapture({ sandbox, mostBytes: 400_000, redact: unredacted, onText });
+    const capture = new OutputCapture({ sandbox, maxBytes: 400_000, redact: unredacted, onText });
     for (let sent = 0; sent < 400_000; sent++) await capture.push({ stream: 'stdout', data: piece(0x0a) });
     return bytes === 400_000 ? count : bytes;
   },

@@ -36,7 +36,7 @@ function racingTests(engine: TestEngine): void {
     }) as OpenSandbox;
     const { tools } = toolSet({
       sandbox: raced,
-      terminal: { timeoutSeconds: 60, mostTimeoutSeconds: 60 },
+      terminal: { timeoutSeconds: 60, maxTimeoutSeconds: 60 },
       code: { timeoutSeconds: 60, maxToolCalls: 10, mode: 'project' },
       deliver: async () => undefined,
     });
@@ -44,7 +44,7 @@ function racingTests(engine: TestEngine): void {
       asked.push(...actions);
       return { allowed: true } as const;
     };
-    toolbox = new Toolbox({ tools, sandbox: raced, guard, redact: unredacted, mostBytes: 50_000 });
+    toolbox = new Toolbox({ tools, sandbox: raced, guard, redact: unredacted, maxBytes: 50_000 });
   });
   afterEach(() => sandbox.destroy());
 

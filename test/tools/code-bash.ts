@@ -53,7 +53,7 @@ printf -v long '%09000000d' 1; echo_text "$long"; echo $?`;
 printf -v text '%0200000d\\nü' 7
 [[ $(echo_text "$text") == "$text" ]] && echo same
 long=$(echo_text x --times 500000); echo \${#long}`;
-    expect(await code.output('bash', script, { mostBytes: 1_000_000 })).toBe('same\n500000\n');
+    expect(await code.output('bash', script, { maxBytes: 1_000_000 })).toBe('same\n500000\n');
   });
 
   it('carries 700 kB in every way there is, byte by byte, and wrong ones too', async () => {
@@ -67,7 +67,7 @@ text=$(yes 'ü=-a' | head -n 140000 | tr -d '\\n')
 [[ $(printf '%s\n' "$text" | echo_text) == "$text" ]] && echo by input
 echo_text "--none$(tr = - <<<"$text")" 2>/dev/null || echo refused`;
     const ways = 'in order\nby name\nwith a sign\nas a value\nby input\nrefused\n';
-    expect(await code.output('bash', script, { mostBytes: 1_000_000 })).toBe(ways);
+    expect(await code.output('bash', script, { maxBytes: 1_000_000 })).toBe(ways);
   });
 
   it('may call from several processes at the same time, and from pipelines that end early', async () => {

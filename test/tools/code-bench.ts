@@ -25,7 +25,7 @@ interface CodeOptions extends CallOptions {
   timeout?: number;
   settings?: Partial<Omit<ExecuteCodeOptions, 'tools'>>;
   guard?: (action: Action) => Permission;
-  mostBytes?: number;
+  maxBytes?: number;
 }
 
 export interface CodeBench {
@@ -42,7 +42,7 @@ export interface CodeBench {
 export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): CodeBench {
   const bench = useBench(engine, wishes);
   const call: CodeBench['call'] = async (language, code, options = {}) => {
-    const { timeout, settings, guard = () => ({ allowed: true }), mostBytes = 20_000, ...callOptions } = options;
+    const { timeout, settings, guard = () => ({ allowed: true }), maxBytes = 20_000, ...callOptions } = options;
     const tools = [command, echo, hidden];
     const tool = executeCode({ timeoutSeconds: 60, maxToolCalls: 50, mode: 'project', ...settings, tools });
     const toolbox = new Toolbox({
@@ -50,7 +50,7 @@ export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): Code
       sandbox: bench.sandbox,
       guard: async (actions) => actions.map(guard).find(({ allowed }) => !allowed) ?? { allowed: true },
       redact: unredacted,
-      mostBytes,
+      maxBytes,
     });
     return await toolbox.call('execute_code', { language, code, ...(timeout !== undefined && { timeout }) }, callOptions);
   };

@@ -33,7 +33,7 @@ export function environmentTests(engine: TestEngine): void {
       bash: `export -p; tr '\\0' '\\n' </proc/$$/environ; env`,
     };
     for (const language of await languages()) {
-      const output = await code.output(language, dump[language], { mostBytes: 1_000_000 });
+      const output = await code.output(language, dump[language], { maxBytes: 1_000_000 });
       expect(output).not.toContain('a secret');
       expect(output).not.toMatch(/MY_TOKEN|db_password|SSH_AUTH|FIXED_SECRET|FORWARDED|strange/);
       for (const name of ['PATH', 'HOME', 'VISIBLE', 'PLAIN']) expect(output).toMatch(new RegExp(`\\b${name}\\b`));

@@ -40,7 +40,7 @@ chmod +x old/node; export saved_path=$PATH; PATH=$PWD/old:$PATH`);
   inNode('carries 700 kB there and back', async () => {
     const script = `const text = 'ü=-a'.repeat(140000);
 console.log((await echo_text(text)).text === text, (await echo_text({ text })).text === text);`;
-    expect(await code.output('javascript', script, { mostBytes: 1_000_000 })).toBe('true true\n');
+    expect(await code.output('javascript', script, { maxBytes: 1_000_000 })).toBe('true true\n');
   });
 
   inNode('gives values in order and by name, and gets promises', async () => {

@@ -50,7 +50,7 @@ print("same")`;
 
   it('carries 700 kB there and back', async () => {
     const script = 'text = "ü=-a" * 140000\nprint(echo_text(text)["text"] == text, echo_text(text=text)["text"] == text)';
-    expect(await code.output('python', script, { mostBytes: 1_000_000 })).toBe('True True\n');
+    expect(await code.output('python', script, { maxBytes: 1_000_000 })).toBe('True True\n');
   });
 
   it('is told when it wants to give too much at once, and goes on', async () => {

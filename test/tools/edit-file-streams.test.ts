@@ -24,5 +24,5 @@ await describeBackend(
       expect((await tools.sandbox.readFile(`dir/${name}`)).toString()).toBe(`changed ü\n${more}`);
     });
   },
-  { title: 'docker by streams', docker: { docker_host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
+  { title: 'docker by streams', docker: { docker_host: relay.host }, maxBytesAhead: 32 * 1024 * 1024 },
 );

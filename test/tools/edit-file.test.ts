@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeBackend } from '../engines.ts';
-import { kinds, mostBytes, useFileTools } from './file-toolbox.ts';
+import { kinds, maxBytes, useFileTools } from './file-toolbox.ts';
 
 interface Edited {
   edits: { replacements: number; matched: string; line: number }[];
@@ -114,7 +114,7 @@ for (const kind of kinds) {
       await tools.sandbox.writeFile('much', Array.from({ length: 1500 }, (_, index) => `line ${index} ${'x'.repeat(30)}`).join('\n'));
       const { diff, diff_truncated } = await edit('much', 'line', 'row', true);
       expect(diff_truncated).toBe(true);
-      expect(diff.length).toBeLessThanOrEqual(mostBytes / 2);
+      expect(diff.length).toBeLessThanOrEqual(maxBytes / 2);
     });
 
     it('refuses what is no text, with the reason', async () => {

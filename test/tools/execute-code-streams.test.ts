@@ -18,5 +18,5 @@ await describeBackend(
     describe('its surroundings', () => environmentTests(engine));
     describe('its end', () => endTests(engine));
   },
-  { title: 'docker by streams', docker: { docker_host: relay.host }, mostBytesAhead: 32 * 1024 * 1024 },
+  { title: 'docker by streams', docker: { docker_host: relay.host }, maxBytesAhead: 32 * 1024 * 1024 },
 );

@@ -14,7 +14,7 @@ for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind
 function toolTests(engine: TestEngine): void {
   const bench = useToolBench(engine, (sandbox) => {
     const tools = [
-      terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 60, processes: new ProcessTable(sandbox) }),
+      terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 60, processes: new ProcessTable(sandbox) }),
       readFile,
       writeFile,
       editFile,

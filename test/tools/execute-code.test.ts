@@ -102,7 +102,7 @@ print(sorted(name for name in vars(hermetic_tools) if not name.startswith("_")))
 
   it('keeps the beginning and the end of a long output, and all of it in a file', async () => {
     const script = 'for n in range(20000): print("line", n)';
-    const result = await code.run('python', script, { mostBytes: 2000 });
+    const result = await code.run('python', script, { maxBytes: 2000 });
     expect(result).toMatchObject({ status: 'success', truncated: true });
     expect(result.output.length).toBeLessThan(3000);
     expect(result.output).toMatch(/^line 0\n[\s\S]*line 19999\n$/);

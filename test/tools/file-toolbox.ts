@@ -10,7 +10,7 @@ import { writeFile } from '../../src/tools/write-file.ts';
 import { type Bench, useBench } from '../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../engines.ts';
 
-export const mostBytes = 50_000;
+export const maxBytes = 50_000;
 
 export const names = ['with blank', 'line\nbreak', '-dash', 'ünïcødé 日本 🦀', `it's "quoted"`, '$HOME', '`id`', '*', '~', '\\', 'end\n'];
 
@@ -35,7 +35,7 @@ export function useFileTools(engine: TestEngine): FileTools {
       return { allowed: true } as const;
     };
     const tools = [readFile, writeFile, editFile, searchFiles];
-    return new Toolbox({ tools, sandbox: bench.sandbox, guard, redact: unredacted, mostBytes }).call(name, input, options);
+    return new Toolbox({ tools, sandbox: bench.sandbox, guard, redact: unredacted, maxBytes }).call(name, input, options);
   };
   const succeed = async (name: string, input: object, options?: CallOptions) => {
     const result = await call(name, input, options);

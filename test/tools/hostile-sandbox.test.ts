@@ -14,7 +14,7 @@ const own = (sandbox: OpenSandbox): string => `~/.cache/hermetic/${sandbox.name}
 
 function toolsAt(sandbox: OpenSandbox) {
   const processes = new ProcessTable(sandbox);
-  const basic = [terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 120, processes }), processTool(processes)];
+  const basic = [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes }), processTool(processes)];
   return [...basic, executeCode({ timeoutSeconds: 60, maxToolCalls: 10, mode: 'strict', tools: basic })];
 }
 

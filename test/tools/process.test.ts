@@ -22,7 +22,7 @@ function processTests(engine: TestEngine): void {
   const bench = useToolBench(engine, (sandbox) => {
     const processes = new ProcessTable(sandbox);
     tables.set(sandbox, processes);
-    return [terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 120, processes }), processTool(processes)];
+    return [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes }), processTool(processes)];
   });
   const start = async (command: string, more: object = {}): Promise<string> => {
     const { process_id } = await bench.data<{ process_id: string }>('terminal', { command, background: true, ...more });

@@ -8,7 +8,7 @@ import { Toolbox } from '../../src/tools/toolbox.ts';
 import { writeFile } from '../../src/tools/write-file.ts';
 import { useBench } from '../contracts/sandbox/bench.ts';
 import { describeBackend } from '../engines.ts';
-import { kinds, mostBytes } from './file-toolbox.ts';
+import { kinds, maxBytes } from './file-toolbox.ts';
 
 const inputs = {
   read_file: { path: 'file' },
@@ -46,7 +46,7 @@ for (const kind of kinds) {
       const tools = [readFile, writeFile, editFile, searchFiles];
       const guard = async () => ({ allowed: true }) as const;
       const before = process.memoryUsage.rss();
-      const result = await new Toolbox({ tools, sandbox, guard, redact: unredacted, mostBytes }).call(name, input);
+      const result = await new Toolbox({ tools, sandbox, guard, redact: unredacted, maxBytes }).call(name, input);
       expect(result).toMatchObject({ ok: false, failure: 'failed' });
       expect(result.text.length).toBeLessThan(2000);
       expect(process.memoryUsage.rss() - before).toBeLessThan(96 * 1024 * 1024);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeBackend } from '../engines.ts';
-import { kinds, mostBytes, names, useFileTools } from './file-toolbox.ts';
+import { kinds, maxBytes, names, useFileTools } from './file-toolbox.ts';
 
 interface Read {
   kind: string;
@@ -76,7 +76,7 @@ for (const kind of kinds) {
           const page: Read = await read({ path: 'long', offset, limit: 100_000 });
           expect(page.total_lines).toBe(30_000);
           expect(page.start_line).toBe(offset);
-          expect(Buffer.byteLength(page.content)).toBeLessThanOrEqual(mostBytes);
+          expect(Buffer.byteLength(page.content)).toBeLessThanOrEqual(maxBytes);
           lines.push(...page.content.trimEnd().split('\n'));
           offset = page.next_offset;
         }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sleepMark } from '../contracts/sandbox/bench.ts';
 import { describeBackend, processesWith } from '../engines.ts';
-import { kinds, mostBytes, names, useFileTools } from './file-toolbox.ts';
+import { kinds, maxBytes, names, useFileTools } from './file-toolbox.ts';
 
 interface Found {
   engine: string;
@@ -207,7 +207,7 @@ for (const kind of kinds) {
         expect(performance.now() - started).toBeLessThan(30_000);
         const { matches, truncated } = await search({ pattern: 'needle', path: 'many', limit: 5000 });
         expect(truncated).toBe(true);
-        expect(JSON.stringify(matches.map(({ text }) => text)).length).toBeLessThan(2 * mostBytes);
+        expect(JSON.stringify(matches.map(({ text }) => text)).length).toBeLessThan(2 * maxBytes);
         await tools.output('rm -r many');
       });
 

@@ -16,13 +16,13 @@ interface Result {
   output_file?: string;
 }
 
-const mostBytes = 5_000;
+const maxBytes = 5_000;
 
 function terminalTests(engine: TestEngine): void {
   const bench = useToolBench(
     engine,
-    (sandbox) => [terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
-    { mostBytes },
+    (sandbox) => [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
+    { maxBytes },
   );
   const run = (command: string, more: object = {}) => bench.data<Result>('terminal', { command, ...more });
 
@@ -65,7 +65,7 @@ function terminalTests(engine: TestEngine): void {
   it('keeps the beginning and the end of long output, and all of it in a file inside', async () => {
     const result = await run('seq 1 20000');
     expect(result).toMatchObject({ truncated: true, exit_code: 0 });
-    expect(result.output.length).toBeLessThan(mostBytes + 300);
+    expect(result.output.length).toBeLessThan(maxBytes + 300);
     expect(result.output).toMatch(/^1\n2\n3\n/);
     expect(result.output).toMatch(/\n19999\n20000\n$/);
     expect(result.output).toContain(`all of it is in ${result.output_file}`);
@@ -171,7 +171,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     const spec = { limits: { cpus: 0, memoryMb: 64, diskMb: 0, pids: 0 } };
     const bench = useToolBench(
       engine,
-      (sandbox) => [terminal({ timeoutSeconds: 60, mostTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
+      (sandbox) => [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
       { spec },
     );
 

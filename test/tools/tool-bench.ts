@@ -23,7 +23,7 @@ export interface ToolBench {
 export function useToolBench(
   engine: TestEngine,
   toolsFor: (sandbox: OpenSandbox) => readonly Tool[],
-  options: { spec?: Partial<SandboxSpec>; mostBytes?: number } = {},
+  options: { spec?: Partial<SandboxSpec>; maxBytes?: number } = {},
 ): ToolBench {
   let sandbox: OpenSandbox | undefined;
   let toolbox: Toolbox | undefined;
@@ -56,7 +56,7 @@ export function useToolBench(
       sandbox,
       guard,
       redact: redactor([secret]),
-      mostBytes: options.mostBytes ?? 50_000,
+      maxBytes: options.maxBytes ?? 50_000,
     });
   });
   afterAll(() => sandbox?.destroy());

@@ -26,9 +26,9 @@ function toolNamed(name: string, run: (context: ToolContext) => Promise<{ value:
   });
 }
 
-function boxWith(run: (context: ToolContext) => Promise<{ value: unknown }>, guard = allow, mostBytes = 1000): Toolbox {
+function boxWith(run: (context: ToolContext) => Promise<{ value: unknown }>, guard = allow, maxBytes = 1000): Toolbox {
   const inner = toolNamed('inner', async () => ({ value: secret }));
-  return new Toolbox({ tools: [toolNamed('tool', run), inner], sandbox, guard, redact: redactor([secret]), mostBytes });
+  return new Toolbox({ tools: [toolNamed('tool', run), inner], sandbox, guard, redact: redactor([secret]), maxBytes });
 }
 
 describe('the toolbox', () => {

@@ -17,7 +17,7 @@ export type Item = { kind: 'message'; key: string; message: Message } | { kind: 
 
 export const emptyTimeline: Timeline = { messages: new Map(), calls: new Map(), turn: undefined, seq: 0, from: 0, isLoaded: false };
 
-const mostOutput = 64 * 1024;
+const maxOutput = 64 * 1024;
 
 /** Some providers count their calls anew in every turn. */
 export function callKey({ turn, call }: Pick<Call, 'turn' | 'call'>): string {
@@ -59,7 +59,7 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
     return withCall(timeline, { call: activity.call, turn, tool, input, output: '', state: 'running', after });
   }
   if (!call) return timeline;
-  if (activity.kind === 'tool-output') return withCall(timeline, { ...call, output: (call.output + activity.text).slice(-mostOutput) });
+  if (activity.kind === 'tool-output') return withCall(timeline, { ...call, output: (call.output + activity.text).slice(-maxOutput) });
   return withCall(timeline, { ...call, state: activity.ok ? 'ok' : 'failed', output: call.output || activity.text });
 }
 

@@ -11,7 +11,7 @@ export const telegram = {
   kind: 'telegram',
   summary: 'A bot on Telegram, by long polling: no public address is needed.',
   options: telegramOptions,
-  create: (context, options) => new TelegramChannel(context, options),
+  create: (context, options): Channel => new TelegramChannel(context, options),
 } as const satisfies ChannelDriver<typeof telegramOptions>;
 
 class TelegramChannel implements Channel {

@@ -4,7 +4,7 @@ import { readFileIn } from '../../../src/shell/files.ts';
 import type { TestEngine } from '../../engines.ts';
 import { command, useAttackRig, worksOrIsLost } from './rig.ts';
 
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 /** Runs our own commands with the session's functions, which stand for programs that were replaced in an image. */
 const withSessionFunctions = (sandbox: OpenSandbox): Pick<OpenSandbox, 'exec'> => ({
@@ -18,7 +18,7 @@ export function readingAttacks(engine: TestEngine): void {
   const attempts = async (sandbox: OpenSandbox, path: string): Promise<void> => {
     for (let round = 0; round < 4; round++) {
       const read = await readFileIn(sandbox, path, 500).catch((error: unknown) => error);
-      if (Buffer.isBuffer(read)) expect(read.length).toBeLessThanOrEqual(mostBytes);
+      if (Buffer.isBuffer(read)) expect(read.length).toBeLessThanOrEqual(maxBytes);
       else expect(read).toMatchObject({ code: expect.stringMatching(/^(file|sandbox)\//) });
       const written = await sandbox.writeFile(path, `round ${round}`).catch((error: unknown) => error);
       if (written !== undefined) expect(written).toMatchObject({ code: expect.stringMatching(/^(file|sandbox)\//) });

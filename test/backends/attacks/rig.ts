@@ -9,9 +9,9 @@ import { until } from '../../until.ts';
 export const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
 
 /** The processor may be somebody else's for a while; what the host itself does in between must be short. */
-const mostWorkMs = 800;
-const mostStallMs = 5_000;
-const mostGrowthMb = 400;
+const maxWorkMs = 800;
+const maxStallMs = 5_000;
+const maxGrowthMb = 400;
 const patienceMs = 3_000;
 /** A shell that has not answered by then never will, however busy the machine is. */
 const answerMs = 20_000;
@@ -58,9 +58,9 @@ export function useAttackRig(engine: TestEngine): AttackRig {
         await asking;
         const { longestWorkMs, longestStallMs, growthMb } = watch.stop();
         expect(new Set(answers)).toEqual(new Set(['unharmed\n']));
-        expect(longestWorkMs, 'milliseconds of work without a tick').toBeLessThan(mostWorkMs);
-        expect(longestStallMs, 'milliseconds without a tick').toBeLessThan(mostStallMs);
-        expect(growthMb, 'megabytes more than before').toBeLessThan(mostGrowthMb);
+        expect(longestWorkMs, 'milliseconds of work without a tick').toBeLessThan(maxWorkMs);
+        expect(longestStallMs, 'milliseconds without a tick').toBeLessThan(maxStallMs);
+        expect(growthMb, 'megabytes more than before').toBeLessThan(maxGrowthMb);
       }
     },
   };

@@ -71,7 +71,7 @@ describe('the frames of an exec stream', () => {
   });
 
   it('refuses bytes that are not a frame', () => {
-    expect(() => [...new FrameParser().feed(Buffer.from('HTTP/1.1 500 oops'))]).toThrow(/none/);
-    expect(() => [...new FrameParser().feed(Buffer.from([1, 0, 1, 0, 0, 0, 0, 0]))]).toThrow(/none/);
+    expect(() => [...new FrameParser().feed(Buffer.from('HTTP/1.1 500 oops'))]).toThrow(/invalid frame/);
+    expect(() => [...new FrameParser().feed(Buffer.from([1, 0, 1, 0, 0, 0, 0, 0]))]).toThrow(/invalid frame/);
   });
 });

@@ -83,7 +83,7 @@ export function streamsContract(engine: TestEngine): void {
         },
         { everyMs: 150 },
       );
-      expect(stopped * 65_536).toBeLessThan(engine.mostBytesAhead);
+      expect(stopped * 65_536).toBeLessThan(engine.maxBytesAhead);
       const chunks = handle.output[Symbol.asyncIterator]();
       await until('it goes on', async () => {
         for (let chunk = 0; chunk < 64; chunk += 1) await chunks.next();
