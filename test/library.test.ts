@@ -9,7 +9,7 @@ import { until } from './until.ts';
 
 for (const kind of ['local', 'bubblewrap']) {
   await describeBackend(kind, () => {
-    it('tells a program what happens to background processes, without its secrets', async () => {
+    it('reports background processes to a program, without secrets', async () => {
       const home = mkdtempSync(join(tmpdir(), 'hermetic-library-'));
       const environment = { PATH: process.env.PATH, HOME: home, HERMETIC_HOME: join(home, '.hermetic'), TERMINAL_ENV: kind };
       const heard: BackgroundEvent[] = [];

@@ -67,7 +67,7 @@ console.log(JSON.stringify(failures));`;
     ['--version', /^\d+\.\d+\.\d+\n$/],
     ['--help', /hermetic[\s\S]*start[\s\S]*chat/],
   ])(
-    'starts with %s',
+    'the installed package starts with %s',
     (option, expected) => {
       const { status, stdout, stderr } = run(process.execPath, [join(installed, 'bin', 'hermetic.mjs'), option], scratch);
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -76,7 +76,7 @@ console.log(JSON.stringify(failures));`;
     60_000,
   );
 
-  it('is a library with types, and has what runs inside sandboxes and the page', () => {
+  it('the installed package is a library with types, and contains the guest programs and the page', () => {
     const script = "console.log(Object.keys(await import('hermetic')).length > 0)";
     expect(run(process.execPath, ['--input-type=module', '--eval', script], join(scratch, 'elsewhere'))).toMatchObject({
       stdout: 'true\n',

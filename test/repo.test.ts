@@ -88,15 +88,15 @@ describe('the dependency rule', () => {
     }
   });
 
-  it.each(Object.entries(forbidden))('refuses in %s: %s', (path) => {
+  it.each(Object.entries(forbidden))('the dependency rule refuses in %s: %s', (path) => {
     expect(refused).toContain(path);
   });
 
-  it.each(Object.entries(permitted))('permits in %s: %s', (path) => {
+  it.each(Object.entries(permitted))('the dependency rule permits in %s: %s', (path) => {
     expect(refused).not.toContain(path);
   });
 
-  it('covers every folder of src', () => {
+  it('the dependency rule covers every folder of src', () => {
     const folders = new Set(files('src/*/**/*.ts').map((path) => path.split('/')[1]));
     expect([...folders].sort()).toEqual(layers.flat().sort());
     expect(files('src/*.ts')).toEqual(['src/index.ts']);
@@ -123,19 +123,19 @@ describe('the dependency rule', () => {
 });
 
 describe('the source tree', () => {
-  it('has kebab-case names', () => {
+  it('source files have kebab-case names', () => {
     expect(files('src/**/*').filter((path) => !/^(?:README\.md|[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*)$/.test(basename(path)))).toEqual([]);
   });
 
-  it('has no file over 400 lines', () => {
+  it('no source file has over 400 lines', () => {
     expect(files('src/**/*.ts').filter((path) => read(path).trimEnd().split('\n').length > 400)).toEqual([]);
   });
 
-  it('is no deeper than the dependency rule reaches', () => {
+  it('no source folder is deeper than the dependency rule reaches', () => {
     expect(files('src/*/*/*/**/*')).toEqual([]);
   });
 
-  it('has bash programs only in guest/ and host-scripts/, not in strings', () => {
+  it('bash programs are only in guest/ and host-scripts/, not in strings', () => {
     // Comments and regular expressions are matched too, so that a quotation mark in one does not begin a string.
     const literals =
       /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<=[=(,:!&|?[] ?)\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
@@ -160,7 +160,7 @@ describe('the source tree', () => {
     expect(sources.flatMap((path) => programsIn(read(path)).map((program) => `${path}: ${program}`))).toEqual([]);
   });
 
-  it('has scripts that begin with their promise and that bash can read', () => {
+  it('guest and host scripts begin with a comment and pass bash -n', () => {
     const scripts = files('{guest,host-scripts}/*');
     expect(scripts.filter((path) => !/^(?:# |\/\/ )\S/.test(read(path)) && !path.endsWith('.txt'))).toEqual([]);
     for (const path of scripts.filter((name) => name.endsWith('.bash')))
@@ -168,7 +168,7 @@ describe('the source tree', () => {
     expect(JSON.parse(read('package.json')).files).toEqual(expect.arrayContaining(['guest', 'host-scripts']));
   });
 
-  it('has one mechanism for deadlines: no race outside lib/deadline but those between two events', () => {
+  it('only lib/deadline races work against time; other races are between two events', () => {
     const betweenEvents = [
       'backends/bubblewrap/network',
       'backends/bubblewrap/start',
@@ -189,22 +189,22 @@ describe('the source tree', () => {
     ['src/lib/file-lock.ts', /Atomics\.wait\(/],
     ['src/lib/backoff.ts', /Ms \* 2 \*\*/],
     ['src/lib/lanes.ts', /\?\? Promise\.resolve\(\)\)?\.then\(/],
-  ])('has what %s does nowhere else', (home, pattern) => {
+  ])('no other file does what %s does', (home, pattern) => {
     expect(files('src/**/*.ts').filter((path) => path !== home && pattern.test(read(path)))).toEqual([]);
   });
 
-  it('names no registry, so that everybody installs from their own', () => {
+  it('the lock file and .npmrc name no registry', () => {
     expect(read('package-lock.json')).not.toMatch(/"resolved":\s*"https?:/);
     if (existsSync(join(root, '.npmrc'))) expect(read('.npmrc')).not.toMatch(/registry\s*=|\/\//);
   });
 
-  it.each(['bin/hermetic.mjs', '.ci/run', 'scripts/test-image.sh'])('has %s as an executable file', (path) => {
+  it.each(['bin/hermetic.mjs', '.ci/run', 'scripts/test-image.sh'])('%s is an executable file', (path) => {
     expect(() => accessSync(join(root, path), constants.X_OK)).not.toThrow();
   });
 });
 
 describe('the documents', () => {
-  it('include the MIT licence package.json names', () => {
+  it('the documents include the MIT licence that package.json names', () => {
     expect(JSON.parse(read('package.json')).license).toBe('MIT');
     expect(read('LICENSE')).toMatch(/^MIT License/);
   });
@@ -220,19 +220,19 @@ describe('the documents', () => {
     expect(programs.filter((name) => !(name in bin) && !existsSync(join(root, 'node_modules', '.bin', name)))).toEqual([]);
   });
 
-  it('never make a program fetch by name what is not published', () => {
+  it('the documents never make a program fetch an unpublished package by name', () => {
     const configured = files('{*.md,docs/**/*.md,src/cli/**/*.ts}').filter((path) => /"command": "npx"/.test(read(path)));
     expect(configured).toEqual([]);
     expect(read('docs/mcp.md')).toContain('"args": ["/path/to/hermetic/bin/hermetic.mjs", "mcp"');
   });
 
-  it('and the package ask for the same Node', () => {
+  it('README, package.json and the lock file require the same Node', () => {
     expect(read('README.md')).toContain('any Node from 20 on');
     expect(JSON.parse(read('package.json')).engines).toEqual({ node: '>=20' });
     expect(JSON.parse(read('package-lock.json')).packages[''].engines).toEqual({ node: '>=20' });
   });
 
-  it('link only to files that exist', () => {
+  it('the documents link only to existing files', () => {
     const broken = files('{*.md,{docs,bench,examples}/**/*.md}').flatMap((path) =>
       [...read(path).matchAll(/\]\(([^)\s]+)\)/g)]
         .map((match) => match[1] ?? '')
@@ -276,13 +276,13 @@ describe('the command', () => {
     return spawnSync(process.execPath, ['--import', pretendOldNode, join(clone, 'bin/hermetic.mjs'), ...args], { encoding: 'utf8' });
   }
 
-  it('says what it needs when the Node is too old and none is pinned', () => {
+  it('the command says what it needs when the Node is too old and none is pinned', () => {
     const { status, stdout, stderr } = runOnOldNode('exit', '0');
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(/needs Node 24 or newer; this is Node 20\.0\.0/);
   });
 
-  it('moves to the pinned Node and passes on how the program ended', () => {
+  it("the command moves to the pinned Node and returns the program's exit", () => {
     mkdirSync(join(clone, 'node_modules/node/bin'), { recursive: true });
     symlinkSync(process.execPath, join(clone, 'node_modules/node/bin/node'));
     expect(runOnOldNode('exit', '7')).toMatchObject({ status: 7, signal: null, stdout: `${process.versions.node}\n` });
@@ -307,12 +307,12 @@ describe('the command', () => {
     ['SIGHUP', 'SIGHUP'],
     ['SIGINT', 'SIGINT'],
     ['SIGKILL', 'SIGTERM'],
-  ] as const)('on the pinned Node it ends as it should when what started it is sent %s alone', async (sent, heard) => {
+  ] as const)('the program on the pinned Node ends as it should when only its parent gets %s', async (sent, heard) => {
     const args = ['--import', pretendOldNode, join(clone, 'bin/hermetic.mjs'), 'start'];
     expect(await printedAfter(process.execPath, args, sent)).toContain(`ended by ${heard}\n`);
   });
 
-  it('ends with npm start', async () => {
+  it('SIGTERM to npm start ends the program', async () => {
     expect(await printedAfter('npm', ['start'], 'SIGTERM')).toContain('ended by SIGTERM\n');
   });
 });
@@ -322,7 +322,7 @@ describe('the set-up', () => {
     [[], 'bubblewrap slirp4netns'],
     [['bwrap'], 'slirp4netns'],
     [['bwrap', 'slirp4netns'], undefined],
-  ])('with %j on the PATH and no engine installs, or asks for, what sandboxes with a network need', async (present, expected) => {
+  ])('with %j on the PATH and no engine, the set-up installs or asks for what sandboxes with a network need', async (present, expected) => {
     const programs = mkdtempSync(join(tmpdir(), 'hermetic-programs-'));
     try {
       for (const name of [...present, 'apt-get']) {
@@ -346,7 +346,7 @@ describe('the set-up', () => {
     ['a package is missing', {}, false],
     ['a package has another version', { a: '0.9.0' }, false],
     ['the installation was cut off', undefined, false],
-  ])('knows whether to install when %s', async (_case, installed, expected) => {
+  ])('the set-up decides whether to install when %s', async (_case, installed, expected) => {
     const clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
     try {
       const locked = { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { version: '1.0.0', optional: true } };
@@ -373,14 +373,14 @@ describe('the table of attacks in docs/threat-model.md', () => {
   const counted = countedRows();
   const claimed = claimedRows();
 
-  it('has the areas that are listed', () => {
+  it('the table of attacks lists every area', () => {
     expect(
       claimed.map(({ area }) => area),
       'run `npm run attacks`',
     ).toEqual(counted.map(({ area }) => area));
   });
 
-  it.each(counted)('claims no more probes than there are: $area', ({ area, count }) => {
+  it.each(counted)('the table of attacks claims no more probes than there are: $area', ({ area, count }) => {
     const claim = claimed.find((row) => row.area === area)?.count ?? 0;
     expect(claim, 'run `npm run attacks`').toBeGreaterThan(0);
     expect(claim, 'run `npm run attacks`').toBeLessThanOrEqual(count);

@@ -33,13 +33,13 @@ function cloneWithOtherNode(): { clone: string; binary: string; trace: string } 
   return { clone, binary, trace };
 }
 
-it('knows the hashes of the Node that package.json pins', () => {
+it('records the hashes of the Node that package.json pins', () => {
   expect(version).toBe(JSON.parse(read('package.json')).devDependencies.node);
   expect(Object.keys(sha256)).toContain('linux-x64');
   for (const hash of Object.values(sha256)) expect(hash).toMatch(/^[0-9a-f]{64}$/);
 });
 
-it.runIf(isRecorded)('finds the binary that npm fetched for this clone to be the recorded one', () => {
+it.runIf(isRecorded)('the Node binary of this clone has the recorded hash', () => {
   const binary = join(root, 'node_modules/node/bin/node');
   const { status, stdout, stderr } = run(`checkPinnedNode(process.argv[1], ${JSON.stringify(version)}, say)`, binary);
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
@@ -60,7 +60,7 @@ it.runIf(isRecorded)('never runs a pinned Node with another hash, keeps it for i
   expect(readFileSync(`${binary}.refused`)).toEqual(before);
 });
 
-it('says that it cannot check the binary of a platform whose hash is not recorded', () => {
+it('reports a platform whose hash is not recorded', () => {
   const { binary } = cloneWithOtherNode();
   const { status, stdout } = run(`checkPinnedNode(process.argv[1], ${JSON.stringify(version)}, say, 'plan9-mips')`, binary);
   expect(status).toBe(0);

@@ -27,7 +27,7 @@ const sets = {
   channels: { toy: 'channel', list: ['[telegram]', '[telegram, toy]'], page: 'docs/channels/toy.md' },
 } as const;
 
-describe('a backend and a channel that are added as AGENTS.md says', () => {
+describe('a backend and a channel added as AGENTS.md says', () => {
   let copy: string;
   let gateway: ChildProcess | undefined;
 
@@ -75,7 +75,7 @@ describe('a backend and a channel that are added as AGENTS.md says', () => {
   };
   const hermetic = async (...args: string[]) => await ended(start('bin/hermetic.mjs', ...args));
 
-  it('differ from the sources in their folders, the lists and their pages', () => {
+  it('adding a backend and a channel changes only their folders, the lists and their pages', () => {
     const filesOf = (tree: string) =>
       copied.flatMap((part) =>
         part.includes('.')
@@ -98,7 +98,7 @@ describe('a backend and a channel that are added as AGENTS.md says', () => {
     ]);
   });
 
-  it('have their options in the generated reference', async () => {
+  it('the generated reference has the options of an added backend and channel', async () => {
     expect(await ended(start('scripts/generate-docs.ts'))).toMatchObject({ code: 0 });
     const reference = readFileSync(join(copy, 'docs/config.md'), 'utf8');
     expect(reference).toContain(
@@ -109,7 +109,7 @@ describe('a backend and a channel that are added as AGENTS.md says', () => {
     expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, bubblewrap, docker, podman/);
   });
 
-  it('can be configured, and an option that they do not have is refused', async () => {
+  it('an added backend and channel can be configured, and an unknown option of theirs is refused', async () => {
     for (const [key, value] of [
       ['terminal.backend', 'toy'],
       ['terminal.toy_greeting', 'good day'],
@@ -130,11 +130,11 @@ describe('a backend and a channel that are added as AGENTS.md says', () => {
     });
   });
 
-  it('run a command with the options of the backend', async () => {
+  it('an added backend runs a command with its options', async () => {
     expect(await hermetic('run', '--', 'echo hi; echo "$GREETING"')).toMatchObject({ code: 0, stdout: 'hi\ngood day\n' });
   });
 
-  it('answer a message on the channel, from a command that ran on the backend', async () => {
+  it('an added channel answers a message, from a command that ran on the added backend', async () => {
     const settings = { 'web.enabled': 'false', 'toy.enabled': 'true', 'toy.directory': copy, 'toy.allowed_users': '["ada"]' };
     for (const [key, value] of Object.entries(settings)) expect(await hermetic('config', 'set', key, value)).toMatchObject({ code: 0 });
     let said = '';

@@ -96,7 +96,7 @@ describe('the schema', () => {
     expect(backendNames.join(' ')).toBe('auto local bubblewrap docker podman ssh singularity modal daytona kubernetes vercel');
   });
 
-  test('has a section for every platform with a channel, and for no other', () => {
+  test('the schema has a section for every platform with a channel, and for no other', () => {
     for (const { kind, options } of channelDrivers) {
       expect(configSections.find(({ name }) => name === kind)?.keys.map(({ key }) => key)).toEqual(Object.keys(options.shape));
     }
@@ -110,7 +110,7 @@ describe('the schema', () => {
     expect(isMissing && configKeys.some(({ section, key }) => section === 'terminal' && key.startsWith(`${name}_`))).toBe(false);
   });
 
-  test.each(backendDrivers)('has every option of $kind, prefixed with its name', ({ kind, options }) => {
+  test.each(backendDrivers)('the schema has every option of $kind, prefixed with its name', ({ kind, options }) => {
     for (const key of Object.keys(options.shape)) {
       expect(key).toMatch(new RegExp(`^${kind}_`));
       expect(configKeys.some(({ name }) => name === `terminal.${key}`)).toBe(true);

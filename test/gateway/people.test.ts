@@ -33,7 +33,7 @@ describe('session keys', () => {
     expect(sessionKeyOf(at({ thread: 't' }, false), { groups: 'shared', threads: 'per_user' }).user).toBe('u');
   });
 
-  it('gives different places and people different session ids, whatever their names', () => {
+  it('gives different places and people different session ids, for any names', () => {
     const hostile = fc.oneof(fc.string(), fc.constantFrom('a', 'a:b', 'b', '"', '\\', 'null', '"a"', '","', '[]', '', '\u0000'));
     const key = fc.record({
       platform: hostile,

@@ -52,7 +52,7 @@ async function logIn(body: unknown): Promise<{ status: number; cookie: string; s
 
 const codeIn = (link: string) => ({ code: link.split('#code=')[1] ?? '' });
 
-describe('who is let in', () => {
+describe('access by token, link and cookie', () => {
   const closed: readonly (readonly [method: string, path: string])[] = [
     ['GET', '/metrics'],
     ['GET', '/api/status'],
@@ -70,7 +70,7 @@ describe('who is let in', () => {
     ['GET', '/api/nothing'],
   ];
 
-  it('is nobody without a token or cookie, wherever they go, but for the page and its health', async () => {
+  it('refuses every path without a token or cookie, but for the page and /healthz', async () => {
     await start({ limits: { failuresPerMinute: 1000 } });
     for (const [method, path] of closed) {
       for (const headers of [
@@ -86,14 +86,14 @@ describe('who is let in', () => {
     expect((await ask('/')).status).toBe(200);
   });
 
-  it('is whoever has the token', async () => {
+  it('admits a request with the token', async () => {
     await start();
     expect((await gateway.call('/api/chats')).status).toBe(200);
     expect(await (await gateway.call('/metrics')).text()).toBe('hermetic_up 1\n');
     expect(await (await gateway.call('/api/status')).json()).toMatchObject({ summary: { value: 'bubblewrap · proven' } });
   });
 
-  it('is a browser with a link, once, and from then on by a cookie no script can read and no other site can use', async () => {
+  it('a link logs a browser in once, with a cookie that no script can read and no other site can use', async () => {
     await start();
     const link = gateway.server.newLink();
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[\w-]{32}$/);
@@ -104,14 +104,14 @@ describe('who is let in', () => {
     expect(await logIn(codeIn(link))).toMatchObject({ status: 401, setCookie: '' });
   });
 
-  it('gets another link with the token, and none with a guess', async () => {
+  it('gives a new link for the token, and admits no guessed code', async () => {
     await start();
     const { url } = (await (await gateway.post('/api/links')).json()) as { url: string };
     expect((await logIn({ code: 'a'.repeat(32) })).status).toBe(401);
     expect((await logIn(codeIn(url))).status).toBe(200);
   });
 
-  it('can type the token in', async () => {
+  it('the typed token logs a browser in', async () => {
     await start();
     const { status, cookie } = await logIn({ token });
     expect(status).toBe(200);
@@ -119,7 +119,7 @@ describe('who is let in', () => {
     expect((await logIn({ token: `${token}x` })).status).toBe(401);
   });
 
-  it('stays in over a restart, and is out when the token changes', async () => {
+  it('a login survives a restart, and ends when the token changes', async () => {
     await start();
     const { cookie } = await logIn({ token });
     const { port } = gateway.server;
@@ -131,7 +131,7 @@ describe('who is let in', () => {
     expect((await ask('/api/chats', { cookie })).status).toBe(401);
   });
 
-  it('is not whoever changed the cookie', async () => {
+  it('rejects a changed cookie', async () => {
     await start({ limits: { failuresPerMinute: 1000 } });
     const { cookie } = await logIn({ token });
     const [name = '', value = ''] = cookie.split('=');
@@ -147,11 +147,11 @@ describe('who is let in', () => {
     expect((await ask('/api/chats', { cookie })).status).toBe(200);
   });
 
-  it('is not everybody when the token was left empty', async () => {
+  it('refuses to start with an empty token', async () => {
     await expect(start({ server: { token: '' } })).rejects.toMatchObject({ code: 'config/bad-value' });
   });
 
-  it('is told to wait after too many wrong guesses, which keep nobody out who has the right one', async () => {
+  it('limits wrong guesses, and still admits the right token and cookie', async () => {
     await start({ limits: { failuresPerMinute: 3 } });
     const { cookie } = await logIn({ token });
     const [name = ''] = cookie.split('=');
@@ -171,7 +171,7 @@ describe('who is let in', () => {
     expect((await ask('/api/chats')).status).toBe(401);
   });
 
-  it('is heard while others at the same address ask more than they may', async () => {
+  it('serves the owner while others at the same address exceed their limit', async () => {
     await start({ limits: { requestsPerMinute: 3 } });
     const { cookie } = await logIn({ token });
     const link = codeIn(gateway.server.newLink());
@@ -184,12 +184,12 @@ describe('who is let in', () => {
     expect((await logIn(link)).status).toBe(200);
   });
 
-  it('is nobody by a token short enough to be guessed', async () => {
+  it('refuses to start with a token short enough to be guessed', async () => {
     await expect(start({ server: { token: 'x'.repeat(31) } })).rejects.toMatchObject({ code: 'config/bad-value' });
   });
 });
 
-describe('a page of another site', () => {
+describe('pages of other sites', () => {
   const foreign: Record<string, Record<string, string>> = {
     'with its own origin': { origin: 'https://evil.example' },
     'without an origin': { origin: '' },
@@ -201,7 +201,7 @@ describe('a page of another site', () => {
     'that sends a form, which cannot carry our header': { 'x-hermetic': '' },
   };
 
-  it.each(Object.entries(foreign))('changes nothing with the cookie: %s', async (_case, headers) => {
+  it.each(Object.entries(foreign))('a page of another site changes nothing with the cookie: %s', async (_case, headers) => {
     await start();
     const { cookie } = await logIn({ token });
     const sent = Object.fromEntries(Object.entries({ ...asPage({ cookie }), ...headers }).filter(([, value]) => value !== ''));
@@ -209,7 +209,7 @@ describe('a page of another site', () => {
     expect(await (await gateway.call('/api/chats')).json()).toEqual({ chats: [] });
   });
 
-  it('reads nothing with the cookie', async () => {
+  it('a page of another site reads nothing with the cookie', async () => {
     await start();
     const { cookie } = await logIn({ token });
     for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }]) {
@@ -218,7 +218,7 @@ describe('a page of another site', () => {
     expect((await ask('/api/chats', { cookie, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
   });
 
-  it('cannot log a browser in', async () => {
+  it('a page of another site cannot log a browser in', async () => {
     await start();
     const code = codeIn(gateway.server.newLink());
     const headers = { 'content-type': 'text/plain', origin: 'https://evil.example', 'x-hermetic': '1' };
@@ -227,7 +227,7 @@ describe('a page of another site', () => {
     expect((await logIn(code)).status).toBe(200);
   });
 
-  it('does not get through under a name that was made to lead here', async () => {
+  it('refuses a foreign host name that resolves to this machine', async () => {
     await start();
     const headers = { authorization: `Bearer ${token}` };
     for (const host of ['evil.example', `evil.example:${gateway.server.port}`, '127.0.0.1:1', '127.0.0.1']) {
@@ -238,8 +238,8 @@ describe('a page of another site', () => {
   });
 });
 
-describe('where it listens', () => {
-  it('is on this machine only, unless somebody has vouched for TLS in front', async () => {
+describe('listening addresses', () => {
+  it('listens on this machine only, unless behind_tls is set', async () => {
     await expect(start({ server: { host: '0.0.0.0' } })).rejects.toMatchObject({
       code: 'config/bad-value',
       hint: expect.stringContaining('behind_tls'),
@@ -248,7 +248,7 @@ describe('where it listens', () => {
     expect((await fetch(`http://127.0.0.1:${gateway.server.port}/healthz`)).status).toBe(200);
   });
 
-  it('behind TLS trusts only pages that came encrypted, under the name they talk to', async () => {
+  it('trusts only encrypted pages of its own host name behind TLS', async () => {
     await start({ server: { host: '0.0.0.0', behindTls: true } });
     const page = { host: 'chat.example', origin: 'https://chat.example', 'x-hermetic': '1', 'content-type': 'application/json' };
     const post = (headers: Record<string, string>) => ask('/api/login', headers, { method: 'POST', body: JSON.stringify({ token }) });
@@ -259,7 +259,7 @@ describe('where it listens', () => {
     expect((await post({ ...page, origin: 'https://other.example' })).status).toBe(403);
   });
 
-  it('with a public address answers to that name, and prints links to it', async () => {
+  it('answers to the host name of its public address, and prints links to it', async () => {
     await start({ server: { behindTls: true, publicUrl: 'https://chat.example/' } });
     expect(gateway.server.newLink()).toMatch(/^https:\/\/chat\.example\/#code=/);
     const headers = { authorization: `Bearer ${token}` };
@@ -267,26 +267,26 @@ describe('where it listens', () => {
     expect((await ask('/api/chats', { ...headers, host: 'other.example' })).status).toBe(421);
   });
 
-  it('says so when the port is taken', async () => {
+  it('reports a taken port', async () => {
     await start();
     const taken = gateway;
     await expect(TestGateway.start({ port: taken.server.port })).rejects.toMatchObject({ code: 'config/bad-value' });
   });
 });
 
-describe('the token', () => {
+describe('the token file', () => {
   const home = newHome();
   const path = join(home, 'web-token');
   afterAll(() => rmSync(home, { recursive: true }));
 
-  it('is made once, for its owner alone', () => {
+  it('makes the token once, for its owner alone', () => {
     const made = tokenIn(path);
     expect(made).toMatch(/^[\w-]{43}$/);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(tokenIn(path)).toBe(made);
   });
 
-  it('is not taken from a file that others can read', () => {
+  it('refuses a token file that others can read', () => {
     tokenIn(path);
     chmodSync(path, 0o640);
     expect(() => tokenIn(path)).toThrow(/only you can read/);

@@ -28,7 +28,7 @@ const page = async (chat: string, query = '') =>
   (await (await gateway.call(`/api/chats/${chat}/messages${query}`)).json()) as { messages: WebMessage[]; seq: number; hasMore: boolean };
 
 describe('chats', () => {
-  it('are listed with what was said first as their title, the latest first', async () => {
+  it('lists chats with their first message as the title, the latest first', async () => {
     const first = await start();
     const second = await gateway.newChat();
     await gateway.say(first, 'Look at the logs of yesterday\nand tell me more');
@@ -39,7 +39,7 @@ describe('chats', () => {
     ]);
   });
 
-  it('hand on what is said, once, however often it is sent', async () => {
+  it('hands a message on once, however often it is sent', async () => {
     const chat = await start();
     const id = randomUUID();
     const answers = await Promise.all([1, 2, 3].map(() => gateway.say(chat, 'hello', id)));
@@ -57,7 +57,7 @@ describe('chats', () => {
     });
   });
 
-  it('hand on at the next start what a crash kept from being handed on', async () => {
+  it('hands a message on at the next start that a crash held back', async () => {
     const chat = await start();
     const content = { id: randomUUID(), author: 'person', text: 'before the crash', buttons: [], replyTo: undefined, files: [] } as const;
     await gateway.store.webLog.append(chat, content, new Date());
@@ -69,7 +69,7 @@ describe('chats', () => {
     expect(gateway.accepted).toEqual([]);
   });
 
-  it('hand on what came at once in the order in which it is shown', async () => {
+  it('hands simultaneous messages on in the order in which they are shown', async () => {
     const chat = await start();
     const words = Array.from({ length: 20 }, (_, number) => `word ${number}`);
     await Promise.all(words.map((text) => gateway.say(chat, text)));
@@ -78,7 +78,7 @@ describe('chats', () => {
     expect(gateway.accepted.map((incoming) => incoming.kind === 'message' && incoming.text)).toEqual(shown);
   });
 
-  it('stop although something is never accepted, and hand it on at the next start', async () => {
+  it('stops while a message is not accepted, and hands it on at the next start', async () => {
     gateway = await TestGateway.start();
     const chat = await gateway.newChat();
     await gateway.channel.start(() => new Promise(() => undefined));
@@ -90,7 +90,7 @@ describe('chats', () => {
     expect(gateway.accepted).toMatchObject([{ text: 'stuck' }]);
   });
 
-  it('show once what is sent twice under one key, as after a crash that kept the first from being noted', async () => {
+  it('shows a message once that is sent twice under one key, also after a restart', async () => {
     const chat = await start();
     const message = { text: 'the answer', key: 'turn 7, part 1', file: { name: 'a.txt', data: Buffer.from('a') } };
     const first = await gateway.channel.send(placeOf(chat), message);
@@ -101,7 +101,7 @@ describe('chats', () => {
     expect(texts((await page(chat)).messages)).toEqual(['the answer', 'the answer']);
   });
 
-  it('give up what is no longer wanted, and refuse what has no place', async () => {
+  it('aborts a send, and refuses messages, edits and files that have no place', async () => {
     const chat = await start();
     await expect(gateway.channel.send(placeOf(chat), { text: 'x' }, AbortSignal.abort(new Error('no longer wanted')))).rejects.toThrow(
       'no longer wanted',
@@ -113,7 +113,7 @@ describe('chats', () => {
     expect((await page(chat)).messages).toEqual([]);
   });
 
-  it('that do not exist, or are somebody else’s, are not there', async () => {
+  it('answers 404 for chats that do not exist or belong to another person', async () => {
     await start();
     const at = new Date();
     await gateway.store.webLog.createChat({ id: 'somebody-elses', person: 'other', title: 'secret', startedAt: at, lastActiveAt: at });
@@ -131,13 +131,13 @@ describe('chats', () => {
     expect(gateway.stopped).toEqual([]);
   });
 
-  it('pass on the wish to stop', async () => {
+  it('passes a stop request on', async () => {
     const chat = await start();
     expect((await gateway.post(`/api/chats/${chat}/stop`)).status).toBe(202);
     expect(gateway.stopped).toEqual([chat]);
   });
 
-  it('pass on a press of a button that is there, and of no other', async () => {
+  it('passes on the press of an existing button, and of no other', async () => {
     const chat = await start();
     const message = await gateway.channel.send(placeOf(chat), { text: 'Sure?', buttons: [[{ label: 'Yes', data: 'q1:yes' }]] });
     const press = async (data: string) => (await gateway.post(`/api/chats/${chat}/press`, { id: randomUUID(), message, data })).status;
@@ -149,8 +149,8 @@ describe('chats', () => {
   });
 });
 
-describe('a line to a chat', () => {
-  it('begins with everything, and goes on with what happens', async () => {
+describe('the event stream of a chat', () => {
+  it('the stream begins with the current state, and continues with events', async () => {
     const chat = await start();
     await gateway.say(chat, 'one');
     const line = await follow(chat);
@@ -161,7 +161,7 @@ describe('a line to a chat', () => {
     expect(line.messages.at(-1)).toMatchObject({ id, author: 'us', seq: 3, position: 2 });
   });
 
-  it('that was cut goes on where it was, with nothing missing and nothing twice', async () => {
+  it('a resumed stream continues where it was cut, with nothing missing and nothing twice', async () => {
     const chat = await start();
     const line = await follow(chat);
     const kept = await gateway.channel.send(placeOf(chat), { text: 'zero' });
@@ -180,7 +180,7 @@ describe('a line to a chat', () => {
     expect(third.messages).toEqual([]);
   });
 
-  it('goes on over a restart of the gateway', async () => {
+  it('the stream resumes over a restart of the gateway', async () => {
     const chat = await start();
     await gateway.channel.send(placeOf(chat), { text: 'one' });
     const line = await follow(chat);
@@ -194,7 +194,7 @@ describe('a line to a chat', () => {
     expect(texts(next.messages)).toEqual(['two']);
   });
 
-  it('shows what runs, also to whoever comes later', async () => {
+  it('the stream shows running tools, also to a later follower', async () => {
     const chat = await start();
     const first = await follow(chat);
     await gateway.say(chat, 'go');
@@ -217,7 +217,7 @@ describe('a line to a chat', () => {
     expect(first.frames.filter(({ event }) => event === 'activity').every(({ id }) => id === undefined)).toBe(true);
   });
 
-  it('shows the calls of two turns that a provider gave the same id, before and after a restart', async () => {
+  it('the stream separates the calls of two turns with the same id, before and after a restart', async () => {
     const chat = await start();
     const place = placeOf(chat);
     await gateway.say(chat, 'go');
@@ -246,7 +246,7 @@ describe('a line to a chat', () => {
     expect(await shown()).toEqual(both);
   });
 
-  it('shows from time to time that it is there, and is one of so many', async () => {
+  it('the stream sends pings, and limits its followers', async () => {
     const chat = await start({ limits: { pingEveryMs: 20, maxFollowers: 2 } });
     const first = await follow(chat);
     await first.until('there were pings', () => first.frames.filter(({ event }) => event === 'ping').length > 3);
@@ -257,14 +257,14 @@ describe('a line to a chat', () => {
     await until('there is room again', async () => (await follow(chat)).status === 200);
   });
 
-  it('refuses a number that is none', async () => {
+  it('refuses an invalid last-event-id', async () => {
     const chat = await start();
     for (const id of ['x', '-1', '1.5', '99999999999999999999']) expect((await follow(chat, { 'last-event-id': id })).status).toBe(400);
   });
 });
 
 describe('pages of earlier messages', () => {
-  it('lead back to the first', async () => {
+  it('pages of earlier messages lead back to the first', async () => {
     const chat = await start();
     for (let count = 1; count <= 7; count++) await gateway.channel.send(placeOf(chat), { text: `${count}` });
     const last = await page(chat, '?limit=3');
@@ -279,7 +279,7 @@ describe('files', () => {
   const upload = async (chat: string, name: string, body: string | Uint8Array<ArrayBuffer>) =>
     await gateway.call(`/api/chats/${chat}/files`, { method: 'POST', body, headers: { 'x-file-name': encodeURIComponent(name) } });
 
-  it('go up, come with the message, and can be fetched', async () => {
+  it('uploads a file, attaches it to a message, and serves it as a download', async () => {
     const chat = await start();
     const data = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
     const file = (await (await upload(chat, '../../etc/päss\nwd "x".bin', data)).json()) as WebFile;
@@ -296,7 +296,7 @@ describe('files', () => {
     );
   });
 
-  it('are never shown as a page, whatever they are called', async () => {
+  it('serves every file as a download or an image, never as a page', async () => {
     const chat = await start();
     const message = await gateway.channel.send(placeOf(chat), {
       text: '',
@@ -313,7 +313,7 @@ describe('files', () => {
     expect((await gateway.call(`/api/chats/${chat}/files/${shown?.id}`)).headers.get('content-type')).toBe('image/png');
   });
 
-  it('are of one chat, and of no other', async () => {
+  it('serves a file in its own chat only', async () => {
     const chat = await start();
     const other = await gateway.newChat();
     const { id } = (await (await upload(chat, 'a.txt', 'secret')).json()) as WebFile;
@@ -322,28 +322,28 @@ describe('files', () => {
     expect(gateway.accepted).toEqual([]);
   });
 
-  it('are refused when they are too large', async () => {
+  it('refuses a file that is too large', async () => {
     const chat = await start({ limits: { maxFileBytes: 1000 } });
     expect((await upload(chat, 'a', 'x'.repeat(1001))).status).toBe(413);
     expect((await upload(chat, 'a', 'x'.repeat(1000))).status).toBe(201);
   });
 });
 
-describe('what does not fit', () => {
+describe('refused requests', () => {
   it.each([
     ['no JSON', '{'],
     ['nothing said', JSON.stringify({ id: randomUUID(), text: ' \n' })],
     ['a bad id', JSON.stringify({ id: '../x', text: 'hello' })],
     ['something unknown', JSON.stringify({ id: randomUUID(), text: 'hello', author: 'us' })],
     ['too many files', JSON.stringify({ id: randomUUID(), text: 'x', files: Array.from({ length: 11 }, () => randomUUID()) })],
-  ])('is refused: %s', async (_case, body) => {
+  ])('refuses a malformed message: %s', async (_case, body) => {
     const chat = await start();
     const headers = { 'content-type': 'application/json' };
     expect((await gateway.call(`/api/chats/${chat}/messages`, { method: 'POST', body, headers })).status).toBe(400);
     expect(gateway.accepted).toEqual([]);
   });
 
-  it('is refused in words', async () => {
+  it('refuses an invalid message with an explanation', async () => {
     const chat = await start();
     const refused = async (body: unknown) => await (await gateway.post(`/api/chats/${chat}/messages`, body)).json();
     expect(await refused({ id: 'long-enough', text: 'x'.repeat(60_001) })).toEqual({
@@ -355,7 +355,7 @@ describe('what does not fit', () => {
     expect(await (await gateway.call(`/api/chats/${chat}/messages`, init)).json()).toEqual({ error: 'What was sent is not JSON.' });
   });
 
-  it('is refused when it is too large, also when nobody says how large it is', async () => {
+  it('refuses a body that is too large, also one without a stated length', async () => {
     const chat = await start({ limits: { maxJsonBytes: 2000 } });
     expect((await gateway.say(chat, 'x'.repeat(3000))).status).toBe(413);
     const stream = new Blob(['x'.repeat(3000)]).stream();
@@ -363,7 +363,7 @@ describe('what does not fit', () => {
     expect(answer.status).toBe(413);
   });
 
-  it('is refused when it comes too often', async () => {
+  it('refuses requests beyond the rate limit', async () => {
     await start({ limits: { requestsPerMinute: 5 } });
     const answers = [];
     for (let count = 0; count < 6; count++) answers.push((await gateway.call('/api/chats')).status);
@@ -371,7 +371,7 @@ describe('what does not fit', () => {
     expect((await gateway.call('/healthz')).status).toBe(200);
   });
 
-  it('is refused while the gateway stops, to be tried again', async () => {
+  it('refuses a message while the gateway stops, with retry-after', async () => {
     const chat = await start();
     await gateway.channel.stop();
     const answer = await gateway.say(chat, 'hello');
@@ -379,7 +379,7 @@ describe('what does not fit', () => {
     expect((await page(chat)).messages).toEqual([]);
   });
 
-  it('tells nothing about a fault inside', async () => {
+  it('answers an internal error without its details', async () => {
     await start();
     await gateway.store.close();
     const answer = await gateway.call('/api/chats');

@@ -17,7 +17,7 @@ afterAll(() => rmSync(pages, { recursive: true }));
 const get = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, gateway.url), { headers });
 
 describe('the built page', () => {
-  it('is checked for news each time, and what has a digest in its name is kept for good', async () => {
+  it('serves the page with an ETag for revalidation, and hashed assets as immutable', async () => {
     gateway = await TestGateway.start({ pages });
     const index = await get('/');
     expect([index.status, index.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -31,7 +31,7 @@ describe('the built page', () => {
     expect([script.headers.get('content-encoding'), (await script.text()).length]).toEqual(['gzip', 5015]);
   });
 
-  it('comes with headers that allow it nothing it does not need', async () => {
+  it('sends security headers that allow only what the page needs', async () => {
     gateway = await TestGateway.start({ pages });
     for (const path of ['/', '/api/chats', '/healthz', '/nothing']) {
       const { headers } = await get(path);
@@ -51,7 +51,7 @@ describe('the built page', () => {
     expect((await get('/api/chats')).headers.get('cache-control')).toBe('no-store');
   });
 
-  it('leads to no file outside', async () => {
+  it("serves no file outside of the page's directory", async () => {
     gateway = await TestGateway.start({ pages });
     for (const path of [
       '/../package.json',
@@ -65,7 +65,7 @@ describe('the built page', () => {
     }
   });
 
-  it('that is missing says how to make it', async () => {
+  it('explains how to build a missing page', async () => {
     gateway = await TestGateway.start({ pages: join(pages, 'nowhere') });
     const answer = await get('/');
     expect([answer.status, await answer.text()]).toEqual([503, 'The web page is not built. Run: npm run build:web\n']);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CallSlots } from '../../src/lib/call-slots.ts';
 
-it('runs a limited number at once and the others in order, also after some of them fail', async () => {
+it('runs a limited number of calls at once and the others in order, also after some of them fail', async () => {
   const slots = new CallSlots(2);
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];

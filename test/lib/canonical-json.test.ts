@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 
-it('gives equal values equal texts, whatever their names are', () => {
+it('gives equal values equal texts, in any order of their keys', () => {
   const value = { b: [{ d: 1, c: null }], a: { toJSON: 'x', a: undefined, Z: 2 } };
   expect(canonicalJson(value)).toBe('{"a":{"Z":2,"toJSON":"x"},"b":[{"c":null,"d":1}]}');
   expect(canonicalJson({ a: { Z: 2, toJSON: 'x' }, b: [{ c: null, d: 1 }] })).toBe(canonicalJson(value));

@@ -41,25 +41,25 @@ describe.runIf(process.platform === 'linux')('the other end of a connection', ()
     ['IPv6', '::1', '::1', hasIpv6],
     ['IPv4 at a server for both', '::', '127.0.0.1', hasIpv6],
     ['an address of this machine', '0.0.0.0', ownAddress ?? '', ownAddress !== undefined],
-  ])('is the process that connected, over %s', async (_, listen, connect, isPossible) => {
+  ])('finds the process that connected, over %s', async (_, listen, connect, isPossible) => {
     if (!isPossible) return;
     const { child, socket } = await connected(listen, connect);
     expect(await connectionHolder(socket)).toEqual({ kind: 'process', pid: child.pid });
   });
 
-  it('is gone when its process has ended', async () => {
+  it('reports a connection as gone when its process has ended', async () => {
     const { child, socket } = await connected('127.0.0.1', '127.0.0.1');
     const ends = endsOf(socket);
     child.kill('SIGKILL');
     expect(await until('it is gone', async () => (await connectionHolder(ends)).kind === 'gone')).toBe(true);
   });
 
-  it('is another machine where no process of this one has it', async () => {
+  it('reports a connection as remote when no local process holds it', async () => {
     const ends = { remoteAddress: '192.0.2.1', remotePort: 4711, localAddress: '127.0.0.1', localPort: 8080 };
     expect(await connectionHolder(ends)).toEqual({ kind: 'remote' });
   });
 
-  it.runIf(process.geteuid?.() === 0)('may be one of the processes of a user whose files cannot be seen', async () => {
+  it.runIf(process.geteuid?.() === 0)('lists the possible processes of a connection when their files cannot be read', async () => {
     const { child, socket } = await connected('127.0.0.1', '127.0.0.1');
     const directory = mkdtempSync(join(tmpdir(), 'hermetic-holder-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));

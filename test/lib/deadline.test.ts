@@ -17,12 +17,12 @@ describe('within', () => {
     expect(unhandled.splice(0)).toEqual([]);
   });
 
-  it('settles as the work does when that is in time', async () => {
+  it('settles as the work does when it is in time', async () => {
     await expect(within(hourMs, Promise.resolve('done'), () => 'late')).resolves.toBe('done');
     await expect(within(hourMs, Promise.reject(new Error('broken')), () => 'late')).rejects.toThrow('broken');
   });
 
-  it('gives what late returns when the time is over, and ignores what the work does afterwards', async () => {
+  it('returns the result of late after the deadline, and ignores a later end of the work', async () => {
     const resolving = Promise.withResolvers<string>();
     const rejecting = Promise.withResolvers<string>();
     await expect(within(1, resolving.promise, () => 'late')).resolves.toBe('late');
@@ -39,7 +39,7 @@ describe('within', () => {
     await expect(within(1, never, async () => fail())).rejects.toThrow('no answer');
   });
 
-  it('lets late end the work and go on waiting for it', async () => {
+  it('late can end the work and return its result', async () => {
     const work = Promise.withResolvers<string>();
     const killed = within(1, work.promise, () => {
       work.resolve('killed');
@@ -61,7 +61,7 @@ describe('within', () => {
     await expect(result).resolves.toBe('done');
   });
 
-  it('is late when its signal aborts, or has aborted before, and calls late once', async () => {
+  it('calls late once when the signal aborts, or has aborted before', async () => {
     let calls = 0;
     const late = () => `late ${++calls}`;
     const controller = new AbortController();
@@ -76,7 +76,7 @@ describe('within', () => {
     expect(calls).toBe(2);
   });
 
-  it('leaves no listener on its signal, whoever was first', async () => {
+  it('leaves no listener on its signal, in time or late', async () => {
     const { signal } = new AbortController();
     await within({ ms: hourMs, signal }, Promise.resolve(), () => undefined);
     await within({ ms: 1, signal }, never, () => undefined);
@@ -84,31 +84,31 @@ describe('within', () => {
   });
 });
 
-describe('the program', () => {
+describe('the process', () => {
   function runs(source: string): string {
     const module = JSON.stringify(new URL('../../src/lib/deadline.ts', import.meta.url).href);
     const script = `import { within } from ${module}; const never = new Promise(() => {}); process.on('exit', () => console.log('end')); ${source}`;
     return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 60_000 }).stdout;
   }
 
-  it('ends at once when the work is done before an hour is over', () => {
+  it('a process exits at once when the work is done before its deadline', () => {
     expect(runs(`within(${hourMs}, Promise.resolve(), () => {}).then(() => console.log('done'));`)).toBe('done\nend\n');
   });
 
-  it('stays until the deadline, and not with a timer that is not to keep it', () => {
+  it('a deadline keeps the process alive, and one with ref: false does not', () => {
     expect(runs(`within(50, never, () => console.log('late'));`)).toBe('late\nend\n');
     expect(runs(`within({ ms: ${hourMs}, ref: false }, never, () => console.log('late'));`)).toBe('end\n');
   });
 });
 
 describe('settlesWithin', () => {
-  it('tells whether the work is done in time', async () => {
+  it('settlesWithin tells whether the work is done in time', async () => {
     await expect(settlesWithin(hourMs, Promise.resolve())).resolves.toBe(true);
     await expect(settlesWithin(1, never)).resolves.toBe(false);
     await expect(settlesWithin({ signal: AbortSignal.abort() }, never)).resolves.toBe(false);
   });
 
-  it('rejects when the work does', async () => {
+  it('settlesWithin rejects when the work does', async () => {
     await expect(settlesWithin(hourMs, Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   });
 });
@@ -117,24 +117,24 @@ describe('abortAfter', () => {
   const heeding = (signal: AbortSignal) =>
     new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
-  it('gives the result of work that is in time', async () => {
+  it('abortAfter returns the result of work that is in time', async () => {
     await expect(abortAfter({ ms: hourMs }, async () => 'done')).resolves.toBe('done');
     await expect(abortAfter({ ms: undefined }, async () => 'done')).resolves.toBe('done');
   });
 
-  it('aborts the work for the reason of the deadline', async () => {
+  it("aborts the work with the deadline's reason", async () => {
     await expect(abortAfter({ ms: 1 }, heeding, () => new Error('no answer'))).rejects.toThrow('no answer');
     await expect(abortAfter({ ms: 1 }, heeding)).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  it('aborts the work for the reason of the signal it was given', async () => {
+  it('aborts the work with the reason of its signal', async () => {
     const controller = new AbortController();
     const result = abortAfter({ ms: hourMs, signal: controller.signal }, heeding, () => new Error('no answer'));
     controller.abort(new Error('stopped'));
     await expect(result).rejects.toThrow('stopped');
   });
 
-  it('does not begin when the signal has aborted before', async () => {
+  it('does not begin the work when the signal has aborted before', async () => {
     let hasBegun = false;
     const begin = async () => {
       hasBegun = true;
@@ -143,7 +143,7 @@ describe('abortAfter', () => {
     expect(hasBegun).toBe(false);
   });
 
-  it('waits for work that does not heed its signal', async () => {
+  it('waits for work that ignores its signal', async () => {
     const work = Promise.withResolvers<string>();
     const result = abortAfter({ ms: 1 }, (signal) => {
       signal.addEventListener('abort', () => work.resolve('done all the same'));

@@ -36,7 +36,7 @@ describe('parseDotenv', () => {
     expect(values('A=$HOME\nB="$A `id`"\n')).toEqual({ A: '$HOME', B: '$A `id`' });
   });
 
-  test('lets the later of two entries come last', () => {
+  test('the later of two entries wins', () => {
     expect(values('A=1\nA=2\n')).toEqual({ A: '2' });
   });
 
@@ -58,11 +58,11 @@ describe('setInDotenv', () => {
     expect(values(setInDotenv('# mine\nA=1', 'KEY', value))).toEqual({ A: '1', KEY: value });
   });
 
-  test('changes the line there is and leaves every other as it was', () => {
+  test('replaces the existing line and leaves every other unchanged', () => {
     expect(setInDotenv('# mine\nexport KEY = old # why\nB=2\n', 'KEY', 'new')).toBe('# mine\nKEY=new\nB=2\n');
   });
 
-  test('takes the place of a value of several lines without touching what follows', () => {
+  test('replaces a value of several lines without touching the next entry', () => {
     expect(setInDotenv('KEY="a\nb"\nB=2\n', 'KEY', 'new')).toBe('KEY=new\nB=2\n');
   });
 
@@ -71,19 +71,19 @@ describe('setInDotenv', () => {
   });
 
   test.each(['\t\r\n "\' ', '\\n', '\u2028\u0085', '\uFEFFx', "'a'", '""', '$HOME `id`', ' a ', '-----BEGIN\nx==\n-----END'])(
-    'gives %j back exactly',
+    'stores %j exactly',
     (value) => {
       expect(values(setInDotenv('A=1\n', 'KEY', value))).toEqual({ A: '1', KEY: value });
     },
   );
 
-  test('refuses a file that never closes a quote, and says nothing of the value', () => {
+  test('refuses a file with an unclosed quote, without repeating the value', () => {
     expect(() => setInDotenv('B="open\n', 'KEY', 'hunter2')).toThrow(/^KEY cannot be written into this file without changing more$/);
   });
 });
 
 describe('removeFromDotenv', () => {
-  test('takes out every entry of the name and nothing else', () => {
+  test('removes every entry of the name and nothing else', () => {
     const text = '# top\nexport KEY=1\nA="x\ny" # kept\nKEY="2\n3"\n\nB=4';
     expect(removeFromDotenv(text, 'KEY')).toBe('# top\nA="x\ny" # kept\n\nB=4');
     expect(removeFromDotenv(text, 'B')).toBe('# top\nexport KEY=1\nA="x\ny" # kept\nKEY="2\n3"\n\n');

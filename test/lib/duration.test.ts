@@ -13,6 +13,6 @@ it.each([
   [5_400_000, '1 h 30 min'],
   [172_800_000, '2 d'],
   [183_600_000, '2 d 3 h'],
-])('says %i ms as people do', (ms, text) => {
+])('formats %i ms for people', (ms, text) => {
   expect(durationText(ms)).toBe(text);
 });

@@ -3,13 +3,13 @@ import { HeadTail } from '../../src/lib/head-tail.ts';
 
 const gap = (characters: number): string => `[${characters}]`;
 
-it('a text that fits is kept as it is', () => {
+it('keeps a text that fits unchanged', () => {
   const kept = new HeadTail(100);
   for (let piece = 0; piece < 10; piece++) kept.push('0123456789');
   expect([kept.isCut, kept.text(gap)]).toEqual([false, '0123456789'.repeat(10)]);
 });
 
-it('of a longer one the beginning and the end are kept, in whole lines, and what is missing is counted', () => {
+it('keeps the beginning and the end of a longer text in whole lines, and counts the rest', () => {
   const lines = Array.from({ length: 1000 }, (_, index) => `line ${index}\n`);
   const kept = new HeadTail(500);
   for (const line of lines) kept.push(line);
@@ -21,19 +21,19 @@ it('of a longer one the beginning and the end are kept, in whole lines, and what
   expect(head).toMatch(/line \d+\n$/);
 });
 
-it('no character is cut in two', () => {
+it('cuts no character in two', () => {
   const kept = new HeadTail(101);
   for (let piece = 0; piece < 1000; piece++) kept.push('😀');
   expect(kept.text(gap)).toMatch(/^(😀)+\n\[\d+\]\n(😀)+$/u);
 });
 
-it('no word is cut in two, which nobody would know for a secret any more', () => {
+it('cuts no word in two, so that redaction still recognises secrets', () => {
   const kept = new HeadTail(400);
   kept.push('"hunter2-is-the-password",'.repeat(1000));
   for (const part of kept.text(gap).split(/\n\[\d+\]\n/)) expect(part.replaceAll('hunter2-is-the-password', '')).toMatch(/^[",]+$/);
 });
 
-it('what is hidden is hidden also where the text is cut, and no half of it is left', () => {
+it('redacts secrets at the cut, and leaves no half of one', () => {
   for (let offset = 0; offset < 60; offset++) {
     const kept = new HeadTail(1000);
     const text = `${'x'.repeat(offset)}${'hunter2-is-the-password'.padEnd(50, '.').repeat(2000)}`;

@@ -3,7 +3,7 @@ import { IdleMemory } from '../../src/lib/idle-memory.ts';
 
 const mebibyte = 1024 * 1024;
 
-it('gives memory back once after work that took much of it, and not while there is work', () => {
+it('collects memory once after work that took much of it, and not during work', () => {
   let resident = 80 * mebibyte;
   let collections = 0;
   const memory = new IdleMemory({
@@ -28,7 +28,7 @@ it('gives memory back once after work that took much of it, and not while there 
   expect(collections).toBe(1);
 });
 
-it('gives it back to the system', () => {
+it('returns collected memory to the system', () => {
   const memory = new IdleMemory();
   const before = process.memoryUsage.rss();
   let garbage: object[] | undefined = Array.from({ length: 3_000_000 }, (_, index) => ({ index }));

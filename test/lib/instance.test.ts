@@ -16,14 +16,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it('gives its answer to whoever asks, and to its owner alone', async () => {
+it('answers over a socket that only its owner can use', async () => {
   const instance = await claimInstance(path, async () => ({ turns: 3 }));
   expect(await askInstance(path)).toEqual({ turns: 3 });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   await instance?.close();
 });
 
-it('is for its owner alone from the moment it is there', async () => {
+it('makes the socket for its owner alone from the first moment', async () => {
   const umask = process.umask(0);
   try {
     const listening = listenForOwner(path, (socket) => socket.destroy());
@@ -35,7 +35,7 @@ it('is for its owner alone from the moment it is there', async () => {
   }
 });
 
-it('is the only one as long as it lives, and lets another one in afterwards', async () => {
+it('a second claim fails while the first instance lives, and succeeds afterwards', async () => {
   const first = await claimInstance(path, async () => 'first');
   expect(await claimInstance(path, async () => 'second')).toBeUndefined();
   expect(await askInstance(path)).toBe('first');
@@ -46,7 +46,7 @@ it('is the only one as long as it lives, and lets another one in afterwards', as
   expect(await askInstance(path)).toBeUndefined();
 });
 
-it('is the only one also while it cannot answer', async () => {
+it('a second claim fails also while the first instance cannot answer', async () => {
   const first = await claimInstance(path, async () => {
     throw new Error('the store is busy');
   });
@@ -55,7 +55,7 @@ it('is the only one also while it cannot answer', async () => {
   await first?.close();
 });
 
-it('takes the place of one that was killed', async () => {
+it('a claim takes the place of a killed instance', async () => {
   const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`]);
   await once(child.stdout, 'data');
   expect(await claimInstance(path, async () => 'second')).toBeUndefined();
@@ -67,7 +67,7 @@ it('takes the place of one that was killed', async () => {
   await second?.close();
 });
 
-it('is one when several find a dead one at the same moment', async () => {
+it('one of several simultaneous claims on a dead instance succeeds', async () => {
   const child = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`]);
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
@@ -79,7 +79,7 @@ it('is one when several find a dead one at the same moment', async () => {
   await claimed[winners[0] ?? 0]?.close();
 });
 
-it('is reached by others where the path is longer than a socket may have', async () => {
+it('an instance is reachable by a path longer than a socket address', async () => {
   const deep = join(directory, 'd'.repeat(120));
   mkdirSync(deep);
   path = join(deep, 'one.sock');

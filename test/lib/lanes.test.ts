@@ -20,7 +20,7 @@ describe('Lane', () => {
     expect(lane.isIdle).toBe(true);
   });
 
-  it('rejects for the caller of a task that rejects or throws, and goes on with the next', async () => {
+  it("passes a task's rejection to its caller, and continues with the next task", async () => {
     const lane = new Lane();
     const fail = (): never => {
       throw new Error('broken');
@@ -31,7 +31,7 @@ describe('Lane', () => {
     await expect(next).resolves.toBe('done');
   });
 
-  it('is idle when also what came meanwhile is done', async () => {
+  it('a lane is idle after tasks that were added meanwhile, too', async () => {
     const lane = new Lane();
     let isDone = false;
     void lane.run(() => {
@@ -46,7 +46,7 @@ describe('Lane', () => {
 });
 
 describe('Lanes', () => {
-  it('run tasks of different keys side by side', async () => {
+  it('runs tasks of different keys side by side', async () => {
     const lanes = new Lanes<string>();
     const held = Promise.withResolvers<string>();
     const waiting = lanes.run('a', () => held.promise);
@@ -56,7 +56,7 @@ describe('Lanes', () => {
     expect(await Promise.all([waiting, behind])).toEqual(['a', 'behind']);
   });
 
-  it('are idle when the last task of every key has ended', async () => {
+  it('idle() resolves when the last task of every key has ended', async () => {
     const lanes = new Lanes<string>();
     const ended: string[] = [];
     for (const key of ['a', 'b', 'a']) void lanes.run(key, () => void ended.push(key));

@@ -3,7 +3,7 @@ import { Latest } from '../../src/lib/latest.ts';
 import { collectGarbage } from '../garbage.ts';
 import { until } from '../until.ts';
 
-it('forgets what was not asked for lately and nobody has, and gives everybody else the same object', async () => {
+it('forgets the least recent unused objects, and returns the same object while it is held or needed', async () => {
   const latest = new Latest<{ id: number; isOpen: boolean }>({ max: 10, isNeeded: ({ isOpen }) => isOpen });
   const had = { id: 0, isOpen: false };
   latest.set('had', had);
@@ -20,7 +20,7 @@ it('forgets what was not asked for lately and nobody has, and gives everybody el
   expect(latest.get('999')).toEqual({ id: 999, isOpen: false });
 });
 
-it('keeps what was asked for again', () => {
+it('keeps an entry that was asked for again', () => {
   const latest = new Latest<{ id: number }>({ max: 2 });
   const first = { id: 1 };
   latest.set('1', first);

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeDirectory } from '../../src/lib/make-directory.ts';
 
-describe('making a directory', () => {
+describe('makeDirectory', () => {
   let scratch: string;
   beforeEach(() => {
     scratch = mkdtempSync(join(tmpdir(), 'hermetic-make-'));
   });
   afterEach(() => rmSync(scratch, { recursive: true }));
 
-  it('makes those above it too, with the same mode, and says whether it is new', () => {
+  it('makes missing parents with the same mode, and tells whether the directory is new', () => {
     const path = join(scratch, 'a/b/c');
     expect(makeDirectory(path, 0o700)).toBe(true);
     expect(makeDirectory(path, 0o755)).toBe(false);
     for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(scratch, each)).mode & 0o777).toBe(0o700);
   });
 
-  it('finds one behind a link, and fails at a file and at a link to nothing', () => {
+  it('accepts a directory behind a link, and fails at a file and at a dangling link', () => {
     makeDirectory(join(scratch, 'real'), 0o700);
     symlinkSync('real', join(scratch, 'link'));
     symlinkSync('nothing', join(scratch, 'dangling'));
@@ -31,7 +31,7 @@ describe('making a directory', () => {
     expect(() => makeDirectory(join(scratch, 'file/below'), 0o700)).toThrow(/ENOTDIR/);
   });
 
-  it('fails where nothing can be made, instead of trying for ever', () => {
+  it('fails where nothing can be made, instead of retrying for ever', () => {
     for (const path of ['/proc/nope', '/proc/nope/deeper']) expect(() => makeDirectory(path, 0o700)).toThrow(/ENOENT/);
   });
 });

@@ -49,7 +49,7 @@ describe('Markdown within a budget', () => {
     'node_modules/{diff,hono,marked,preact,yaml,zod}/*.md',
   ]);
 
-  it('reads documents as the parser does', () => {
+  it('parses documents like the unlimited parser', () => {
     expect(documents.length).toBeGreaterThan(20);
     for (const path of documents) {
       const text = readFileSync(path, 'utf8').slice(0, length);
@@ -57,7 +57,7 @@ describe('Markdown within a budget', () => {
     }
   });
 
-  it('takes a few steps for each character of ordinary text', () => {
+  it('takes a few steps per character of ordinary text', () => {
     const paragraph = 'A *word* and `code`, a [link](https://example.org), **strong** words.\n\n- one\n- two\n\n';
     for (const times of [10, 100, 1000]) {
       const text = paragraph.repeat(times);
@@ -65,7 +65,7 @@ describe('Markdown within a budget', () => {
     }
   });
 
-  it('gives up after so many steps, however the text is arranged', () => {
+  it('gives up at the step limit, however the text is arranged', () => {
     // A process of its own, because nothing ends an expression that runs. Without a budget the first of them takes longer than all may.
     const path = fileURLToPath(new URL('../../src/lib/markdown-tokens.ts', import.meta.url));
     const script = `import { markdownTokens } from ${JSON.stringify(path)};

@@ -16,17 +16,17 @@ it.each([
   ['half of a sign: \ud83d', 'half of a sign: \ufffd'],
   ['..', 'file'],
   ['', 'file'],
-])('makes of %j the name %j', (name, expected) => {
+])('turns %j into the name %j', (name, expected) => {
   expect(plainName(name)).toBe(expected);
 });
 
-it.each(['a', 'ü', '字', '🙂'])('shortens a name of many %s to what a file system takes, and keeps its end', (sign) => {
+it.each(['a', 'ü', '字', '🙂'])("shortens a name of many %s to a file system's limit, and keeps its end", (sign) => {
   const name = plainName(`${sign.repeat(500)}.tar.gz`);
   expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
   expect(name).toMatch(new RegExp(`^${sign}{40,}\\.tar\\.gz$`, 'u'));
 });
 
-it('never makes anything but a name, whatever it is given', () => {
+it('produces a valid file name from any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
       const name = plainName(text);

@@ -64,8 +64,8 @@ const forms: Record<string, (secret: string) => string> = {
   'in hexadecimal with colons': (secret) => utf8(secret).map(hex).join(':'),
 };
 
-describe('a known value', () => {
-  it.each(Object.entries(forms))('is found %s, whole and in pieces', (_, form) => {
+describe('known values', () => {
+  it.each(Object.entries(forms))('redacts a value %s, whole and in pieces', (_, form) => {
     for (const secret of secrets) {
       const text = `before ${form(secret)} after`;
       expect(redact(text), secret).toBe('before [redacted] after');
@@ -74,7 +74,7 @@ describe('a known value', () => {
     }
   });
 
-  it.each(['base64', 'base64url'] as const)('is found in %s, at any alignment and with anything around it', (encoding) => {
+  it.each(['base64', 'base64url'] as const)('redacts a value in %s, at any alignment and inside other text', (encoding) => {
     for (const secret of secrets) {
       for (const before of ['', 'u', 'us', 'use', 'user:', 'name@host:']) {
         for (const after of ['', '\n', 'xy', ' and more']) {
@@ -92,7 +92,7 @@ describe('a known value', () => {
     }
   });
 
-  it.each([64, 76])('is found in base64 that is broken into lines of %i', (width) => {
+  it.each([64, 76])('redacts a value in base64 with lines of %i', (width) => {
     for (let before = 30; before < 60; before++) {
       const encoded = Buffer.from(`${'x'.repeat(before)}${secrets[0]} and what follows it`).toString('base64');
       const text = `${encoded.replace(new RegExp(`.{${width}}`, 'g'), '$&\n')}\n`;
@@ -103,12 +103,12 @@ describe('a known value', () => {
     }
   });
 
-  it('is found in base64 whose signs are percent-encoded', () => {
+  it('redacts a value in percent-encoded base64', () => {
     const encoded = encodeURIComponent(Buffer.from(`ÿÿþ${secrets[1]}ÿÿ`).toString('base64'));
     expect(redact(`?data=${encoded}`)).toContain('[redacted]');
   });
 
-  it('is found wherever a line is cut, however long the line is', () => {
+  it('redacts a value across the cut of a long line', () => {
     const [secret = ''] = secrets;
     for (const offset of [...Array(40).keys()].map((turn) => 16 * 1024 - 20 + turn)) {
       const text = `${'x'.repeat(offset)}${secret}${'y'.repeat(20_000)}`;
@@ -118,7 +118,7 @@ describe('a known value', () => {
     }
   });
 
-  it('is found by its lines, and where the lines are short by the whole', () => {
+  it('redacts a value by its lines, and a value of short lines as a whole', () => {
     expect(redact('MIIEvQIBADANBg\n')).toBe('[redacted]\n');
     const short = redactor(['first part\nab\ncd\nsecond part']);
     expect(short('x first part\nab\ncd\nsecond part y')).toBe('x [redacted] y');
@@ -137,7 +137,7 @@ describe('tokens by their format', () => {
     `-----BEGIN OPENSSH PRIVATE KEY-----\n${'b3BlbnNzaC1rZXk\n'.repeat(2000)}-----END OPENSSH PRIVATE KEY-----`,
   ];
 
-  it('are found in pieces of any size, with no line to hold on to', () => {
+  it('redacts tokens in pieces of any size, without line breaks', () => {
     for (const token of tokens) {
       for (const around of [' ', '"', '-', '/', '\n']) {
         const text = `${'x'.repeat(17_000)}${around}${token}${around}${'z'.repeat(500)}`;
@@ -151,7 +151,7 @@ describe('tokens by their format', () => {
     }
   });
 
-  it('do not hold back more of a text than one of them can take', () => {
+  it('holds back no more text than one token can take', () => {
     for (const part of ['-eyJ', 'eyJabcdefgh.', 'sk-', 'x://y:z', '-----BEGIN ', '%4', '\\u00', 'a', '.', 'SG.', '1234567:']) {
       const stream = redact.begin();
       let given = 0;
@@ -167,7 +167,7 @@ describe('tokens by their format', () => {
   });
 });
 
-it('takes a bounded number of steps for every sign, whatever it is', () => {
+it('takes a bounded number of steps for every character', () => {
   const signs = 40_000;
   const hostile = [
     '-eyJ',
@@ -192,7 +192,7 @@ it('takes a bounded number of steps for every sign, whatever it is', () => {
   }
 });
 
-describe('any text', () => {
+describe('arbitrary texts', () => {
   const parts = fc.array(
     fc.constantFrom(
       ...secrets,
@@ -225,7 +225,7 @@ describe('any text', () => {
   );
   const sizes = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 4 });
 
-  it('is the same in any pieces', () => {
+  it('redacts a text alike in any pieces', () => {
     const same = fc.property(parts, sizes, (words, pieces) => {
       const text = words.join(' ');
       expect(inPieces(text, pieces)).toBe(redact(text));
@@ -233,7 +233,7 @@ describe('any text', () => {
     fc.assert(same, { seed: 10, numRuns: 1000 });
   });
 
-  it('shows no value, whatever it stands between', () => {
+  it('shows no secret in any surrounding text', () => {
     const hidden = fc.property(parts, sizes, (words, pieces) => {
       const text = words.join('');
       for (const shown of [inPieces(text, pieces), redact(text)])

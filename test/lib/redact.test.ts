@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { redactor } from '../../src/lib/redact.ts';
 
-describe('taking secrets out of a text', () => {
+describe('redact', () => {
   const redact = redactor(['hunter2-and-more', 'short', 'hunter2-and', 'two words & more', 'first line of it\nsecond line of it']);
 
-  it('takes out what is known, wherever it stands and however it is written', () => {
+  it('redacts known values in any place and encoding', () => {
     expect(redact('a hunter2-and-more b hunter2-and c')).toBe('a [redacted] b [redacted] c');
     expect(redact(`x${Buffer.from('hunter2-and-more').toString('base64')}`)).toMatch(/^x\[redacted\]/);
     expect(redact('q=two%20words%20%26%20more')).toBe('q=[redacted]');
     expect(redact('  second line of it\n')).toBe('  [redacted]\n');
   });
 
-  it('leaves alone what is too short to be told from a word', () => {
+  it('keeps values that are too short to be told from a word', () => {
     expect(redact('a short text')).toBe('a short text');
   });
 
@@ -37,25 +37,25 @@ describe('taking secrets out of a text', () => {
     ['hf_', 'x'.repeat(30)],
     ['dop_v1_', 'a1'.repeat(32)],
     ['gsk_', 'x'.repeat(20)],
-  ])('takes out what begins with %s as tokens do', (start, rest) => {
+  ])('redacts tokens that begin with %s', (start, rest) => {
     expect(redact(`token: ${start}${rest} end`)).toBe('token: [redacted] end');
     expect(redact(`${start}${rest}`)).toBe('[redacted]');
   });
 
-  it('takes out keys, passwords in addresses and what authorises a request', () => {
+  it('redacts keys, passwords in addresses and authorization headers', () => {
     const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----';
     expect(redact(`${key}\nafter`)).toBe('[redacted]\nafter');
     expect(redact('postgres://me:s3cr3t!@db:5432/x')).toBe('postgres://me:[redacted]@db:5432/x');
     expect(redact('Authorization: Bearer abcdefgh12345678')).toBe('Authorization: Bearer [redacted]');
   });
 
-  it('leaves ordinary text as it is', () => {
+  it('keeps ordinary text unchanged', () => {
     const text =
       'commit 3f2a9c1d0e sk-learn eyJ AKIA http://host:80/path user@host time 12:30:45 sha256:abcdef -----BEGIN CERTIFICATE-----';
     expect(redact(text)).toBe(text);
   });
 
-  it('comes to an end with a hostile text too', () => {
+  it('finishes with hostile texts', () => {
     for (const part of ['eyJ-', 'sk-', 'a:', 'x://y:', '-----BEGIN PRIVATE KEY-----', 'SG.', 'ghp_', '1:']) redact(part.repeat(25_000));
     for (const part of [' ', '\n', 'a.', 'bearer ']) redact(part.repeat(250_000));
     redact(`authorization:${' \t'.repeat(250_000)}basic`);

@@ -26,7 +26,7 @@ describe('replaceFile', () => {
     file = join(directory, 'a.txt');
   });
 
-  test('makes a file with the mode asked for and leaves nothing beside it', () => {
+  test('makes a file with the given mode and leaves nothing beside it', () => {
     replaceFile(file, { mode: 0o600 }, (text) => `${text}!`);
     expect(readFileSync(file, 'utf8')).toBe('undefined!');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -83,7 +83,7 @@ describe('replaceFile', () => {
     expect(readFileSync(file)).toEqual(bytes);
   });
 
-  test('waits for another writer, gives up on one that stays, and clears away what a crash left', () => {
+  test('waits for another writer, gives up on one that stays, and removes the remains of a crash', () => {
     writeFileSync(`${file}.lock`, '');
     expect(() => replaceFile(file, { mode: 0o600, patienceMs: 60 }, () => 'new')).toThrow('something else');
     expect(existsSync(file)).toBe(false);

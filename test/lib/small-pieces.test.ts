@@ -15,13 +15,13 @@ async function bytesKept(reader: string): Promise<string> {
 
 describe('a million single bytes', () => {
   it.each(['store', 'frames', 'answer', 'file', 'capture', 'stream of a dead command', 'wire'])(
-    'do not exhaust the memory of a host that reads them: %s',
+    'a million single bytes do not exhaust the memory of a host that reads them: %s',
     async (reader) => expect(await bytesKept(reader)).toBe('1000000\n'),
   );
 });
 
-describe('a store of bytes', () => {
-  it('gives back what was pushed, whatever is dropped meanwhile', () => {
+describe('ByteStore', () => {
+  it('returns the pushed bytes, minus the dropped ones', () => {
     const store = new ByteStore();
     let expected = Buffer.alloc(0);
     for (let turn = 0; turn < 2_000; turn++) {
@@ -35,7 +35,7 @@ describe('a store of bytes', () => {
     expect([store.take().equals(expected), store.length]).toEqual([true, 0]);
   });
 
-  it('keeps no more than it may, and says so', () => {
+  it('refuses bytes beyond its limit', () => {
     const store = new ByteStore(5);
     expect([store.push(Buffer.from('abc')), store.push(Buffer.from('def')), store.push(Buffer.from('g'))]).toEqual([true, false, false]);
     expect(store.push(Buffer.alloc(0))).toBe(true);

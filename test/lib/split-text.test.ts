@@ -8,7 +8,7 @@ const isBalanced = (text: string) => text.split('\n').filter((line) => /^\s*(`{3
 const code = (text: string) => text.split('\n').filter((line) => !/^\s*(`{3,}|~{3,})/.test(line));
 
 describe('splitText', () => {
-  it('leaves a text that fits as it is, and makes nothing of a blank one', () => {
+  it('keeps a text that fits, and makes no piece of a blank one', () => {
     expect(splitText('  a\n\n', 10)).toEqual(['  a\n\n']);
     expect(splitText('', 10)).toEqual([]);
     expect(splitText(' \n '.repeat(100), 10)).toEqual([]);
@@ -72,7 +72,7 @@ describe('splitText', () => {
     expect(() => splitText('😀', 1)).toThrow(RangeError);
   });
 
-  it('loses no word, makes no blank piece and keeps to the limit, whatever the text', () => {
+  it('loses no word, makes no blank piece and keeps to the limit, for any text', () => {
     const text = fc
       .array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom(' ', '\n', '\n\n', '😀', 'word ')))
       .map((all) => all.join(''));
@@ -91,7 +91,7 @@ describe('splitText', () => {
     );
   });
 
-  it('keeps every line of code and never leaves a code block open, whatever is around it', () => {
+  it('keeps every line of code and leaves no code block open, for any text around it', () => {
     const block = fc
       .record({
         marker: fc.constantFrom('```', '~~~', '````'),
@@ -126,14 +126,14 @@ describe('splitText', () => {
     }
   });
 
-  it('takes a long text at once', () => {
+  it('splits a long text at once', () => {
     const pieces = splitText('A line of it, with words.\n'.repeat(40_000), 4096);
     expect(pieces.length).toBeGreaterThan(250);
   });
 });
 
 describe('textAfter', () => {
-  it('is the rest, in a code block when it was cut off in one', () => {
+  it('returns the rest of a text, in a code block when it was cut in one', () => {
     const text = 'Look:\n\n```ts\none();\ntwo();\n```\n\nDone.';
     expect(textAfter(text, 5)).toBe('```ts\none();\ntwo();\n```\n\nDone.');
     expect(textAfter(text, text.indexOf('\ntwo'))).toBe('```ts\ntwo();\n```\n\nDone.');

@@ -13,7 +13,7 @@ function inPieces(text: string): string {
   return result + cleaner.end();
 }
 
-describe('what a program prints at a terminal', () => {
+describe('terminal output', () => {
   it.each([
     ['plain\ttext é 日本\n', 'plain\ttext é 日本\n'],
     ['\u001b[1;31mred\u001b[0m and \u001b]8;;http://x\u0007link\u001b]8;;\u0007\n', 'red and link\n'],
@@ -25,12 +25,12 @@ describe('what a program prints at a terminal', () => {
     ['no end', 'no end'],
     ['\u001b]0;a title\u001b\\shown\u001bPdata\u001b\\\u001b(B\u001b7 \u009b1mtoo\u001b[?25l\n', 'shown too\n'],
     ['\u001b]0;a title without an end\nshown\n', '0;a title without an end\nshown\n'],
-  ])('%j is read as %j, in whatever pieces it comes', (printed, read) => {
+  ])('reads %j as %j, in any pieces', (printed, read) => {
     expect(plainText(printed)).toBe(read);
     for (let round = 0; round < 20; round++) expect(inPieces(printed)).toBe(read);
   });
 
-  it('is passed on before its line ends when that takes too long, and keeps little meanwhile', () => {
+  it('passes a long line on before it ends, and keeps little of it meanwhile', () => {
     const cleaner = new TerminalText();
     let length = 0;
     for (let piece = 0; piece < 200; piece++) length += cleaner.push('x'.repeat(1000)).length;
@@ -40,7 +40,7 @@ describe('what a program prints at a terminal', () => {
     expect(cleaner.push('\n')).toBe('99999%\n');
   });
 
-  it('comes to an end with hostile orders too', () => {
+  it('finishes with hostile control sequences', () => {
     for (const part of ['\u001b]', '\u001b[', '\u009d', '\u001b ', '\u001b];a', '\u001b', '\u009b0;', '\u0090'])
       plainText(part.repeat(250_000));
     const overwritten = plainText(`${'x'.repeat(500_000)}${'\rab'.repeat(500_000)}`);

@@ -38,7 +38,7 @@ describe('visible', () => {
     expect(hasInvisible(`rm${character}x`)).toBe(true);
   });
 
-  it('shows marks over ASCII, over nothing and over what does not show, and leaves those of other letters', () => {
+  it('shows combining marks over ASCII, over nothing and over invisible characters, and keeps those of other letters', () => {
     expect(visible('r\u0335m -r\u0332\u0301f')).toBe('r⟨U+0335⟩m -r⟨U+0332⟩⟨U+0301⟩f');
     expect(visible('\u0301a')).toBe('⟨U+0301⟩a');
     expect(visible('\u200B\u0301')).toBe('⟨U+200B⟩⟨U+0301⟩');
@@ -49,11 +49,11 @@ describe('visible', () => {
     }
   });
 
-  it('shows the marks of a pile that would cover its neighbours', () => {
+  it('shows the combining marks of a pile beyond the fourth', () => {
     expect(visible(`ü${'\u0301'.repeat(6)}`)).toBe(`ü${'\u0301'.repeat(4)}⟨U+0301⟩⟨U+0301⟩`);
   });
 
-  it('shows what emoji are made of, which is no reason to call them hidden unless it stands alone', () => {
+  it('shows the joiners of emoji, and reports them as invisible only outside of emoji', () => {
     expect(visible('❤\uFE0F')).toBe('❤⟨U+FE0F⟩');
     for (const text of ['git commit -m "❤\uFE0F 👨\u200D👩\u200D👧 👍🏽"', 'a\r\nb', 'é ß 漢字 “quoted” — …']) {
       expect(hasInvisible(text)).toBe(false);
@@ -61,7 +61,7 @@ describe('visible', () => {
     for (const text of ['❤\uFE0F\uFE0F', '👨\u200D', 'a\uFE0F', 'a\u200Db', '1\uFE0F\u20E3', 'a\rb']) expect(hasInvisible(text)).toBe(true);
   });
 
-  it('leaves ASCII, lines and tabs as they are, and nothing else to be made visible', () => {
+  it('keeps ASCII, line breaks and tabs, and leaves no invisible character in any text', () => {
     const plain = `${String.fromCharCode(...Array.from({ length: 95 }, (_, index) => index + 32))}\n\t`;
     expect(visible(plain)).toBe(plain);
     fc.assert(
@@ -74,7 +74,7 @@ describe('visible', () => {
     );
   });
 
-  it('marks each as it is told to', () => {
+  it('marks each invisible character with the given function', () => {
     expect(visible('a\u2800b\u0301', (sign) => `[${sign}]`)).toBe('a[⟨U+2800⟩]b[⟨U+0301⟩]');
   });
 });

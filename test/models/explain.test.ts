@@ -4,36 +4,36 @@ import { explain } from '../../src/models/explain.ts';
 const asked = { title: 'Acme', model: 'm', baseUrl: 'http://acme.example/v1', keyVariable: 'ACME_KEY', apiKey: 'sk-acme' };
 const failure = (fields: object) => explain(Object.assign(new Error('no luck'), fields), asked);
 
-describe('what a provider says about when to come back', () => {
+describe('retry-after', () => {
   it.each([
     [{ 'retry-after': '7' }, '', 7000],
     [{ 'retry-after-ms': '250', 'retry-after': '1' }, '', 250],
     [{}, '{"error":{"details":[{"retryDelay": "34s"}]}}', 34_000],
     [{ 'retry-after': 'soon' }, '', undefined],
     [{}, '', undefined],
-  ])('is understood: %j %s', (responseHeaders, responseBody, retryAfterMs) => {
+  ])('reads the retry delay of %j %s', (responseHeaders, responseBody, retryAfterMs) => {
     expect(failure({ statusCode: 429, responseHeaders, responseBody })).toMatchObject({ isTransient: true, retryAfterMs });
   });
 
-  it('is understood as a date', () => {
+  it('reads a retry-after date', () => {
     const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
     const { retryAfterMs = 0 } = failure({ statusCode: 503, responseHeaders: { 'retry-after': inAnHour } });
     expect(Math.round(retryAfterMs / 60_000)).toBeGreaterThanOrEqual(59);
   });
 });
 
-describe('what a provider refuses', () => {
+describe('refusals of a provider', () => {
   it.each([
     [400, "This model's maximum context length is 8192 tokens"],
     [400, 'prompt is too long: 210000 tokens > 200000 maximum'],
     [413, 'Request Entity Too Large'],
     [400, 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'],
     [500, 'the request exceeds the available context size, try increasing it'],
-  ])('because it is too long is known to be that: %i %s', (statusCode, message) => {
+  ])('recognises a refusal of a conversation that is too long: %i %s', (statusCode, message) => {
     expect(failure({ statusCode, message })).toMatchObject({ about: 'too-long', isTransient: false });
   });
 
-  it('for want of money is not tried again', () => {
+  it('does not retry after a refusal for lack of money', () => {
     expect(
       failure({ statusCode: 429, message: 'You exceeded your current quota', data: { error: { code: 'insufficient_quota' } } }),
     ).toMatchObject({
@@ -42,13 +42,13 @@ describe('what a provider refuses', () => {
     });
   });
 
-  it('is told on one line, cut, and without the key', () => {
+  it('explains a refusal on one short line without the key', () => {
     const { message } = failure({ statusCode: 401, message: `bad key sk-acme\n\u001b[31m${'x'.repeat(1000)}` });
     expect(message).not.toMatch(/sk-acme|\p{Cc}/u);
     expect(message.length).toBeLessThan(400);
   });
 
-  it.each([undefined, null, 'text', 7, {}, new Error(''), Object.create(null)])('is explained whatever it is: %s', (error) => {
+  it.each([undefined, null, 'text', 7, {}, new Error(''), Object.create(null)])('explains any error: %s', (error) => {
     expect(explain(error, asked)).toMatchObject({ code: 'model/failed', message: expect.stringMatching(/^\S.*Acme|^Acme/) });
   });
 });

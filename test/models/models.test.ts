@@ -14,7 +14,7 @@ const refusalOf = (settings: ModelSettings, variables = {}): Promise<HermeticErr
     (error) => error,
   );
 
-describe('a model that is not configured', () => {
+describe('model configuration', () => {
   it.each<[ModelSettings, string, string]>([
     [{}, 'No model is configured.', 'Run `hermetic setup`, or set model.provider and model.model.'],
     [
@@ -42,18 +42,18 @@ describe('a model that is not configured', () => {
       'There is no key for ollama: MY_KEY is not set.',
       'Set MY_KEY in .env, or run `hermetic setup`.',
     ],
-  ])('%j says what is missing', async (settings, message, hint) => {
+  ])('%j names the missing setting', async (settings, message, hint) => {
     expect(await refusalOf(settings, { OTHER_KEY: 'x' })).toMatchObject({ code: 'model/unusable', message, hint });
   });
 
-  it('needs no key where none is usual', async () => {
+  it('opens ollama and openai-compatible models without a key', async () => {
     expect((await openModel({ provider: 'ollama', model: 'llama' }, {})).id).toBe('ollama/llama');
     expect((await openModel({ provider: 'openai-compatible', model: 'm', base_url: 'http://127.0.0.1:1/v1' }, {})).id).toBe(
       'openai-compatible/m',
     );
   });
 
-  it('does not give the key for OpenAI to whoever else speaks its language', async () => {
+  it('does not send the OpenAI key to an openai-compatible server', async () => {
     await using server = await startModelServer(() => says('ok'));
     const model = await openModel({ provider: 'openai-compatible', model: 'm', base_url: server.url }, { OPENAI_API_KEY: 'secret' });
     expect(await checkModel(model)).toEqual({ usable: true });
@@ -71,7 +71,7 @@ describe('every provider', () => {
     ['google', 'gemini-pro', '/v1/models/gemini-pro:streamGenerateContent?alt=sse', ['x-goog-api-key', 'key-5']],
   ];
 
-  it.each(rows)('%s works a whole turn with tools', async (provider, model, path, [header, value]) => {
+  it.each(rows)('%s completes a turn with tools', async (provider, model, path, [header, value]) => {
     await using bench = await startBench(
       inTurn(calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), {
         pieces: [{ text: 'do' }, { text: 'ne' }],
@@ -96,7 +96,7 @@ describe('every provider', () => {
     expect(bench.usages.at(-1)).toMatchObject({ inputTokens: 500, outputTokens: 5, cachedTokens: 400 });
   });
 
-  it.each(rows)('%s is asked again when its answer breaks off', async (provider, model) => {
+  it.each(rows)('%s is retried when its answer breaks off', async (provider, model) => {
     for (const cut of ['socket', 'end'] as const) {
       await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')), { provider, model });
       expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
@@ -104,7 +104,7 @@ describe('every provider', () => {
     }
   });
 
-  it.each(rows)('%s is asked again when it fails in the middle of an answer', async (provider, model) => {
+  it.each(rows)('%s is retried when it fails in the middle of an answer', async (provider, model) => {
     await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { error: 'Overloaded' }] }, says('Hello')), {
       provider,
       model,
@@ -113,7 +113,7 @@ describe('every provider', () => {
   });
 });
 
-describe('a conversation', () => {
+describe('conversations across providers', () => {
   const providers = ['openai-compatible', 'anthropic', 'openai', 'google', 'openrouter'] as const;
   const script = () =>
     inTurn(
@@ -124,7 +124,7 @@ describe('a conversation', () => {
     );
 
   it.each(providers.flatMap((first) => providers.filter((each) => each !== first).map((second) => [first, second] as const)))(
-    'that began with %s goes on with %s',
+    'a conversation with %s continues with %s',
     async (first, second) => {
       await using before = await startBench(script(), { provider: first, model: 'anthropic/one' });
       await before.run('go');
@@ -137,7 +137,7 @@ describe('a conversation', () => {
     },
   );
 
-  it.each(['openai-compatible', 'anthropic', 'google'] as const)('shows what %s thinks apart from what it says', async (provider) => {
+  it.each(['openai-compatible', 'anthropic', 'google'] as const)('separates the thinking of %s from its answer', async (provider) => {
     await using bench = await startBench(inTurn({ pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] }), { provider, model: 'm' });
     expect(await bench.run('sure?')).toEqual({ kind: 'answered', text: 'Yes.' });
     expect(bench.events.slice(0, 2)).toEqual([
@@ -146,7 +146,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('gives Anthropic its own thoughts back as they were, which it insists on', async () => {
+  it("returns Anthropic's thinking unchanged with its signature", async () => {
     await using bench = await startBench(script(), { provider: 'anthropic', model: 'claude' });
     await bench.run('go');
     expect(partsOf(bench.server.requests[1]?.body.messages?.[1]?.content)[0]).toEqual({
@@ -157,8 +157,8 @@ describe('a conversation', () => {
   });
 });
 
-describe('the cache of a provider', () => {
-  it('is told up to where to keep the input by Anthropic’s marks', async () => {
+describe('provider caches', () => {
+  it('marks the cacheable input for Anthropic', async () => {
     await using bench = await startBench(inTurn(calls(['echo', { text: 'a' }]), says('done')), { provider: 'anthropic', model: 'claude' });
     await bench.run('go');
     const [first, second] = bench.server.requests;
@@ -171,13 +171,13 @@ describe('the cache of a provider', () => {
     expect(JSON.stringify(second?.body.messages?.[0])).toBe(JSON.stringify(first?.body.messages?.[0]));
   });
 
-  it('is marked for models of Anthropic behind OpenRouter as well', async () => {
+  it('marks the cacheable input for Anthropic models behind OpenRouter', async () => {
     await using bench = await startBench(() => says('done'), { provider: 'openrouter', model: 'anthropic/claude' });
     await bench.run('go');
     expect(JSON.stringify(bench.server.requests[0]?.body)).toContain('"cache_control":{"type":"ephemeral"}');
   });
 
-  it('of OpenAI holds nothing that a later turn would depend on', async () => {
+  it('stores nothing at OpenAI, so that no later turn depends on it', async () => {
     await using bench = await startBench(() => says('done'), { provider: 'openai', model: 'gpt-5' });
     await bench.run('go');
     await bench.run('again');
@@ -186,8 +186,8 @@ describe('the cache of a provider', () => {
   });
 });
 
-describe('the packages of the providers', () => {
-  it('are not loaded before a model is used, and then only the one that is needed', () => {
+describe('provider packages', () => {
+  it('loads no provider package before a model is used, and then only its own', () => {
     const source = join(import.meta.dirname, '../../src');
     const script = `
       import { registerHooks } from 'node:module';
@@ -211,11 +211,11 @@ describe('the packages of the providers', () => {
   });
 });
 
-describe('checking a model', () => {
+describe('model checks', () => {
   const settings = (url: string): ModelSettings => ({ provider: 'anthropic', model: 'claude-x', base_url: url });
   const variables = { ANTHROPIC_API_KEY: 'sk-secret' };
 
-  it('makes one small call that offers a tool', async () => {
+  it('checks a model with one small call that offers a tool', async () => {
     await using server = await startModelServer(() => says('ready'));
     expect(await checkModel(await openModel(settings(server.url), variables))).toEqual({ usable: true });
     expect(server.requests.length).toBe(1);
@@ -239,7 +239,7 @@ describe('checking a model', () => {
       'Anthropic refused the request with status 400: claude-x does not support tools',
     ],
     [529, 'Overloaded', 'model/failed', 'Anthropic failed with status 529: Overloaded'],
-  ])('says in one sentence what is wrong: %i %s', async (status, said, code, message) => {
+  ])('explains a failed check in one sentence: %i %s', async (status, said, code, message) => {
     await using server = await startModelServer(() => refuses(status, said));
     const check = await checkModel(await openModel(settings(server.url), variables));
     expect(check).toMatchObject({
@@ -249,7 +249,7 @@ describe('checking a model', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('says when nobody answers at all', async () => {
+  it('reports a provider that cannot be reached', async () => {
     const server = await startModelServer(() => says('ready'));
     const model = await openModel(settings(server.url), variables);
     await server.close();

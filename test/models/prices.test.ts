@@ -8,11 +8,11 @@ import { startBench } from '../agent/turn-bench.ts';
 
 const prices = { input: 3, output: 15, cached_input: 0.3 };
 
-describe('what a model costs', () => {
+describe('model costs', () => {
   const script = () => ({ pieces: [{ text: 'Yes.' }], usage: { input: 1_000_000, cached: 400_000, output: 100_000 } });
 
   it.each(['openai-compatible', 'anthropic', 'openai', 'google', 'openrouter', 'ollama'] as const)(
-    'is computed from the tokens that %s counts, with cached input apart',
+    'computes the cost from the tokens that %s counts, with cached input apart',
     async (provider) => {
       await using bench = await startBench(script, { provider, model: 'm', prices });
       await bench.run('go');
@@ -23,20 +23,20 @@ describe('what a model costs', () => {
     },
   );
 
-  it('is that of the whole input where cached input has no price of its own', async () => {
+  it('charges cached input as input when it has no price of its own', async () => {
     await using bench = await startBench(script, { prices: { input: 3, output: 15 } });
     await bench.run('go');
     expect(bench.usages[0]?.cost).toBeCloseTo(3 + 1.5, 6);
   });
 
-  it('is what the provider says when it says it', async () => {
+  it('prefers the cost that the provider reports', async () => {
     const model = await openModel({ provider: 'openrouter', model: 'm', prices }, { OPENROUTER_API_KEY: 'key' });
     const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
     expect(model.cost(usage, { openrouter: { usage: { cost: 0.25 } } })).toBe(0.25);
     expect(model.cost(usage, {})).toBe(3);
   });
 
-  it('is that of the model by its name, and unknown for one that has no price', async () => {
+  it('takes the prices of the model by its name, and knows no cost without a price', async () => {
     const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
     const base = { provider: 'ollama', model: 'one' } as const;
     const cost = async (settings: Parameters<typeof settingsFor>[0], choice?: string) =>
@@ -64,7 +64,7 @@ describe('model.prices', () => {
     }
   };
 
-  it('is a map of prices, one of such maps by model, or JSON in the environment', () => {
+  it('accepts prices as one map, as a map per model, and as JSON in the environment', () => {
     expect(load('model:\n  prices: { input: 3, output: 15, cached_input: 0.3 }\n')).toEqual(prices);
     expect(load('model:\n  prices:\n    claude-x: { input: 3, output: 15 }\n')).toEqual({ 'claude-x': { input: 3, output: 15 } });
     expect(load('', { HERMETIC_MODEL_PRICES: JSON.stringify(prices) })).toEqual(prices);
@@ -78,7 +78,7 @@ describe('model.prices', () => {
     '{ m: { input: 3 } }',
     '{ input: 3, output: 1, m: { input: 1, output: 1 } }',
     '3',
-  ])('refuses %s', (text) => {
+  ])('refuses the prices %s', (text) => {
     expect(() => load(`model:\n  prices: ${text}\n`)).toThrow(/model\.prices/);
   });
 
@@ -90,7 +90,7 @@ describe('model.prices', () => {
     ['{ inptu: 1, outptu: 2 }', 'model.prices.outptu is not a key. Did you mean output?'],
     ['{ gpt-x: 1 }', 'one model has input and output, and several have a map each'],
     ['{ input: 1, output: 2, surcharge: 3 }', 'model.prices.surcharge is not a key.'],
-  ])('names what is wrong in %s', (text, sentence) => {
+  ])('names the mistake in the prices %s', (text, sentence) => {
     expect(() => load(`model:\n  prices: ${text}\n`)).toThrow(sentence);
   });
 });

@@ -16,7 +16,7 @@ describe('the contract', () => {
 });
 
 describe('several processes', () => {
-  it('add to one chain without forking it', async () => {
+  it('several processes append to one audit chain without forking it', async () => {
     const path = newPath();
     const body = `
       const store = await openStore(path);

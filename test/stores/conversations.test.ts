@@ -29,8 +29,8 @@ describe('in SQLite', () => {
   backgroundContract(newPlace);
 });
 
-describe('a database of SQLite', () => {
-  it('from before there were conversations gets them, and is kept as it was beside it', async () => {
+describe('SQLite databases with conversations', () => {
+  it('adds conversations to a database of an earlier version, and keeps a backup beside it', async () => {
     const path = newPath();
     await makeVersion(
       path,
@@ -45,7 +45,7 @@ describe('a database of SQLite', () => {
     expect(beside(path)).toEqual(['state.db', expect.stringMatching(/^state\.db\.v4-.*\.bak$/)]);
   });
 
-  it('from before it was known where people are heard learns it from then on', async () => {
+  it('a database of an earlier version learns from the next message where people are', async () => {
     const path = newPath();
     const row = `insert into inbox values (0, 'old', '["s"]', '${JSON.stringify(message())}', 'waiting', 0, null)`;
     await makeVersion(path, migrations.indexOf(reachTables), row);
@@ -56,7 +56,7 @@ describe('a database of SQLite', () => {
     await store.close();
   });
 
-  it('leaves out entries that cannot be read, and says which they are', async () => {
+  it('leaves out unreadable inbox entries, and lists them', async () => {
     const path = newPath();
     const store = await openStore(path);
     for (const id of ['1', '2', '3', '4']) await store.inbox.accept(['s'], message({ id }), at(0));
@@ -71,7 +71,7 @@ describe('a database of SQLite', () => {
     await store.close();
   });
 
-  it('of the next version is refused with its conversations untouched', async () => {
+  it('refuses a database of the next version and leaves its conversations untouched', async () => {
     const path = newPath();
     const store = await openStore(path);
     await store.inbox.accept(['s'], message(), at(0));
@@ -84,7 +84,7 @@ describe('a database of SQLite', () => {
     database.close();
   });
 
-  it('with a thousand open requests of one platform keeps them all, and gives no code to others until one of them is over', async () => {
+  it('keeps a thousand open pairing requests of a platform, and gives no more codes until one expires', async () => {
     const path = newPath();
     const store = await openStore(path);
     const ask = (platform: string, person: string, second: number) =>
@@ -107,7 +107,7 @@ describe('a database of SQLite', () => {
     await store.close();
   });
 
-  it('holds no code, and no hash that is fast to compute', async () => {
+  it('stores no pairing code, and no hash that is fast to compute', async () => {
     const path = newPath();
     const store = await openStore(path);
     const [code, salts] = ['ABCDEFGH', new Set<unknown>()];

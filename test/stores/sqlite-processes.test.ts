@@ -25,7 +25,7 @@ describe('the SQLite store', () => {
   const names = async (from: Store) => (await from.sandboxes.list()).map(({ name }) => name);
 
   describe('a process that dies', () => {
-    it('keeps every record whose promise had resolved', async () => {
+    it('a killed process keeps every record whose promise had resolved', async () => {
       const child = start(
         path,
         'const store = await openStore(path); for (let i = 0; ; i++) { await store.sandboxes.begin(entry("s" + i)); say(i); }',
@@ -44,7 +44,7 @@ describe('the SQLite store', () => {
       expect(await names(await open())).toEqual(expect.arrayContaining(promised));
     });
 
-    it('leaves a database that opens, at whatever moment of making or migrating it', async () => {
+    it('a process killed while it makes or migrates the database leaves one that opens', async () => {
       for (let round = 0; round < 6; round++) {
         const migrating = round % 2 === 1;
         path = newPath();
@@ -62,7 +62,7 @@ describe('the SQLite store', () => {
   });
 
   describe('several processes', () => {
-    it('make one database and lose none of 800 writes', async () => {
+    it('four processes make one database and lose none of 800 writes', async () => {
       const body = (writer: number) => `
         const store = await openStore(path);
         for (let i = 0; i < 50; i++) {
@@ -81,7 +81,7 @@ describe('the SQLite store', () => {
       expect(beside(path).filter((name) => name.includes('partial'))).toEqual([]);
     });
 
-    it('migrate an old database once, with one backup', async () => {
+    it('several processes migrate an old database once, with one backup', async () => {
       makeVersionOne(path);
       const body = 'const store = await openStore(path); say((await store.sandboxes.list()).length); await store.close();';
       const said = await Promise.all([0, 1, 2].map(() => finish(start(path, body))));
@@ -90,8 +90,8 @@ describe('the SQLite store', () => {
     });
   });
 
-  describe.skipIf(!mayMount)('a file system (needs the right to mount)', () => {
-    it('that is full fails the write, keeps what was written, and serves again when there is space', async () => {
+  describe.skipIf(!mayMount)('file systems (needs the right to mount)', () => {
+    it('a full file system fails the write, keeps earlier data, and serves again when there is space', async () => {
       const body = `
         const { rmSync, writeFileSync, readdirSync } = await import('node:fs');
         const { dirname, join } = await import('node:path');
@@ -119,7 +119,7 @@ describe('the SQLite store', () => {
       expect(await finish(start(path, body, { mounts }))).toEqual([failure, ['filler'], failure, [1, true], [['after', 'before'], true]]);
     });
 
-    it('that is read-only is refused when the store is opened', async () => {
+    it('refuses to open the store on a read-only file system', async () => {
       await (await open()).sandboxes.begin(beginning('a'));
       const body = `
         for (const file of [path, path + '2']) await openStore(file).then(() => say('opened'), ({ code, hint }) => say([code, hint]));`;

@@ -30,8 +30,8 @@ describe('the SQLite store', () => {
   };
   const names = async (from: Store) => (await from.sandboxes.list()).map(({ name }) => name);
 
-  describe('a migration', () => {
-    it('keeps the data, and the database as it was in a private copy beside it', async () => {
+  describe('migrations', () => {
+    it('a migration keeps the data, and a private copy of the old database beside it', async () => {
       makeVersionOne(path);
       await open();
       expect(await store?.sandboxes.find(versionOneKey)).toMatchObject({
@@ -55,7 +55,7 @@ describe('the SQLite store', () => {
       database.close();
     });
 
-    it('leaves yolo to who has said it, and what a turn was allowed to do to nobody', async () => {
+    it('a migration keeps yolo for its owner, and gives a running turn no role', async () => {
       const incoming = { kind: 'message', id: '1', place: { platform: 'p', chat: 'c' }, files: [], at: 1, text: 'x', from: { id: 'a' } };
       await makeVersion(
         path,
@@ -68,7 +68,7 @@ describe('the SQLite store', () => {
       expect(await store?.inbox.list('running')).toMatchObject([{ seq: 1, turn: 't', role: undefined }]);
     });
 
-    it('can be gone back on with the copy', async () => {
+    it('the copy restores the database of before the migration', async () => {
       makeVersionOne(path);
       await (await open()).sandboxes.forget(versionOneKey);
       await store?.close();
@@ -77,7 +77,7 @@ describe('the SQLite store', () => {
       expect(await names(await open())).toEqual(['old']);
     });
 
-    it('that fails changes nothing and leaves no copies', async () => {
+    it('a failed migration changes nothing and leaves no copies', async () => {
       makeVersionOne(path, 'create table proofs (mine)');
       await expect(open()).rejects.toMatchObject({ code: 'store/failed', message: expect.stringContaining('from version 1') });
       await expect(open()).rejects.toMatchObject({ code: 'store/failed' });
@@ -89,7 +89,7 @@ describe('the SQLite store', () => {
     });
   });
 
-  describe('a database that cannot be used', () => {
+  describe('unusable databases', () => {
     async function refuses(code: string): Promise<void> {
       const before = digests(path);
       await expect(open()).rejects.toMatchObject({ name: 'HermeticError', code, hint: expect.any(String) });
@@ -116,7 +116,7 @@ describe('the SQLite store', () => {
       await store?.close();
     }
 
-    it('is refused and untouched when it is newer', async () => {
+    it('refuses a newer database and leaves it untouched', async () => {
       await (await open()).close();
       const database = new DatabaseSync(path);
       database.exec('pragma user_version = 99; create table future (a)');
@@ -124,7 +124,7 @@ describe('the SQLite store', () => {
       await refuses('store/newer');
     });
 
-    it('is refused and untouched when it is newer and its last writes are still beside it', async () => {
+    it('refuses a newer database with an unfinished log and leaves both untouched', async () => {
       await makeUnfinished();
       const keeper = new DatabaseSync(path);
       keeper.exec('pragma user_version = 99');
@@ -168,12 +168,12 @@ describe('the SQLite store', () => {
           rmSync(path);
         },
       ],
-    ])('is refused and untouched when it %s', async (_case, damage) => {
+    ])('refuses a database and leaves it untouched when it %s', async (_case, damage) => {
       await damage();
       await refuses('store/corrupt');
     });
 
-    it('is recovered after a crash, as it should be', async () => {
+    it('recovers the last writes after a crash', async () => {
       await makeUnfinished();
       expect(await names(await open())).toEqual(['a']);
     });

@@ -35,7 +35,7 @@ describe('the SQLite store', () => {
   const names = async (from: Store) => (await from.sandboxes.list()).map(({ name }) => name);
 
   describe('files', () => {
-    it('are for their owner alone, in a directory that is too', async () => {
+    it('makes database files and their directory for the owner alone', async () => {
       path = join(dirname(path), 'new', 'home', 'state.db');
       const before = process.umask(0);
       try {
@@ -48,20 +48,20 @@ describe('the SQLite store', () => {
       expect(modeOf(dirname(path))).toBe(0o700);
     });
 
-    it('become private again when somebody has widened their mode', async () => {
+    it('makes database files private again when their mode was widened', async () => {
       await (await open()).close();
       chmodSync(path, 0o644);
       await (await open()).sandboxes.begin(beginning('a'));
       for (const name of beside(path)) expect(modeOf(join(dirname(path), name))).toBe(0o600);
     });
 
-    it('are one file once the store is closed', async () => {
+    it('leaves one file when the store is closed', async () => {
       await (await open()).sandboxes.begin(beginning('a'));
       await store?.close();
       expect(beside(path)).toEqual(['state.db']);
     });
 
-    it('may have any name', async () => {
+    it('accepts any file name', async () => {
       path = join(dirname(path), 'a?mode=memory #%41 é', 'state.db');
       await (await open()).sandboxes.begin(beginning('a'));
       expect(existsSync(path)).toBe(true);
@@ -69,7 +69,7 @@ describe('the SQLite store', () => {
       expect(await names(await open())).toEqual(['a']);
     });
 
-    it('are refused from then on when they are deleted during use', async () => {
+    it('refuses writes after the database file was deleted', async () => {
       await (await open()).sandboxes.begin(beginning('a'));
       rmSync(path);
       await expect(store?.sandboxes.begin(beginning('b'))).rejects.toMatchObject({ code: 'store/failed' });
@@ -77,7 +77,7 @@ describe('the SQLite store', () => {
   });
 
   describe('settings', () => {
-    it('are those of a log that is on disk before a write resolves', async () => {
+    it('uses a write-ahead log with full synchronisation', async () => {
       await (await open()).close();
       const database = connect(path);
       const settings = ['journal_mode', 'synchronous', 'foreign_keys'].map((name) => pragma(database, name));
@@ -85,14 +85,14 @@ describe('the SQLite store', () => {
       expect(settings).toEqual(['wal', 2, 1]);
     });
 
-    it('load neither SQLite nor the query layer before a store is opened', async () => {
+    it('loads neither SQLite nor the query layer before a store is opened', async () => {
       const loaded = `process.moduleLoadList.some((name) => /sqlite/.test(name))`;
       const body = `say(${loaded}); const store = await openStore(path); say(${loaded}); await store.close();`;
       expect(await finish(start(path, body))).toEqual([false, true]);
     });
   });
 
-  describe('a database that another process holds', () => {
+  describe('databases locked by another process', () => {
     let holder: DatabaseSync;
 
     beforeEach(async () => {
@@ -104,7 +104,7 @@ describe('the SQLite store', () => {
       if (holder.isOpen) holder.close();
     });
 
-    it('is waited for', async () => {
+    it('waits for a database that another process holds', async () => {
       const writing = store?.sandboxes.begin(beginning('a'));
       await sleep(300);
       expect(await store?.sandboxes.list()).toEqual([]);
@@ -113,7 +113,7 @@ describe('the SQLite store', () => {
       expect(await store?.sandboxes.list()).toHaveLength(1);
     });
 
-    it('is reported after five seconds, in which this process goes on with other things', async () => {
+    it('reports a locked database after five seconds, without blocking the process', async () => {
       let turns = 0;
       const ticking = setInterval(() => {
         turns++;

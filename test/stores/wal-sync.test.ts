@@ -19,7 +19,7 @@ class Disk {
   }
 }
 
-describe('what is written', () => {
+describe('durable writes', () => {
   let directory: string;
   let disk: Disk;
   let access: SqliteAccess;
@@ -56,7 +56,7 @@ describe('what is written', () => {
   const names = async (): Promise<string[]> =>
     (await access.read((db) => db.selectFrom('counters').select('name').orderBy('name').execute())).map(({ name }) => name);
 
-  it('is on disk when it resolves', async () => {
+  it('a write resolves after it is on disk', async () => {
     const writing = write('a');
     await until('the disk is asked', () => disk.flushes.length === 1);
     expect(await names()).toEqual(['a']);
@@ -65,7 +65,7 @@ describe('what is written', () => {
     await writing;
   });
 
-  it('goes there together with what was written meanwhile', async () => {
+  it('writes made during a flush share the next one', async () => {
     const writing = [write('a')];
     await until('the disk is asked', () => disk.flushes.length === 1);
     writing.push(write('b'), write('c'), write('d'));
@@ -79,7 +79,7 @@ describe('what is written', () => {
     expect(disk.flushes).toHaveLength(2);
   });
 
-  it('can be written without waiting, and is on disk before a later write that waits', async () => {
+  it('a write with later resolves at once, and is on disk before a later write that waits', async () => {
     await write('a', 'later');
     await until('the disk is asked', () => disk.flushes.length === 1);
     const writing = write('b');
@@ -91,7 +91,7 @@ describe('what is written', () => {
     await writing;
   });
 
-  it('holds up what depends on it and writes nothing itself', async () => {
+  it('a transaction that depends on an unflushed write waits for the disk, and writes nothing itself', async () => {
     await write('a', 'later');
     const asking = access.transaction(async () => settled.push('nothing'));
     let isAnswered = false;
@@ -106,7 +106,7 @@ describe('what is written', () => {
     await asking;
   });
 
-  it('is refused for good once the disk has failed', async () => {
+  it('refuses all writes once the disk has failed', async () => {
     const heard: string[] = [];
     void access.lost.then(({ code }) => heard.push(`lost: ${code}`));
     const writing = write('a').catch((error: unknown) => {

@@ -23,7 +23,7 @@ function ask(expression: string): unknown {
   return stdout === '' ? stderr : JSON.parse(stdout);
 }
 
-it('the page is built when it is missing, or was made of something else', () => {
+it('builds the page when it is missing, or its sources have changed', () => {
   expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
   expect(ask('buildWeb(process.argv[1])')).toBe(null);
   expect(ask('isWebBuilt(process.argv[1])')).toBe(true);
@@ -37,7 +37,7 @@ it('the page is built when it is missing, or was made of something else', () => 
   expect(ask('isWebBuilt(process.argv[1])')).toBe(false);
 });
 
-it('a build that fails says so and leaves nothing that passes for built', () => {
+it('a failed build reports its error and leaves nothing that passes for built', () => {
   writeFileSync(join(clone, 'web/src/main.tsx'), 'this is no program');
   expect(ask('buildWeb(process.argv[1])')).toBe('vite ended with 1');
   expect(ask('isWebBuilt(process.argv[1])')).toBe(false);

@@ -30,7 +30,7 @@ describeInChromium('a newcomer', (rig) => {
     return page;
   }
 
-  it('opens the link, runs a command and a script in a sandbox without any model, and is told how to add one', async () => {
+  it('a newcomer opens the link, runs a command and a script in a sandbox without a model, and learns how to add one', async () => {
     const page = await open({ config: { model: { provider: '', model: '', base_url: '' } } });
     await say(page, '/run echo "six times seven is $((6 * 7))"; id -un');
     await page.getByText('six times seven is 42', { exact: false }).first().waitFor();
@@ -41,7 +41,7 @@ describeInChromium('a newcomer', (rig) => {
     expect(program.model.requests.length).toBe(0);
   });
 
-  it('talks to an agent that works in the sandbox', async () => {
+  it('a newcomer talks to an agent that works in the sandbox', async () => {
     const page = await open({});
     program.model.script = inTurn(
       calls(['terminal', { command: 'echo "from the sandbox" > note.txt; cat note.txt' }]),
@@ -56,7 +56,7 @@ describeInChromium('a newcomer', (rig) => {
     );
   });
 
-  it('is asked before something dangerous happens on the host, and it happens once after the button was pressed', async () => {
+  it('asks before a dangerous command on the host, and runs it once after the button was pressed', async () => {
     const page = await open({ backend: 'local' });
     const lines = (): string[] => {
       const found = readdirSync(program.directory, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('cleaned.log'));
@@ -86,7 +86,7 @@ describeInChromium('a newcomer', (rig) => {
     expect(lines().length).toBe(1);
   });
 
-  it('is asked before a sandbox deletes files of a mounted directory, and they are deleted after the button was pressed', async () => {
+  it('asks before a sandbox deletes files of a mounted directory, and deletes them after the button was pressed', async () => {
     const project = mkdtempSync(join(tmpdir(), 'hermetic-project-'));
     const build = join(project, 'build');
     try {

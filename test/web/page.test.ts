@@ -40,7 +40,7 @@ const isOnScreen = async (inner: Locator, height: number) => {
 };
 
 describeInChromium('the web page', (rig) => {
-  it('is opened by the link that was printed, once, and leaves nothing of it in the address', async () => {
+  it('the printed link opens the page once, and leaves no code in the address', async () => {
     const page = await rig.page();
     await page.goto(rig.link);
     await box(page).waitFor();
@@ -70,7 +70,7 @@ describeInChromium('the web page', (rig) => {
     expect(await inside.getByText('this session’s own sandbox').count()).toBe(0);
   });
 
-  it('shows times in one way, and long lines of text to their end', async () => {
+  it('shows times as hours and minutes, and wraps long lines', async () => {
     const page = await rig.signedIn({ locale: 'en-US' });
     await say(page, `look\n\`\`\`\n${'a long question '.repeat(40)}\n\`\`\``);
     const block = messages(page).last().locator('pre');
@@ -81,7 +81,7 @@ describeInChromium('the web page', (rig) => {
     for (const time of times) expect(time).toMatch(/^\d\d:\d\d$/);
   });
 
-  it('shows an answer as it was written when it takes long to parse', async () => {
+  it('shows an answer unformatted when it takes long to parse', async () => {
     const page = await rig.signedIn();
     const text = '*a_'.repeat(19_000);
     await say(page, text);
@@ -90,7 +90,7 @@ describeInChromium('the web page', (rig) => {
     expect(await answer.textContent()).toBe(`You said: ${text}`);
   });
 
-  it('streams an answer, shows it as CommonMark, and makes nothing of HTML in it', async () => {
+  it('streams an answer, shows it as CommonMark, and renders no HTML in it', async () => {
     const page = await rig.signedIn();
     await say(page, 'stream something');
     await page.getByText('stays text & is harmless.').waitFor();
@@ -103,7 +103,7 @@ describeInChromium('the web page', (rig) => {
     expect(await messages(page).count()).toBe(2);
   });
 
-  it('copies code', async () => {
+  it('copies code from a message', async () => {
     const page = await rig.signedIn({ permissions: ['clipboard-read', 'clipboard-write'] });
     await say(page, 'stream something');
     await page.getByText('is harmless.').waitFor();
@@ -114,7 +114,7 @@ describeInChromium('the web page', (rig) => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^for name in sorted\(files\):\n/);
   });
 
-  it('shows what a tool prints while it runs, and folds it when it is done', async () => {
+  it("shows a tool's output while it runs, and folds it when it is done", async () => {
     const page = await rig.signedIn();
     await say(page, 'tool please');
     const card = page.locator('.tool');
@@ -133,7 +133,7 @@ describeInChromium('the web page', (rig) => {
     expect(await order.evaluateAll((all) => all.map((one) => one.className.split(' ')[0]))).toEqual(['message', 'tool', 'message']);
   });
 
-  it('asks with all of the command and buttons, and takes one answer', async () => {
+  it('asks with the whole command and buttons, and takes one answer', async () => {
     const page = await rig.signedIn();
     await say(page, 'ask me');
     const card = page.getByRole('region', { name: 'Needs your answer' });
@@ -151,32 +151,29 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
   });
 
-  it.each(['ask me at length', 'ask me by file'])(
-    '%s: it shows a long command to its end, which has to be seen before a yes',
-    async (text) => {
-      const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
-      await say(page, text);
-      const card = page.getByRole('region', { name: 'Needs your answer' });
-      const block = card.locator('pre');
-      await block.getByText('echo step 300').waitFor();
-      expect(await block.textContent()).toContain('echo step 1\n');
-      expect(await block.textContent()).toContain('sh install.sh --prefix');
-      expect(await block.evaluate((one) => one.scrollHeight <= one.clientHeight && one.scrollWidth <= one.clientWidth)).toBe(true);
-      await until('it is shown from its beginning', () => isOnScreen(card.getByText('Needs your answer'), 600));
-      const yes = card.getByRole('button', { name: 'Allow once' });
-      expect(await isOnScreen(yes, 600)).toBe(false);
-      expect(await yes.isDisabled()).toBe(true);
-      expect(await card.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true);
-      await page.mouse.move(500, 300);
-      await until('its end was on screen', async () => {
-        await page.mouse.wheel(0, 600);
-        return await yes.isEnabled();
-      });
-      expect(await isOnScreen(card.locator('.asking-end'), 600)).toBe(true);
-      await yes.click();
-      await untilSaid(page, [text, 'Allowed once: rm -rf ./build.']);
-    },
-  );
+  it.each(['ask me at length', 'ask me by file'])('%s: a long command has to be scrolled to its end before a yes', async (text) => {
+    const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
+    await say(page, text);
+    const card = page.getByRole('region', { name: 'Needs your answer' });
+    const block = card.locator('pre');
+    await block.getByText('echo step 300').waitFor();
+    expect(await block.textContent()).toContain('echo step 1\n');
+    expect(await block.textContent()).toContain('sh install.sh --prefix');
+    expect(await block.evaluate((one) => one.scrollHeight <= one.clientHeight && one.scrollWidth <= one.clientWidth)).toBe(true);
+    await until('it is shown from its beginning', () => isOnScreen(card.getByText('Needs your answer'), 600));
+    const yes = card.getByRole('button', { name: 'Allow once' });
+    expect(await isOnScreen(yes, 600)).toBe(false);
+    expect(await yes.isDisabled()).toBe(true);
+    expect(await card.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true);
+    await page.mouse.move(500, 300);
+    await until('its end was on screen', async () => {
+      await page.mouse.wheel(0, 600);
+      return await yes.isEnabled();
+    });
+    expect(await isOnScreen(card.locator('.asking-end'), 600)).toBe(true);
+    await yes.click();
+    await untilSaid(page, [text, 'Allowed once: rm -rf ./build.']);
+  });
 
   it('takes no yes to a question of which a part cannot be loaded', async () => {
     const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
@@ -200,7 +197,7 @@ describeInChromium('the web page', (rig) => {
     await page.getByRole('button', { name: 'Send' }).waitFor();
   });
 
-  it('knows after a reload that a turn runs', async () => {
+  it('shows a running turn after a reload', async () => {
     const page = await rig.signedIn();
     await say(page, 'wait for me');
     await page.getByRole('button', { name: 'Stop' }).waitFor();
@@ -209,7 +206,7 @@ describeInChromium('the web page', (rig) => {
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
   });
 
-  it('sends files up, and offers those that come back', async () => {
+  it('uploads files, and offers received ones for download', async () => {
     const page = await rig.signedIn();
     await page.locator('input[type=file]').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') });
     await page.getByText('5 B').waitFor();
@@ -222,7 +219,7 @@ describeInChromium('the web page', (rig) => {
     expect(readFileSync(await download.path(), 'utf8')).toBe('a,b\n1,2\n');
   });
 
-  it('takes files that are dropped on it', async () => {
+  it('uploads files that are dropped on the page', async () => {
     const page = await rig.signedIn();
     const data = await page.evaluateHandle(
       "(() => { const data = new DataTransfer(); data.items.add(new File(['dropped'], 'dropped.txt')); return data; })()",
@@ -234,7 +231,7 @@ describeInChromium('the web page', (rig) => {
     await page.getByText('and sent dropped.txt').waitFor();
   });
 
-  it('keeps sessions apart, and everything in them once over a reload', async () => {
+  it('keeps sessions apart, and shows every message once after a reload', async () => {
     const page = await rig.signedIn();
     await say(page, 'the first of two');
     await untilSaid(page, ['the first of two', 'You said: the first of two']);
@@ -247,7 +244,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, ['the first of two', 'You said: the first of two']);
   });
 
-  it('shows in every window what is said in one', async () => {
+  it('shows new messages in every window', async () => {
     const page = await rig.signedIn();
     await say(page, 'hello from here');
     await untilSaid(page, ['hello from here', 'You said: hello from here']);
@@ -260,7 +257,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(other, all);
   });
 
-  it('loses and doubles nothing when the gateway is killed and comes back', async () => {
+  it('loses and duplicates no message when the gateway is killed and restarted', async () => {
     const page = await rig.signedIn();
     await say(page, 'before');
     await untilSaid(page, ['before', 'You said: before']);
@@ -276,7 +273,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, all);
   });
 
-  it('shows what tools did before the gateway was killed, and what was interrupted by it', async () => {
+  it('shows finished and interrupted tools after the gateway was killed', async () => {
     const page = await rig.signedIn();
     await say(page, 'tool, before the end');
     const cards = page.locator('.tool');
@@ -301,7 +298,7 @@ describeInChromium('the web page', (rig) => {
     expect(await cards.locator('.tool-output').textContent()).toContain('ok 12 - test number 12 passes');
   });
 
-  it('sends after a reload what could not be sent before it', async () => {
+  it('sends an unsent message after a reload', async () => {
     const page = await rig.signedIn();
     await say(page, 'before');
     await untilSaid(page, ['before', 'You said: before']);
@@ -313,7 +310,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, ['before', 'You said: before', 'never arrived', 'You said: never arrived']);
   });
 
-  it('sends once what arrived without the page knowing', async () => {
+  it('sends a message once whose confirmation was lost', async () => {
     const page = await rig.signedIn();
     await say(page, 'before');
     await untilSaid(page, ['before', 'You said: before']);
@@ -333,7 +330,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, all);
   });
 
-  it('writes lines with Shift and Enter, and can be used by keyboard alone', async () => {
+  it('Shift and Enter write a new line, and the page works by keyboard alone', async () => {
     const page = await rig.signedIn();
     await box(page).focus();
     await page.keyboard.type('one');
@@ -372,7 +369,7 @@ describeInChromium('the web page', (rig) => {
     await page.getByLabel('Token').waitFor();
   });
 
-  it('fits on a phone', async () => {
+  it('the page fits on a phone', async () => {
     const page = await rig.signedIn({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });
     await say(page, 'stream something');
     await page.getByText('is harmless.').waitFor();

@@ -16,7 +16,7 @@ const started = (call: string, after?: number): LiveEvent => ({
 });
 
 describe('the timeline of a page', () => {
-  it('is the same however often and in whatever order changes arrive', () => {
+  it('a timeline is the same for any order and repetition of changes', () => {
     const versions = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 20 }).map((ids) => {
       const positions = new Map<number, number>();
       return ids.map((id, index) => {
@@ -39,7 +39,7 @@ describe('the timeline of a page', () => {
     );
   });
 
-  it('goes on from the number of the first page, and shows no message whose neighbours are missing', () => {
+  it('continues from the number of the first page, and shows no message whose neighbours are missing', () => {
     let timeline = withPage(emptyTimeline, page([message('c', 3), message('d', 4)], 7, true));
     expect(timeline.seq).toBe(7);
     timeline = withMessage(timeline, message('a', 1, 8, 'a, edited'));
@@ -49,7 +49,7 @@ describe('the timeline of a page', () => {
     expect(timeline.seq).toBe(8);
   });
 
-  it('shows calls after the message they came after', () => {
+  it('shows calls below the message that they followed', () => {
     let timeline = withPage(emptyTimeline, page([message('question', 1)], 1));
     timeline = withEvent(timeline, started('c1', 1));
     timeline = withEvent(timeline, started('c2', 1));
@@ -64,7 +64,7 @@ describe('the timeline of a page', () => {
     expect(shown(timeline)).toEqual(['question', '[c1 ok]', '[c2 failed]', 'answer']);
   });
 
-  it('keeps the calls of two turns apart that a provider gave the same id', () => {
+  it('separates the calls of two turns with the same id', () => {
     const act = (activity: Extract<LiveEvent, { kind: 'activity' }>['activity']): LiveEvent => ({ kind: 'activity', activity, after: 1 });
     const run = (turn: string): LiveEvent[] => [
       act({ kind: 'tool-started', turn, call: 'call_0', tool: 'terminal', input: {} }),
@@ -82,7 +82,7 @@ describe('the timeline of a page', () => {
     expect(cards(withEvent(emptyTimeline, { kind: 'now', calls: [...live.calls.values()] }))).toEqual(cards(live));
   });
 
-  it('knows of a gateway that came back what no longer runs', () => {
+  it('shows a call as interrupted that the restarted gateway no longer runs', () => {
     let timeline = withEvent(emptyTimeline, { kind: 'activity', activity: { kind: 'turn-started', turn: 't' }, after: undefined });
     timeline = withEvent(timeline, started('c1'));
     timeline = withEvent(timeline, { kind: 'now', calls: [] });
