@@ -6,7 +6,7 @@ import { askSandbox } from '../shell/ask-sandbox.ts';
 
 /** Makes the directory that `terminal.cwd` names. When that fails the sandbox is stopped: a session never starts somewhere else instead. */
 export async function ensureWorkdir(sandbox: OpenSandbox, backend: Backend, spec: SandboxSpec): Promise<void> {
-  if (spec.workdir === undefined || sandbox.cwd !== backend.places(spec).workdir) return;
+  if (sandbox.cwd !== backend.places(spec).workdir) return;
   try {
     const { stdout, exit } = await askSandbox(sandbox, { command: await guestBash('ensure-workdir'), args: [sandbox.cwd] });
     if (exit.kind === 'exited' && exit.code === 0) return;

@@ -44,7 +44,6 @@ const oneOfThese = 'Mount a directory without it, or set terminal.allow_dangerou
  * a container engine; those inside a directory are covered by a file that says so.
  */
 export async function checkedMounts(mounts: readonly Mount[], rules: MountRules): Promise<Mount[]> {
-  if (mounts.length === 0) return [];
   const whole = await resolved(wholePlaces);
   const deep = await resolved({ ...deepPlaces, ...rules.forbidden });
   const checked = await Promise.all(

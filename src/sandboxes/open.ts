@@ -89,7 +89,7 @@ export async function openOn(
   try {
     const sandbox = await openRecorded({ backend, spec, parts, isEphemeral, fingerprint, ledger, note }, listener, signal);
     limitDisk(sandbox, backend, spec, listener);
-    await ensureWorkdir(sandbox, backend, spec);
+    if (spec.workdir !== undefined) await ensureWorkdir(sandbox, backend, spec);
     return { sandbox, backend, spec, fingerprint };
   } catch (error) {
     // Another program has given the session a spare meanwhile.

@@ -104,6 +104,7 @@ export function hasFiles(deps: SpecDeps, backend: Backend, name: string): boolea
 
 /** The mounts, resolved. Refuses a source that is missing or would hand over the host. */
 export async function checkedVolumes(loaded: LoadedConfig, mounts: readonly Mount[]): Promise<Mount[]> {
+  if (mounts.length === 0) return [];
   const { config, home, environment } = loaded;
   const forbidden = {
     [home]: 'it is the home of Hermetic itself',

@@ -11,7 +11,7 @@ import { attachByStreams } from '../../shell/streams/stream-spawner.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import { placesInside } from './container.ts';
 import { countsOf } from './container-counts.ts';
-import type { Engine } from './engine.ts';
+import type { ContainerState, Engine } from './engine.ts';
 import { stopUnused } from './stop.ts';
 import { attachTo } from './transport.ts';
 
@@ -24,8 +24,8 @@ export interface RunningContainer {
   spec: SandboxSpec;
   /** Whether a forker runs in it, or a keeper. */
   isForked: boolean;
-  /** Nothing ran in it before. */
-  isNew: boolean;
+  /** How it was found running; undefined when nothing ran in it before. */
+  found: ContainerState | undefined;
   /** When they are being made already. */
   pipes?: Promise<AttachmentPipes> | undefined;
   /** Removes the container. */
@@ -35,7 +35,8 @@ export interface RunningContainer {
 
 /** A running container as a sandbox. When this throws, the container is gone. */
 export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
-  const { engine, id, spec, isForked, isNew, pipes, remove, removeFiles } = container;
+  const { engine, id, spec, isForked, found, pipes, remove, removeFiles } = container;
+  const isNew = !found;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
   const unclaim = isForked ? () => undefined : claim(paths.run);
@@ -51,7 +52,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   const place: Place = {
     name: spec.name,
     workdir: placesInside(spec).workdir,
-    limits: isForked ? { read: countsOf(engine, id), isCheap: true, isNew } : { isNew },
+    limits: isForked ? { read: countsOf(engine, id, found), isCheap: true, isNew } : { isNew },
     ended: containerEnd(engine, id, waiting.signal),
     end: () => (spec.persistent ? engine.kill(id) : removeAll()),
     close,

@@ -1,15 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { countReader, type LimitCounts } from '../../shell/limit-counts.ts';
-import type { Engine } from './engine.ts';
+import type { ContainerState, Engine } from './engine.ts';
 
 /** Reads the limit hits of a container of this kernel from its control groups, which are found at the first call. */
-export function countsOf(engine: Engine, id: string): () => Promise<LimitCounts | undefined> {
+export function countsOf(engine: Engine, id: string, state?: ContainerState): () => Promise<LimitCounts | undefined> {
+  let known = state;
   let read = countReader([]);
   return async () => {
     const counts = read();
     if (counts.outOfMemoryKills !== undefined || counts.refusedProcesses !== undefined) return counts;
-    const found = await engine.inspect(id);
+    const found = known ?? (await engine.inspect(id));
+    known = undefined;
     // The kill that ended the container must exceed every earlier count.
     if (!found?.running) return { outOfMemoryKills: found?.oomKilled ? Number.POSITIVE_INFINITY : 0, refusedProcesses: 0, isFull: false };
     read = countReader(await groupsOf(found.pid, id));

@@ -28,7 +28,7 @@ import { checkDocker } from './check.ts';
 import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
 import { findEngine } from './discover.ts';
 import { containerDiskUse } from './disk-use.ts';
-import type { ContainerSummary, Engine, EngineInfo } from './engine.ts';
+import type { ContainerState, ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { ensureImage } from './image.ts';
 import { limitEnforcement } from './limits.ts';
@@ -153,10 +153,10 @@ class DockerBackend implements Backend {
     }
     // Security: a network that is not ours is refused, which is no reason to replace a container.
     if (!found?.running) await ensureNetworkOf(engine, body);
-    const attach = (id: string, isNew: boolean, pipes?: Promise<AttachmentPipes>): Promise<OpenSandbox> => {
+    const attach = (id: string, running?: ContainerState, pipes?: Promise<AttachmentPipes>): Promise<OpenSandbox> => {
       const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
       const removeFiles = (): Promise<void> => this.#removeFiles(engine, spec);
-      return attachToContainer({ engine, id, spec, isForked, isNew, pipes, remove, removeFiles }, signal);
+      return attachToContainer({ engine, id, spec, isForked, found: running, pipes, remove, removeFiles }, signal);
     };
     const launch = async (): Promise<OpenSandbox> => {
       if (hasVolumes(engine)) await giveVolumes(engine, body);
@@ -165,7 +165,7 @@ class DockerBackend implements Backend {
       const pipes = isForked ? makeAttachmentPipes(run) : undefined;
       for (const work of [ready, pipes]) work?.catch(() => undefined);
       try {
-        return await attach(await launchOnNetwork(engine, name, body, signal, ready), true, pipes);
+        return await attach(await launchOnNetwork(engine, name, body, signal, ready), undefined, pipes);
       } catch (error) {
         await Promise.allSettled([ready, pipes?.then(removeAttachmentPipes)]);
         throw error;
@@ -180,7 +180,7 @@ class DockerBackend implements Backend {
         if (isForked) await makeRunDirectory(run);
         await startOnNetwork(engine, found.id, body, signal);
       }
-      return await attach(found.id, !found.running);
+      return await attach(found.id, found.running ? found : undefined);
     } catch (error) {
       if (signal?.aborted) throw error;
       // It may have been about to end, or a command has broken it.

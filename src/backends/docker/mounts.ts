@@ -12,6 +12,7 @@ const reserved: ReservedTargets = { places: ['/', '/run'], trees: ['/proc', '/sy
  * has is known only here.
  */
 export async function resolveMounts(mounts: readonly Mount[], address: EngineAddress): Promise<Mount[]> {
+  if (mounts.length === 0) return [];
   const checked = mounts.map(checkMount);
   if (address.kind === 'tcp') {
     refuseUncovered(checked, usualEngineSockets);

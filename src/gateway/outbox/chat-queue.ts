@@ -110,7 +110,7 @@ export class ChatQueue {
     const channel = this.#options.channel();
     if (!channel || (channel.traitsAt && !channel.traitsAt(place))) return undefined;
     const entry = await ledger.head(place);
-    if (!entry) return this.#drainUntil === undefined ? await this.#drafts.refresh(channel) : undefined;
+    if (!entry) return this.#drainUntil === undefined && !this.#drafts.isEmpty ? await this.#drafts.refresh(channel) : undefined;
     // Another process has it. Later messages wait for the next look.
     if (entry.state === 'sending') return undefined;
     const dueInMs = entry.dueAt.getTime() - Date.now();

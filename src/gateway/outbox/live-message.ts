@@ -60,7 +60,7 @@ export class LiveMessage {
     clearTimeout(this.#timer);
     await this.#drafting;
     const drafts = await this.#known();
-    if (text.trim() === '') await this.#outbox.abandon(this.#place, drafts);
+    if (text.trim() === '' && drafts.length > 0) await this.#outbox.abandon(this.#place, drafts);
     await this.#outbox.deliver(this.#place, this.#key, text, { ...more, drafts });
     if (text.trim() === '') return;
     for (const draft of drafts.slice(this.#pieces(text).length)) {

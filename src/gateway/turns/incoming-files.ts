@@ -15,7 +15,6 @@ export async function incomingFiles(
   channel: Channel,
   tools: SessionTools,
 ): Promise<Pick<TurnInput, 'files' | 'images'>> {
-  if (sent.length === 0) return {};
   const files: { path: string; bytes: number | undefined }[] = [];
   const images: { data: Uint8Array; mediaType: string }[] = [];
   for (const file of sent) {

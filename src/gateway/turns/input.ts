@@ -12,7 +12,7 @@ export async function inputOf({ channel, tools }: ChatSession, message: Incoming
   if (report) return { text, from: undefined, report };
   // Security: people in a group may take each other's names. The platform's own number of a person is no business of a model.
   const person = isDirect ? undefined : hash('sha256', JSON.stringify([place.platform, from.id])).slice(0, 8);
-  return { text, from: from.name, person, quoted, forwarded, ...(await incomingFiles(files, channel, tools)) };
+  return { text, from: from.name, person, quoted, forwarded, ...(files.length > 0 && (await incomingFiles(files, channel, tools))) };
 }
 
 /** The person on whose behalf tools are called, and how to ask them. */
