@@ -11,7 +11,7 @@ import { until } from '../until.ts';
 const noSpace = /cannot be written: no space is left/;
 
 /** A gateway whose home is a small disk of its own, which can be filled to the last byte. */
-describe.skipIf(!mayMount)('a gateway on a disk that is full (needs the right to mount)', async () => {
+describe.skipIf(!mayMount)('a gateway on a full disk (needs the right to mount)', async () => {
   if (!mayMount) return;
   const mount = (home: string): void => {
     execFileSync('env', ['mount', '-t', 'tmpfs', '-o', 'size=6m,mode=700', 'hermetic-test', home]);
@@ -35,7 +35,7 @@ describe.skipIf(!mayMount)('a gateway on a disk that is full (needs the right to
   };
   const heard = (): string[] => program.model.requests.map(({ last }) => /\n(.*)\n/.exec(last.text)?.[1] ?? '');
 
-  it('takes no message that it cannot keep, says why, and answers it once when there is room', async () => {
+  it('accepts no message on a full disk, says why, and answers it once there is room', async () => {
     program.api.world.says({ text: 'first' });
     await program.shows('Fine.');
     await program.told();
@@ -53,7 +53,7 @@ describe.skipIf(!mayMount)('a gateway on a disk that is full (needs the right to
     expect(program.output).not.toMatch(/^\s+at /m);
   });
 
-  it('runs no tool that it cannot record, and tells the person as soon as there is room', async () => {
+  it('runs no tool on a full disk, and tells the person once there is room', async () => {
     const marker = join(program.home, 'marker');
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
     const script = inTurn(calls(['terminal', { command: `touch ${marker}` }]), says('It ran.'));
@@ -81,7 +81,7 @@ describe.skipIf(!mayMount)('a gateway on a disk that is full (needs the right to
     expect(program.output).not.toMatch(/^\s+at /m);
   });
 
-  it('loses no word of its files to a command that changes them', async () => {
+  it('keeps config.yaml and .env unchanged when a command fails on a full disk', async () => {
     writeFileSync(join(program.directory, '.env'), 'KEPT=1\n', { mode: 0o600 });
     const files = ['config.yaml', '.env'].map((name) => join(program.directory, name));
     const before = files.map((file) => readFileSync(file, 'utf8'));
@@ -104,7 +104,7 @@ describe.skipIf(!mayMount)('a gateway on a disk that is full (needs the right to
     expect(run('config', 'set', 'terminal.timeout', '77').status).toBe(0);
   });
 
-  it('that is killed there is whole when it is started again', async () => {
+  it('recovers after it was killed on a full disk', async () => {
     fill();
     await program.kill();
     free();

@@ -17,7 +17,7 @@ const addresses = [...new Set(['::1', '::ffff:127.0.0.1', '::ffff:10.0.2.2', 'fe
 for (const kind of ['bubblewrap', 'docker']) {
   const obstacle = kind === 'bubblewrap' && !isRequired(kind) ? networkObstacle() : undefined;
   await describeBackend(kind, (engine) => {
-    it.skipIf(obstacle !== undefined)('a sandbox with a network reaches no service of this machine over IPv6', async () => {
+    it.skipIf(obstacle !== undefined)('reaches no service of the host over IPv6 from a sandbox with a network', async () => {
       let reached = 0;
       const server = createServer((socket) => {
         reached += 1;

@@ -53,13 +53,13 @@ const strange = [
   'ip6-localhost',
 ];
 
-describe('a name that leads to this machine by a way round is none of ours', async () => {
+describe('foreign host names', async () => {
   const gateway = await TestGateway.start({ limits: { requestsPerMinute: 10_000, failuresPerMinute: 10_000 } });
   afterAll(() => gateway.remove());
   const { port } = gateway.server;
   const bearer = { authorization: `Bearer ${token}` };
 
-  it.each(strange)('%s as the name of the page, or of a page that asks', async (name) => {
+  it.each(strange)('refuses %s as host or origin of the web page', async (name) => {
     expect(await statusOf(port, { ...bearer, host: `${name}:${port}` })).toEqual(notOurs);
     const host = `127.0.0.1:${port}`;
     for (const scheme of ['http', 'https'])
@@ -67,7 +67,7 @@ describe('a name that leads to this machine by a way round is none of ours', asy
     expect(await statusOf(port, { ...bearer, host })).toBe(200);
   });
 
-  it.each(strange)('%s as the name of the tools for other agents, or of a page that asks', async (name) => {
+  it.each(strange)('refuses %s as host or origin of the MCP server', async (name) => {
     const mcp = await serveHttp({ port: 0, token, makeServer: () => expect.unreachable('nobody was let in') });
     try {
       const at = Number(new URL(mcp.url).port);
@@ -79,7 +79,7 @@ describe('a name that leads to this machine by a way round is none of ours', asy
   });
 });
 
-describe('the page without encryption listens to this machine alone', () => {
+describe('listening without encryption', () => {
   it.each([
     '::',
     '0.0.0.0',
@@ -99,18 +99,18 @@ describe('the page without encryption listens to this machine alone', () => {
     '1270.0.0.1',
     'ip6-localhost',
     '',
-  ])('and not to %j', (host) => {
+  ])('refuses to listen on %j without encryption', (host) => {
     expect(() => refuseInTheClear({ host, behindTls: false, publicUrl: undefined })).toThrow(
       /anyone on the network could read the traffic/,
     );
   });
 
-  it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('and to %s', (host) => {
+  it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('listens on %s without encryption', (host) => {
     expect(() => refuseInTheClear({ host, behindTls: false, publicUrl: undefined })).not.toThrow();
   });
 });
 
-describe('who asks too often', () => {
+describe('rate limits by network', () => {
   it.each([
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
     ['2001:db8:1:2::1', '2001:0db8:0001:0002::9'],
@@ -120,7 +120,7 @@ describe('who asks too often', () => {
     ['127.0.0.1', '::ffff:7f00:1'],
     ['127.0.0.1', '0:0:0:0:0:ffff:127.0.0.1'],
     ['192.0.2.7', '::ffff:192.0.2.7'],
-  ])('%s and %s count as one', (one, other) => {
+  ])('counts %s and %s as one client', (one, other) => {
     expect(clientNetwork(other)).toBe(clientNetwork(one));
   });
 
@@ -131,11 +131,11 @@ describe('who asks too often', () => {
     ['::1', '::ffff:0.0.0.1'],
     ['fd00::1', 'fd00:0:0:1::1'],
     ['unknown', '127.0.0.1'],
-  ])('%s and %s count as two', (one, other) => {
+  ])('counts %s and %s as two clients', (one, other) => {
     expect(clientNetwork(other)).not.toBe(clientNetwork(one));
   });
 
-  it('is slowed down however many addresses of one network are used', async () => {
+  it('slows down guesses from many addresses of one network', async () => {
     const gateway = await TestGateway.start({ limits: { failuresPerMinute: 5 }, server: { behindTls: true } });
     try {
       const from = (address: string) =>
@@ -151,7 +151,7 @@ describe('who asks too often', () => {
   });
 });
 
-describe('the network of sandboxes has no IPv6, over which not every engine keeps them apart', () => {
+describe('the network of sandboxes', () => {
   const installation = '0123456789ab';
   const wish = { Labels: { 'hermetic.installation': installation }, HostConfig: { NetworkMode: networkName(installation) } };
 
@@ -174,30 +174,30 @@ describe('the network of sandboxes has no IPv6, over which not every engine keep
   }
   const bridgeName = `hm-${hash('sha256', installation).slice(0, 12)}`;
 
-  it('is made without it, whatever the engine does by itself', async () => {
+  it('makes the network of sandboxes without IPv6', async () => {
     const { engine, made } = engineWith({ found: false, EnableIPv6: undefined });
     await ensureNetworkOf(engine, wish);
     expect(made).toMatchObject([{ EnableIPv6: false }]);
   });
 
-  it('is refused when it has it', async () => {
+  it('refuses an existing network with IPv6', async () => {
     const { engine } = engineWith({ found: true, EnableIPv6: true });
     await expect(ensureNetworkOf(engine, wish)).rejects.toMatchObject({ code: 'sandbox/open-failed' });
   });
 
-  it('is refused when an engine makes it with it all the same', async () => {
+  it('refuses a network that the engine made with IPv6', async () => {
     const { engine } = engineWith({ found: false, EnableIPv6: true });
     await expect(ensureNetworkOf(engine, wish)).rejects.toMatchObject({ code: 'sandbox/open-failed' });
   });
 
-  it('is taken when it has none', async () => {
+  it('accepts an existing network without IPv6', async () => {
     const { engine, made } = engineWith({ found: true, EnableIPv6: false });
     await ensureNetworkOf(engine, wish);
     expect(made).toEqual([]);
   });
 });
 
-describe('addresses of this machine are found over IPv6 too', () => {
+describe('IPv6 addresses of the host', () => {
   const table = (...lines: [network: string, bits: string, flags?: string, name?: string][]) =>
     parseRoutes(
       [],
@@ -221,7 +221,7 @@ describe('addresses of this machine are found over IPv6 too', () => {
     ['a way that is closed', table(['', '00', '00200200', 'lo']), []],
     ['a way to the own link alone', table(['fe80', '40'], ['ff00', '08']), []],
     ['a way to others', table(['20010db900000000', '40']), []],
-  ])('by %s', (_what, routes, far) => {
+  ])('finds the addresses that routes reach: %s', (_what, routes, far) => {
     expect(ownAddresses(routes, here)).toEqual({ near: [], far });
   });
 
@@ -229,22 +229,22 @@ describe('addresses of this machine are found over IPv6 too', () => {
     ['fd00:ec2::254', table(['fd000ec2', '20'])],
     ['fd20:ce::254', table(['fd2000ce', '20'])],
     ['fd00:c1::a9fe:a9fe', table(['fd0000c10000000000000000a9fea9fe', '80'])],
-  ])('and a way to the metadata of a cloud at %s', (metadata, routes) => {
+  ])('finds a route to the cloud metadata at %s', (metadata, routes) => {
     expect(reaches(routes, metadata)).toBe(true);
     expect(metadataRoutes(routes)).toEqual([metadata]);
   });
 });
 
-describe('the address of an engine', () => {
+describe('IPv6 addresses of an engine', () => {
   it.each([
     ['tcp://[::1]:2375', '::1'],
     ['tcp://[fe80::1]:2375', 'fe80::1'],
-  ])('%s is understood', (text, host) => {
+  ])('parses %s as the address of an engine', (text, host) => {
     expect(parseHost(text, 'a test')).toEqual({ kind: 'tcp', host, port: 2375 });
   });
 
   it.each(['tcp://::1:2375', 'tcp://[::1', 'tcp://[::1%25lo]:2375', 'tcp://[::ffff:127.0.0.1:2375', 'tcp://[]:2375', 'tcp://'])(
-    '%s is refused',
+    'refuses %s as the address of an engine',
     (text) => {
       expect(() => parseHost(text, 'a test')).toThrow(/is not the address of a Docker engine/);
     },

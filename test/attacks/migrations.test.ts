@@ -48,7 +48,7 @@ async function refused(): Promise<string> {
   return said.replaceAll(path, 'DB');
 }
 
-describe('a database of this version is refused, and says why, when it', () => {
+describe('a changed database of this version', () => {
   it.each([
     [
       'answers questions by itself',
@@ -79,13 +79,13 @@ describe('a database of this version is refused, and says why, when it', () => {
     ['belongs to another program', 'pragma application_id = 1', /not one of Hermetic/],
     ['says that it is of version one, which it is not', 'pragma user_version = 1', /could not be migrated from version 1/],
     ['says that it is one version older than it is', 'pragma user_version = 8', /could not be migrated from version 8/],
-  ])('%s', async (_what, sql, why) => {
+  ])('refuses a database that %s', async (_what, sql, why) => {
     await makeCurrent(sql);
     expect(await refused()).toMatch(why);
   });
 });
 
-describe('a value that Hermetic did not write is refused in words:', () => {
+describe('unreadable values in a database', () => {
   const time = 1000;
   it.each<[string, string, (store: Store) => Promise<unknown>]>([
     [
@@ -104,7 +104,7 @@ describe('a value that Hermetic did not write is refused in words:', () => {
       `insert into background_processes (session, process, about, started_at) values ('[]', '"x"', '{not json', ${time})`,
       (store) => store.background.list(),
     ],
-  ])('%s', async (_what, sql, read) => {
+  ])('reports an unreadable value: %s', async (_what, sql, read) => {
     await makeCurrent(sql);
     const store = await openStore(path);
     try {
@@ -122,28 +122,28 @@ describe('a value that Hermetic did not write is refused in words:', () => {
   });
 });
 
-describe('an old database is refused, and says why, when it', () => {
+describe('a changed database of an old version', () => {
   it.each([
     ['answers by itself', 'create trigger t after insert on sandboxes begin delete from sandboxes; end', /trigger "t"/],
     ['has a view where a table will be', 'create view grants as select 1', /view "grants"/],
     ['has a table where another will be', 'create table inbox (mine)', /could not be migrated from version 1/],
     ['lacks a column', 'alter table sandboxes drop column owner', /would lack sandboxes\.owner/],
     ['refers to nothing', 'create table a (b references sandboxes(name)); insert into a values (1)', /could not be migrated|foreign key/],
-  ])('%s', async (_what, sql, why) => {
+  ])('refuses an old database that %s', async (_what, sql, why) => {
     makeVersionOne(path);
     change(sql);
     expect(await refused()).toMatch(why);
   });
 });
 
-describe('what stands in the place of the database or beside it', () => {
+describe('files at the path of the database', () => {
   it.each<[string, () => void, RegExp]>([
     ['a directory', () => mkdirSync(path, { mode: 0o755 }), /state\.db is not a file/],
     ['a pipe', () => void execFileSync('mkfifo', [path]), /state\.db is not a file/],
     ['a link to a directory', () => symlinkSync(dirname(path), path), /state\.db is a link/],
     ['a link to a file of somebody else', () => symlinkSync(import.meta.filename, path), /state\.db is a link/],
     ['a link to nothing', () => symlinkSync(`${path}.nothing`, path), /state\.db is a link/],
-  ])('is refused when it is %s, and not changed', async (_what, make, why) => {
+  ])('refuses %s as the database, and does not change it', async (_what, make, why) => {
     make();
     const before = lstatSync(path).mode;
     await expect(openStore(path)).rejects.toMatchObject({ code: 'store/failed', message: expect.stringMatching(why) });
@@ -154,7 +154,7 @@ describe('what stands in the place of the database or beside it', () => {
     ['a pipe', (file) => void execFileSync('mkfifo', [file])],
     ['a directory', (file) => mkdirSync(file)],
     ['a link to a file of somebody else', (file) => symlinkSync(join(dirname(file), 'theirs'), file)],
-  ])('is refused when its log is %s', async (_what, make) => {
+  ])('refuses a database whose log is %s', async (_what, make) => {
     await makeCurrent();
     const theirs = join(dirname(path), 'theirs');
     writeFileSync(theirs, 'not yours');
@@ -169,14 +169,14 @@ describe('what stands in the place of the database or beside it', () => {
     expect(readFileSync(theirs, 'utf8')).toBe('not yours');
   });
 
-  it('is refused when it is a link to a database elsewhere, whose log would be elsewhere too', async () => {
+  it('refuses a link to a database elsewhere', async () => {
     await makeCurrent();
     renameSync(path, `${path}.elsewhere`);
     symlinkSync(`${path}.elsewhere`, path);
     await expect(openStore(path)).rejects.toMatchObject({ code: 'store/failed', message: expect.stringContaining('is a link') });
   });
 
-  it('is not believed when it is a log of garbage', async () => {
+  it('ignores a log of garbage', async () => {
     await makeCurrent();
     writeFileSync(`${path}-wal`, Buffer.alloc(100_000, 0x37), { mode: 0o600 });
     const store = await openStore(path);
@@ -186,13 +186,11 @@ describe('what stands in the place of the database or beside it', () => {
 });
 
 describe('a migration', () => {
-  it.skipIf(!mayMount)(
-    'for which the disk has no room changes nothing, leaves nothing, says so, and works when there is room',
-    async () => {
-      makeVersionOne(path);
-      const old = `${path}.old`;
-      renameSync(path, old);
-      const body = `
+  it.skipIf(!mayMount)('changes nothing when the disk has no room for a migration, and migrates once there is room', async () => {
+    makeVersionOne(path);
+    const old = `${path}.old`;
+    renameSync(path, old);
+    const body = `
       const { rmSync, writeFileSync, readdirSync, readFileSync, copyFileSync } = await import('node:fs');
       const { dirname, join } = await import('node:path');
       copyFileSync(${JSON.stringify(`${dirname(old)}-kept`)}, path);
@@ -205,20 +203,19 @@ describe('a migration', () => {
       rmSync(filler);
       say(await attempt());
       say(readdirSync(dirname(path)).filter((name) => name.endsWith('.bak')).length);`;
-      writeFileSync(`${dirname(old)}-kept`, readFileSync(old));
-      rmSync(old);
-      const mounts = 'mount -t tmpfs -o size=512k,mode=700 none "$(dirname "$1")"';
-      expect(await finish(start(path, body, { mounts }))).toEqual([
-        ['store/failed', 'DB cannot be written: no space is left.'],
-        [true, ['filler']],
-        'opened',
-        1,
-      ]);
-      expect(existsSync(path)).toBe(false);
-    },
-  );
+    writeFileSync(`${dirname(old)}-kept`, readFileSync(old));
+    rmSync(old);
+    const mounts = 'mount -t tmpfs -o size=512k,mode=700 none "$(dirname "$1")"';
+    expect(await finish(start(path, body, { mounts }))).toEqual([
+      ['store/failed', 'DB cannot be written: no space is left.'],
+      [true, ['filler']],
+      'opened',
+      1,
+    ]);
+    expect(existsSync(path)).toBe(false);
+  });
 
-  it('writes its copy for the owner alone, however wide the database was open', async () => {
+  it('writes its backup for the owner alone, even of a readable database', async () => {
     makeVersionOne(path);
     chmodSync(path, 0o666);
     await (await openStore(path)).close();

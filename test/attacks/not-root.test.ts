@@ -22,17 +22,17 @@ describe.skipIf(!maySee)('a user who is not root and has no name (needs root, an
   const hermetic = (words: readonly string[], environment: Record<string, string> = {}) =>
     spawnSync(process.execPath, [bin, ...words], { ...as(user), env: { PATH: process.env.PATH, HOME: home, ...environment } });
 
-  it('can run commands on the host itself', () => {
+  it('runs commands on the host as a user without a name', () => {
     const { status, stdout, stderr } = hermetic(['run', '--', 'id -u; echo "$USER"'], { TERMINAL_ENV: 'local' });
     expect([status, stdout], stderr).toEqual([0, `${user}\n${user}\n`]);
   });
 
-  it('is told the truth about what works', () => {
+  it('reports the local backend as usable to a user without a name', () => {
     const { stdout } = hermetic(['doctor']);
     expect(stdout).toMatch(/^local: usable/m);
   });
 
-  it('owns everything that is made, and lets nobody else in', () => {
+  it('makes all files for the user alone', () => {
     const root = join(home, '.hermetic');
     expect(lstatSync(root)).toMatchObject({ uid: user, gid: user });
     expect(lstatSync(root).mode & 0o077).toBe(0);
@@ -47,7 +47,7 @@ describeContained('a gateway that is not root', async () => {
   const status = (pid: number | string, name: string): string =>
     new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
 
-  it('has no rights of root, and runs what the model asks for without any', async () => {
+  it('runs gateway and sandbox without privileges of root', async () => {
     expect([status(program.pid, 'Uid').split('\t')[1], status(program.pid, 'CapEff')]).toEqual([String(user), '0000000000000000']);
     const command =
       'echo "$(id -u) $(grep -c . /proc/self/uid_map)"; grep -E "^(CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status; ls /proc | grep -c "^[0-9]"';
@@ -58,7 +58,7 @@ describeContained('a gateway that is not root', async () => {
     expect(seen).toMatch(/^1000 1\nCapEff:\s0+\nCapBnd:\s0+\nNoNewPrivs:\s1\nSeccomp:\s2\n\d{1,2}\n?$/);
   });
 
-  it('keeps what it made from everybody else', () => {
+  it('keeps the files of the gateway from other users', () => {
     const paths = globSync('**', { cwd: program.directory }).map((path) => join(program.directory, path));
     expect(paths.length).toBeGreaterThan(5);
     // What its sandboxes need for a moment may be gone already.
@@ -108,7 +108,7 @@ describeContained('a gateway that is not root', async () => {
     expect(status(program.pid, 'State')).toMatch(/^[RSD]/);
   });
 
-  it('goes on talking after all of that', async () => {
+  it('answers after all these attempts', async () => {
     program.model.script = () => says('Still here.');
     program.api.world.says({ text: 'hello?' });
     await program.shows('Still here.');

@@ -6,7 +6,7 @@ import { until } from '../until.ts';
 /** A command that is asked about on `local`, whatever else is known to be harmless. It is never allowed here. */
 const asked = 'curl -s http://127.0.0.1:9/x | sh';
 
-describe('in a group that shares a session, while a question is open,', async () => {
+describe('a shared group with an open question', async () => {
   const rig = await Rig.start({
     environment: { TERMINAL_ENV: 'local' },
     settings: { sharing: { groups: 'shared', threads: 'shared' } },
@@ -58,25 +58,22 @@ describe('in a group that shares a session, while a question is open,', async ()
     ['sends nothing', ''],
   ];
 
-  it.each<[what: string, text: string, more?: Saying]>(strangers)('a stranger who %s meets silence', async (_what, text, more) => {
+  it.each<[what: string, text: string, more?: Saying]>(strangers)('ignores a stranger who %s', async (_what, text, more) => {
     await rig.say(text.replace('CODE', code), { from: 'mallory', ...team, ...more });
     await isUntouched();
   });
 
-  it.each(['Once', 'This session', 'Always', 'Deny', 'Refuse'])('a stranger who presses %s is not heard', async (label) => {
+  it.each(['Once', 'This session', 'Always', 'Deny', 'Refuse'])('ignores a stranger who presses %s', async (label) => {
     await rig.press(label, { from: 'mallory', chat: 'team' });
     await isUntouched();
   });
 
-  it.each(['', '\0', 'x'.repeat(1000), '{"id":1}', '../..', 'approve:', '__proto__'])(
-    'a button that says %j does nothing',
-    async (data) => {
-      await rig.press('none', { from: 'bob', chat: 'team', data });
-      await isUntouched();
-    },
-  );
+  it.each(['', '\0', 'x'.repeat(1000), '{"id":1}', '../..', 'approve:', '__proto__'])('ignores a button with the data %j', async (data) => {
+    await rig.press('none', { from: 'bob', chat: 'team', data });
+    await isUntouched();
+  });
 
-  it('somebody who may talk and was not addressing the bot is not heard', async () => {
+  it('ignores a member who does not address the bot', async () => {
     await rig.say('what do you think?', { from: 'cleo', ...team, isAddressed: false });
     await isUntouched();
   });
@@ -89,7 +86,7 @@ describe('names in a group', async () => {
   });
   afterAll(() => rig.close());
 
-  it('that two people share do not make one person of them', async () => {
+  it('keeps two people with the same name apart', async () => {
     const say = async (from: string, text: string): Promise<void> => {
       await rig.gateway.accept({
         ...{ kind: 'message', id: `${from}-${text}`, place: { platform: 'fake', workspace: undefined, chat: 'team', thread: undefined } },
@@ -107,7 +104,7 @@ describe('names in a group', async () => {
     expect(rig.lastPrompt).not.toContain('"bob"');
   });
 
-  it.each(['terminal', 'send_file'])('nobody is asked about a call of %s that no shell could be told', async (tool) => {
+  it.each(['terminal', 'send_file'])('refuses a call of %s with a NUL without asking a person', async (tool) => {
     const input = tool === 'terminal' ? { command: `${asked}\0` } : { path: 'a\0b' };
     rig.model.script = inTurn(calls([tool, input]), says('Done.'));
     await rig.say('go', { from: 'ada' });
@@ -116,7 +113,7 @@ describe('names in a group', async () => {
     await rig.quiet();
   });
 
-  it('a command of a person with a NUL in it is refused without a question', async () => {
+  it('refuses a command of a person with a NUL without a question', async () => {
     await rig.say('/run echo a\0b', { from: 'ada' });
     await rig.shows(/NUL/);
     expect(await rig.store.approvals.list({ state: 'open' })).toEqual([]);

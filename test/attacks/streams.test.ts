@@ -25,7 +25,7 @@ describe('frames that arrive byte by byte', () => {
     'a header that never ends': `${start}p99999999999999999999`,
   };
 
-  it.each(Object.entries(floods))('are gone through in a number of steps that grows with their length alone: %s', (_what, text) => {
+  it.each(Object.entries(floods))('splits byte by byte in linear time: %s', (_what, text) => {
     let looked = 0;
     // What is copied and searched, in bytes.
     const { indexOf } = Buffer.prototype;
@@ -44,7 +44,7 @@ describe('frames that arrive byte by byte', () => {
     expect(looked).toBeLessThan(text.length * 200);
   });
 
-  it.each(Object.entries(floods))('are the same as when they arrive together: %s', (_what, text) => {
+  it.each(Object.entries(floods))('splits byte by byte as it does in one piece: %s', (_what, text) => {
     const heard = (pieces: readonly Buffer[]) => {
       const all: string[] = [];
       const splitter = new FrameSplitter(nonce, {
@@ -59,7 +59,7 @@ describe('frames that arrive byte by byte', () => {
     expect(heard(single(text))).toBe(heard([Buffer.from(text, 'latin1')]));
   });
 
-  it('are believed once the end of a damaged one is there, without anything more to come', () => {
+  it('accepts a record right after the end of a damaged frame', () => {
     const heard: string[] = [];
     const splitter = new FrameSplitter(nonce, {
       bytes: () => undefined,
@@ -73,7 +73,7 @@ describe('frames that arrive byte by byte', () => {
 });
 
 describe('output in single bytes', () => {
-  it('of what never becomes a shell is not listened to for long', async () => {
+  it('gives up a stream that never becomes a shell', async () => {
     const stdout = new Readable({ read: () => undefined });
     const stderr = new Readable({ read: () => undefined });
     const pipes = { stdout: new StreamPipe(), stderr: new StreamPipe() };
@@ -86,7 +86,7 @@ describe('output in single bytes', () => {
     await expect(starting).rejects.toThrow(/^x+$/);
   });
 
-  it('from an engine becomes one piece for each thing that arrives', () => {
+  it('joins single bytes of an engine into one piece per stream', () => {
     const frame = (stream: number, text: string) => Buffer.concat([Buffer.of(stream, 0, 0, 0, 0, 0, 0, text.length), Buffer.from(text)]);
     const chunk = Buffer.concat([...Array.from({ length: 500 }, () => frame(1, 'x')), frame(2, 'e'), frame(2, 'f'), frame(1, 'y')]);
     const pieces = [...joinPieces(new FrameParser().feed(chunk))].map(({ stream, data }) => `${stream} ${data}`);

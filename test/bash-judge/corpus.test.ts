@@ -12,23 +12,23 @@ describe('the corpora', () => {
   const dangerous = dangerousCommands();
   const harmless = harmlessCommands();
 
-  it('are large, and hold nothing twice', () => {
+  it('has large corpora without duplicates', () => {
     expect(dangerous.length).toBeGreaterThanOrEqual(1_500);
     expect(harmless.length).toBeGreaterThanOrEqual(1_300);
     expect(new Set(dangerous.map(({ command }) => command)).size).toBe(dangerous.length);
     expect(new Set(harmless).size).toBe(harmless.length);
   });
 
-  it('hold no dangerous command that runs unasked', () => {
+  it('allows no dangerous command', () => {
     expect(dangerous.filter(({ command }) => verdictOn(command).kind === 'allow').map(({ command }) => command)).toEqual([]);
   });
 
-  it('hold no everyday command that is asked about', () => {
+  it('allows every everyday command', () => {
     const asked = harmless.filter((command) => verdictOn(command).kind !== 'allow');
     expect(asked.map((command) => `${command} → ${reasons(command)}`)).toEqual([]);
   });
 
-  it('are denied exactly where nobody may allow it', () => {
+  it('gives every dangerous command its expected verdict', () => {
     const wrong = dangerous.filter(({ command, verdict }) => verdictOn(command).kind !== verdict);
     expect(wrong.map(({ command, verdict }) => `${command}: not ${verdict}, ${reasons(command)}`)).toEqual([]);
   });

@@ -89,7 +89,7 @@ function real(words: readonly string[]): string[] {
 }
 
 describe('the words of a command', () => {
-  it('are what bash makes of them, or not known', () => {
+  it('expands words as bash does, or reports them as unknown', () => {
     const word = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''));
     const samples = fc.sample(
       fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' ')),

@@ -37,15 +37,15 @@ describe('files of the host in a disposable sandbox', () => {
     'shopt -s nocaseglob; rm -rf /[[:upper:]]ata',
     'rm -rf /dat$x',
     'rm -rf "/tmp/$x"',
-  ])('are asked about: %s', (command) => expect(judged(command)).toBe('ask'));
+  ])('asks about deleting files of the host: %s', (command) => expect(judged(command)).toBe('ask'));
 
   it.each(['rm -rf /', 'rm -rf /*', 'rm -rf /srv', 'shopt -s extglob; rm -rf /@(data)', 'shopt -s globstar; rm -rf /srv/**'])(
-    'are kept: %s',
+    'denies deleting a directory above files of the host: %s',
     (command) => expect(judged(command)).toBe('deny'),
   );
 
   it.each(['rm -rf build', 'rm -rf /tmp/x*', 'rm -rf /workspace/*', 'rm -rf /database', 'rm -rf /x*', 'rm -rf /srv/other/*'])(
-    'are not meant by %s',
+    'allows %s, which touches no file of the host',
     (command) => expect(judged(command)).toBe('allow'),
   );
 });

@@ -9,20 +9,20 @@ const verdicts = (commands: readonly string[], cwd?: string) =>
 /** Where a session has a workspace of its own, the project that others work in is outside it. */
 const leavingTheWorkspace = { 'cd ~/project && npm run dev': 'ask' };
 
-describe('a session on the machine itself', () => {
-  it('does everyday work in its workspace unasked, as long as it stays there', () => {
+describe('a session on the host', () => {
+  it('allows everyday commands in the workspace', () => {
     expect(verdicts(harmlessCommands())).toEqual(leavingTheWorkspace);
     expect(verdicts(harmlessCommands(), `${workspace}/project`)).toEqual(leavingTheWorkspace);
   });
 
-  it('does nothing dangerous unasked, and nothing that nobody may allow', () => {
+  it('allows no dangerous command on the host', () => {
     const wrong = dangerousCommands().filter(
       ({ command, verdict }) => judge(command) !== 'deny' && (verdict === 'deny' || judge(command) === 'allow'),
     );
     expect(wrong).toEqual([]);
   });
 
-  it("finds no way to Hermetic's own files", () => {
+  it("prevents every known way to Hermetic's own files", () => {
     const ways = waysOut();
     expect(ways.filter(({ command, verdict }) => judge(command) !== verdict).map((way) => ({ ...way, is: judge(way.command) }))).toEqual(
       [],
@@ -30,7 +30,7 @@ describe('a session on the machine itself', () => {
     expect(new Set(ways.map(({ command }) => command)).size).toBe(ways.length);
   });
 
-  it('finds none by having something else run it', () => {
+  it("prevents every wrapped way to Hermetic's own files", () => {
     const rank = ['allow', 'ask', 'deny'];
     const safer = waysOut()
       .filter(({ command }) => isWrappable(command))
@@ -79,7 +79,7 @@ describe('a session on the machine itself', () => {
     'tar -C src -cf - .',
     'tar xf a.tar -Cvendor',
     'cat /proc/self/cwd/notes.txt',
-  ])('is not asked about %s', (command) => {
+  ])('allows the everyday command %s', (command) => {
     expect(judge(command)).toBe('allow');
   });
 });

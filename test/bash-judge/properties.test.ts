@@ -114,15 +114,15 @@ const fragments = [
   ],
 ];
 
-describe('judging', () => {
-  it('answers on random text', () => {
+describe('the judge', () => {
+  it('judges random text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => rank[judge(text).kind] >= 0),
       { numRuns: 1_500, seed: 10 },
     );
   });
 
-  it('answers on random bash', () => {
+  it('judges random bash', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...fragments), { maxLength: 60 }),
@@ -133,7 +133,7 @@ describe('judging', () => {
     );
   });
 
-  it('answers on pieces of the corpus, put together', () => {
+  it('judges joined pieces of the corpus', () => {
     const commands = dangerousCommands().map(({ command }) => command);
     fc.assert(
       fc.property(
@@ -190,15 +190,15 @@ describe('judging', () => {
     ['statements', `psql -c "${'update drop '.repeat(3_000)}${'create function '.repeat(1_000)}"`],
     ['names', `cat ${'private'.repeat(8_000)}; cat ${'.ssh/'.repeat(800)}`],
     ['code', `perl -e '${'s/a/b/;'.repeat(1_000)}'; awk '${'print '.repeat(3_000)}'; node -e "${'a['.repeat(3_000)}"`],
-  ])('comes to an end on many nested or repeated %s', (_name, command) => {
+  ])('judges many nested or repeated %s in finite time', (_name, command) => {
     expect(rank[judge(command).kind]).toBeGreaterThanOrEqual(0);
   });
 
-  it('does not let through what is too long to look at', () => {
+  it('asks about a command that is too long to judge', () => {
     expect(judge(`echo ${'a'.repeat(1_000_000)}`)).toMatchObject({ kind: 'ask', findings: [{ rule: 'shell/too-complex' }] });
   });
 
-  it('never finds a command safer because its words are quoted', () => {
+  it('never judges a quoted command as safer', () => {
     const plain = dangerousCommands().filter(
       ({ command }) => /^[\w./ -]+$/.test(command) && !/^(?:time|coproc|if|for|while) /.test(command),
     );
@@ -229,7 +229,7 @@ describe('judging', () => {
     );
   });
 
-  it('never finds a command safer because something is wrapped around it', () => {
+  it('never judges a wrapped command as safer', () => {
     const commands = dangerousCommands().filter(({ command }) => isWrappable(command));
     // With what stands behind them these become complete.
     const bad = /unterminated|^if true; then ls$|"$/;
@@ -245,7 +245,7 @@ describe('judging', () => {
     );
   });
 
-  it('asks about what runs where it cannot look', () => {
+  it('asks about a wrapper that hides its command', () => {
     const commands = dangerousCommands().filter(({ command }) => isWrappable(command));
     const allowed = commands
       .flatMap(({ command }) => blindWrappings.map((around) => around(command)))

@@ -6,8 +6,8 @@ import { cwd, local } from './corpus.ts';
 const command = (text: string): Action => ({ kind: 'command', command: text, cwd });
 const tooComplex = { kind: 'ask', findings: [{ rule: 'shell/too-complex' }] };
 
-describe('judging in a thread', () => {
-  it('gives the verdicts of the judge, with the rows of the owner', async () => {
+describe('the judge thread', () => {
+  it('returns the verdicts of the judge, with the rows of the owner', async () => {
     let programs = {};
     const judge = new JudgeThread({ programs: () => programs, deadlineMs: 60_000 });
     expect(await judge.judge(command('ls -la'), local)).toEqual({ kind: 'allow' });
@@ -17,26 +17,26 @@ describe('judging in a thread', () => {
     expect(await judge.judge(command('mytool'), local)).toEqual({ kind: 'allow' });
   });
 
-  it('asks when no answer comes in time, and judges the next action all the same', async () => {
+  it('asks when no verdict comes in time, and judges the next action', async () => {
     const impatient = new JudgeThread({ deadlineMs: 0 });
     expect(await impatient.judge(command('ls'), local)).toMatchObject(tooComplex);
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });
 
-  it('asks when the thread dies of what it is told, and judges the next action in another one', async () => {
+  it('asks when the thread crashes, and judges the next action in a new one', async () => {
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge({ kind: 'command', command: () => 'ls', cwd } as unknown as Action, local)).toMatchObject(tooComplex);
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });
 
-  it('judges many at once, each by itself', async () => {
+  it('judges many actions at once', async () => {
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     const verdicts = await Promise.all(['ls', 'rm -rf /', 'pwd', 'mytool'].map((text) => judge.judge(command(text), local)));
     expect(verdicts.map(({ kind }) => kind)).toEqual(['allow', 'deny', 'allow', 'ask']);
   });
 
-  it('leaves this thread free while a tangled command is judged', async () => {
+  it('keeps the main thread free while it judges a complex command', async () => {
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     let turns = 0;
     const count = setInterval(() => turns++, 1);
@@ -48,7 +48,7 @@ describe('judging in a thread', () => {
     expect(turns).toBeGreaterThan(before);
   });
 
-  it('is not asked about a sandbox that may be ruined', async () => {
+  it('allows everything in a disposable sandbox without the thread', async () => {
     const judge = new JudgeThread({ deadlineMs: 0 });
     expect(await judge.judge(command('rm -rf /'), { ...local, disposable: true })).toEqual({ kind: 'allow' });
   });

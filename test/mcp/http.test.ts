@@ -15,22 +15,22 @@ afterEach(async () => {
 
 afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
 
-describe('the tools over HTTP', () => {
-  it.each(['a', 'x'.repeat(31)])('are not served under a token that can be guessed: %s', async (weak) => {
+describe('MCP over HTTP', () => {
+  it.each(['a', 'x'.repeat(31)])('refuses to serve under a weak token: %s', async (weak) => {
     await expect(serveHttp({ port: 0, token: weak, makeServer })).rejects.toMatchObject({
       code: 'config/bad-value',
       message: 'HERMETIC_MCP_TOKEN has fewer than 32 characters.',
     });
   });
 
-  it('say at the command line what is wrong with such a token', async () => {
+  it('explains a weak token on the command line', async () => {
     const { code, stderr } = await hermetic.run(['mcp', '--http', '0'], { environment: { HERMETIC_MCP_TOKEN: 'a' } });
     expect(code).not.toBe(0);
     expect(stderr).toContain('HERMETIC_MCP_TOKEN has fewer than 32 characters.');
     expect(stderr).toContain('openssl rand -hex 32');
   });
 
-  it('make guesses wait, and nobody who has the token', async () => {
+  it('slows down wrong tokens, and serves the right one', async () => {
     served = await serveHttp({ port: 0, token, makeServer });
     const { url } = served;
     const statusWith = async (headers: Record<string, string>) => {

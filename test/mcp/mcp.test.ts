@@ -39,7 +39,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     });
 
     for (const [era, mode] of Object.entries(eras)) {
-      it(`serves every tool under its name, described, to a ${era} client`, async () => {
+      it(`serves every tool with a name and a description to a ${era} client`, async () => {
         const client = await connect([], { versionNegotiation: { mode } });
         const { tools } = await client.listTools();
         expect(tools.map(({ name }) => name).sort()).toEqual([...names].sort());
@@ -55,7 +55,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       });
     }
 
-    it('runs commands, scripts and file tools in one session, with results a program can read', async () => {
+    it('runs commands, scripts and file tools in one session, with structured results', async () => {
       const client = await connect();
       const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
       expect(await call('terminal', { command: 'cd /tmp; export X=1; echo $X; exit 2' })).toMatchObject({
@@ -72,13 +72,13 @@ for (const kind of ['bubblewrap', 'docker']) {
       });
     });
 
-    it('tells a model what is wrong with its input, as a result', async () => {
+    it('returns wrong input as an error result to the model', async () => {
       const client = await connect();
       const result = await client.callTool({ name: 'terminal', arguments: { comand: 'ls' } });
       expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/command.*comand|comand.*command/s) }] });
     });
 
-    it('shows what a command prints while it runs', async () => {
+    it('reports the output of a command while it runs', async () => {
       const client = await connect();
       const mark = sleepMark();
       const seen: string[] = [];
@@ -93,7 +93,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await expect(call).rejects.toThrow();
     });
 
-    it('kills inside what the client cancels', async () => {
+    it('kills a command when the client cancels', async () => {
       const client = await connect();
       const mark = sleepMark();
       const controller = new AbortController();
@@ -109,7 +109,7 @@ for (const kind of ['bubblewrap', 'docker']) {
     });
 
     for (const [era, mode] of Object.entries(eras)) {
-      it(`tells a ${era} client when a background process prints what is looked for, and when it ends`, async () => {
+      it(`notifies a ${era} client when a background process prints a pattern and when it ends`, async () => {
         const client = await connect([], { versionNegotiation: { mode } });
         const heard: { method: string; params?: unknown }[] = [];
         client.fallbackNotificationHandler = async (notification) => void heard.push(notification);
@@ -125,7 +125,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       });
     }
 
-    it('gives every connection a session of its own, which goes with it', async () => {
+    it('gives every connection a session of its own, which ends with it', async () => {
       const before = await sandboxes();
       const [one, two] = await Promise.all([connect(), connect()]);
       await one.callTool({ name: 'terminal', arguments: { command: 'echo mine >private' } });
@@ -137,7 +137,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       await until('nothing is left', async () => (await sandboxes()).length === before.length);
     });
 
-    it('leaves nothing for long when it is killed', async () => {
+    it('lets prune remove the sandbox of a killed server', async () => {
       const before = await sandboxes();
       const client = await connect();
       await client.callTool({ name: 'terminal', arguments: { command: 'echo mine >private' } });
@@ -149,7 +149,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(await sandboxes()).toEqual(before);
     });
 
-    it('comes back to a session that has a name', async () => {
+    it('reopens a named session', async () => {
       const first = await connect(['--session', 'work']);
       await first.callTool({ name: 'terminal', arguments: { command: 'echo kept >file; cd /usr' } });
       await leave(first);
@@ -161,7 +161,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect((await hermetic.run(['run', '--session', 'work', '--', 'pwd'])).stdout).toBe('/usr\n');
     });
 
-    it('serves HTTP on loopback to whoever has the token, and to nobody else', async () => {
+    it('serves HTTP on loopback only with the token', async () => {
       const server = hermetic.start(['mcp', '--http', '0'], { HERMETIC_MCP_TOKEN: 'a-token-of-thirty-two-characters-for-this-test' });
       let said = '';
       server.stderr?.on('data', (data: Buffer) => {
@@ -203,7 +203,7 @@ await describeBackend('local', () => {
   afterEach(async () => await Promise.all(clients.splice(0).map(leave)));
   afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
 
-  it('leaves nothing of a session that ends with its connection in the home it shares with others', async () => {
+  it('removes the files of a session from a shared home when its connection ends', async () => {
     const client = new Client({ name: 'test', version: '1' });
     const args = [bin, 'mcp'];
     await client.connect(
@@ -218,7 +218,7 @@ await describeBackend('local', () => {
     await until('it is gone', async () => (await kept()).every((name) => !added.includes(name)));
   });
 
-  it('does not start on a backend that does not exist', async () => {
+  it('refuses to start on an unknown backend', async () => {
     expect(await hermetic.run(['mcp', '--backend', 'nope'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('no backend "nope"'),
@@ -254,7 +254,7 @@ await describeBackend('local', () => {
       const exists = async (client: Client, marker: string): Promise<boolean> =>
         textOf(await client.callTool({ name: 'terminal', arguments: { command: `ls '${marker}' 2>/dev/null` } })).startsWith(marker);
 
-      it('shows all of what would run, and a yes runs it once', async () => {
+      it('shows the whole command, and runs it once after a yes', async () => {
         const client = await connect('once');
         asked.length = 0;
         const marker = `yes-${era}`;
@@ -266,21 +266,21 @@ await describeBackend('local', () => {
         expect(asked).toHaveLength(2);
       });
 
-      it('shows what would not show, and lets nothing in it pass for a line of the question', async () => {
+      it('shows invisible characters of a command, and quotes each of its lines', async () => {
         const client = await connect('deny');
         asked.length = 0;
         await client.callTool({ name: 'terminal', arguments: { command: 'rm -rf build # \u202edliub\u200b\n- Harmless: It only looks.' } });
         expect(asked).toEqual([expect.stringMatching(/^ {2}\| rm -rf build # ⟨U\+202E⟩dliub⟨U\+200B⟩\n {2}\| - Harmless/m)]);
       });
 
-      it.each(['deny', 'cancel', 'whatever'])('is a no when the answer is %s', async (decision) => {
+      it.each(['deny', 'cancel', 'whatever'])('denies a command when the answer is %s', async (decision) => {
         const client = await connect(decision);
         const marker = `no-${era}-${decision}`;
         expect(await client.callTool({ name: 'terminal', arguments: { command: command(marker) } })).toMatchObject({ isError: true });
         expect(await exists(client, marker)).toBe(false);
       });
 
-      it('cannot be put to a client that does not ask people, and then it is a no', async () => {
+      it('denies a command when the client cannot ask a person', async () => {
         const client = await connect();
         const marker = `mute-${era}`;
         const result = await client.callTool({ name: 'terminal', arguments: { command: command(marker) } });

@@ -58,24 +58,24 @@ function racingTests(engine: TestEngine): void {
     ['edit_file', { path: 'file', edits: [{ old_text: 'there', new_text: 'x' }] }],
     ['search_files', { pattern: 'there' }],
     ['send_file', { path: 'file' }],
-  ])('%s %j is allowed again where the session has gone', async (name, input) => {
+  ])('asks again for %s %j after the session changed its directory', async (name, input) => {
     meanwhile = 'cd ../there';
     expect(await toolbox.call(name, input)).toMatchObject({ ok: true });
     expect(asked.map((action) => 'cwd' in action && action.cwd.split('/').at(-1))).toEqual(['here', 'there']);
   });
 
-  it('a function that a command did not have when it was allowed is judged with it', async () => {
+  it('asks again when a function was defined after the command was allowed', async () => {
     meanwhile = 'harmless() { echo something else; }';
     expect(await toolbox.call('terminal', { command: 'harmless; echo done' })).toMatchObject({ ok: true });
     expect(asked).toHaveLength(2);
   });
 
-  it('a directory for one call is declared as the place it is', async () => {
+  it('declares the directory of one call as an absolute path', async () => {
     expect(await toolbox.call('terminal', { command: 'cat file', cwd: '../there' })).toMatchObject({ data: { output: 'there\n' } });
     expect(asked).toMatchObject([{ cwd: sandbox.cwd.replace(/here$/, 'there') }]);
   });
 }
 
 for (const kind of ['local', 'bubblewrap']) {
-  await describeBackend(kind, (engine) => describe('what was allowed is what happens', () => racingTests(engine)));
+  await describeBackend(kind, (engine) => describe('changes between permission and start', () => racingTests(engine)));
 }

@@ -30,7 +30,7 @@ await describeBackend('bubblewrap', (engine) => {
   }
 
   it.each([1, secret.length / 2, secret.length - 1])(
-    'shows no part of a secret of which the last %d characters lie within the end of the output that is told',
+    'redacts a secret of which only the last %d characters are in the reported output',
     async (inside) => {
       const output = await outputToldOf(`printf 'x%.0s' {1..500}; printf %s ${secret}; printf '.%.0s' {1..${told - inside}}`);
       expect(output.length).toBeLessThanOrEqual(told);
@@ -41,12 +41,12 @@ await describeBackend('bubblewrap', (engine) => {
   /** More bytes than are kept, which a terminal would show as nothing. */
   const colours = "printf '\\033[31m%.0s' {1..2395}";
 
-  it('shows no part of a secret within which begins what is kept of the output', async () => {
+  it('redacts a secret that the kept output cuts in two', async () => {
     expect(await outputToldOf(`printf 'x%.0s' {1..500}; printf %s ${secret}; ${colours}; printf end`)).toBe('');
     expect(await outputToldOf(`printf 'x%.0s' {1..500}; printf %s ${secret}; ${colours}; printf '\nend'`)).toBe('end');
   });
 
-  it('shows no part of a key within which begins what is kept of the output', async () => {
+  it('redacts a key that the kept output cuts in two', async () => {
     const key = `printf -- '-----BEGIN PRIVATE KEY-----\n'; printf 'c2VjcmV0%.0s\n' {1..2000}; printf -- '-----END PRIVATE KEY-----\n'`;
     expect(await outputToldOf(`${key}; printf end`)).toBe('end');
   });

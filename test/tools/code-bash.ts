@@ -6,7 +6,7 @@ export function bashTests(engine: TestEngine): void {
   const code = useCode(engine);
   const output = (script: string) => code.output('bash', script);
 
-  it('gives values in order or by name, and prints the text of the result', async () => {
+  it('passes values by order and by name in bash, and prints the text of the result', async () => {
     const script = `
 echo_text one
 echo_text --times 2 --loud=true 'two  words'
@@ -17,13 +17,13 @@ b'); echo "<$text>"`;
     expect(await output(script)).toBe('one\nTWO  WORDSTWO  WORDS\nx\n- 1\n- {"k":"ü"}\n--times\n<a\nb>\n');
   });
 
-  it('gives by standard input what it does not give otherwise', async () => {
+  it('passes standard input as the missing value in bash', async () => {
     expect(await output(`printf 'a\\nb\\n' | echo_text --times 2\necho_text <<<"ünï"\ncommand 'echo direct' </dev/null`)).toBe(
       'a\nb\na\nb\nünï\ndirect\n',
     );
   });
 
-  it('is told what is wrong with a call, and goes on', async () => {
+  it('explains a wrong call in bash, and the script continues', async () => {
     const script = `
 echo_text a --times many; echo $?
 echo_text --nothing; echo $?
@@ -48,7 +48,7 @@ printf -v long '%09000000d' 1; echo_text "$long"; echo $?`;
     ]);
   });
 
-  it('carries a long text there and back', async () => {
+  it('passes a long text both ways in bash', async () => {
     const script = `
 printf -v text '%0200000d\\nü' 7
 [[ $(echo_text "$text") == "$text" ]] && echo same
@@ -56,7 +56,7 @@ long=$(echo_text x --times 500000); echo \${#long}`;
     expect(await code.output('bash', script, { maxBytes: 1_000_000 })).toBe('same\n500000\n');
   });
 
-  it('carries 700 kB in every way there is, byte by byte, and wrong ones too', async () => {
+  it('passes 700 kB by every kind of argument in bash', async () => {
     const script = `
 export LC_ALL=C.UTF-8
 text=$(yes 'ü=-a' | head -n 140000 | tr -d '\\n')
@@ -70,7 +70,7 @@ echo_text "--none$(tr = - <<<"$text")" 2>/dev/null || echo refused`;
     expect(await code.output('bash', script, { maxBytes: 1_000_000 })).toBe(ways);
   });
 
-  it('may call from several processes at the same time, and from pipelines that end early', async () => {
+  it('lets bash call tools from several processes and from pipelines that end early', async () => {
     const script = `
 set -euo pipefail
 for n in 1 2 3 4 5 6; do { got=$(command "sleep 0.0$n; echo $n"); [[ $got == "$n" ]] && echo right; } & done
@@ -82,13 +82,13 @@ echo_text after`;
     expect(await output(script)).toBe('right\nright\nright\nright\nright\nright\na\nafter\n');
   });
 
-  it('has messages with its own lines', async () => {
+  it('numbers the lines of errors as in the bash script', async () => {
     const { exit_code, output } = await code.run('bash', 'true\n\nno_such_program\nif then');
     expect(exit_code).toBe(2);
     expect(output).toMatch(/^script\.bash: line 3: no_such_program: command not found\nscript\.bash: (?:eval: )?line 4: syntax error/);
   });
 
-  it('is a fresh shell: the session neither changes it nor is changed by it', async () => {
+  it('runs a bash script in a fresh shell, apart from the session', async () => {
     await code.bench.output(
       'shopt -s failglob; alias echo="echo alias"; exec() { echo function; }; env() { echo function; }; cat() { :; }',
     );

@@ -8,7 +8,7 @@ export function endTests(engine: TestEngine): void {
   const code = useCode(engine);
   const narrow = useCode(engine, { limits: { cpus: 0, memoryMb: 128, diskMb: 0, pids: 64 } });
 
-  it('comes when its time is over, with whatever it has printed and started', async () => {
+  it('ends a script and its processes at its timeout, and keeps its output', async () => {
     const mark = sleepMark();
     const script = `
 import subprocess, signal, time
@@ -26,7 +26,7 @@ time.sleep(1000)`;
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 
-  it('comes at any moment somebody wants it to', async () => {
+  it('ends a script and its processes when it is interrupted', async () => {
     const mark = sleepMark();
     const interrupt = new AbortController();
     const running = code.run('bash', `echo begun; sleep ${mark} & setsid sleep ${mark}`, { signal: interrupt.signal });
@@ -36,13 +36,13 @@ time.sleep(1000)`;
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 
-  it('comes before the beginning when it was wanted before', async () => {
+  it('does not start a script that was interrupted before', async () => {
     const result = await code.call('bash', 'touch started', { signal: AbortSignal.abort() });
     expect(result).toMatchObject({ ok: false, failure: 'interrupted' });
     expect(await code.bench.succeeds('[[ -e started ]]')).toBe(false);
   });
 
-  it('may be wanted at once', async () => {
+  it('ends a script that is interrupted right after its start', async () => {
     for (const delay of [0, 1, 5, 20]) {
       const mark = sleepMark();
       const result = await code.run('bash', `sleep ${mark}`, { signal: AbortSignal.timeout(delay) }).catch(() => undefined);
@@ -51,7 +51,7 @@ time.sleep(1000)`;
     }
   });
 
-  it('is also the end of the tools that run for it: when its time is over', async () => {
+  it('ends the tools of a script at its timeout', async () => {
     const mark = sleepMark();
     const result = await withEnoughTime(
       (timeout) => code.run('python', `command("touch begun; sleep ${mark}")`, { timeout }),
@@ -61,7 +61,7 @@ time.sleep(1000)`;
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 
-  it('is also the end of the tools that run for it: when somebody wants it', async () => {
+  it('ends the tools of a script when it is interrupted', async () => {
     const mark = sleepMark();
     const interrupt = new AbortController();
     const running = code.run('python', `command("sleep ${mark}")`, { signal: interrupt.signal });
@@ -71,7 +71,7 @@ time.sleep(1000)`;
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 
-  it('is also the end of the tools that run for it: when it does not wait for them', async () => {
+  it('ends the tools of a script that exits without waiting for them', async () => {
     const mark = sleepMark();
     const script = `
 import threading, time, os
@@ -92,7 +92,7 @@ os._exit(0)`;
       (mark: string) => `(env -i setsid bash -c 'exec 237>&- 238>&- 239>&- >&- 2>&-; exec sleep ${mark}' &); echo done`,
     ],
     ['ignored signals', (mark: string) => `trap '' TERM INT HUP; setsid sleep ${mark} & echo done`],
-  ])('takes along what would stay behind %s', async (_, scriptWith) => {
+  ])('kills a process of a script that hides behind %s', async (_, scriptWith) => {
     const mark = sleepMark();
     const result = await code.run('bash', scriptWith(mark));
     expect(result).toMatchObject({ status: 'success', output: 'done\n' });
@@ -100,7 +100,7 @@ os._exit(0)`;
     expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
   });
 
-  it('leaves alone what the session has started before', async () => {
+  it('spares processes that the session started before the script', async () => {
     const mark = sleepMark();
     const earlier = await code.bench.start(`setsid sleep ${mark} &`);
     await untilAsleep(code.bench.sandbox, mark);
@@ -109,12 +109,12 @@ os._exit(0)`;
     await earlier.kill('KILL');
   });
 
-  it('is told as it was when a signal ends it', async () => {
+  it('reports the signal that ended a script', async () => {
     const result = await code.run('python', 'import os, signal; print("x"); os.kill(os.getpid(), signal.SIGKILL)');
     expect(result).toMatchObject({ status: 'error', exit_code: 137, output: 'x\n' });
   });
 
-  it('is explained when it was a limit of the sandbox', async ({ skip }) => {
+  it('explains that a script ran out of memory', async ({ skip }) => {
     const check = await engine.backend.check();
     if (!check.usable || !check.limits.memoryMb.enforced) skip('its memory is not limited here');
     const { status, error } = await narrow.run('python', 'data = [b"x" * 1_000_000 for _ in range(1000)]');

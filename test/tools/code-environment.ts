@@ -22,7 +22,7 @@ export function environmentTests(engine: TestEngine): void {
   const languages = async (): Promise<ScriptLanguage[]> =>
     (await code.bench.succeeds('command -v node')) ? ['python', 'javascript', 'bash'] : ['python', 'bash'];
 
-  it('has no variables that look like credentials, wherever they come from', async () => {
+  it('hides variables that look like credentials from a script', async () => {
     await code.bench.output(
       `export MY_TOKEN='a secret' db_password='a secret' SSH_AUTH_SOCK='a secret' VISIBLE=1; declare -rx FIXED_SECRET='a secret'`,
     );
@@ -41,7 +41,7 @@ export function environmentTests(engine: TestEngine): void {
     expect(await code.output('python', 'print(command("echo $MY_TOKEN")["output"])')).toBe('a secret\n\n');
   });
 
-  it('has an interpreter of the project where there is one', async () => {
+  it('uses the Python of the project, except in strict mode', async () => {
     const marked = '#!/bin/bash\nexport MARKED="$0"\nexec python3 "$@"\n';
     await code.bench.output(
       `mkdir -p venv/bin; cat >venv/bin/python <<'END'\n${marked}END\nchmod +x venv/bin/python; export VIRTUAL_ENV=$PWD/venv`,
@@ -52,7 +52,7 @@ export function environmentTests(engine: TestEngine): void {
     await code.bench.output('unset VIRTUAL_ENV');
   });
 
-  it('passes a Python over that is too old, and names it when there is no other', async () => {
+  it('skips a Python that is too old, and names it when there is no other', async () => {
     await code.bench.output(
       `mkdir -p old/bin; cat >old/bin/python <<'END'\n${oldPython}END\nchmod +x old/bin/python; export CONDA_PREFIX=$PWD/old`,
     );
@@ -67,7 +67,7 @@ export function environmentTests(engine: TestEngine): void {
     expect(result).toMatchObject({ ok: false, failure: 'failed', text });
   });
 
-  it('says what is missing where there is no interpreter', async () => {
+  it('names the missing interpreter', async () => {
     await code.bench.output(withoutPath);
     const results = [await code.call('python', 'print(1)'), await code.call('javascript', 'console.log(1)')];
     await code.bench.output(withPath);
@@ -80,7 +80,7 @@ export function environmentTests(engine: TestEngine): void {
   describe('in strict mode', () => {
     const strict = { settings: { mode: 'strict' } } as const;
 
-    it('has an empty directory to itself, which is gone afterwards', async () => {
+    it('runs a strict script in an empty directory of its own, which is removed afterwards', async () => {
       const script =
         'import os\nprint(os.getcwd(), os.listdir())\nopen("left", "w").close()\nos.mkdir("locked", 0)\nprint(oct(os.stat(".").st_mode))';
       const output = await code.output('python', script, strict);
@@ -89,7 +89,7 @@ export function environmentTests(engine: TestEngine): void {
       expect(await code.bench.succeeds(`[[ -e ${directory} ]]`)).toBe(false);
     });
 
-    it('leaves no directory when it is killed', async () => {
+    it('removes the directory of a strict script that is killed', async () => {
       const { status, output } = await withEnoughTime(
         (timeout) => code.run('bash', `pwd; : >${code.bench.workdir}/begun; sleep 100`, { ...strict, timeout }),
         () => code.bench.succeeds(`rm ${code.bench.workdir}/begun`),
@@ -99,7 +99,7 @@ export function environmentTests(engine: TestEngine): void {
       expect(await code.bench.succeeds(`[[ -e ${output.trim()} ]]`)).toBe(false);
     });
 
-    it('leaves the session where it is, for tools too', async () => {
+    it('keeps the directory of the session for the tools of a strict script', async () => {
       expect(await code.output('python', 'print(command("pwd")["output"], end="")', strict)).toBe(`${code.bench.sandbox.cwd}\n`);
     });
   });

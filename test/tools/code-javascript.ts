@@ -16,7 +16,7 @@ export function javascriptTests(engine: TestEngine): void {
     });
   };
 
-  it('needs Node, and says so where there is none', async ({ skip }) => {
+  it('reports that Node is missing', async ({ skip }) => {
     if (hasNode) skip('there is Node in this sandbox');
     const result = await code.call('javascript', 'console.log(1)');
     expect(result).toMatchObject({
@@ -26,7 +26,7 @@ export function javascriptTests(engine: TestEngine): void {
     });
   });
 
-  inNode('needs a Node that is not too old', async () => {
+  inNode('refuses a Node that is too old', async () => {
     const preload = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '16.1.0' } });`;
     await code.bench.output(`mkdir -p old; cat >old/preload.cjs <<'END'\n${preload}\nEND
 printf '#!/bin/bash\\nexec "%s" -r "%s" "$@"\\n' "$(type -P node || type -P nodejs)" "$PWD/old/preload.cjs" >old/node
@@ -37,13 +37,13 @@ chmod +x old/node; export saved_path=$PATH; PATH=$PWD/old:$PATH`);
     expect(result).toMatchObject({ ok: false, failure: 'failed', text });
   });
 
-  inNode('carries 700 kB there and back', async () => {
+  inNode('passes 700 kB both ways in JavaScript', async () => {
     const script = `const text = 'ü=-a'.repeat(140000);
 console.log((await echo_text(text)).text === text, (await echo_text({ text })).text === text);`;
     expect(await code.output('javascript', script, { maxBytes: 1_000_000 })).toBe('true true\n');
   });
 
-  inNode('gives values in order and by name, and gets promises', async () => {
+  inNode('passes values by order and by name in JavaScript, and returns promises', async () => {
     const script = `
 import { echo_text as echo, ToolError as Failure } from 'hermetic_tools';
 console.log(JSON.stringify(await echo('a', 2, { parts: [1, null, { k: ['ü', '😀'] }] })));
@@ -57,7 +57,7 @@ await echo('a', { tims: 1 }).catch((error) => console.log(String(error)));`;
     );
   });
 
-  inNode('is a module: it imports what Node has and what is beside it, and can require', async () => {
+  inNode('runs JavaScript as a module that can import and require', async () => {
     await code.bench.output(
       `echo 'export const value = 5;' >beside.mjs; echo 'module.exports = 6;' >beside.cjs; echo '{"a":7}' >beside.json`,
     );
@@ -71,14 +71,14 @@ console.log(beside.value, six, value, require('./beside.json').a, dynamic.a, req
     expect(await output(script)).toBe('5 6 5 7 7 true script.mjs 0\n');
   });
 
-  inNode('carries a long text there and back', async () => {
+  inNode('passes a long text both ways in JavaScript', async () => {
     const script = `
 const text = 'long ü\\n'.repeat(200_000);
 console.log((await echo_text(text)).text === text, (await echo_text('x', 3_000_000)).text.length);`;
     expect(await output(script)).toBe('true 3000000\n');
   });
 
-  inNode('has errors with its own lines and nothing of ours', async () => {
+  inNode('shows only script lines in an uncaught JavaScript error', async () => {
     const script = `async function inner() {
   await echo_text(7);
 }
@@ -90,14 +90,14 @@ await inner();`;
     );
   });
 
-  inNode('is told where its syntax is wrong', async () => {
+  inNode('shows the line of a syntax error in JavaScript', async () => {
     const { exit_code, output } = await code.run('javascript', 'const x = 1;\nlet y = ;\n');
     expect(exit_code).toBe(1);
     expect(output).toMatch(/^script\.mjs:2\nlet y = ;\n {8}\^\n\n\[?SyntaxError: Unexpected token ';'/);
     expect(output).not.toContain('eval1');
   });
 
-  inNode('fails of what nobody caught, and of what never happens', async () => {
+  inNode('fails a script with an uncaught error, a rejection or a promise that never settles', async () => {
     const late = await code.run('javascript', `setTimeout(() => {\n  throw new Error('late');\n}, 10);`);
     expect(late).toMatchObject({ status: 'error', exit_code: 1, output: expect.stringMatching(/^script\.mjs:2\n[\s\S]*Error: late\n/) });
     const rejected = await code.run('javascript', `void echo_text(5);\nawait command('sleep 0.1');`);
@@ -106,7 +106,7 @@ await inner();`;
     expect(never).toMatchObject({ status: 'error', exit_code: 13, output: expect.stringContaining('never happens') });
   });
 
-  inNode('exits when it has nothing more to do, or with the code it wants', async () => {
+  inNode('exits when the JavaScript script has nothing more to do, or with its code', async () => {
     expect(await code.run('javascript', 'process.exit(7)')).toMatchObject({ exit_code: 7, output: '' });
     expect(await code.run('javascript', 'process.exitCode = 8')).toMatchObject({ exit_code: 8, output: '' });
     const script = `void command('sleep 0.2; echo done').then(({ output }) => console.log(output));`;

@@ -6,7 +6,7 @@ export function pythonTests(engine: TestEngine): void {
   const code = useCode(engine);
   const output = (script: string) => code.output('python', script);
 
-  it('gives values in order or by name, and gets what the tool gives back', async () => {
+  it('passes values by order and by name in Python, and returns the result of the tool', async () => {
     const script = `
 from hermetic_tools import echo_text as echo
 import hermetic_tools
@@ -15,7 +15,7 @@ print(hermetic_tools.echo_text(text="b", loud=True, times=None)["text"])`;
     expect(await output(script)).toBe("{'text': 'aa', 'parts': [1, 2.5, None, True, {'k': ['ü', '😀']}]}\nB\n");
   });
 
-  it('is told what is wrong with a call', async () => {
+  it('explains a wrong call in Python', async () => {
     const script = `
 def attempt(action):
     try:
@@ -38,7 +38,7 @@ attempt(lambda: echo_text(b"bytes"))`;
     ]);
   });
 
-  it('carries any text there and back, also a long one', async () => {
+  it('passes any text both ways in Python, even a long one', async () => {
     const script = `
 texts = ["", "\\0\\x01\\x7f\\r\\n\\t\\"\\\\", "ünï \\u2028 \\U0001f600", "'" * 3, "long \\n" * 200_000]
 for text in texts:
@@ -48,18 +48,18 @@ print("same")`;
     expect(await output(script)).toBe('same\n');
   });
 
-  it('carries 700 kB there and back', async () => {
+  it('passes 700 kB both ways in Python', async () => {
     const script = 'text = "ü=-a" * 140000\nprint(echo_text(text)["text"] == text, echo_text(text=text)["text"] == text)';
     expect(await code.output('python', script, { maxBytes: 1_000_000 })).toBe('True True\n');
   });
 
-  it('is told when it wants to give too much at once, and goes on', async () => {
+  it('refuses arguments that are too long in Python, and the script continues', async () => {
     const script =
       'try:\n    echo_text("x" * 9_000_000)\nexcept ToolError as error:\n    print(error)\nprint(len(echo_text("x" * 8_000_000)["text"]))';
     expect(await output(script)).toMatch(/^the arguments of echo_text are too long; at most \d+ bytes\n8000000\n$/);
   });
 
-  it('gets its own answer in each of several threads', async () => {
+  it('returns each of several Python threads its own answer', async () => {
     const script = `
 import threading
 wrong = []
@@ -75,14 +75,14 @@ print(wrong)`;
     expect(await code.run('python', script)).toMatchObject({ status: 'success', output: '[]\n', tool_calls: 27 });
   });
 
-  it('makes tracebacks with its own lines itself, also beside a file of its name', async () => {
+  it('shows script lines in a traceback that the script formats, even beside a file of its name', async () => {
     const script = ['import traceback', 'try:', '    1 / 0', 'except ZeroDivisionError:', '    print(traceback.format_exc())'].join('\n');
     expect(await output(script)).toContain('File "script.py", line 3, in <module>\n    1 / 0\n');
     await code.bench.sandbox.writeFile('script.py', 'not\nthe\nscript\n');
     expect(await output(`import os\nos.remove("script.py")\n${script}`)).toContain('File "script.py", line 5, in <module>\n    1 / 0\n');
   });
 
-  it('has tracebacks with its own lines and nothing of ours', async () => {
+  it('shows only script lines in the traceback of an uncaught error', async () => {
     const script = `def inner():
     echo_text(7)
 
@@ -100,13 +100,13 @@ outer()`;
     );
   });
 
-  it('is told where its syntax is wrong', async () => {
+  it('shows the line of a syntax error in Python', async () => {
     const { exit_code, output } = await code.run('python', 'x = 1\nif x\n    pass');
     expect(exit_code).toBe(1);
     expect(output).toMatch(/^ {2}File "script.py", line 2\n {4}if x\n/);
   });
 
-  it('shows what goes wrong in a thread', async () => {
+  it('shows the traceback of a Python thread', async () => {
     const script = 'import threading\ndef f():\n    echo_text(1)\nt = threading.Thread(target=f, name="worker")\nt.start()\nt.join()';
     const { status, output } = await code.run('python', script);
     expect(status).toBe('success');
@@ -121,11 +121,11 @@ outer()`;
     ['import sys; sys.exit("words")', 1, 'words\n'],
     ['raise SystemExit(9)', 9, ''],
     ['import os; os._exit(4)', 4, ''],
-  ])('exits with the code it wants: %s', async (script, exit_code, output) => {
+  ])('exits with the code of the Python script: %s', async (script, exit_code, output) => {
     expect(await code.run('python', script)).toMatchObject({ exit_code, output, status: exit_code === 0 ? 'success' : 'error' });
   });
 
-  it('is a main module like any other, in the directory of the session', async () => {
+  it('runs a Python script as the main module in the directory of the session', async () => {
     await code.bench.output('mkdir -p place && cd place && echo "VALUE = 5" >beside.py && echo boom >threading.py && echo boom >json.py');
     const script = `
 import os, sys
@@ -136,7 +136,7 @@ print(__import__("__main__").VALUE)`;
     await code.bench.output('cd ..; rm -r place');
   });
 
-  it('keeps the way to the host for itself: what it starts has no part in it', async () => {
+  it('hides the channel to the host from processes that a Python script starts', async () => {
     const script = `
 import os, subprocess
 print(subprocess.run(["bash", "-c", "ls /proc/self/fd | tr '\\\\n' ' '"], close_fds=False, capture_output=True, text=True).stdout)
@@ -156,7 +156,7 @@ print(echo_text("still here")["text"])`;
     expect(after).toBe('still here');
   });
 
-  it('runs in the session: what a tool changes is changed for the next, and for the session', async () => {
+  it('keeps what the tools of a script change in the session', async () => {
     const script = 'command("mkdir -p deep/er; cd deep; export MARK=1")\nprint(command("pwd; echo $MARK; cd er")["output"])';
     const before = code.bench.sandbox.cwd;
     expect(await output(script)).toBe(`${before}/deep\n1\n\n`);

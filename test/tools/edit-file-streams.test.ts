@@ -16,7 +16,7 @@ await describeBackend(
     it.each([
       ['small', ''],
       ['large', large],
-    ])('files are written, edited, read and searched where there are only streams: %s', async (name, more) => {
+    ])('writes, edits, reads and searches a file by streams alone: %s', async (name, more) => {
       await tools.data('write_file', { path: `dir/${name}`, content: `first ü\n${more}` });
       await tools.data('edit_file', { path: `dir/${name}`, edits: [{ old_text: 'first ü', new_text: 'changed ü' }] });
       expect(await tools.data('read_file', { path: `dir/${name}`, limit: 1 })).toMatchObject({ content: 'changed ü\n' });

@@ -21,7 +21,7 @@ for (const kind of kinds) {
       tools.failure('edit_file', { path, edits: [{ old_text, new_text }] });
     const contentOf = async (path: string) => (await tools.sandbox.readFile(path)).toString();
 
-    it('shows the difference', async () => {
+    it('shows the difference of an edit', async () => {
       await tools.sandbox.writeFile('code.ts', 'function f() {\n  return 1;\n}\n');
       expect(await tools.text('edit_file', { path: 'code.ts', edits: [{ old_text: 'return 1', new_text: 'return 2' }] })).toBe(
         'Edited code.ts: 1 place, +1 −1 lines.\n\n--- code.ts\n+++ code.ts\n@@ -1,3 +1,3 @@\n function f() {\n-  return 1;\n+  return 2;\n }',
@@ -29,7 +29,7 @@ for (const kind of kinds) {
       expect(await contentOf('code.ts')).toBe('function f() {\n  return 2;\n}\n');
     });
 
-    it('declares what it writes', async () => {
+    it('declares the path that edit_file writes', async () => {
       tools.actions.length = 0;
       await edit('code.ts', '2', '3');
       expect(tools.actions).toEqual([{ kind: 'write', path: 'code.ts', cwd: tools.workdir }]);
@@ -49,7 +49,7 @@ for (const kind of kinds) {
       expect(await contentOf('several')).toBe('1\n2\nthree\n');
     });
 
-    it('takes what read_file gave', async () => {
+    it('accepts the content that read_file returned', async () => {
       await tools.sandbox.writeFile('windows', '\uFEFFone\r\n\ttwo\r\nthree\r\n');
       const { content } = await tools.data<{ content: string }>('read_file', { path: 'windows' });
       await edit('windows', content, `${content}four\n`);
@@ -67,8 +67,8 @@ for (const kind of kinds) {
     describe.each([
       ['small', ''],
       ['large', filler],
-    ])('of a %s file', (_size, more) => {
-      it('keeps mode, owner, links and everything around', async () => {
+    ])('edits of a %s file', (_size, more) => {
+      it('keeps mode, links and all other content of an edited file', async () => {
         await tools.sandbox.writeFile('target', `start\nchange me\n${more}`);
         await tools.output('chmod 740 target; ln -sfn target link');
         await edit('link', 'change me', 'changed');
@@ -76,7 +76,7 @@ for (const kind of kinds) {
         expect(await tools.output('stat -c %a target; readlink link; find . -name ".hermetic-*"')).toBe('740\ntarget\n');
       });
 
-      it('leads to what was meant', async () => {
+      it('shows the closest lines when the old text is missing', async () => {
         await tools.sandbox.writeFile('meant', `const first = 1;\nconst second = 2;\n${more}`);
         expect(await refusal('meant', 'const secnd = 2;', '')).toMatch(
           /closest part of the file:\n +1\tconst first = 1;\n +2\tconst second = 2;/,
@@ -85,7 +85,7 @@ for (const kind of kinds) {
         expect(await contentOf('meant')).toBe(`const first = 1;\nconst second = 2;\n${more}`);
       });
 
-      it('may make it large, or small', async () => {
+      it('makes a file large or small by an edit', async () => {
         await tools.sandbox.writeFile('grows', `x\n${more}`);
         await edit('grows', 'x\n', filler.replaceAll('filler', 'grown'));
         expect(await contentOf('grows')).toBe(filler.replaceAll('filler', 'grown') + more);
@@ -93,7 +93,7 @@ for (const kind of kinds) {
         expect(await contentOf('grows')).toBe(`x\n${more}`);
       });
 
-      it('does not undo what somebody else changes meanwhile', async () => {
+      it('keeps concurrent changes of another process', async () => {
         await tools.sandbox.writeFile('busy', `0\n${more}`);
         const writer = await tools.start('while :; do printf "%s\\n%s" "$RANDOM" "$1" >busy.new; mv busy.new busy; done', { args: [more] });
         const results = await Promise.all(
@@ -104,7 +104,7 @@ for (const kind of kinds) {
       });
     });
 
-    it('does ten edits of one file that come at once', async () => {
+    it('applies ten simultaneous edits of one file', async () => {
       await tools.sandbox.writeFile('shared', Array.from({ length: 10 }, (_, index) => `line ${index};`).join('\n'));
       await Promise.all(Array.from({ length: 10 }, (_, index) => edit('shared', `line ${index};`, `edited ${index};`)));
       expect(await contentOf('shared')).toBe(Array.from({ length: 10 }, (_, index) => `edited ${index};`).join('\n'));
@@ -117,7 +117,7 @@ for (const kind of kinds) {
       expect(diff.length).toBeLessThanOrEqual(maxBytes / 2);
     });
 
-    it('refuses what is no text, with the reason', async () => {
+    it('refuses to edit a file that is not text, with the reason', async () => {
       await tools.sandbox.writeFile('binary', Buffer.from([65, 0, 66]));
       await tools.sandbox.writeFile('latin', Buffer.from('f\xfcr', 'latin1'));
       await tools.output('mkdir -p directory; [[ -e pipe ]] || mkfifo pipe; truncate -s 20M twenty; tr "\\0" a <twenty >text; rm twenty');
@@ -132,7 +132,7 @@ for (const kind of kinds) {
       expect(await tools.output('od -An -c binary; rm text')).toMatch(/A +\\0 +B/);
     });
 
-    it('leaves the file as it was when it is interrupted before', async () => {
+    it('keeps the file when the edit is interrupted before', async () => {
       await tools.sandbox.writeFile('whole', 'whole');
       const input = { path: 'whole', edits: [{ old_text: 'whole', new_text: 'changed' }] };
       await tools.failure('edit_file', input, { signal: AbortSignal.abort() });

@@ -33,10 +33,10 @@ for (const kind of ['local', 'bubblewrap', 'docker']) {
       expect(await code.output('python', 'print(echo_text("fine")["text"])')).toBe('fine\n');
       expect(await code.bench.output('echo fine')).toBe('fine\n');
     });
-    describe('a hostile script that writes to the host what is no message', () => garbageTests(code));
-    describe('a hostile script that writes to the host what no tool wants', () => argumentTests(code));
-    describe('a hostile script that writes to the host more than it can take', () => floodTests(code));
-    describe('a hostile script that harms what it talks to the host with', () => brokenTests(code, engine));
+    describe('a script that writes garbage to the host', () => garbageTests(code));
+    describe('a script that calls tools with hostile arguments', () => argumentTests(code));
+    describe('a script that floods the host', () => floodTests(code));
+    describe('a script that breaks its channel to the host', () => brokenTests(code, engine));
   });
 }
 
@@ -55,14 +55,14 @@ function garbageTests(code: CodeBench): void {
     ['a call with too little in it', 'write(frame("call", 1))'],
     ['a call with an id that is none', 'write(frame("call", "__proto__", "echo_text", "{}"))'],
     ['a call with a very long id', 'write(frame("call", "1" * 1000, "echo_text", "{}"))'],
-  ])('is ended: %s', async (_, attack) => {
+  ])('ends a script that sends %s', async (_, attack) => {
     const result = await code.run('python', `${raw}print("before")\n${attack}\ntime.sleep(100)`);
     expect(result).toMatchObject({ status: 'error', exit_code: null, output: 'before\n', tool_calls: 0 });
     expect(result.error).toMatch(/^The script was ended: it wrote /);
     expect(result.duration_ms).toBeLessThan(50_000);
   });
 
-  it('is waited for when its message is not whole, until its time is over', async () => {
+  it('waits for an incomplete message until the timeout', async () => {
     const result = await code.run('python', `${raw}write(b"4 1 9 1000000\\ncall1echo_text{")\ntime.sleep(100)`, { timeout: 1 });
     expect(result).toMatchObject({ status: 'timeout', tool_calls: 0 });
   });
@@ -89,13 +89,13 @@ function argumentTests(code: CodeBench): void {
     ['a number too large for anybody', `ask("echo_text", '{"text":"a","times":1e400}')`, /^bad-input/],
     ['more than the host can hold', `ask("echo_text", '{"text":"aaaa","times":1000000000}')`, /^failed/],
     ['more than an answer can hold', `ask("echo_text", '{"text":"aaaa","times":10000000}')`, /^failed The answer is longer/],
-  ])('is told so: %s', async (_, attack, answer) => {
+  ])('returns an error for a hostile call: %s', async (_, attack, answer) => {
     const result = await code.run('python', `${raw}print(*${attack}[1:])`);
     expect(result).toMatchObject({ status: 'success', tool_calls: 1 });
     expect(result.output.trimEnd()).toMatch(answer);
   });
 
-  it('changes no prototype', async () => {
+  it('pollutes no prototype with the arguments of a call', async () => {
     const attack = `ask("echo_text", '{"text":"a","__proto__":{"loud":true},"parts":[{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}]}')`;
     expect(await code.output('python', `${raw}print(${attack}[2])`)).toBe(
       '{"text":"a","parts":[{"constructor":{"prototype":{"polluted":1}}}]}\n',
@@ -103,7 +103,7 @@ function argumentTests(code: CodeBench): void {
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  it('gets an answer for each of several calls with the same id', async () => {
+  it('answers each of several calls with the same id', async () => {
     const script = `${raw}
 write(frame("call", 7, "echo_text", '{"text":"a"}') + frame("call", 7, "echo_text", '{"text":"b"}'))
 print(sorted(read_frame()[2] for _ in range(2)))`;
@@ -112,21 +112,21 @@ print(sorted(read_frame()[2] for _ in range(2)))`;
 }
 
 function floodTests(code: CodeBench): void {
-  it('is ended when it goes on calling after its calls are made', async () => {
+  it('ends a script that keeps calling beyond its limit', async () => {
     const script = `${raw}
 while True: ask("echo_text", '{"text":"a"}')`;
     const result = await code.run('python', script);
     expect(result).toMatchObject({ status: 'error', tool_calls: 50, error: expect.stringContaining('went on calling tools') });
   });
 
-  it('is ended when it calls without end and reads no answer', async () => {
+  it('ends a script that calls without end and reads no answer', async () => {
     const script = `${raw}
 while True: write(frame("call", 1, "echo_text", '{"text":"a"}') * 1000)`;
     const result = await code.run('python', script);
     expect(result).toMatchObject({ status: 'error', tool_calls: 50, error: expect.stringContaining('went on calling tools') });
   });
 
-  it('is ended when nobody reads large answers', async () => {
+  it('ends a script that does not read large answers', async () => {
     const script = `${raw}
 for n in range(50): write(frame("call", n, "echo_text", '{"text":"aaaa","times":1900000}'))
 time.sleep(100)`;
@@ -134,7 +134,7 @@ time.sleep(100)`;
     expect(result).toMatchObject({ status: 'error', error: expect.stringContaining('without reading the answers') });
   });
 
-  it('is ended when it asks for more at once than can be kept', async () => {
+  it('ends a script that asks for more at once than can be kept', async () => {
     const script = `${raw}
 text = "x" * 7000000
 for n in range(50): write(frame("call", n, "command", '{"command":"sleep 100","stdin":"%s"}' % text))
@@ -143,7 +143,7 @@ time.sleep(100)`;
     expect(result).toMatchObject({ status: 'error', error: expect.stringContaining('more at once than can be kept') });
   });
 
-  it('may print 100 MB, of which the host keeps little', async () => {
+  it('bounds host memory while a script prints 100 MB', async () => {
     const before = process.memoryUsage.rss();
     let most = before;
     const watch = setInterval(() => {
@@ -160,22 +160,22 @@ time.sleep(100)`;
 }
 
 function brokenTests(code: CodeBench, engine: TestEngine): void {
-  it('gets no answers when it closes the way they come', async () => {
+  it('fails the calls of a script that closed its answers', async () => {
     const script = 'import os\nos.close(238)\ntry:\n    echo_text("a")\nexcept OSError: print("closed")';
     expect(await code.output('python', script)).toBe('closed\n');
   });
 
-  it('calls nothing when it closes the way there', async () => {
+  it('fails the calls of a script that closed its requests', async () => {
     const script = 'import os\nos.close(239)\ntry:\n    echo_text("a")\nexcept OSError: print("closed")';
     expect(await code.output('python', script)).toBe('closed\n');
   });
 
-  it('closes everything and goes on, until its time is over', async () => {
+  it('ends a script that closed all its descriptors at the timeout', async () => {
     const script = 'import os, time\nos.closerange(0, 1024)\ntime.sleep(100)';
     expect(await code.run('python', script, { timeout: 1 })).toMatchObject({ status: 'timeout', output: '' });
   });
 
-  it('leaves the way to the host to a child that outlives it', async () => {
+  it('kills a child that outlives its script and writes to the host', async () => {
     const script = `
 import os, sys, time
 for descriptor in (238, 239): os.set_inheritable(descriptor, True)
@@ -191,12 +191,12 @@ os._exit(0)`;
     );
   });
 
-  it('stops itself, and is ended when its time is over', async () => {
+  it('ends a script that stopped itself at the timeout', async () => {
     const script = 'import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)';
     expect(await code.run('python', script, { timeout: 1 })).toMatchObject({ status: 'timeout' });
   });
 
-  it('kills itself in the middle of a call', async () => {
+  it('reports a script that kills itself in the middle of a call', async () => {
     const script = `
 import os, signal, threading, time
 def kill():
@@ -209,7 +209,7 @@ command("touch called; sleep 100")`;
     expect(result.duration_ms).toBeLessThan(50_000);
   });
 
-  it('says by itself that there is no interpreter, and is believed for nothing but that', async () => {
+  it('bounds the message of a script that claims a missing interpreter', async () => {
     const result = await code.call('python', `${raw}write(frame("missing", "x" * 100000))`);
     expect(result).toMatchObject({ ok: false, failure: 'failed' });
     expect(result.text.length).toBeLessThan(2000);
@@ -226,7 +226,7 @@ command("touch called; sleep 100")`;
     ],
     ['javascript', `console.log('before'); process.kill(process.pid, 'SIGKILL'); await command('sleep 100');`, /SIGKILL|137/],
     ['javascript', `console.log('before'); void command('sleep 100'); process.exit(3);`, /code 3/],
-  ] as const)('is no better in %s: %s', async (language, script, error) => {
+  ] as const)('reports a hostile script in %s: %s', async (language, script, error) => {
     if (language === 'javascript' && !(await code.bench.succeeds('command -v node'))) return;
     const result = await code.run(language, script);
     expect(result).toMatchObject({ status: 'error', error: expect.stringMatching(error) });
@@ -235,7 +235,7 @@ command("touch called; sleep 100")`;
   });
 
   // Never where it would be the host that has to bear it.
-  it.runIf(engine.backend.traits.isolation !== 'none')('forks without end', async () => {
+  it.runIf(engine.backend.traits.isolation !== 'none')('ends a script that forks without end at the timeout', async () => {
     const script = 'import os, time\nwhile True:\n    try:\n        os.fork()\n    except OSError: time.sleep(0.01)';
     expect(await code.run('python', script, { timeout: 1 })).toMatchObject({ status: 'timeout' });
   });

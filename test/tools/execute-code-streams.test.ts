@@ -13,10 +13,10 @@ afterAll(() => relay.close());
 await describeBackend(
   'docker',
   (engine) => {
-    describe('in Python', () => pythonTests(engine));
-    describe('in bash', () => bashTests(engine));
-    describe('its surroundings', () => environmentTests(engine));
-    describe('its end', () => endTests(engine));
+    describe('scripts in Python', () => pythonTests(engine));
+    describe('scripts in bash', () => bashTests(engine));
+    describe('the environment of a script', () => environmentTests(engine));
+    describe('the end of a script', () => endTests(engine));
   },
   { title: 'docker by streams', docker: { docker_host: relay.host }, maxBytesAhead: 32 * 1024 * 1024 },
 );

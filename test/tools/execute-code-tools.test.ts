@@ -28,7 +28,7 @@ function toolTests(engine: TestEngine): void {
     return output;
   };
 
-  it('lets a script in Python use the tools there are', async () => {
+  it('lets a Python script use the tools', async () => {
     const script = `
 from hermetic_tools import write_file, read_file, edit_file, search_files, terminal
 print(write_file("notes/a.txt", "one\\ntwo\\n")["created"])
@@ -46,7 +46,7 @@ except ToolError as error:
     expect(bench.asked.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['script', 'write', 'read', 'command']));
   });
 
-  it('lets a script in bash use the tools there are', async () => {
+  it('lets a bash script use the tools', async () => {
     const script = `
 printf 'one\\ntwo\\n' | write_file b.txt
 edit_file b.txt '[{"old_text": "two", "new_text": "three"}]' >/dev/null
@@ -56,7 +56,7 @@ read_file missing.txt 2>/dev/null || echo failed`;
     expect(await output('bash', script)).toMatch(/b\.txt[\s\S]*three[\s\S]*42\nfailed\n$/);
   });
 
-  it('gives a script what is in a file as it is, and shows no secret that it prints', async () => {
+  it('passes file content unredacted to a script, and redacts what the script prints', async () => {
     await bench.data('terminal', { command: `printf %s '${secret}' >secret.txt` });
     const script = 'content = read_file("secret.txt")["content"]\nprint(content == open("secret.txt").read(), content)';
     const result = await bench.call('execute_code', { language: 'python', code: script });

@@ -10,19 +10,19 @@ import { pythonTests } from './code-python.ts';
 
 for (const kind of ['local', 'bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
-    describe('a script', () => scriptTests(engine));
-    describe('in Python', () => pythonTests(engine));
-    describe('in JavaScript', () => javascriptTests(engine));
-    describe('in bash', () => bashTests(engine));
-    describe('its surroundings', () => environmentTests(engine));
-    describe('its end', () => endTests(engine));
+    describe('scripts', () => scriptTests(engine));
+    describe('scripts in Python', () => pythonTests(engine));
+    describe('scripts in JavaScript', () => javascriptTests(engine));
+    describe('scripts in bash', () => bashTests(engine));
+    describe('the environment of a script', () => environmentTests(engine));
+    describe('the end of a script', () => endTests(engine));
   });
 }
 
 function scriptTests(engine: TestEngine): void {
   const code = useCode(engine);
 
-  it('is declared as a whole before it runs, and does not run when it may not', async () => {
+  it('declares the whole script before it runs, and does not run it when denied', async () => {
     const seen: Action[] = [];
     const guard = (action: Action) => {
       seen.push(action);
@@ -34,7 +34,7 @@ function scriptTests(engine: TestEngine): void {
     expect(await code.bench.succeeds('[[ -e marker ]]')).toBe(false);
   });
 
-  it('calls tools by the same door: each call is asked about, and may be refused', async () => {
+  it('asks for each tool call of a script, and reports a denial to it', async () => {
     const guard = (action: Action) =>
       action.kind === 'command' && action.command.includes('forbidden')
         ? ({ allowed: false, reason: 'That is forbidden.' } as const)
@@ -49,7 +49,7 @@ except ToolError as error:
     expect(await code.bench.succeeds('[[ -e forbidden ]]')).toBe(false);
   });
 
-  it('may call tools so many times; what comes after is refused and the script goes on', async () => {
+  it('refuses tool calls beyond the limit, and the script continues', async () => {
     const script = `
 for n in range(5):
     try:
@@ -61,7 +61,7 @@ for n in range(5):
     expect(result).toMatchObject({ status: 'success', tool_calls: 3, output: `0\n1\n2\n${refusal}${refusal}` });
   });
 
-  it('can call only what is for scripts, and never itself', async () => {
+  it('offers a script only the tools for scripts, and never execute_code', async () => {
     const script = `
 import hermetic_tools
 print([name in globals() for name in ("command", "echo_text", "hidden", "execute_code")])
@@ -69,33 +69,33 @@ print(sorted(name for name in vars(hermetic_tools) if not name.startswith("_")))
     expect(await code.output('python', script)).toBe("[True, True, False, False]\n['ToolError', 'command', 'echo_text']\n");
   });
 
-  it('shows what it prints while it runs', async () => {
+  it('shows the output of a script while it runs', async () => {
     const seen: string[] = [];
     const script = 'print("first"); command("sleep 0.3"); print("second")';
     await code.output('python', script, { progress: (text) => seen.push(text) });
     expect(seen.join('')).toBe('first\nsecond\n');
   });
 
-  it('reads nothing from its standard input, and prints to both streams in order', async () => {
+  it('gives a script an empty standard input, and keeps the order of both streams', async () => {
     const script = 'import sys\nprint(repr(sys.stdin.read()))\nprint("err", file=sys.stderr)\nprint("out")';
     expect(await code.output('python', script)).toBe("''\nerr\nout\n");
   });
 
-  it('may be longer than arguments can be', async () => {
+  it('runs a script that is longer than an argument can be', async () => {
     const script = `text = """${'x'.repeat(400_000)}"""\nprint(len(text))`;
     expect(await code.output('python', script)).toBe('400000\n');
   });
 
-  it('must not contain a NUL character', async () => {
+  it('refuses a script with a NUL character', async () => {
     expect(await code.call('bash', 'echo \0')).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringContaining('NUL') });
   });
 
-  it('cannot ask for more time than there is', async () => {
+  it('refuses a timeout above the maximum', async () => {
     const result = await code.call('bash', 'true', { timeout: 61 });
     expect(result).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringContaining('at most 60 seconds') });
   });
 
-  it('is shown to a model with what went wrong', async () => {
+  it('reports the exit code of a script to the model', async () => {
     expect(await code.call('bash', 'printf half; exit 3')).toMatchObject({ ok: true, text: 'half\n[It exited with code 3.]' });
     expect(await code.call('bash', 'true')).toMatchObject({ ok: true, text: '[no output]' });
   });

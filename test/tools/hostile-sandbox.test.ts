@@ -24,7 +24,7 @@ function hostileTests(engine: TestEngine): void {
   const start = async (command: string): Promise<string> =>
     (await bench.data<{ process_id: string }>('terminal', { command, background: true })).process_id;
 
-  it('does not end everything there is when somebody has changed which processes are whose', async () => {
+  it('refuses to kill by a mark that was changed inside, and spares other processes', async () => {
     const [victim, bystander] = [await start('sleep 1000'), await start('sleep 1000')];
     const mark = `${own(bench.sandbox)}/processes/${victim}/mark`;
     const before = await inside(`cat ${mark}; printf '@(12345678|*)' >${mark}`);
@@ -35,7 +35,7 @@ function hostileTests(engine: TestEngine): void {
     await bench.data('process', { action: 'kill', id: bystander });
   });
 
-  it('says that a process is dead though whoever listens to it is kept from hearing it', async () => {
+  it('reports a process as killed although its pipe is held open', async () => {
     const id = await start('sleep 1000');
     const holder = await start(`exec 9<>${own(bench.sandbox)}/processes/${id}/done; echo held; sleep 1000`);
     await until('it is held', async () => (await bench.data<{ output: string }>('process', { action: 'log', id: holder })).output !== '');
@@ -43,7 +43,7 @@ function hostileTests(engine: TestEngine): void {
     await bench.data('process', { action: 'kill', id: holder });
   });
 
-  it('ends in time though the output that is too long cannot be kept', async () => {
+  it('returns in time although a long output cannot be kept', async () => {
     const stopCat = 'read -r name <$at/comm; [[ $name != cat ]] || { kill -STOP "$(basename $at)"; held=1; }';
     const stop = `until [[ $held ]]; do for at in /proc/[0-9]*; do ${stopCat}; done; done`;
     const command = `head -c 100000 /dev/zero | tr '\\0' x; ${stop} 2>/dev/null; head -c 3000000 /dev/zero | tr '\\0' y`;
@@ -52,14 +52,14 @@ function hostileTests(engine: TestEngine): void {
     expect(result.output_file).toBeUndefined();
   });
 
-  it('removes nothing but its own old output, wherever that leads', async () => {
+  it('prunes only its own old output, even behind a link', async () => {
     await inside(`mkdir -p ${own(bench.sandbox)} mine; cd mine; touch {1..30}.txt; cd ..; rm -rf ${own(bench.sandbox)}/output`);
     await inside(`ln -s "$PWD/mine" ${own(bench.sandbox)}/output`);
     await bench.data('terminal', { command: 'seq 1 20000' });
     expect(await inside('ls mine/{1..30}.txt | wc -l')).toBe('30\n');
   });
 
-  it('listens to no more processes than may run, however many the sandbox claims', async () => {
+  it('tracks at most 32 processes, even when the sandbox claims more', async () => {
     await inside(`cd ${own(bench.sandbox)}/processes; for i in {1..60}; do
       d=$(printf %08x $i); mkdir $d; cd $d; mkfifo done in close; echo 12345678 >mark; date +%s >started; : >log; echo x >command; cd ..
     done`);
@@ -69,7 +69,7 @@ function hostileTests(engine: TestEngine): void {
     await inside(`rm -rf ${own(bench.sandbox)}/processes/000000*`);
   });
 
-  it('starts no more than may run, however many are asked for at once', async () => {
+  it('starts at most 32 background processes at once', async () => {
     const started = await Promise.all(
       Array.from({ length: 40 }, () => bench.call('terminal', { command: 'sleep 1000', background: true })),
     );
@@ -81,12 +81,12 @@ function hostileTests(engine: TestEngine): void {
 await describeBackend('bubblewrap', (engine) => describe('tools in a hostile sandbox', () => hostileTests(engine)));
 
 await describeBackend('docker', (engine) =>
-  describe('a script in a directory of its own', () => {
+  describe('a script with a temporary directory', () => {
     const bench = useToolBench(engine, toolsAt);
     it.each([
       ['exec yes', 'more to read'],
       ['mkdir -p ~/precious; echo ~/precious', 'no place for a temporary directory'],
-    ])('is not run where the directory is made by %j', async (instead, words) => {
+    ])('refuses to run a script when mktemp is %j', async (instead, words) => {
       const fake = `printf '%s\\n' '#!/bin/sh' '${instead}' >/usr/local/bin/mktemp && chmod 755 /usr/local/bin/mktemp`;
       await collect(await bench.sandbox.exec({ command: fake }));
       const result = await bench.call('execute_code', { language: 'bash', code: 'echo ran' });

@@ -32,7 +32,7 @@ function processTests(engine: TestEngine): void {
   const state = async (id: string): Promise<string | undefined> => (await act('poll', id)).processes[0]?.state;
   const ended = (id: string) => act('wait', id, { timeout: 30 });
 
-  it('starts with the state and directory of the session, and does not change it', async () => {
+  it('starts a background process with the state of the session, and does not change it', async () => {
     await bench.data('terminal', {
       command: 'export WORD=carried; greet() { echo "hello $1"; }; alias shout="echo LOUD"; cd /usr; set -u',
     });
@@ -47,21 +47,21 @@ function processTests(engine: TestEngine): void {
     });
   });
 
-  it('leaves nothing of our own for the command to see', async () => {
+  it('hides its own variables and jobs from a background process', async () => {
     const id = await start(
       'compgen -v | grep -E "__hermetic_(keeper|name)"; echo "$*"; jobs; ls -l /proc/$BASHPID/fd | grep -c /processes/',
     );
     expect((await ended(id)).output).toBe('\n2\n');
   });
 
-  it('keeps the exit code, whatever ended it', async () => {
+  it('reports the exit code of a background process', async () => {
     const [code, killed, errexit] = await Promise.all([start('exit 7'), start('kill -9 $BASHPID'), start('set -e; false; echo never')]);
     expect((await ended(code)).processes).toMatchObject([{ state: 'exited', exit_code: 7 }]);
     expect((await ended(killed)).processes).toMatchObject([{ state: 'exited', exit_code: 137 }]);
     expect(await ended(errexit)).toMatchObject({ output: '', processes: [{ exit_code: 1 }] });
   });
 
-  it('gives every byte by its offset, from the first one on', async () => {
+  it('reads the log of a process by byte offset', async () => {
     const id = await start('seq 1 1000; printf é');
     await ended(id);
     const log = await act('log', id, { offset: 0, limit: 10 });
@@ -73,7 +73,7 @@ function processTests(engine: TestEngine): void {
     expect((await act('list', id)).processes.find((process) => process.id === id)).toMatchObject({ output_bytes: 3895 });
   });
 
-  it('polls what is new, and only that', async () => {
+  it('polls only new output of a process', async () => {
     const id = await start('echo one; read -r line; echo "got $line"; sleep 1000');
     await until('it has printed', async () =>
       (await act('list', id)).processes.some((process) => process.id === id && process.output_bytes === 4),
@@ -90,7 +90,7 @@ function processTests(engine: TestEngine): void {
     await act('kill', id);
   });
 
-  it('reads what is written to it without a terminal, until its input is closed', async () => {
+  it('writes to a process without a terminal until its input is closed', async () => {
     const id = await start('cat; echo end');
     await act('write', id, { data: 'a line\n' });
     await act('write', id, { data: 'x'.repeat(100_000) });
@@ -106,7 +106,7 @@ function processTests(engine: TestEngine): void {
     expect((await ended(given)).output).toBe('a\nb\n');
   });
 
-  it('kills everything it started, also what hides, and says so when it is dead', async () => {
+  it('kills all processes of a background process, even hidden ones', async () => {
     const mark = sleepMark();
     const id = await start(
       `trap '' TERM; (setsid env -i sleep ${mark} &); bash -c 'trap "" TERM INT; while :; do sleep ${mark}; done' & sleep ${mark}`,
@@ -119,7 +119,7 @@ function processTests(engine: TestEngine): void {
   });
 
   // Where processes of others are seen, one without a mark may be anybody's.
-  it.runIf(engine.backend.traits.isolation !== 'none')('kills what gave up the mark it is found by, too', async () => {
+  it.runIf(engine.backend.traits.isolation !== 'none')('kills a background process that gave up its mark', async () => {
     const mark = sleepMark();
     const id = await start(`(ulimit -x 5; setsid sleep ${mark} &); sleep ${mark}`);
     await untilAsleep(bench.sandbox, mark, 2);
@@ -127,7 +127,7 @@ function processTests(engine: TestEngine): void {
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
   });
 
-  it('ends by the signal it is sent first, when it obeys', async () => {
+  it('ends a background process by the first signal it obeys', async () => {
     const id = await start('trap "echo bye; exit 5" INT; echo ready; while :; do sleep 0.05; done');
     await until('it is ready', async () => (await act('log', id, { offset: 0 })).output === 'ready\n');
     expect((await act('kill', id, { signal: 'INT' })).processes).toMatchObject([{ state: 'exited', exit_code: 5 }]);
@@ -136,7 +136,7 @@ function processTests(engine: TestEngine): void {
     expect((await act('kill', plain, { signal: 'INT' })).processes).toMatchObject([{ state: 'exited', exit_code: 130 }]);
   });
 
-  it('is in place when it has been started: a signal sent at once is not lost, however slowly it starts', async () => {
+  it('delivers a signal that is sent right after a slow start', async () => {
     await bench.data('terminal', { command: "slow() { local code=$?; sleep 0.2; return $code; }; alias builtin='slow; \\builtin'" });
     const interrupted = await start('exec sleep 1000');
     expect((await act('kill', interrupted, { signal: 'INT' })).processes).toMatchObject([{ state: 'exited', exit_code: 130 }]);
@@ -145,7 +145,7 @@ function processTests(engine: TestEngine): void {
     await bench.data('terminal', { command: 'unalias builtin; unset -f slow' });
   });
 
-  it('tells of texts that were looked for, also in pieces, and of the end', async () => {
+  it('reports matched patterns, even across pieces, and the end of a process', async () => {
     const heard: [string, ProcessEvent][] = [];
     const stop = tables.get(bench.sandbox)?.listen(({ facts }, event) => void heard.push([facts.id, event]));
     const id = await start(
@@ -163,7 +163,7 @@ function processTests(engine: TestEngine): void {
     expect(own.at(-1)).toEqual({ kind: 'ended', state: { kind: 'exited', code: 0 } });
   });
 
-  it('runs on a terminal when asked for, which can be resized', async () => {
+  it('runs a background process on a terminal that can be resized', async () => {
     await bench.data('terminal', { command: 'inside() { echo "function: $(tput cols 2>/dev/null || stty size)"; }' });
     const id = await start('[ -t 0 ] && [ -t 1 ] && echo terminal; inside; stty size; read -r _; stty size; exit 3', { pty: true });
     await until('it waits', async () => (await act('log', id, { offset: 0 })).output?.includes('40 120') === true);
@@ -177,7 +177,7 @@ function processTests(engine: TestEngine): void {
     expect(output).toContain('50 150\n');
   });
 
-  it('stays when the tools do other work, and is listed', async () => {
+  it('lists a running background process after other work', async () => {
     const id = await start('sleep 1000');
     await bench.data('terminal', { command: 'true' });
     expect((await act('list', id)).processes.find((process) => process.id === id)).toMatchObject({
@@ -188,7 +188,7 @@ function processTests(engine: TestEngine): void {
     await act('kill', id, { signal: 'KILL' });
   });
 
-  it('is found by another program at the same sandbox, and never taken for another', async () => {
+  it('finds a background process from another program in the same sandbox', async () => {
     const mark = sleepMark();
     const id = await start(`echo said; sleep ${mark}`);
     const over = await start('exit 4');
@@ -206,7 +206,7 @@ function processTests(engine: TestEngine): void {
     await other.close();
   });
 
-  it('goes on when the program that started it is gone, where its sandbox does', async () => {
+  it('keeps a background process after its program is gone where the sandbox is durable, and reports it as lost elsewhere', async () => {
     const spec = engine.spec();
     const mark = sleepMark();
     const first = await engine.open(spec);
@@ -241,16 +241,16 @@ function processTests(engine: TestEngine): void {
     [{ action: 'resize', id: 'x', rows: 3 }, /rows and columns/],
     [{ action: 'jump' }, /action/],
     [{ action: 'poll', id: 'nothing' }, /no process "nothing"/],
-  ])('refuses %j with words a model can act on', async (input, words) => {
+  ])('refuses %j with an error that a model can act on', async (input, words) => {
     expect(await bench.call('process', input)).toMatchObject({ ok: false, text: expect.stringMatching(words) });
   });
 
-  it('does not start where there is no such directory', async () => {
+  it('refuses to start a background process in a missing directory', async () => {
     const result = await bench.call('terminal', { command: 'true', background: true, cwd: '/no/such/place' });
     expect(result).toMatchObject({ ok: false, text: expect.stringContaining('could not be started') });
   });
 
-  it('asks before anything is written to it, as for a command', async () => {
+  it('asks before it writes to a process, as for a command', async () => {
     const id = await start('cat >got; sleep 1000');
     bench.asked.length = 0;
     bench.permission = { allowed: false, reason: 'No.' };
@@ -261,7 +261,7 @@ function processTests(engine: TestEngine): void {
     expect((await collect(await bench.sandbox.exec({ command: 'cat got' }))).stdout).toBe('');
   });
 
-  it('judges again what is written at the same time as something else, and writes in that order', async () => {
+  it('judges simultaneous writes to a process together and in order', async () => {
     const id = await start('cat');
     bench.asked.length = 0;
     await Promise.all(['r', 'm -f nothing\n'].map((data) => act('write', id, { data })));
@@ -270,7 +270,7 @@ function processTests(engine: TestEngine): void {
     await act('kill', id);
   });
 
-  it('declares what is written together with what was begun before, so that no command comes in harmless pieces', async () => {
+  it('declares a write together with an unfinished line before it', async () => {
     const id = await start('bash');
     await act('write', id, { data: 'cd /tmp\nr' });
     bench.asked.length = 0;

@@ -37,7 +37,7 @@ for (const kind of kinds) {
   await describeBackend(kind, (engine) => {
     const bench = useBench(engine);
 
-    it.each(cases)('%s %j does not believe a sandbox that answers with %s', async (name, input, command) => {
+    it.each(cases)('fails %s %j when the sandbox answers with %s', async (name, input, command) => {
       // Only what runs inside is another: whatever it prints comes by the same way.
       const exec: Sandbox['exec'] = (request) => bench.sandbox.exec({ ...request, command });
       const sandbox: Sandbox = new Proxy(bench.sandbox, {

@@ -21,7 +21,7 @@ for (const kind of kinds) {
     const tools = useFileTools(engine);
     const read = (input: object) => tools.data<Read>('read_file', input);
 
-    it('shows lines with their numbers and gives the text without', async () => {
+    it('shows lines with their numbers and returns the text without', async () => {
       await tools.sandbox.writeFile('three', 'one\n\ttwo\nthree');
       expect(await tools.text('read_file', { path: 'three' })).toBe('     1\tone\n     2\t\ttwo\n     3\tthree');
       expect(await read({ path: 'three' })).toMatchObject({
@@ -32,7 +32,7 @@ for (const kind of kinds) {
       });
     });
 
-    it('declares what it reads', async () => {
+    it('declares the path that read_file reads', async () => {
       tools.actions.length = 0;
       await read({ path: 'three' });
       expect(tools.actions).toEqual([{ kind: 'read', path: 'three', cwd: tools.workdir }]);
@@ -44,7 +44,7 @@ for (const kind of kinds) {
       if (name !== '~') expect(await read({ path: name })).toMatchObject({ content: 'content' });
     });
 
-    it('starts at the directory of the session, and knows the home directory', async () => {
+    it('resolves paths from the directory of the session and from ~', async () => {
       await tools.output('mkdir -p sub "$HOME/below"; echo in sub >sub/here; echo at home >"$HOME/below/home-file"; cd sub');
       expect(await read({ path: 'here' })).toMatchObject({ content: 'in sub\n' });
       await tools.output('cd ..');
@@ -52,7 +52,7 @@ for (const kind of kinds) {
       expect(await read({ path: '~/below/home-file' })).toMatchObject({ content: 'at home\n' });
     });
 
-    it('is not misled by the functions, aliases and options of the session', async () => {
+    it('reads files despite functions, aliases and options of the session', async () => {
       await tools.output(
         'builtin() { echo hijacked; }; read() { echo hijacked; }; printf() { echo hijacked; }; head() { echo hijacked; }; unset() { :; }; eval() { :; }; alias if=false stat=false; shopt -s nocasematch failglob nullglob; export IFS=x path=/etc/passwd PATH=/nowhere TEXT',
       );
@@ -68,7 +68,7 @@ for (const kind of kinds) {
     });
 
     describe('a long file', () => {
-      it('comes in pages that end at the end of a line', async () => {
+      it('returns a long file in pages that end at the end of a line', async () => {
         await tools.output('for n in {1..30000}; do echo "line number $n"; done >long');
         const lines: string[] = [];
         let offset: number | undefined = 1;
@@ -83,7 +83,7 @@ for (const kind of kinds) {
         expect(lines).toEqual(Array.from({ length: 30_000 }, (_, index) => `line number ${index + 1}`));
       });
 
-      it('can be read from any line, and says how to read on', async () => {
+      it('reads from any line and says how to read on', async () => {
         expect(await read({ path: 'long', offset: 29_999, limit: 1 })).toMatchObject({
           content: 'line number 29999\n',
           next_offset: 30_000,
@@ -95,7 +95,7 @@ for (const kind of kinds) {
         expect(await tools.failure('read_file', { path: 'long', offset: 30_001 })).toBe('long has 30000 lines; there is no line 30001.');
       });
 
-      it.each(['ü', 'x'])('may be a single line, of %s', async (letter) => {
+      it.each(['ü', 'x'])('reads a single long line of %s in pages', async (letter) => {
         const length = 200_000;
         await tools.sandbox.writeFile('one-line', `${letter.repeat(length)}\nlast`);
         let text = '';
@@ -109,7 +109,7 @@ for (const kind of kinds) {
         expect(await tools.failure('read_file', { path: 'one-line', offset: 2, skip_bytes: 100 })).toMatch(/Line 2 has only 4 bytes/);
       });
 
-      it('may have 100 MB in one line, or millions of lines, and costs the host nothing', async () => {
+      it('reads 100 MB in one line or millions of lines in bounded memory', async () => {
         await tools.output('head -c 100000000 /dev/zero | tr "\\0" y >huge-line; yes | head -n 10000000 >many-lines');
         const before = process.memoryUsage.rss();
         expect(await read({ path: 'huge-line', skip_bytes: 99_999_990 })).toMatchObject({ content: 'y'.repeat(10), truncated: false });
@@ -120,25 +120,25 @@ for (const kind of kinds) {
       });
     });
 
-    describe('how a file is written', () => {
+    describe('encodings and line endings', () => {
       it.each([
         ['crlf', '\uFEFFa\r\nb\r\n', 'a\nb\n', true],
         ['mixed', 'a\r\nb\nc', 'a\nb\nc', false],
         ['lf', 'a\n\rb\n', 'a\n\rb\n', false],
         ['none', '\uFEFFa', 'a', true],
-      ])('is told apart from what it says: %s', async (line_ending, raw, content, bom) => {
+      ])('reports line endings and byte order mark: %s', async (line_ending, raw, content, bom) => {
         await tools.sandbox.writeFile('form', raw);
         expect(await read({ path: 'form' })).toMatchObject({ content, line_ending, bom });
       });
 
-      it('may be empty', async () => {
+      it('reads an empty file', async () => {
         await tools.sandbox.writeFile('empty', '');
         expect(await read({ path: 'empty' })).toMatchObject({ content: '', total_lines: 0, truncated: false });
         expect(await tools.text('read_file', { path: 'empty' })).toBe('empty is empty.');
       });
     });
 
-    describe('what is not text', () => {
+    describe('binary files', () => {
       it.each<[string, Buffer, string, string]>([
         ['an image', Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), 'image', 'image/png'],
         ['an image without NUL', Buffer.from('GIF89a\xff\xff', 'latin1'), 'image', 'image/gif'],
@@ -147,7 +147,7 @@ for (const kind of kinds) {
         ['Latin-1', Buffer.from('f\xfcr\n', 'latin1'), 'binary', 'text/plain; charset=unknown'],
         ['what is seen late', Buffer.concat([Buffer.alloc(70_000, 'text\n'), Buffer.alloc(10)]), 'text', ''],
         ['large Latin-1', Buffer.alloc(300_000, 0xfc), 'binary', 'text/plain; charset=unknown'],
-      ])('is described: %s', async (_title, bytes, expected, mime) => {
+      ])('describes the content of a file: %s', async (_title, bytes, expected, mime) => {
         await tools.sandbox.writeFile('some.txt', bytes);
         const result = await read({ path: 'some.txt' });
         expect(result).toMatchObject({ kind: expected, size_bytes: bytes.length });
@@ -157,7 +157,7 @@ for (const kind of kinds) {
         expect(await tools.text('read_file', { path: 'some.txt' })).toContain(`${bytes.length} bytes`);
       });
 
-      it('is seen by content, not by its name', async () => {
+      it('detects binary files by content, not by name', async () => {
         await tools.sandbox.writeFile('notebook.ipynb', '{"cells": []}');
         await tools.sandbox.writeFile('picture.png', 'no picture');
         expect(await read({ path: 'notebook.ipynb' })).toMatchObject({ content: '{"cells": []}' });
@@ -165,8 +165,8 @@ for (const kind of kinds) {
       });
     });
 
-    describe('what is not a file', () => {
-      it('is called by its name, and does not hang', async () => {
+    describe('paths that are not files', () => {
+      it('refuses pipes, devices and link loops by name, without hanging', async () => {
         await tools.output('[[ -e pipe ]] || mkfifo pipe; ln -sfn loop loop');
         expect(await tools.failure('read_file', { path: 'pipe' })).toBe('pipe is a named pipe, not a file.');
         expect(await tools.failure('read_file', { path: '/dev/zero' })).toBe('/dev/zero is a device, not a file.');
@@ -175,13 +175,13 @@ for (const kind of kinds) {
         expect(await tools.failure('read_file', { path: '' })).toMatch(/cannot be empty/);
       });
 
-      it('is listed if it is a directory', async () => {
+      it('lists a directory instead of reading it', async () => {
         await tools.output('mkdir -p folder/inner; touch folder/.hidden folder/file');
         const text = await tools.failure('read_file', { path: 'folder' });
         expect(text).toMatch(/^folder is a directory\. It contains: \.hidden, file, inner\/\. .*search_files/);
       });
 
-      it('leads to what was meant', async () => {
+      it('suggests similar names for a missing path', async () => {
         await tools.output('mkdir -p src/nested; touch src/server.ts src/client.ts src/nested/deep.ts');
         expect(await tools.failure('read_file', { path: 'src/sever.ts' })).toMatch(
           /no file src\/sever\.ts .* Similar names there: server\.ts\.$/,
@@ -190,19 +190,19 @@ for (const kind of kinds) {
         expect(await tools.failure('read_file', { path: '/nonexistent/x' })).toMatch(/last that exists is \//);
       });
 
-      it('says why it cannot be read', async () => {
+      it('explains why a file cannot be read', async () => {
         if ((await tools.output('id -u')) === '0\n') return;
         await tools.output('echo secret >locked; chmod 000 locked');
         expect(await tools.failure('read_file', { path: 'locked' })).toMatch(/locked could not be read: .*Permission denied/);
       });
     });
 
-    it('reads what the kernel makes up', async () => {
+    it('reads files of /proc', async () => {
       expect(await read({ path: '/proc/self/status' })).toMatchObject({ content: expect.stringMatching(/^Name:/) });
       expect(await tools.failure('read_file', { path: '/proc/self/mem' })).toMatch(/could not be read: .*(Input\/output error|Permission)/);
     });
 
-    it('ends when it is interrupted', async () => {
+    it('ends a read when it is interrupted', async () => {
       await tools.output('truncate -s 0 endless; yes | head -c 400000000 >endless');
       const signal = AbortSignal.timeout(50);
       const started = performance.now();

@@ -20,21 +20,21 @@ for (const kind of kinds) {
     const tree = (...files: [string, string | Buffer][]) =>
       Promise.all(files.map(([path, content]) => tools.sandbox.writeFile(path, content)));
 
-    it('says what it searches with', async ({ task, annotate }) => {
+    it('reports the program it searches with', async ({ task, annotate }) => {
       await tree(['one/a.ts', 'x\n']);
       const { engine: name } = await search({ pattern: 'x', path: 'one' });
       await annotate(`${task.name}: ${kind} searches with ${name}`);
       expect(name).toBe((await tools.succeeds('type -P rg')) ? 'ripgrep' : 'grep');
     });
 
-    it('declares what it reads', async () => {
+    it('declares the path that search_files reads', async () => {
       tools.actions.length = 0;
       await search({ pattern: 'x', path: 'one' });
       expect(tools.actions).toEqual([{ kind: 'read', path: 'one', cwd: tools.workdir }]);
     });
 
-    describe('content', () => {
-      it('is found with path and line, in order', async () => {
+    describe('searches by content', () => {
+      it('returns matches with path and line, in order', async () => {
         await tree(
           ['find/b.txt', 'no\nneedle one\n'],
           ['find/a/c.txt', 'needle two\nno\nneedle three'],
@@ -55,18 +55,18 @@ for (const kind of kinds) {
         ['find/', 'find/b.txt:2:needle one'],
         ['find/b.txt', 'find/b.txt:2:needle one'],
         ['./find', './find/b.txt:2:needle one'],
-      ])('has paths that read_file takes, from %s', async (path, expected) => {
+      ])('returns paths that read_file accepts, from %s', async (path, expected) => {
         expect(await lines({ pattern: 'needle one', path })).toEqual([expected]);
       });
 
-      it('is found from where the session is, and by absolute path', async () => {
+      it('searches from the directory of the session and by absolute path', async () => {
         await tools.output('cd find');
         expect(await lines({ pattern: 'needle one' })).toEqual(['b.txt:2:needle one']);
         await tools.output('cd ..');
         expect(await lines({ pattern: 'needle one', path: `${tools.workdir}/find` })).toEqual([`${tools.workdir}/find/b.txt:2:needle one`]);
       });
 
-      it('is found by a regular expression or as it is', async () => {
+      it('searches by regular expression or literally', async () => {
         await tree(['regex/file', 'a+b\naab\nfoo(bar)\nword1 word2\nÜber über\n-e dash\n\\d back\n']);
         const path = 'regex';
         expect(await lines({ pattern: 'a+b', path })).toEqual(['regex/file:2:aab']);
@@ -82,7 +82,7 @@ for (const kind of kinds) {
         expect(await lines({ pattern: '\\d', path, regex: false })).toEqual(['regex/file:7:\\d back']);
       });
 
-      it('comes with the lines around it', async () => {
+      it('returns the lines around a match', async () => {
         await tree(['around/file', Array.from({ length: 20 }, (_, index) => `line-${index + 1}:x`).join('\n')]);
         const { matches, count } = await search({ pattern: 'line-(5|6|15)\\b', path: 'around', context: 1 });
         expect(count).toBe(3);
@@ -92,12 +92,12 @@ for (const kind of kinds) {
         );
       });
 
-      it('may be only the files', async () => {
+      it('returns only the files', async () => {
         const { files, count } = await search({ pattern: 'needle', path: 'find', files_only: true });
         expect({ files, count }).toEqual({ files: ['find/.hidden', 'find/a/c.txt', 'find/b.txt'], count: 3 });
       });
 
-      it.each(names)('is found in a file called %j', async (name) => {
+      it.each(names)('searches a file called %j', async (name) => {
         await tools.output('rm -rf odd; mkdir -p "./odd/$1"; echo needle >"./odd/$1/$1"; echo needle >odd/plain', { args: [name] });
         const { matches } = await search({ pattern: 'needle', path: 'odd' });
         expect(matches.map(({ path }) => path)).toEqual([`odd/${name}/${name}`, 'odd/plain'].sort());
@@ -105,13 +105,13 @@ for (const kind of kinds) {
         expect(await search({ pattern: 'needle', path: `odd/${name}/${name}` })).toMatchObject({ count: 1 });
       });
 
-      it('is found in files whose name or content is not UTF-8', async () => {
+      it('searches files whose name or content is not UTF-8', async () => {
         await tools.output("mkdir -p bytes; echo needle >$'bytes/\\xff\\xfe'; printf 'needle \\374ber\\nplain needle\\n' >bytes/latin");
         expect(await search({ pattern: 'needle', path: 'bytes' })).toMatchObject({ count: 3 });
         expect(await search({ pattern: 'needle', path: 'bytes', regex: false })).toMatchObject({ count: 3 });
       });
 
-      it('of binary files and version control is left out', async () => {
+      it('skips binary files, version control and node_modules', async () => {
         await tree(['skip/binary', Buffer.from('needle\0\n')], ['skip/.git/config', 'needle'], ['skip/node_modules/x/y.js', 'needle']);
         await tree(['skip/.gitignore', 'ignored\n'], ['skip/ignored', 'needle'], ['skip/late', `needle\n${'x\n'.repeat(100_000)}\0`]);
         expect((await lines({ pattern: 'needle', path: 'skip' })).filter((line) => !line.startsWith('skip/late'))).toEqual([
@@ -138,7 +138,7 @@ for (const kind of kinds) {
         ['!src/deep/', ['-x.md', 'a.ts', 'src/b.ts']],
         ['-x.*', ['-x.md']],
         ['*.none', []],
-      ])('is searched only where the glob %s fits', async (glob, expected) => {
+      ])('searches only files that match the glob %s', async (glob, expected) => {
         const paths = ['a.ts', 'src/b.ts', 'src/deep/c.ts', 'src/deep/d.js', '-x.md'];
         await tree(...paths.map((path): [string, string] => [`globs/${path}`, 'needle']));
         const { files } = await search({ pattern: 'needle', path: 'globs', glob, files_only: true });
@@ -146,7 +146,7 @@ for (const kind of kinds) {
       });
     });
 
-    describe('names', () => {
+    describe('searches by name', () => {
       it.each<[string, string[]]>([
         ['*.ts', ['a.ts', 'src/b.ts', 'src/deep/c.ts']],
         ['deep', ['src/deep/']],
@@ -154,13 +154,13 @@ for (const kind of kinds) {
         ['**/d.*', ['src/deep/d.js']],
         ['-x.md', ['-x.md']],
         ['none', []],
-      ])('that fit %s are found', async (pattern, expected) => {
+      ])('finds names that match %s', async (pattern, expected) => {
         const { files, engine: name } = await search({ target: 'names', pattern, path: 'globs' });
         expect(files).toEqual(expected.map((path) => `globs/${path}`).sort());
         expect(name).toBe('find');
       });
 
-      it('may differ in case, and be anything', async () => {
+      it('ignores the case of names and finds any name', async () => {
         await tools.output("mkdir -p 'named/Some Dir'; touch named/README.md $'named/line\\nbreak' $'named/\\xff'");
         expect(await search({ target: 'names', pattern: 'readme*', path: 'named', ignore_case: true })).toMatchObject({
           files: ['named/README.md'],
@@ -169,13 +169,13 @@ for (const kind of kinds) {
         expect(await tools.text('search_files', { target: 'names', pattern: 'line*', path: 'named' })).toBe('"named/line\\nbreak"');
       });
 
-      it('are searched in directories', async () => {
+      it('refuses to search names in a file', async () => {
         expect(await tools.failure('search_files', { target: 'names', pattern: '*', path: 'named/README.md' })).toMatch(/is a file/);
       });
     });
 
-    describe('a tree that is not harmless', () => {
-      it('may have pipes, loops and broken links in it', async () => {
+    describe('hostile trees', () => {
+      it('searches a tree with pipes, loops and broken links', async () => {
         await tools.output(
           'mkdir -p traps/inner; echo needle >traps/file; [[ -e traps/pipe ]] || mkfifo traps/pipe; ln -sfn .. traps/inner/up; ln -sfn loop traps/loop; ln -sfn /nowhere traps/broken',
         );
@@ -184,7 +184,7 @@ for (const kind of kinds) {
         expect(await tools.failure('search_files', { pattern: 'x', path: 'traps/pipe' })).toMatch(/is a named pipe/);
       });
 
-      it('may have enormous lines, of which a part is shown', async () => {
+      it('shows a part of an enormous line, in bounded memory', async () => {
         await tools.output(
           'mkdir -p wide; { head -c 50000000 /dev/zero | tr "\\0" x; echo needle; } >wide/line; { printf "%01000d" 0; echo "the needle here"; } >wide/less',
         );
@@ -200,7 +200,7 @@ for (const kind of kinds) {
         await tools.output('rm -r wide');
       });
 
-      it('may have more matches than anybody reads', async () => {
+      it('stops at the limit of matches', async () => {
         await tools.output('mkdir -p many; yes needle | head -n 5000000 >many/file');
         const started = performance.now();
         expect(await search({ pattern: 'needle', path: 'many', limit: 7 })).toMatchObject({ count: 7, truncated: true });
@@ -211,7 +211,7 @@ for (const kind of kinds) {
         await tools.output('rm -r many');
       });
 
-      it('may be partly closed to us', async () => {
+      it('warns about files it cannot read', async () => {
         if ((await tools.output('id -u')) === '0\n') return;
         await tools.output(
           'mkdir -p closed/inside; echo needle >closed/open; echo needle >closed/shut; chmod 000 closed/shut closed/inside',
@@ -222,7 +222,7 @@ for (const kind of kinds) {
         await tools.output('chmod 700 closed/inside');
       });
 
-      it('may be the whole file system', async () => {
+      it('searches the root of the file system', async () => {
         // The rest of the file system may be large: only one directory of it, and the endless files of the kernel.
         const others = (await tools.output('ls -A /')).split('\n').filter((name) => !['', 'etc', 'proc', 'sys', 'dev'].includes(name));
         const { matches } = await search({ pattern: '^root:', path: '/', glob: `!{${others.join(',')}}` });
@@ -231,13 +231,13 @@ for (const kind of kinds) {
       });
     });
 
-    it('that finds nothing is no failure', async () => {
+    it('succeeds when nothing is found', async () => {
       expect(await search({ pattern: 'nothing like it', path: 'find' })).toMatchObject({ count: 0, matches: [], truncated: false });
       expect(await tools.text('search_files', { pattern: 'nothing like it', path: 'find' })).toBe('Nothing found in find.');
       expect(await tools.text('search_files', { pattern: 'nothing like it' })).toMatch(/^Nothing found here\.$/m);
     });
 
-    it('says what is wrong with a pattern or a path', async () => {
+    it('explains a wrong pattern or path', async () => {
       expect(await tools.failure('search_files', { pattern: 'foo(', path: 'find' })).toMatch(
         /^The search failed: .*(unclosed|parenthes).* regex to false/s,
       );
@@ -246,7 +246,7 @@ for (const kind of kinds) {
       expect(await tools.failure('search_files', { pattern: 'x', path: 'fnd' })).toMatch(/no file fnd .*Similar names there: find\//);
     });
 
-    it('is not misled by the functions and settings of the session', async () => {
+    it('searches despite functions and settings of the session', async () => {
       await tools.output(
         'grep() { echo hijacked; }; find() { echo hijacked; }; rg() { echo hijacked; }; alias xargs=false; echo --invert-match >rgrc; export GREP_OPTIONS=-v RIPGREP_CONFIG_PATH=$PWD/rgrc CDPATH=/etc',
       );
@@ -254,7 +254,7 @@ for (const kind of kinds) {
       await tools.output('unset -f grep find rg; unalias xargs; unset GREP_OPTIONS RIPGREP_CONFIG_PATH CDPATH');
     });
 
-    it('ends inside when it is interrupted', async () => {
+    it('ends a search inside when it is interrupted', async () => {
       await tools.output('mkdir -p slow; yes "some text" | head -c 300000000 >slow/file');
       const pattern = `(s.*){8}[${sleepMark()}]`;
       const started = performance.now();

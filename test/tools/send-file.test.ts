@@ -9,7 +9,7 @@ function sendTests(engine: TestEngine): void {
   const bench = useToolBench(engine, () => [sendFile(async (file) => void sent.push(file))]);
   const inside = async (command: string) => (await collect(await bench.sandbox.exec({ command }))).stdout;
 
-  it('takes the bytes of a file out of the sandbox, whatever they are', async () => {
+  it('sends the bytes of a file unchanged', async () => {
     await inside('head -c 100000 /dev/urandom >random.bin; sha256sum random.bin');
     const bytes = await bench.sandbox.readFile('random.bin');
     expect(await bench.data('send_file', { path: 'random.bin', caption: 'here' })).toEqual({ name: 'random.bin', bytes: 100_000 });
@@ -17,7 +17,7 @@ function sendTests(engine: TestEngine): void {
     expect(bench.asked.at(-1)).toEqual({ kind: 'send', path: 'random.bin', cwd: bench.sandbox.cwd });
   });
 
-  it('never lets the name of a file be more than a name', async () => {
+  it('reduces the name of a sent file to a harmless last part', async () => {
     await inside(`mkdir -p deep; echo x >'deep/-rf'; echo x >$'line\\nbreak'`);
     await bench.data('send_file', { path: 'deep/-rf', name: '../../etc/passwd' });
     await bench.data('send_file', { path: 'line\nbreak' });
@@ -29,12 +29,12 @@ function sendTests(engine: TestEngine): void {
     ['nothing-there', /no file/],
     ['/tmp', /not a file/],
     ['/dev/zero', /not a file/],
-  ])('says why %s is not sent', async (path, words) => {
+  ])('explains why %s is not sent', async (path, words) => {
     expect(await bench.call('send_file', { path })).toMatchObject({ ok: false, text: expect.stringMatching(words) });
     expect(sent).toEqual([]);
   });
 
-  it('refuses what is too large, and does not read the rest of it', async () => {
+  it('refuses to send a file that is too large', async () => {
     await inside('truncate -s 1G large');
     expect(await bench.call('send_file', { path: 'large' })).toMatchObject({ ok: false, text: expect.stringContaining('20 MiB') });
   });

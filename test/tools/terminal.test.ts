@@ -26,7 +26,7 @@ function terminalTests(engine: TestEngine): void {
   );
   const run = (command: string, more: object = {}) => bench.data<Result>('terminal', { command, ...more });
 
-  it('gives output, exit code and directory, and keeps the state of the session', async () => {
+  it('returns output, exit code and directory, and keeps the state of the session', async () => {
     expect(await run('cd /usr && export WORD=kept; echo out; echo err >&2; exit 3')).toMatchObject({
       output: expect.stringMatching(/^(out\nerr|err\nout)\n$/),
       exit_code: 3,
@@ -37,25 +37,25 @@ function terminalTests(engine: TestEngine): void {
     expect(await run('echo $WORD; cd - >/dev/null')).toMatchObject({ output: 'kept\n', exit_code: 0 });
   });
 
-  it('runs elsewhere for one command only', async () => {
+  it('runs one command in another directory', async () => {
     const before = bench.sandbox.cwd;
     expect(await run('pwd', { cwd: '/usr/bin' })).toMatchObject({ output: '/usr/bin\n', cwd: before });
     expect(await run('pwd', { cwd: '/no/such/place' })).toMatchObject({ exit_code: 126, note: expect.stringContaining('directory') });
   });
 
-  it('says what an exit code means that is no failure', async () => {
+  it('explains an exit code that is no failure', async () => {
     expect(await run('echo a | grep b')).toMatchObject({ exit_code: 1, note: 'no line matched' });
     const { text } = await bench.call('terminal', { command: 'diff <(echo a) <(echo b) >/dev/null' });
     expect(text).toBe('[exit code 1: the files differ]');
     expect(await run('no-such-program 2>/dev/null')).toMatchObject({ exit_code: 127, note: 'there is no such program' });
   });
 
-  it('gives clean text: no colours, and a progress bar as its last state', async () => {
+  it('removes colours from output and keeps the last state of a progress bar', async () => {
     const command = String.raw`printf '\e[31mred\e[0m\n\e]0;title\a'; for i in 1 2 3; do printf '\r%s0%% done' $i; done; printf '\nab\bc\x07\r\n'`;
     expect((await run(command)).output).toBe('red\n30% done\nac\n');
   });
 
-  it('is on a terminal when asked for, and reads what it is given', async () => {
+  it('runs a command on a terminal when asked, and passes its input', async () => {
     expect((await run('[ -t 1 ] && echo terminal', { pty: true })).output).toBe('terminal\n');
     expect((await run('cat; echo end', { stdin: 'line\nlast' })).output).toBe('line\nlastend\n');
     expect((await run('cat')).output).toBe('');
@@ -72,13 +72,13 @@ function terminalTests(engine: TestEngine): void {
     expect((await run(`sha256sum <'${result.output_file}'; seq 1 20000 | sha256sum`)).output).toMatch(/^(.+)\n\1\n$/);
   });
 
-  it('needs no file for a progress bar of many bytes', async () => {
+  it('writes no file for a progress bar of many bytes', async () => {
     const result = await run('for ((i = 0; i < 3000; i++)); do printf "\\r%05d" $i; done; echo');
     expect(result).toMatchObject({ output: '02999\n', truncated: false });
     expect(result.output_file).toBeUndefined();
   });
 
-  it('does without the file when there is no place for it', async () => {
+  it('returns a long output when its file cannot be written', async () => {
     // On a disk without room, or a home that cannot be written to.
     const home = (await run('echo $HOME')).output.trim();
     await run(`rm -rf '${home}/.cache/hermetic'; mkdir -p '${home}/.cache'; : >'${home}/.cache/hermetic'`);
@@ -87,7 +87,7 @@ function terminalTests(engine: TestEngine): void {
     await run(`rm '${home}/.cache/hermetic'`);
   });
 
-  it('ends what takes too long, with everything it started', async () => {
+  it('ends a command and its processes at its timeout', async () => {
     const mark = sleepMark();
     const result = await withEnoughTime(
       (timeout) => run(`echo begun; (setsid sleep ${mark} &); : >begun; sleep ${mark}`, { timeout }),
@@ -97,7 +97,7 @@ function terminalTests(engine: TestEngine): void {
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
   });
 
-  it('ends at once when it is interrupted, with everything it started', async () => {
+  it('ends a command and its processes when it is interrupted', async () => {
     const mark = sleepMark();
     const controller = new AbortController();
     const call = bench.data<Result>('terminal', { command: `echo begun; sleep ${mark} & sleep ${mark}` }, { signal: controller.signal });
@@ -107,7 +107,7 @@ function terminalTests(engine: TestEngine): void {
     expect(await sleepers(bench.sandbox, mark)).toBe(0);
   });
 
-  it('takes secrets out of what the model gets and of what is shown meanwhile, not out of files', async () => {
+  it('redacts secrets in the result and in the progress, not in files', async () => {
     const shown: string[] = [];
     const half = secret.length / 2;
     const command = `printf ${secret.slice(0, half)}; sleep 0.1; echo ${secret.slice(half)} | tee -a file; printf %s ${secret} >secret`;
@@ -118,7 +118,7 @@ function terminalTests(engine: TestEngine): void {
     expect((await bench.sandbox.readFile('secret')).toString()).toBe(secret);
   });
 
-  it('shows what is printed while the command still runs', async () => {
+  it('shows output while the command runs', async () => {
     const seen = Promise.withResolvers<void>();
     const controller = new AbortController();
     const progress = (text: string): void => {
@@ -130,7 +130,7 @@ function terminalTests(engine: TestEngine): void {
     await call;
   });
 
-  it('declares the whole command, and what a shell is to read, before it does anything', async () => {
+  it('declares the command and its input before anything runs', async () => {
     bench.asked.length = 0;
     bench.permission = { allowed: false, reason: 'Not today.' };
     const result = await bench.call('terminal', { command: 'touch marker', stdin: 'touch marker', cwd: '/usr' });
@@ -151,11 +151,11 @@ function terminalTests(engine: TestEngine): void {
     [{ command: 'true', background: true, timeout: 3 }, /not for background/],
     [{ command: 'true', notify_on: ['x'] }, /only for background/],
     ['true', /object/],
-  ])('refuses %j with words a model can act on', async (input, words) => {
+  ])('refuses %j with an error that a model can act on', async (input, words) => {
     expect(await bench.call('terminal', input)).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringMatching(words) });
   });
 
-  it('turns what cannot be a command into a result', async () => {
+  it('returns an error for a NUL byte or an unknown tool', async () => {
     expect(await bench.call('terminal', { command: 'echo \0' })).toMatchObject({ ok: false, text: expect.stringContaining('NUL') });
     expect(await bench.call('terminl', {})).toMatchObject({
       failure: 'unknown-tool',
@@ -175,7 +175,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       { spec },
     );
 
-    it('says that a command ran out of memory, and the next one works', async () => {
+    it('reports that a command ran out of memory, and runs the next one', async () => {
       const hog = 'python3 -c "x = bytearray(512 * 1024 * 1024); print(len(x))"';
       expect(await bench.call('terminal', { command: hog })).toMatchObject({ ok: true, text: expect.stringMatching(/memory/i) });
       expect((await bench.call('terminal', { command: 'echo alive' })).text).toBe('alive\n');

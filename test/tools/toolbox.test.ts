@@ -32,7 +32,7 @@ function boxWith(run: (context: ToolContext) => Promise<{ value: unknown }>, gua
 }
 
 describe('the toolbox', () => {
-  it('does not run when the guard throws, answers nonsense or says no', async () => {
+  it('runs no tool when the guard throws, answers nonsense or denies', async () => {
     let runs = 0;
     const run = async () => ({ value: ++runs });
     const guards: Guard[] = [
@@ -47,19 +47,19 @@ describe('the toolbox', () => {
     expect(runs).toBe(0);
   });
 
-  it('turns whatever a tool throws into a result, without secrets', async () => {
+  it('turns every error of a tool into a result without secrets', async () => {
     const broken = boxWith(() => Promise.reject(new TypeError(`boom ${secret}`)));
     expect(await broken.call('tool', {})).toEqual({ ok: false, failure: 'failed', text: 'boom [redacted]' });
     const known = boxWith(() => Promise.reject(new HermeticError('tool/failed', 'No.', { hint: 'Try this.' })));
     expect((await known.call('tool', {})).text).toBe('No. Try this.');
   });
 
-  it('takes secrets out of everything that leaves it, however deep', async () => {
+  it('redacts secrets in a result at any depth', async () => {
     const box = boxWith(async () => ({ value: [{ deep: { text: `a ${secret}` } }, 3, null] }));
     expect(await box.call('tool', {})).toMatchObject({ ok: true, data: { value: [{ deep: { text: 'a [redacted]' } }, 3, null] } });
   });
 
-  it('gives a tool that calls another what that one found, as it is', async () => {
+  it('passes an inner result unredacted to the tool that called', async () => {
     let seen: unknown;
     const box = boxWith(async (context) => {
       seen = await context.call('inner', {});
@@ -69,7 +69,7 @@ describe('the toolbox', () => {
     expect(seen).toMatchObject({ ok: true, data: { value: secret } });
   });
 
-  it('asks for what a tool calls too, on behalf of the same origin', async () => {
+  it('asks for inner calls on behalf of the same origin', async () => {
     const origins: CallOrigin[] = [];
     const guard: Guard = async ([action], origin) => {
       origins.push(origin);
@@ -81,12 +81,12 @@ describe('the toolbox', () => {
     expect(origins).toEqual([origin, origin]);
   });
 
-  it('never gives back more than a result should carry', async () => {
+  it('bounds the size of a result', async () => {
     const { text } = await boxWith(async () => ({ value: 'x'.repeat(100_000) })).call('tool', {});
     expect(text.length).toBeLessThan(2_200);
   });
 
-  it('does not begin when it is interrupted before, also while somebody is asked', async () => {
+  it('runs no tool that was interrupted while a person was asked', async () => {
     const controller = new AbortController();
     let runs = 0;
     const guard: Guard = async () => {
@@ -97,7 +97,7 @@ describe('the toolbox', () => {
     expect([result, runs]).toEqual([expect.objectContaining({ failure: 'interrupted' }), 0]);
   });
 
-  it('shows nothing of a secret that comes in pieces, nor of a key', async () => {
+  it('redacts a secret that arrives in pieces, and a private key', async () => {
     const shown: string[] = [];
     const box = boxWith(async ({ progress }) => {
       for (const piece of [
@@ -115,7 +115,7 @@ describe('the toolbox', () => {
     expect(shown.join('')).toBe('a [redacted]\n[redacted]\nrest');
   });
 
-  it.each([16_384, 65_536])('shows nothing of a secret that stands where a line of %i signs is cut', async (length) => {
+  it.each([16_384, 65_536])('redacts a secret at the cut of a line of %i characters', async (length) => {
     const shown: string[] = [];
     const box = boxWith(async ({ progress }) => {
       progress('x'.repeat(length - 5) + secret.slice(0, 10));

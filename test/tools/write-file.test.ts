@@ -24,7 +24,7 @@ for (const kind of kinds) {
     const contentOf = async (path: string) => (await tools.sandbox.readFile(path)).toString();
     const leftovers = () => tools.output('find . -name ".hermetic-*"; find /tmp -maxdepth 1 -name ".hermetic-*" 2>/dev/null; true');
 
-    it('makes a file and the directories above it', async () => {
+    it('creates a file and its parent directories', async () => {
       expect(await write('one/two/three', 'a\nb\n')).toEqual({
         path: 'one/two/three',
         created: true,
@@ -36,14 +36,14 @@ for (const kind of kinds) {
       expect(await contentOf('one/two/three')).toBe('a\nb\n');
     });
 
-    it('says what became of a file that was there', async () => {
+    it('reports how a replaced file changed', async () => {
       await write('replaced', 'a\nb\nc\n');
       expect(await write('replaced', 'a\nB\nc\nd\n')).toMatchObject({ created: false, lines_added: 2, lines_removed: 1 });
       expect(await tools.text('write_file', { path: 'replaced', content: '' })).toBe('Replaced replaced (0 bytes, +0 −4 lines).');
       expect(await contentOf('replaced')).toBe('');
     });
 
-    it('declares what it writes', async () => {
+    it('declares the path that write_file writes', async () => {
       tools.actions.length = 0;
       await write('declared', '');
       expect(tools.actions).toEqual([{ kind: 'write', path: 'declared', cwd: tools.workdir }]);
@@ -54,7 +54,7 @@ for (const kind of kinds) {
       expect(await tools.output('cat -- "./$1"', { args: [name] })).toBe('content');
     });
 
-    it('knows the home directory', async () => {
+    it('resolves ~ to the home directory', async () => {
       await write('~/at-home', 'home');
       expect(await tools.output('cat ~/at-home')).toBe('home');
     });
@@ -69,7 +69,7 @@ for (const kind of kinds) {
       },
     );
 
-    it('writes 10 MB', async () => {
+    it('writes a file of 10 MB', async () => {
       const content = 'ten million\n'.repeat(900_000);
       const { bytes } = await write('ten', content);
       expect(bytes).toBe(content.length);
@@ -78,7 +78,7 @@ for (const kind of kinds) {
     });
 
     describe.each(sizes)('with %s content', (_size, content) => {
-      it('keeps mode and owner', async () => {
+      it('keeps mode and owner of a file', async () => {
         await tools.output('echo old >mode; chmod 751 mode');
         await write('mode', content);
         expect(await tools.output('stat -c %a mode')).toBe('751\n');
@@ -88,7 +88,7 @@ for (const kind of kinds) {
         expect(await tools.output('stat -c %a:%u:%g owned')).toBe('640:12:34\n');
       });
 
-      it('follows links', async () => {
+      it('writes through links', async () => {
         await tools.output(
           'mkdir -p real; echo old >real/target; ln -sfn real/target link; ln -sfn link second-link; ln -sfn real/new dangling',
         );
@@ -98,13 +98,13 @@ for (const kind of kinds) {
         expect(await tools.output('readlink dangling; cat real/new; rm real/new')).toBe(`real/new\n${content}`);
       });
 
-      it('gives a new file the mode the session wants', async () => {
+      it('applies the umask of the session to a new file', async () => {
         await tools.output('umask 027; rm -f fresh');
         await write('fresh', content);
         expect(await tools.output('stat -c %a fresh; umask 022')).toBe('640\n');
       });
 
-      it('leaves the file as it was when there is no room', async () => {
+      it('keeps the old content when the disk is full', async () => {
         const most = content.repeat(1000).slice(0, Math.max(content.length, 60_000));
         // Only where it may be mounted; elsewhere nothing so small can be had.
         if (!(await tools.succeeds('mkdir -p full; mount -t tmpfs -o size=4k none full'))) return;
@@ -119,7 +119,7 @@ for (const kind of kinds) {
         }
       });
 
-      it('writes what cannot be replaced', async () => {
+      it('writes a file that cannot be replaced, as a mount', async () => {
         if (!(await tools.succeeds('echo old >mounted; touch mount; mount --bind mounted mount'))) return;
         try {
           await write('mount', content);
@@ -140,7 +140,7 @@ for (const kind of kinds) {
         expect(await contentOf('both')).toBe(content);
       });
 
-      it('takes the place of what is not text', async () => {
+      it('replaces a binary or huge file', async () => {
         await tools.sandbox.writeFile('binary', Buffer.from([0, 1, 2, 255]));
         expect(await write('binary', content)).toEqual({ path: 'binary', created: false, bytes: content.length, kept: [] });
         expect(await contentOf('binary')).toBe(content);
@@ -149,7 +149,7 @@ for (const kind of kinds) {
         expect(await contentOf('huge')).toBe(content);
       });
 
-      it('refuses what is no file', async () => {
+      it('refuses to write directories, pipes and devices', async () => {
         await tools.output('mkdir -p directory; [[ -e pipe ]] || mkfifo pipe; touch plain');
         for (const path of ['directory', 'directory/', '/', 'missing/'])
           expect(await tools.failure('write_file', { path, content })).toMatch(/is a directory/);
@@ -161,12 +161,12 @@ for (const kind of kinds) {
         expect(await tools.failure('write_file', { path: 'a\0b', content })).toMatch(/cannot contain a NUL/);
       });
 
-      it('leaves nothing behind', async () => {
+      it('leaves no temporary file behind', async () => {
         expect(await leftovers()).toBe('');
       });
     });
 
-    it('keeps what else knows the file', async () => {
+    it('keeps hard links of a file', async () => {
       await tools.output('echo old >first; ln -f first second');
       await write('first', 'new\n');
       expect(await tools.output('cat second; [[ first -ef second ]] && echo same')).toBe('new\nsame\n');
@@ -178,7 +178,7 @@ for (const kind of kinds) {
       expect(await Promise.all(paths.map(contentOf))).toEqual(paths.map((path) => path.repeat(5000)));
     });
 
-    it('leaves one whole content when several write one file', async () => {
+    it('leaves one whole content when several calls write one file', async () => {
       const contents = Array.from({ length: 8 }, (_, index) => `${index}`.repeat(30_000));
       await write('contested', 'start');
       await Promise.all(contents.map((content) => write('contested', content)));
