@@ -12,7 +12,7 @@ describe('the corpora', () => {
   const dangerous = dangerousCommands();
   const harmless = harmlessCommands();
 
-  it('has large corpora without duplicates', () => {
+  it('keeps the corpora large and free of duplicates', () => {
     expect(dangerous.length).toBeGreaterThanOrEqual(1_500);
     expect(harmless.length).toBeGreaterThanOrEqual(1_300);
     expect(new Set(dangerous.map(({ command }) => command)).size).toBe(dangerous.length);

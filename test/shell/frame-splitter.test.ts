@@ -40,7 +40,7 @@ function inPieces(text: string): string[] {
   return pieces;
 }
 
-describe('a stream with frames in it', () => {
+describe('the frame splitter', () => {
   it('splits frames from output in the same way for every split of the bytes', () => {
     const starts = ['', '\x1e', `\x1e${nonce.slice(0, 20)}`, `\x1e${nonce}`, `\x1e${nonce}r`, `\x1e\x1e${nonce}x`, nonce, '\n'];
     for (let round = 0; round < 300; round++) {

@@ -77,7 +77,7 @@ export function environmentTests(engine: TestEngine): void {
     ]);
   });
 
-  describe('in strict mode', () => {
+  describe('strict mode', () => {
     const strict = { settings: { mode: 'strict' } } as const;
 
     it('runs a strict script in an empty directory of its own, which is removed afterwards', async () => {

@@ -77,7 +77,7 @@ for (const kind of kinds) {
       expect(await tools.output('sha256sum <ten; rm ten')).toBe(`${hash}  -\n`);
     });
 
-    describe.each(sizes)('with %s content', (_size, content) => {
+    describe.each(sizes)('%s content', (_size, content) => {
       it('keeps mode and owner of a file', async () => {
         await tools.output('echo old >mode; chmod 751 mode');
         await write('mode', content);

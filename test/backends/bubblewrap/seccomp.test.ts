@@ -103,7 +103,7 @@ describe.each(['x64', 'arm64'] as const)('the system call filter for %s', (archi
   });
 });
 
-it('has no filter for other processors', () => {
+it('refuses to build a system call filter for other processors', () => {
   expect(() => seccompFilter('riscv64')).toThrow(/riscv64/);
 });
 

@@ -29,7 +29,7 @@ export function filesContract(engine: TestEngine): void {
   const bench = useBench(engine);
   const hash = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
-  describe('any file', () => {
+  describe('reading and writing', () => {
     it('keeps every byte of a written file', async () => {
       const bytes = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, index) => index)), Buffer.from('\r\n\n\0\0')]);
       await bench.sandbox.writeFile('bytes', bytes);
