@@ -50,7 +50,7 @@ describe('the packed package, installed elsewhere', () => {
     installDependencies();
   }, 300_000);
 
-  it('loads every module with nothing but its dependencies', () => {
+  it('the installed package loads every module with nothing but its dependencies', () => {
     const modules = globSync('dist/**/*.js', { cwd: installed }).sort();
     expect(modules.length).toBeGreaterThan(300);
     const script = `const failures = [];

@@ -102,7 +102,7 @@ describe('the dependency rule', () => {
     expect(files('src/*.ts')).toEqual(['src/index.ts']);
   });
 
-  it('keeps the public interface above everything but the command line', () => {
+  it('only the command line imports the public interface', () => {
     const importers = files('src/*/**/*.ts').filter((path) => {
       const index = relative(dirname(path), 'src/index.ts');
       return read(path).includes(`'${index}'`) && join(dirname(path), index) === 'src/index.ts';

@@ -96,7 +96,7 @@ describe('a long conversation', () => {
     expect(bench.transcript.length).toBe(120);
   });
 
-  it('keeps the question in full through one turn of 60 long steps', async () => {
+  it('sends the whole question in every one of 60 long steps', async () => {
     await using bench = await startBench((request) => {
       if (isSummaryRequest(request)) return says('It looks for the needle.');
       return counted(request, turnRequests(bench).length < 60 ? calls(['print', { text: 'x' }]) : says('Found.'));

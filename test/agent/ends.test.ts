@@ -75,7 +75,7 @@ describe('an interrupted turn', () => {
   });
 });
 
-describe('a provider that fails', () => {
+describe('provider failures', () => {
   it.each([429, 500, 502, 503, 529])('retries the provider after status %i', async (status) => {
     await using bench = await startBench(inTurn(refuses(status), refuses(status), says('here')));
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'here' });
@@ -107,7 +107,7 @@ describe('a provider that fails', () => {
   it.each([
     ['socket', 'a connection that breaks'],
     ['end', 'an answer that ends without its end'],
-  ] as const)('%s: survives %s in the middle of a text, and says nothing twice', async (cut, _what) => {
+  ] as const)('%s: retries after %s in the middle of a text, and shows no text twice', async (cut, _what) => {
     await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')));
     expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
     expect(bench.events.map(({ type }) => type)).toEqual(['text', 'text-discarded', 'waiting', 'text', 'step-finished']);

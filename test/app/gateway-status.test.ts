@@ -54,7 +54,7 @@ it('the page says why there is no network, with the command to run', () => {
   expect(linesIn({ ...contained, networkObstacle }, 'Sandbox')).toContain(`Network ${networkObstacle}`);
 });
 
-it('the page says each thing about the sandbox once', () => {
+it('the page states each fact about the sandbox once', () => {
   expect(linesIn(contained, 'Sandbox')).toEqual([
     'Backend docker',
     'Image debian:13',

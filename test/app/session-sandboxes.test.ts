@@ -55,7 +55,7 @@ await describeBackend('bubblewrap', () => {
     expect((await running).end).toEqual({ kind: 'interrupted' });
   });
 
-  it('conversations share a sandbox as far as the scope says', async () => {
+  it('conversations share a sandbox according to the scope', async () => {
     const apart = sandboxesWith({ HERMETIC_GATEWAY_SANDBOX_SCOPE: 'session' });
     await apart.run(chat('ann'), 'touch /workspace/mine');
     expect((await apart.run(chat('ben'), 'ls /workspace')).stdout).toBe('');

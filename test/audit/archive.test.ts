@@ -79,7 +79,7 @@ it.each<[string, () => void, string]>([
   ['a segment that was forgotten', () => tamper('delete from audit_segments where first = 1'), '4: records 1 to 3 are missing'],
   ['an anchor that was changed', () => tamper("update audit_segments set hash = 'f' where first = 1"), '3: is not the last one'],
   ['a record after the segments that was removed', () => tamper('delete from audit where seq = 6'), '6: record 6 is missing'],
-])('verifying finds %s', async (_case, damage, found) => {
+])('verification finds %s', async (_case, damage, found) => {
   await archiveLog(store.audit, directory, at(4));
   await archiveLog(store.audit, directory, at(6));
   expect(await problems()).toEqual([]);

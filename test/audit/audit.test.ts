@@ -64,7 +64,7 @@ describe('verification', () => {
     expect(await problems()).toEqual(['2: was changed']);
   });
 
-  it('finds a change whose hash was made to fit', async () => {
+  it('finds a changed record with a forged hash', async () => {
     await fill(4);
     const [, second] = await store.audit.list({}, 4);
     const forged = { ...(second as AuditRecord), outcome: 'denied' };

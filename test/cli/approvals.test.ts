@@ -57,7 +57,7 @@ describe('run --ask without a terminal', () => {
     ['what needs a person', remove, /Leaves the workspace/],
     ['what nobody may allow', 'rm -rf "/"', /This is always denied[\s\S]*Deletes a system/],
     ['what a variable makes of it', 'echo hi', /Loads code|Nobody|person/],
-  ])('refuses %s with exit code 4', async (name, command, message) => {
+  ])('run --ask without a terminal refuses %s with exit code 4', async (name, command, message) => {
     const env = name.includes('variable') ? ['--env', 'LD_PRELOAD=/tmp/evil.so'] : [];
     const outcome = await hermetic.run(['run', '--ask', ...env, '--', command]);
     expect(outcome).toMatchObject({ code: 4, stdout: '' });

@@ -24,7 +24,7 @@ it.each([
   ['a\u0000b\u001b[2J\u202Egnp.exe', 'a_b_[2J_gnp.exe'],
   ['..', 'file'],
   ['', 'file'],
-])('saves %j in its own directory as %s', async (name, expected) => {
+])('saves the file %j in its own directory as %s', async (name, expected) => {
   const path = await save(name);
   expect([dirname(path), basename(path)]).toEqual([directory, expected]);
   expect([statSync(path).mode & 0o777, statSync(directory).mode & 0o777]).toEqual([0o600, 0o700]);

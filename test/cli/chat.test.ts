@@ -38,7 +38,7 @@ describe('hermetic chat in a pipe', () => {
     expect(outcome.stderr).toContain('✓ terminal  echo $((6 * 7))');
   });
 
-  it('sends each line when the one before is answered, and keeps the conversation', async () => {
+  it('sends each line of a pipe after the previous answer, and keeps the conversation', async () => {
     const server = await withModel(({ last, messages }) => says(`${messages.filter(({ role }) => role === 'user').length}: ${last.text}`));
     const outcome = await hermetic.run(['chat'], { input: 'one\ntwo\n' });
     expect(outcome.stdout).toMatch(/^1: .*\none\n[\s\S]*\n2: .*\ntwo\n/);
@@ -74,7 +74,7 @@ describe('hermetic chat in a pipe', () => {
     expect(outcome.stderr).toContain(`saved as ${join(received, 'b-2.txt')}`);
   });
 
-  it('brings a file of the person to the agent', async () => {
+  it('/attach sends a file to the agent', async () => {
     const server = await withModel(({ last, index }) =>
       index === 0 ? calls(['read_file', { path: /\/[^\s"]*notes\.txt/.exec(last.text)?.[0] }]) : says('read'),
     );

@@ -69,7 +69,7 @@ await describeBackend('bubblewrap', () => {
     expect(outcome).toMatchObject({ code: 124, stdout: 'part\n' });
   });
 
-  it('an interrupt ends the command and not the tool', async () => {
+  it('an interrupt ends the command, and hermetic run exits with 130', async () => {
     const child = hermetic.start(['run', '--', 'trap "echo cleaned; exit 1" TERM; echo ready; while :; do sleep 0.05; done']);
     let text = '';
     child.stderr?.resume();
@@ -121,7 +121,7 @@ await describeBackend('bubblewrap', () => {
     expect((await hermetic.run(['sandbox', 'list'])).stdout).not.toContain('unwanted');
   });
 
-  it('a configuration with an unknown key stops everything, with file, line and the nearest key', async () => {
+  it('an unknown configuration key stops every command, with file, line and the nearest key', async () => {
     const broken = new Hermetic();
     mkdirSync(join(broken.home, '.hermetic'), { mode: 0o700 });
     writeFileSync(join(broken.home, '.hermetic', 'config.yaml'), 'terminal:\n  bakend: docker\n');
@@ -218,7 +218,7 @@ await describeBackend('bubblewrap', () => {
     expect(data.code).toBe(1);
   });
 
-  it('status does not wait long for an engine that takes calls and never answers', async () => {
+  it('status does not wait long for an engine that accepts connections and never answers', async () => {
     const socket = join(home, 'silent.sock');
     const opened: number[] = [];
     const closed: number[] = [];

@@ -60,7 +60,7 @@ describe('hermetic secret set', () => {
     expect(stored('MY_TOKEN')).toBe('hunter2 hunter2');
   });
 
-  it('writes nothing when the person at the terminal leaves', async () => {
+  it('writes nothing when secret set is cancelled at the terminal', async () => {
     write('A=1\n');
     const terminal = atTerminal(hermetic, ['secret', 'set', 'MY_TOKEN']);
     await terminal.sees('MY_TOKEN');
@@ -84,7 +84,7 @@ describe('hermetic secret set', () => {
     ['blanks', ['MY_TOKEN'], ' \n\n', /blank/],
     ['a NUL', ['MY_TOKEN'], 'hunter2\0', /NUL/],
     ['too much', ['MY_TOKEN'], 'hunter2'.repeat(40_000), /larger than 127 KiB/],
-  ])('refuses %s, repeats none of it and changes nothing', async (_, args, input, message) => {
+  ])('secret set refuses %s, repeats none of it and changes nothing', async (_, args, input, message) => {
     write('A=1\n');
     const outcome = await hermetic.run(['secret', 'set', ...args], { input });
     expect(outcome).toMatchObject({ code: 2, stdout: '' });

@@ -46,7 +46,7 @@ describe('the table of command effects', () => {
     ['secret set', 'changes'],
     ['config set', 'changes'],
     ['status', 'reads'],
-  ])('says that %s %s', (path, effect) => expect(commandEffects[path]).toBe(effect));
+  ])('the table says that %s %s', (path, effect) => expect(commandEffects[path]).toBe(effect));
 
   const changing = Object.keys(commandEffects).filter((path) => commandEffects[path] === 'changes');
   it.each(changing)('refuses `hermetic %s` in a session before it does anything', async (path) => {

@@ -47,7 +47,7 @@ describe('hermetic setup with options', () => {
   it.each([
     ['the usual variable', [], 'ANTHROPIC_API_KEY'],
     ['one that is named', ['--api-key-env', 'MY_KEY'], 'MY_KEY'],
-  ])('takes the key from %s', async (_case, more, variable) => {
+  ])('setup takes the key from %s', async (_case, more, variable) => {
     expect(await hermetic.run([...anthropic(), ...more], { environment: { [variable]: goodKey } })).toMatchObject({ code: 0 });
     expect(dotenv()).toContain(`${variable}=${goodKey}`);
     expect(config().includes('api_key_env: MY_KEY')).toBe(variable === 'MY_KEY');
@@ -91,7 +91,7 @@ describe('hermetic setup with options', () => {
     ['no model', ['--provider', 'anthropic']],
     ['a provider that does not exist', ['--provider', 'acme', '--model', 'm']],
     ['a key of several words', ['--provider', 'anthropic', '--model', 'm']],
-  ])('refuses %s with exit code 2', async (_case, args) => {
+  ])('setup refuses %s with exit code 2', async (_case, args) => {
     const outcome = await hermetic.run(['setup', ...args], { input: 'two words' });
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(config()).toBe('');
@@ -101,7 +101,7 @@ describe('hermetic setup with options', () => {
     ['no name of a variable', ['openai', '--api-key-env', 'BAD NAME'], 'model.api_key_env must be the name of an environment variable'],
     ['no address of a model', ['openai', '--base-url', 'ftp://x'], 'model.base_url must be an http:// or https:// address'],
     ['no address where there is none', ['openai-compatible'], '--base-url is required'],
-  ])('changes nothing when it is given %s, also without a test', async (_case, args, says) => {
+  ])('setup changes nothing when it is given %s, also without a test', async (_case, args, says) => {
     write('config.yaml', 'model:\n  provider: ollama\n');
     write('.env', '');
     const outcome = await hermetic.run(['setup', '--no-test', '--model', 'm', '--provider', ...args], { input: goodKey });
@@ -135,7 +135,7 @@ describe('hermetic setup with options', () => {
 });
 
 describe('hermetic setup at a terminal', () => {
-  it('asks, hides the key, and lets a wrong one be entered again', async () => {
+  it('setup asks, hides the key, and lets a wrong one be entered again', async () => {
     const terminal = atTerminal(hermetic, ['setup']);
     await terminal.sees('Which provider?');
     // Upwards from the first: none, then the last provider.

@@ -177,7 +177,7 @@ describe('changeKeys', () => {
     ['is not a map', '- a\n', 'config/bad-value'],
     ['shares the section with another by an alias', 'telegram: &a {enabled: true}\ndiscord: *a\n', 'config/bad-value'],
     ['ends its document', 'web: {port: 1}\n...\n', 'config/bad-value'],
-  ])('refuses a file that %s and leaves it alone', (_, before, code) => {
+  ])('refuses a config.yaml that %s and leaves it alone', (_, before, code) => {
     writeFileSync(home.config, before);
     expect(errorOf(() => setKey(home.config, 'telegram.allow_all', 'true')).code).toBe(code);
     expect(text()).toBe(before);

@@ -136,7 +136,7 @@ describe('config.yaml', () => {
     expect(origins['terminal.docker_host']).toEqual({ source: 'default' });
   });
 
-  test('reads off as a word, not as false', () => {
+  test('reads the YAML value off as a word, not as false', () => {
     home.writeConfig('approvals: {mode: off}');
     expect(load().config.approvals.mode).toBe('off');
   });

@@ -24,7 +24,7 @@ describe('approvals.programs', () => {
     [{ mytool: { anything: true } }, /mytool/],
     [{ 'my tool': {} }, /my tool/],
     [{ mytool: 'all' }, /mytool/],
-  ])('names the mistake in %j', (rows, message) => {
+  ])('names the mistake in the program rows %j', (rows, message) => {
     expect(flaws(rows)).toMatch(message);
   });
 });

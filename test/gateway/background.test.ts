@@ -175,7 +175,7 @@ async function restarted(options: ProgramOptions, command: string, whileDown: (p
   }
 }
 
-describe('a gateway that is stopped', () => {
+describe('a stopped gateway', () => {
   it('a stop stores the report of output that was not told yet', async () => {
     const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
     const place = { platform: 'fake', workspace: undefined, chat: 'room', thread: undefined };
@@ -212,7 +212,7 @@ describe('a gateway that is stopped', () => {
   });
 });
 
-describe('a gateway that is killed', () => {
+describe('a killed gateway', () => {
   describeContained('on bubblewrap', () => {
     it('reports at the next start, once, that a background process ended with the gateway', async () => {
       const program = await restarted({}, 'sleep 1000', () => undefined);

@@ -55,7 +55,7 @@ describeContained('messages during a turn', async () => {
     expect(rig.texts(chat)).toEqual(['a joke']);
   });
 
-  it('interrupt: a running command of the agent dies inside its sandbox', async () => {
+  it("interrupt: the agent's running command ends inside its sandbox", async () => {
     await say('count for ever');
     await held.answer(calls(['terminal', { command: 'date > beat; echo going; while sleep 0.05; do date +%N > beat; done' }]));
     await goes();
@@ -77,7 +77,7 @@ describeContained('messages during a turn', async () => {
     await shows('the third');
   });
 
-  it('interrupt: /queue and /status disturb nothing', async () => {
+  it('interrupt: /queue and /status do not interrupt the turn', async () => {
     await say('first');
     await held.isAsked(1);
     await say('/queue second');

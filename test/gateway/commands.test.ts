@@ -235,7 +235,7 @@ describeContained('commands', async () => {
     await shows(answer);
   });
 
-  it('a tool call of the agent and a command share sandbox and state', async () => {
+  it("the agent's tool calls and typed commands share sandbox and state", async () => {
     rig.model.script = inTurn(calls(['terminal', { command: 'echo from the agent > shared.txt' }]), says('Written.'));
     await say('write it');
     await shows('Written.');

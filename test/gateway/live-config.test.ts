@@ -126,7 +126,7 @@ describeContained('live configuration changes', async () => {
     expect(await ask(program, '/status')).not.toContain('stays in force');
   });
 
-  it('says which changes need a restart', async () => {
+  it('names the configuration changes that need a restart', async () => {
     const { stderr } = await hermetic.run(['config', 'set', 'gateway.max_sandboxes', '7']);
     expect(stderr).toContain('the running gateway keeps the gateway.max_sandboxes it was started with: restart it');
     const note = 'gateway.max_sandboxes changed: restart the gateway to apply it';

@@ -305,7 +305,7 @@ describe('the outbox', () => {
     expect(dropped).toEqual([]);
   });
 
-  describe('a process that is killed', () => {
+  describe('a killed process', () => {
     /** Says numbers to a platform that is a file, and dies while sending the one it was told to; 0: never. */
     async function run(dieAt: number, when: 'before' | 'after', perKey = ''): Promise<void> {
       const root = join(import.meta.dirname, '../../src');

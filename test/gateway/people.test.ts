@@ -159,7 +159,7 @@ describeContained('access to the gateway', async () => {
     rig.rules.requireMention = true;
   });
 
-  it('people in a group have a conversation each, and one together where it is shared', async () => {
+  it('people in a group have separate conversations, and one together where it is shared', async () => {
     await rig.say('mine', { from: 'bob', ...group, chat: 'apart' });
     await rig.shows('heard 1', 'apart');
     await rig.say('and mine', { from: 'cleo', ...group, chat: 'apart' });

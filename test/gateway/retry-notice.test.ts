@@ -7,7 +7,7 @@ import { Rig } from './rig.ts';
 
 const never = new Promise<never>(() => undefined);
 
-describe('a provider that fails', { timeout: 90_000 }, () => {
+describe('notices of provider failures', { timeout: 90_000 }, () => {
   let close = async (): Promise<void> => undefined;
   afterEach(() => close());
   const rigWith = async (retryNoticeMs: number) => {

@@ -32,7 +32,7 @@ describe('parseDotenv', () => {
     ]);
   });
 
-  test('interpolates nothing', () => {
+  test('interpolates no variable in a value', () => {
     expect(values('A=$HOME\nB="$A `id`"\n')).toEqual({ A: '$HOME', B: '$A `id`' });
   });
 
@@ -66,7 +66,7 @@ describe('setInDotenv', () => {
     expect(setInDotenv('KEY="a\nb"\nB=2\n', 'KEY', 'new')).toBe('KEY=new\nB=2\n');
   });
 
-  test('leaves no earlier value behind', () => {
+  test('leaves no earlier value of the name behind', () => {
     expect(setInDotenv('KEY=one\n# mine\nKEY="two\nlines"\r\nB=2', 'KEY', 'new')).toBe('# mine\nKEY=new\r\nB=2');
   });
 

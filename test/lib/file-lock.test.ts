@@ -31,8 +31,8 @@ function nameOfDead(): string {
   return `${pid}-1-00000000`;
 }
 
-describe('a file lock', () => {
-  it('is held while the action runs, and gone afterwards, also when the action throws', async () => {
+describe('withFileLock', () => {
+  it('holds the lock while the action runs, and removes it afterwards, also when the action throws', async () => {
     expect(withFileLockSync(lock, 0, () => existsSync(lock))).toBe(true);
     await expect(withFileLock(lock, undefined, async () => existsSync(lock))).resolves.toBe(true);
     const fail = () => {
@@ -43,7 +43,7 @@ describe('a file lock', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('lets one action after the other run', async () => {
+  it('runs one action after the other', async () => {
     const held = Promise.withResolvers<void>();
     const events: string[] = [];
     const first = withFileLock(lock, undefined, async () => {
@@ -58,7 +58,7 @@ describe('a file lock', () => {
     expect(events).toEqual(['first begins', 'first ends', 'second']);
   });
 
-  it('stops waiting when the signal aborts', async () => {
+  it('stops waiting for the lock when the signal aborts', async () => {
     writeFileSync(lock, `${processNamespace()} ${processName()}`);
     const controller = new AbortController();
     const waiting = withFileLock(lock, controller.signal, async () => undefined);
@@ -67,20 +67,20 @@ describe('a file lock', () => {
     expect(existsSync(lock)).toBe(true);
   });
 
-  it('of a living process is never taken away, however old it is', () => {
+  it('never takes the lock of a living process, however old it is', () => {
     writeFileSync(lock, `${processNamespace()} ${processName()}`);
     makeOld(lock);
     expect(canTake(20)).toBe(false);
   });
 
-  it('of a dead process does not count', () => {
+  it('takes the lock of a dead process', () => {
     writeFileSync(lock, `${processNamespace()} ${nameOfDead()}`);
     expect(canTake(30_000)).toBe(true);
     expect(readdirSync(directory)).toEqual([]);
   });
 
   it.each(['', '1 12-34-abcd', 'something else'])(
-    'with the content %j, of which no process can be seen here, counts until it is old',
+    'respects a lock with the content %j, whose process is unknown, until it is old',
     (content) => {
       writeFileSync(lock, content);
       expect(canTake(20)).toBe(false);
@@ -89,7 +89,7 @@ describe('a file lock', () => {
     },
   );
 
-  it('is taken over although the process that removed a stale one died while it did', () => {
+  it('takes a stale lock although another process died while removing it', () => {
     const dead = `${processNamespace()} ${nameOfDead()}`;
     writeFileSync(lock, dead);
     writeFileSync(`${lock}.stale`, dead);
@@ -97,7 +97,7 @@ describe('a file lock', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('is held by one of many processes that find a stale one at once', async () => {
+  it('gives a stale lock to one of several processes at a time', async () => {
     const counter = join(directory, 'counter');
     writeFileSync(counter, '0');
     const source = JSON.stringify(new URL('../../src/lib/file-lock.ts', import.meta.url).href);

@@ -18,7 +18,7 @@ it.each([
   ['a.b+(c)|^$', ['a.b+(c)|^$'], ['axb']],
   ['\\*', ['*', 'x/*'], ['a']],
   ['[', ['['], ['a']],
-])('%s means what it means to gitignore', (glob, those, others) => {
+])('%s matches the same paths as in gitignore', (glob, those, others) => {
   expect(those.filter((path) => !fits(glob, path))).toEqual([]);
   expect(others.filter((path) => fits(glob, path))).toEqual([]);
 });

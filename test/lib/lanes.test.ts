@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Lane, Lanes } from '../../src/lib/lanes.ts';
 
 describe('Lane', () => {
-  it('runs one task at a time, in the order in which they came', async () => {
+  it('runs one task at a time, in the order of their arrival', async () => {
     const lane = new Lane();
     const events: string[] = [];
     const first = Promise.withResolvers<void>();

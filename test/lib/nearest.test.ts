@@ -7,7 +7,7 @@ describe('nearest', () => {
     expect(['docer', 'dockerr', 'docket', 'dcoker'].map((word) => nearest(word, candidates))).toEqual(Array(4).fill('docker'));
   });
 
-  test('ignores case', () => {
+  test('compares words without case', () => {
     expect(nearest('DOCKER', ['docker'])).toBe('docker');
   });
 

@@ -24,7 +24,7 @@ describe('the SQLite store', () => {
   };
   const names = async (from: Store) => (await from.sandboxes.list()).map(({ name }) => name);
 
-  describe('a process that dies', () => {
+  describe('a killed process', () => {
     it('a killed process keeps every record whose promise had resolved', async () => {
       const child = start(
         path,

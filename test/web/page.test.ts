@@ -175,7 +175,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, [text, 'Allowed once: rm -rf ./build.']);
   });
 
-  it('takes no yes to a question of which a part cannot be loaded', async () => {
+  it('disables the yes to a question that cannot be loaded completely', async () => {
     const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
     await page.route('**/files/*', (route) => route.abort());
     await say(page, 'ask me by file');
@@ -188,7 +188,7 @@ describeInChromium('the web page', (rig) => {
     await untilSaid(page, ['ask me by file', 'Denied.']);
   });
 
-  it('stops a turn', async () => {
+  it('the Stop button stops a turn', async () => {
     const page = await rig.signedIn();
     await say(page, 'wait for me');
     const stop = page.getByRole('button', { name: 'Stop' });
@@ -347,7 +347,7 @@ describeInChromium('the web page', (rig) => {
     await page.getByText('Denied.').waitFor();
   });
 
-  it('shows the status', async () => {
+  it('shows the status of the gateway', async () => {
     const page = await rig.signedIn();
     await page.getByRole('button', { name: 'bubblewrap · proven' }).click();
     const panel = page.getByRole('dialog', { name: 'Status' });
@@ -361,7 +361,7 @@ describeInChromium('the web page', (rig) => {
     await panel.waitFor({ state: 'detached' });
   });
 
-  it('signs out', async () => {
+  it('the page signs out', async () => {
     const page = await rig.signedIn();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token').waitFor();

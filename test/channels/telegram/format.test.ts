@@ -41,22 +41,22 @@ describe('Markdown for Telegram', () => {
     },
   );
 
-  it.each(['https://a.b', 'http://a.b', 'tg://user?id=1', 'mailto:a@b.c'])('links to %s', (address) => {
+  it.each(['https://a.b', 'http://a.b', 'tg://user?id=1', 'mailto:a@b.c'])('keeps a link to %s', (address) => {
     expect(html(`[click](${address})`)).toBe(`<a href="${address}">click</a>`);
   });
 
-  it('puts the columns of a table under each other', () => {
+  it('aligns the columns of a table', () => {
     expect(html('| name | size |\n|---|--:|\n| `a` | 1 |\n| **long** & wide | 100 |')).toBe(
       ['<pre>name        │ size', '────────────┼─────', 'a           │    1', 'long &amp; wide │  100</pre>'].join('\n'),
     );
   });
 
-  it('shows a table as it was written when its columns would make it too long', () => {
+  it('keeps a table unformatted when alignment would make it too long', () => {
     const table = `|a|b|\n|-|-|\n|${'x'.repeat(500)}|y|\n${'|c|d|\n'.repeat(200)}`.trimEnd();
     expect(html(table)).toBe(`<pre>${table}</pre>`);
   });
 
-  it('never lets HTML through', () => {
+  it('escapes HTML in a message', () => {
     expect(html('<b>a</b> <script>x</script>\n\n<div onclick="x">\nblock\n</div>')).not.toMatch(/<(?!\/?(b|i|s|a|pre|code|blockquote)\b)/);
     expect(html('a <b>c</b>')).toBe('a &lt;b&gt;c&lt;/b&gt;');
   });

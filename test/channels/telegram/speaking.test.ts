@@ -189,7 +189,7 @@ describe('redirects', () => {
   });
 });
 
-describe('edits in a group', () => {
+describe('the pace of edits in a group', () => {
   it('spaces edits per chat', () => {
     let now = 0;
     const pace = new EditPace(3000, () => now);
