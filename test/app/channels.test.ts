@@ -15,7 +15,7 @@ describe('platform rules', () => {
     expect(platformRules(config, 'fake', fakeChannel(new FakePlatform(), { isOwn: false }))).toBeUndefined();
   });
 
-  it('gives no rules to a platform that is not configured, also under the name of our page', () => {
+  it('lets no one talk on a platform that is not configured, also under the name of our page', () => {
     for (const name of ['web', 'terminal', 'discord', 'constructor', 'terminal.cwd'])
       expect(platformRules(config, name, undefined)).toBeUndefined();
   });
