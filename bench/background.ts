@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
-import { ProcessTable } from '../src/tools/process-table.ts';
+import { ProcessTable } from '../src/tools/process/process-table.ts';
 import { backendOf, directory, quiet, specFor } from './ground.ts';
 
 const printedBytes = 100_000_000;

@@ -9,10 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../src/backends/docker/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { unredacted } from '../src/lib/redact.ts';
-import { executeCode } from '../src/tools/execute-code.ts';
-import { readFile } from '../src/tools/read-file.ts';
+import { executeCode } from '../src/tools/execute-code/execute-code.ts';
+import { readFile } from '../src/tools/files/read-file.ts';
+import { writeFile } from '../src/tools/files/write-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
-import { writeFile } from '../src/tools/write-file.ts';
 import { median, quantile, row } from './figures.ts';
 import { backendOf, directory, program, quiet, specFor, timed } from './ground.ts';
 

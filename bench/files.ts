@@ -10,11 +10,11 @@ import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { unredacted } from '../src/lib/redact.ts';
-import { editFile } from '../src/tools/edit-file.ts';
-import { readFile } from '../src/tools/read-file.ts';
-import { searchFiles } from '../src/tools/search-files.ts';
+import { editFile } from '../src/tools/files/edit-file.ts';
+import { readFile } from '../src/tools/files/read-file.ts';
+import { searchFiles } from '../src/tools/files/search-files.ts';
+import { writeFile } from '../src/tools/files/write-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
-import { writeFile } from '../src/tools/write-file.ts';
 import { median, quantile, row } from './figures.ts';
 import { backendOf, directory, lived, program, quiet, specFor, timed } from './ground.ts';
 

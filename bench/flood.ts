@@ -11,7 +11,7 @@ import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { redactor } from '../src/lib/redact.ts';
-import { ProcessTable } from '../src/tools/process-table.ts';
+import { ProcessTable } from '../src/tools/process/process-table.ts';
 import { terminal } from '../src/tools/terminal.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
 import { median, quantile, row } from './figures.ts';

@@ -6,7 +6,7 @@ import type { BackgroundEvent } from './core/background.ts';
 import { type OpenListener, quiet } from './core/sandbox.ts';
 import { namedSession } from './sandboxes/request.ts';
 import type { SessionSandboxes } from './sandboxes/session-sandboxes.ts';
-import type { DeliverFile } from './tools/send-file.ts';
+import type { DeliverFile } from './tools/files/send-file.ts';
 
 export type { App } from './app/app.ts';
 export type { Action, Answer, Approver, CallOrigin, Finding, Question } from './core/approval.ts';
@@ -42,7 +42,7 @@ export { cliSession, messagingSession, type SandboxRequest } from './sandboxes/r
 export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './sandboxes/session-sandboxes.ts';
 export type { Leftover } from './sandboxes/sweep.ts';
 export { exitCodeOf, type RunEnd, type RunOptions, run } from './shell/run.ts';
-export type { DeliverFile, SentFile } from './tools/send-file.ts';
+export type { DeliverFile, SentFile } from './tools/files/send-file.ts';
 export type { CallOptions } from './tools/toolbox.ts';
 
 export interface CreateOptions {

@@ -2,10 +2,10 @@ import type { Guard } from '../core/approval.ts';
 import type { BackgroundEvent } from '../core/background.ts';
 import type { Sandbox } from '../core/sandbox.ts';
 import { type Redact, unredacted } from '../lib/redact.ts';
-import { backgroundEvent } from '../tools/background-events.ts';
+import type { DeliverFile } from '../tools/files/send-file.ts';
 import { toolSet } from '../tools/index.ts';
-import type { ProcessTable } from '../tools/process-table.ts';
-import type { DeliverFile } from '../tools/send-file.ts';
+import { backgroundEvent } from '../tools/process/background-events.ts';
+import type { ProcessTable } from '../tools/process/process-table.ts';
 import { type FinishedCall, Toolbox } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
 

@@ -1,14 +1,14 @@
 import type { Sandbox } from '../core/sandbox.ts';
 import type { Tool } from '../core/tool.ts';
-import { editFile } from './edit-file.ts';
-import { type ExecuteCodeOptions, executeCode } from './execute-code.ts';
-import { process } from './process.ts';
-import { ProcessTable } from './process-table.ts';
-import { readFile } from './read-file.ts';
-import { searchFiles } from './search-files.ts';
-import { type DeliverFile, sendFile } from './send-file.ts';
+import { type ExecuteCodeOptions, executeCode } from './execute-code/execute-code.ts';
+import { editFile } from './files/edit-file.ts';
+import { readFile } from './files/read-file.ts';
+import { searchFiles } from './files/search-files.ts';
+import { type DeliverFile, sendFile } from './files/send-file.ts';
+import { writeFile } from './files/write-file.ts';
+import { process } from './process/process.ts';
+import { ProcessTable } from './process/process-table.ts';
 import { terminal } from './terminal.ts';
-import { writeFile } from './write-file.ts';
 
 export interface ToolSetOptions {
   sandbox: Sandbox;

@@ -8,9 +8,9 @@ import { remember } from '../lib/remember.ts';
 import { type RunEnd, run } from '../shell/run.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
-import { pathSchema } from './file-path.ts';
+import { pathSchema } from './files/file-path.ts';
 import { OutputCapture } from './output-capture.ts';
-import type { ProcessTable } from './process-table.ts';
+import type { ProcessTable } from './process/process-table.ts';
 
 export interface TerminalOptions {
   timeoutSeconds: number;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
 import { proofText, prove } from '../../src/proof/index.ts';
-import { putFile } from '../../src/tools/put-file.ts';
+import { putFile } from '../../src/tools/files/put-file.ts';
 import { collect, sleepers, sleepMark, untilAsleep, useBench } from '../contracts/sandbox/bench.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine, withDocker } from '../engines.ts';

@@ -10,7 +10,7 @@ import { unredacted } from '../../src/lib/redact.ts';
 import { askSandbox } from '../../src/shell/ask-sandbox.ts';
 import { readFileIn } from '../../src/shell/files.ts';
 import { StreamPipe } from '../../src/shell/streams/stream-pipe.ts';
-import { FrameReader } from '../../src/tools/code-frames.ts';
+import { FrameReader } from '../../src/tools/execute-code/code-frames.ts';
 import { OutputCapture } from '../../src/tools/output-capture.ts';
 
 const count = 1_000_000;

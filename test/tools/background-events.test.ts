@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { OpenSandbox } from '../../src/core/sandbox.ts';
 import { redactor } from '../../src/lib/redact.ts';
-import { backgroundEvent } from '../../src/tools/background-events.ts';
-import { ProcessTable } from '../../src/tools/process-table.ts';
+import { backgroundEvent } from '../../src/tools/process/background-events.ts';
+import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { describeBackend } from '../engines.ts';
 
 const secret = 'correct-horse-battery-staple';

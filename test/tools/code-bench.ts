@@ -5,7 +5,7 @@ import type { ToolResult } from '../../src/core/tool.ts';
 import { unredacted } from '../../src/lib/redact.ts';
 import { run } from '../../src/shell/run.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { type ExecuteCodeOptions, executeCode } from '../../src/tools/execute-code.ts';
+import { type ExecuteCodeOptions, executeCode } from '../../src/tools/execute-code/execute-code.ts';
 import { type CallOptions, Toolbox } from '../../src/tools/toolbox.ts';
 import { type Bench, useBench } from '../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../engines.ts';

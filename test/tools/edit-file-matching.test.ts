@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { applyEdits, type Edit } from '../../src/tools/edits.ts';
+import { applyEdits, type Edit } from '../../src/tools/files/edits.ts';
 
 const edit = (old_text: string, new_text: string, replace_all = false): Edit => ({ old_text, new_text, replace_all });
 const edited = (text: string, ...edits: Edit[]) => applyEdits(text, edits).text;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeFrame, FrameReader } from '../../src/tools/code-frames.ts';
+import { encodeFrame, FrameReader } from '../../src/tools/execute-code/code-frames.ts';
 
 function read(reader: FrameReader, data: Buffer): string[][] {
   return [...reader.push(data)].map((fields) => fields.map(String));

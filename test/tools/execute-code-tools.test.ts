@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { editFile } from '../../src/tools/edit-file.ts';
-import { executeCode } from '../../src/tools/execute-code.ts';
-import { ProcessTable } from '../../src/tools/process-table.ts';
-import { readFile } from '../../src/tools/read-file.ts';
-import { searchFiles } from '../../src/tools/search-files.ts';
+import { executeCode } from '../../src/tools/execute-code/execute-code.ts';
+import { editFile } from '../../src/tools/files/edit-file.ts';
+import { readFile } from '../../src/tools/files/read-file.ts';
+import { searchFiles } from '../../src/tools/files/search-files.ts';
+import { writeFile } from '../../src/tools/files/write-file.ts';
+import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
-import { writeFile } from '../../src/tools/write-file.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { secret, useToolBench } from './tool-bench.ts';
 

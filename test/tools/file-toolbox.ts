@@ -2,11 +2,11 @@ import { expect } from 'vitest';
 import type { Action } from '../../src/core/approval.ts';
 import type { Output } from '../../src/core/tool.ts';
 import { unredacted } from '../../src/lib/redact.ts';
-import { editFile } from '../../src/tools/edit-file.ts';
-import { readFile } from '../../src/tools/read-file.ts';
-import { searchFiles } from '../../src/tools/search-files.ts';
+import { editFile } from '../../src/tools/files/edit-file.ts';
+import { readFile } from '../../src/tools/files/read-file.ts';
+import { searchFiles } from '../../src/tools/files/search-files.ts';
+import { writeFile } from '../../src/tools/files/write-file.ts';
 import { type CallOptions, Toolbox } from '../../src/tools/toolbox.ts';
-import { writeFile } from '../../src/tools/write-file.ts';
 import { type Bench, useBench } from '../contracts/sandbox/bench.ts';
 import type { TestEngine } from '../engines.ts';
 

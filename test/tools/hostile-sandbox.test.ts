@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OpenSandbox } from '../../src/core/sandbox.ts';
-import { executeCode } from '../../src/tools/execute-code.ts';
-import { process as processTool } from '../../src/tools/process.ts';
-import { ProcessTable } from '../../src/tools/process-table.ts';
+import { executeCode } from '../../src/tools/execute-code/execute-code.ts';
+import { process as processTool } from '../../src/tools/process/process.ts';
+import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { collect } from '../contracts/sandbox/bench.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';

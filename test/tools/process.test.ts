@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OpenSandbox } from '../../src/core/sandbox.ts';
-import type { ProcessEvent } from '../../src/tools/background-process.ts';
-import { process as processTool } from '../../src/tools/process.ts';
-import { ProcessTable } from '../../src/tools/process-table.ts';
+import type { ProcessEvent } from '../../src/tools/process/background-process.ts';
+import { process as processTool } from '../../src/tools/process/process.ts';
+import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { collect, sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';

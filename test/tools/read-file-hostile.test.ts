@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Sandbox } from '../../src/core/sandbox.ts';
 import { unredacted } from '../../src/lib/redact.ts';
-import { editFile } from '../../src/tools/edit-file.ts';
-import { readFile } from '../../src/tools/read-file.ts';
-import { searchFiles } from '../../src/tools/search-files.ts';
+import { editFile } from '../../src/tools/files/edit-file.ts';
+import { readFile } from '../../src/tools/files/read-file.ts';
+import { searchFiles } from '../../src/tools/files/search-files.ts';
+import { writeFile } from '../../src/tools/files/write-file.ts';
 import { Toolbox } from '../../src/tools/toolbox.ts';
-import { writeFile } from '../../src/tools/write-file.ts';
 import { useBench } from '../contracts/sandbox/bench.ts';
 import { describeBackend } from '../engines.ts';
 import { kinds, maxBytes } from './file-toolbox.ts';

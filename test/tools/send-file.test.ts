@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type SentFile, sendFile } from '../../src/tools/send-file.ts';
+import { type SentFile, sendFile } from '../../src/tools/files/send-file.ts';
 import { collect } from '../contracts/sandbox/bench.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { useToolBench } from './tool-bench.ts';

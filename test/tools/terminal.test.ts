@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ProcessTable } from '../../src/tools/process-table.ts';
+import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';

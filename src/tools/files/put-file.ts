@@ -1,7 +1,7 @@
-import type { Sandbox } from '../core/sandbox.ts';
-import { guestBash } from '../lib/guest-files.ts';
-import { plainName } from '../lib/plain-name.ts';
-import { askToSucceed } from '../shell/ask-sandbox.ts';
+import type { Sandbox } from '../../core/sandbox.ts';
+import { guestBash } from '../../lib/guest-files.ts';
+import { plainName } from '../../lib/plain-name.ts';
+import { askToSucceed } from '../../shell/ask-sandbox.ts';
 
 /**
  * Puts what a person sent into a sandbox in which no directory of the host can be shown. Resolves with the path inside. File modes are all that keeps

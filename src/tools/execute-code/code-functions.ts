@@ -1,6 +1,6 @@
-import type { ScriptLanguage } from '../core/approval.ts';
-import type { Tool } from '../core/tool.ts';
-import { inputSchemaOf } from '../lib/json-schema.ts';
+import type { ScriptLanguage } from '../../core/approval.ts';
+import type { Tool } from '../../core/tool.ts';
+import { inputSchemaOf } from '../../lib/json-schema.ts';
 
 /** A tool as scripts see it. */
 export interface CodeFunction {

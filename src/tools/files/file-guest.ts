@@ -1,9 +1,9 @@
-import { HermeticError } from '../core/errors.ts';
-import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
-import type { ToolContext } from '../core/tool.ts';
-import { ByteStore } from '../lib/byte-store.ts';
-import { printable } from '../lib/printable.ts';
-import { type RunEnd, run } from '../shell/run.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ExecHandle, Exit, OutputChunk } from '../../core/sandbox.ts';
+import type { ToolContext } from '../../core/tool.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
+import { printable } from '../../lib/printable.ts';
+import { type RunEnd, run } from '../../shell/run.ts';
 
 type GuestScript = 'read' | 'change' | 'search';
 

@@ -1,6 +1,6 @@
-import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
-import { settlesWithin } from '../lib/deadline.ts';
-import { guestBash } from '../lib/guest-files.ts';
+import type { ExecHandle, Sandbox } from '../../core/sandbox.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
+import { guestBash } from '../../lib/guest-files.ts';
 import { type PatternReport, PatternWatch } from './pattern-watch.ts';
 
 /** The state of a process. `lost`: it is gone, and how it ended is unknown. */

@@ -1,7 +1,7 @@
-import { HermeticError } from '../core/errors.ts';
-import { ByteStore } from '../lib/byte-store.ts';
-import { editDistance } from '../lib/nearest.ts';
-import { printable } from '../lib/printable.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
+import { editDistance } from '../../lib/nearest.ts';
+import { printable } from '../../lib/printable.ts';
 
 /** The answer of a file script about a path, and the bytes after it. */
 export interface Answer {

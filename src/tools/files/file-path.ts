@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Sandbox } from '../core/sandbox.ts';
-import type { Prepared, ToolContext } from '../core/tool.ts';
+import type { Sandbox } from '../../core/sandbox.ts';
+import type { Prepared, ToolContext } from '../../core/tool.ts';
 
 /** A path inside the sandbox; nothing of it is ever opened outside. */
 export const pathSchema = z

@@ -1,17 +1,17 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
-import { HermeticError } from '../core/errors.ts';
-import { limitHitSentences, type Sandbox } from '../core/sandbox.ts';
-import type { Tool, ToolContext } from '../core/tool.ts';
-import { guestBash } from '../lib/guest-files.ts';
-import { remember } from '../lib/remember.ts';
-import { askSandbox } from '../shell/ask-sandbox.ts';
-import { exitCodeOf, type RunEnd, run } from '../shell/run.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { limitHitSentences, type Sandbox } from '../../core/sandbox.ts';
+import type { Tool, ToolContext } from '../../core/tool.ts';
+import { guestBash } from '../../lib/guest-files.ts';
+import { remember } from '../../lib/remember.ts';
+import { askSandbox } from '../../shell/ask-sandbox.ts';
+import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
+import { defineTool } from '../define-tool.ts';
+import { OutputCapture } from '../output-capture.ts';
 import { CodeBridge } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
 import { type CodeMode, noInterpreter, startRequest } from './code-interpreters.ts';
-import { defineTool } from './define-tool.ts';
-import { OutputCapture } from './output-capture.ts';
 
 export interface ExecuteCodeOptions {
   timeoutSeconds: number;

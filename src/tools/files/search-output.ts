@@ -1,5 +1,5 @@
-import { ByteStore } from '../lib/byte-store.ts';
-import { characterEnd } from '../lib/decode-utf8.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
+import { characterEnd } from '../../lib/decode-utf8.ts';
 
 export interface FoundLine {
   path: string;

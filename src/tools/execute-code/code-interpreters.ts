@@ -1,8 +1,8 @@
-import type { ScriptLanguage } from '../core/approval.ts';
-import { HermeticError } from '../core/errors.ts';
-import type { ExecRequest } from '../core/sandbox.ts';
-import { credentialLike } from '../lib/credential-like.ts';
-import { guestFile } from '../lib/guest-files.ts';
+import type { ScriptLanguage } from '../../core/approval.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ExecRequest } from '../../core/sandbox.ts';
+import { credentialLike } from '../../lib/credential-like.ts';
+import { guestFile } from '../../lib/guest-files.ts';
 
 /** `project`: where the session is, with its interpreter. `strict`: in an empty directory, with the sandbox's interpreter. */
 export type CodeMode = 'project' | 'strict';

@@ -1,4 +1,4 @@
-import { ByteStore } from '../lib/byte-store.ts';
+import { ByteStore } from '../../lib/byte-store.ts';
 
 /** A frame: a line of lengths in bytes, then so many bytes each. No language needs a parser for it. */
 export function encodeFrame(fields: readonly string[]): Buffer {

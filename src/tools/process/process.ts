@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { Action } from '../core/approval.ts';
-import { HermeticError } from '../core/errors.ts';
-import type { Tool, ToolContext } from '../core/tool.ts';
-import { settlesWithin } from '../lib/deadline.ts';
-import { plainText } from '../lib/terminal-text.ts';
+import type { Action } from '../../core/approval.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { Tool, ToolContext } from '../../core/tool.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
+import { plainText } from '../../lib/terminal-text.ts';
+import { defineTool } from '../define-tool.ts';
 import type { BackgroundProcess, ProcessState } from './background-process.ts';
-import { defineTool } from './define-tool.ts';
 import type { ProcessTable } from './process-table.ts';
 
 const input = z.strictObject({

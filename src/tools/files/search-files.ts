@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HermeticError } from '../core/errors.ts';
-import type { ToolContext } from '../core/tool.ts';
-import { printable } from '../lib/printable.ts';
-import { defineTool } from './define-tool.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ToolContext } from '../../core/tool.ts';
+import { printable } from '../../lib/printable.ts';
+import { defineTool } from '../define-tool.ts';
 import { AnswerCollector, garbled, requireFile } from './file-answer.ts';
 import { codeOf, type GuestEnd, runGuest } from './file-guest.ts';
 import { onPath, pathSchema } from './file-path.ts';

@@ -1,6 +1,6 @@
-import type { ScriptLanguage } from '../core/approval.ts';
-import type { ToolResult } from '../core/tool.ts';
-import { errorText } from '../lib/error-text.ts';
+import type { ScriptLanguage } from '../../core/approval.ts';
+import type { ToolResult } from '../../core/tool.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { encodeFrame, FrameReader } from './code-frames.ts';
 import { type CodeFunction, inputFrom } from './code-functions.ts';
 

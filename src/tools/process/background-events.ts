@@ -1,6 +1,6 @@
-import type { BackgroundEvent } from '../core/background.ts';
-import { printable } from '../lib/printable.ts';
-import { plainText } from '../lib/terminal-text.ts';
+import type { BackgroundEvent } from '../../core/background.ts';
+import { printable } from '../../lib/printable.ts';
+import { plainText } from '../../lib/terminal-text.ts';
 import type { BackgroundProcess, ProcessEvent, ProcessState } from './background-process.ts';
 
 const maxCommandLength = 500;

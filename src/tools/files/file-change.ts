@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { HermeticError } from '../core/errors.ts';
-import type { ExecHandle, Sandbox } from '../core/sandbox.ts';
-import type { ToolContext } from '../core/tool.ts';
-import { decodeUtf8 } from '../lib/decode-utf8.ts';
-import { guestBash } from '../lib/guest-files.ts';
-import { Lanes } from '../lib/lanes.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ExecHandle, Sandbox } from '../../core/sandbox.ts';
+import type { ToolContext } from '../../core/tool.ts';
+import { decodeUtf8 } from '../../lib/decode-utf8.ts';
+import { guestBash } from '../../lib/guest-files.ts';
+import { Lanes } from '../../lib/lanes.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { HermeticError } from '../core/errors.ts';
-import type { Tool } from '../core/tool.ts';
-import { guestBash } from '../lib/guest-files.ts';
-import { plainName } from '../lib/plain-name.ts';
-import { askSandbox } from '../shell/ask-sandbox.ts';
-import { defineTool } from './define-tool.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { Tool } from '../../core/tool.ts';
+import { guestBash } from '../../lib/guest-files.ts';
+import { plainName } from '../../lib/plain-name.ts';
+import { askSandbox } from '../../shell/ask-sandbox.ts';
+import { defineTool } from '../define-tool.ts';
 import { pathSchema } from './file-path.ts';
 
 export interface SentFile {

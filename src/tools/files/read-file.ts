@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { HermeticError } from '../core/errors.ts';
-import type { ToolContext } from '../core/tool.ts';
-import { characterEnd, decodeUtf8 } from '../lib/decode-utf8.ts';
-import { guessType } from '../lib/file-type.ts';
-import { formOf, plainText, unixLines } from '../lib/text-form.ts';
-import { defineTool } from './define-tool.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ToolContext } from '../../core/tool.ts';
+import { characterEnd, decodeUtf8 } from '../../lib/decode-utf8.ts';
+import { guessType } from '../../lib/file-type.ts';
+import { formOf, plainText, unixLines } from '../../lib/text-form.ts';
+import { defineTool } from '../define-tool.ts';
 import { type Answer, AnswerCollector, garbled, requireFile, sizeIn } from './file-answer.ts';
 import { codeOf, runGuest } from './file-guest.ts';
 import { countLines, lineStart, numbered, pageOf } from './file-page.ts';

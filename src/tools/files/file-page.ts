@@ -1,4 +1,4 @@
-import { characterEnd } from '../lib/decode-utf8.ts';
+import { characterEnd } from '../../lib/decode-utf8.ts';
 
 export interface Page {
   bytes: Buffer;

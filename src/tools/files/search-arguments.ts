@@ -1,4 +1,4 @@
-import { globExpression } from '../lib/glob-expression.ts';
+import { globExpression } from '../../lib/glob-expression.ts';
 
 export interface SearchWish {
   target: 'content' | 'names';

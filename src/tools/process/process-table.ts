@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { Action } from '../core/approval.ts';
-import { HermeticError } from '../core/errors.ts';
-import type { ExecRequest, Sandbox, TerminalSize } from '../core/sandbox.ts';
-import { guestBash } from '../lib/guest-files.ts';
-import { nearest } from '../lib/nearest.ts';
-import { type AskOptions, askSandbox, askToSucceed, collect } from '../shell/ask-sandbox.ts';
+import type { Action } from '../../core/approval.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ExecRequest, Sandbox, TerminalSize } from '../../core/sandbox.ts';
+import { guestBash } from '../../lib/guest-files.ts';
+import { nearest } from '../../lib/nearest.ts';
+import { type AskOptions, askSandbox, askToSucceed, collect } from '../../shell/ask-sandbox.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
 
 export interface StartRequest {

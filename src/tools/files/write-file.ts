@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ToolContext } from '../core/tool.ts';
-import { formOf, inForm, plainText } from '../lib/text-form.ts';
-import { unifiedDiff } from '../lib/unified-diff.ts';
-import { defineTool } from './define-tool.ts';
+import type { ToolContext } from '../../core/tool.ts';
+import { formOf, inForm, plainText } from '../../lib/text-form.ts';
+import { unifiedDiff } from '../../lib/unified-diff.ts';
+import { defineTool } from '../define-tool.ts';
 import { changeFile, type Existing } from './file-change.ts';
 import { countLines } from './file-page.ts';
 import { onPath, pathSchema } from './file-path.ts';

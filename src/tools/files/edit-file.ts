@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { HermeticError } from '../core/errors.ts';
-import type { ToolContext } from '../core/tool.ts';
-import { plainText } from '../lib/text-form.ts';
-import { type TextDiff, unifiedDiff } from '../lib/unified-diff.ts';
-import { defineTool } from './define-tool.ts';
+import { HermeticError } from '../../core/errors.ts';
+import type { ToolContext } from '../../core/tool.ts';
+import { plainText } from '../../lib/text-form.ts';
+import { type TextDiff, unifiedDiff } from '../../lib/unified-diff.ts';
+import { defineTool } from '../define-tool.ts';
 import { type AppliedEdit, applyEdits } from './edits.ts';
 import { changeFile, type Existing } from './file-change.ts';
 import { onPath, pathSchema } from './file-path.ts';

@@ -1,5 +1,5 @@
-import { HermeticError } from '../core/errors.ts';
-import { formOf, plainText, unixLines } from '../lib/text-form.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { formOf, plainText, unixLines } from '../../lib/text-form.ts';
 import { closestRegion } from './edit-hint.ts';
 import { blockMatches, type Match, type Tolerance } from './edit-match.ts';
 
