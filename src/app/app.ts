@@ -8,7 +8,6 @@ import { candidatesFor, createBackends } from '../sandboxes/backend-choice.ts';
 import { type OpenedSandbox, openSandbox, type SandboxDeps } from '../sandboxes/open.ts';
 import type { SandboxRequest } from '../sandboxes/request.ts';
 import { SessionSandboxes } from '../sandboxes/session-sandboxes.ts';
-import { openStore } from '../stores/index.ts';
 import { Approvals } from './approvals.ts';
 import { redactorOf } from './secrets.ts';
 import { SandboxStatusCache } from './status/sandbox-status-cache.ts';
@@ -60,10 +59,13 @@ export class App {
   }
 
   store(): Promise<Store> {
-    this.#store ??= openStore(join(this.loaded.home, 'state.db')).catch((error: unknown) => {
-      this.#store = undefined;
-      throw error;
-    });
+    // The query layer takes a tenth of a second to load, which commands that need no store should not pay.
+    this.#store ??= import('../stores/index.ts')
+      .then(({ openStore }) => openStore(join(this.loaded.home, 'state.db')))
+      .catch((error: unknown) => {
+        this.#store = undefined;
+        throw error;
+      });
     return this.#store;
   }
 

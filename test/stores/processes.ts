@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const stores = JSON.stringify(join(import.meta.dirname, '../../src/stores/index.ts'));
 
 const prelude = `
-  const { openStore } = await import(${stores});
+  const openStore = async (path) => (await import(${stores})).openStore(path);
   const path = process.argv[1];
   const at = new Date(1_700_000_000_000);
   const later = new Date(1_700_000_060_000);

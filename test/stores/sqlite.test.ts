@@ -87,7 +87,9 @@ describe('the SQLite store', () => {
 
     it('loads neither SQLite nor the query layer before a store is opened', async () => {
       const loaded = `process.moduleLoadList.some((name) => /sqlite/.test(name))`;
-      const body = `say(${loaded}); const store = await openStore(path); say(${loaded}); await store.close();`;
+      const index = JSON.stringify(join(import.meta.dirname, '../../src/index.ts'));
+      const make = `const app = (await import(${index})).createApp({ environment: { HERMETIC_HOME: path } });`;
+      const body = `${make} say(${loaded}); await app.store(); say(${loaded}); await app.close();`;
       expect(await finish(start(path, body))).toEqual([false, true]);
     });
   });

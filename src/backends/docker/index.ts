@@ -198,12 +198,11 @@ class DockerBackend implements Backend {
     signal: AbortSignal | undefined,
   ): Promise<{ body: ContainerBody; unenforced: string[]; isForked: boolean }> {
     const { docker_image: defaultImage, docker_runtime: runtime, docker_extra_args: extraArgs } = this.#options;
-    const [image, info, mounts, forkerVersion, keeperVersion] = await Promise.all([
+    const [image, info, mounts, forkerVersion] = await Promise.all([
       ensureImage(engine, spec.image ?? defaultImage, { progress: (text) => listener.progress(text), signal }),
       asked,
       resolveMounts(spec.mounts, engine.address),
       guestVersion('forker', 'pipedShell'),
-      guestVersion('keeper'),
     ]);
     const { diskMb } = spec.limits;
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
@@ -216,7 +215,7 @@ class DockerBackend implements Backend {
       spec: { ...spec, mounts },
       installation: this.#context.installation,
       imageId: image.id,
-      guestVersion: isForked ? forkerVersion : keeperVersion,
+      guestVersion: isForked ? forkerVersion : await guestVersion('keeper'),
       runDirectory: isForked ? paths.run : undefined,
       ...files,
       guestCommand: isForked ? forkerCommand(runDirectoryInside, spec, { processes: 'own' }) : await keeperCommand(spec),

@@ -55,7 +55,7 @@ export class ChatApprovals {
   async answer(idOrCode: string, answer: Answer, role: Role, from: string): Promise<string> {
     const { by } = answer;
     const attempt = await this.#options.questions.answer(idOrCode, answer, { by, from, role, person: by });
-    if (attempt.kind === 'settled') await this.#settle(attempt.question.id);
+    if (attempt.kind === 'settled') await this.#settle(attempt.question.id, attempt.question);
     return replyTo(attempt);
   }
 
@@ -117,9 +117,9 @@ export class ChatApprovals {
   }
 
   /** Shows in every card of a question how it ended, and takes its buttons away. Does nothing while it is open. */
-  async #settle(id: string): Promise<void> {
+  async #settle(id: string, known?: QuestionEntry): Promise<void> {
     const cards = await this.#options.store.cards.list(id);
-    const outcome = cards.length > 0 ? outcomeText(await this.#current(id)) : undefined;
+    const outcome = cards.length > 0 ? outcomeText(known ?? (await this.#current(id))) : undefined;
     if (outcome === undefined) return;
     for (const card of cards) await this.#end(card, outcome);
   }
