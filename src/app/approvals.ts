@@ -40,7 +40,7 @@ export class Approvals {
     this.#app = app;
     this.#judge = new JudgeThread({ programs: () => app.loaded.config.approvals.programs });
     this.#recorder = new Recorder(async () => (await app.store()).audit);
-    // The log is read by others than the person whose command it was, so secrets go whatever `security.redact_secrets` says.
+    // Other people read the log too, so secrets are removed also when `security.redact_secrets` is off.
     this.#redact = app.redact;
   }
 

@@ -33,7 +33,7 @@ export class SessionPeers {
     return this.#refusal('The running gateway', origin);
   }
 
-  /** What is unknown counts where commands run on the host itself; elsewhere none of them gets to these connections. */
+  /** An unknown origin is refused where commands run on the host itself; elsewhere commands cannot reach these connections. */
   #refusal(what: string, origin: ProcessOrigin): string | undefined {
     if (origin.kind === 'elsewhere' || (origin.kind === 'unknown' && this.#options.isContained())) return undefined;
     return refusedOrigin(what, origin).message;

@@ -76,7 +76,7 @@ function isStray(line: readonly ProcessFacts[], gateway: number): boolean {
   return isBeside && branch.startedAt >= own.startedAt;
 }
 
-/** What a person is told whose program was taken for a command of a session. */
+/** The refusal for a program that was taken for a command of a session. */
 export function refusedOrigin(what: string, { kind, why }: Exclude<ProcessOrigin, { kind: 'elsewhere' }>): HermeticError {
   const sentence =
     kind === 'session'

@@ -6,7 +6,7 @@ import type { ChannelContext } from './context.ts';
 
 type PlatformSchema<Own extends z.ZodRawShape> = z.ZodObject<ReturnType<typeof commonOptions> & Own, z.core.$strict>;
 
-/** What is known of every platform that is configured. */
+/** The options that every platform has. */
 export type PlatformOptions = z.output<PlatformSchema<Record<never, never>>>;
 
 /** A chat platform. Its options are the section of the configuration that is called like its kind. */
@@ -23,7 +23,7 @@ function commonOptions(name: string, tokenVariable: string) {
   return {
     enabled: flag().default(false).describe(`Connects to ${name}.`),
     token_env: variableName().default(tokenVariable).describe('Variable that holds the token.'),
-    allowed_users: ids().describe('Who may talk without pairing. Empty is nobody.'),
+    allowed_users: ids().describe('Who may talk without pairing. Empty is no one.'),
     admins: ids().describe('Who may talk and also answer for others, let people in and choose the model.'),
     allow_all: flag().default(false).describe('Lets everybody talk.'),
     require_mention: flag().default(true).describe('In groups, listens only to messages that mention it.'),

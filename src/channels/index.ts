@@ -3,6 +3,6 @@ import { telegram } from './telegram/index.ts';
 
 /**
  * Every chat platform. The page (`web/`) and the terminal (`terminal/`) are not in the list: the gateway makes them of its own database and
- * socket, not of a token, and nobody has to be let in there.
+ * socket, not of a token, and they have no access rules.
  */
 export const channelDrivers = [telegram] as const satisfies readonly ChannelDriver[];

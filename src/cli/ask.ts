@@ -14,7 +14,7 @@ export function approverHere(io: CliIo): Approver | undefined {
   return input.isTTY && output.isTTY ? terminalApprover({ input, output, by: personHere() }) : undefined;
 }
 
-/** Judges what a model wrote and somebody passed on. Throws `approval/denied` unless it may run. */
+/** Judges a command that a model wrote. Throws `approval/denied` unless it may run. */
 export async function permit(
   io: CliIo,
   app: App,

@@ -6,7 +6,7 @@ import type { Talkers } from '../app/status/who-may-talk.ts';
 import { HermeticError } from '../core/errors.ts';
 import { askInstance } from '../lib/instance.ts';
 
-/** What a gateway tells other processes about itself. */
+/** The status that a gateway gives other processes. */
 export interface RunningGateway {
   state: 'starting' | 'running';
   url: string | null;

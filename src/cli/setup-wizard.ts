@@ -24,7 +24,7 @@ const hints: Readonly<Record<ProviderName, string>> = {
   'openai-compatible': 'any other server, by its address',
 };
 
-/** Asks, tries, writes. False when somebody cancelled; what was written before that is told. */
+/** Asks, tries, writes. False when the person cancelled; it tells what was written before that. */
 export async function setupWizard(io: CliIo, loaded: LoadedConfig): Promise<boolean> {
   const on = streamsOf(io);
   clack.intro('Hermetic', on);

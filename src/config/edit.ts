@@ -69,7 +69,7 @@ export function unsetKey(file: string, name: string): boolean {
 interface Edit {
   /** undefined: the text could not be changed. */
   after: string | undefined;
-  /** What the file must say afterwards, and nothing else. */
+  /** The exact settings of the file afterwards. */
   wanted: Values;
 }
 
@@ -114,7 +114,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lists and maps are YAML, and so also JSON. Text needs no quotes, whatever it looks like. */
+/** Lists and maps are YAML, and so also JSON. Text needs no quotes. */
 function valueFromText(key: ConfigKey, text: string): unknown {
   if (!(key.kind instanceof z.ZodArray || key.kind instanceof z.ZodRecord)) return scalarFromText(key, text);
   const document = parseYaml(text);

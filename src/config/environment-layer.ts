@@ -75,7 +75,7 @@ function valueOfVariable(key: ConfigKey, text: string): unknown {
 const yes = ['true', 'yes', 'on', '1'];
 const no = ['false', 'no', 'off', '0'];
 
-/** Reads text as the key's kind of scalar: text stays text, whatever it looks like. */
+/** Reads text as the key's kind of scalar: text stays text, also when it looks like a number. */
 export function scalarFromText(key: ConfigKey, text: string): unknown {
   const trimmed = text.trim();
   if (key.kind instanceof z.ZodNumber) return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text;

@@ -47,7 +47,7 @@ export function throwProblems(problems: readonly Problem[]): void {
   if (first) throw problemsError([first, ...others]);
 }
 
-/** What is wrong with a value for this key; empty when nothing is. */
+/** The problems of a value for this key; empty when there are none. */
 export function complaintsAbout(key: ConfigKey, value: unknown): Complaint[] {
   const result = key.schema.safeParse(value);
   if (result.success) return [];
@@ -103,7 +103,7 @@ export function unknownKeyError(name: string): HermeticError {
   return new HermeticError('config/unused-key', `${name} is not used: ${why}.`, { hint: `Leave it out. ${listHint}` });
 }
 
-/** What to tell about a setting that this version does not use. `isOn` is for a platform that is enabled, which only stops the gateway. */
+/** The warning about a setting that this version does not use. `isOn` is for a platform that is enabled, which only stops the gateway. */
 export function unusedSetting(place: Place, name: string, isOn: boolean): Problem {
   const more = { key: name, hint: `Take it out. ${listHint}` };
   if (!isOn) return problemAt(place, 'config/unused-key', `${name} is not used: ${whyUnused(name)}.`, more);
@@ -127,7 +127,7 @@ function describe(value: unknown, quiet = false): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
-  // Security: the value may be a secret that somebody put in the wrong place.
+  // Security: the value may be a secret in the wrong place.
   if (quiet) return 'what was found (not shown, it may be a secret)';
   if (value === '') return 'empty text';
   if (typeof value !== 'string') return String(value);

@@ -53,7 +53,7 @@ export function nearestKey(name: string): string | undefined {
   return nearest(name, keysByName.keys(), Math.max(2, Math.floor(leaf.length / 3)));
 }
 
-/** What is known about the value at a path inside a key's value: an entry of a list or of a map. */
+/** The notes on the value at a path inside a key's value: an entry of a list or of a map. */
 export function notesAt(key: ConfigKey, path: readonly PropertyKey[]): Notes {
   const inner = path.reduce<z.core.$ZodType | undefined>(entryOf, key.kind);
   return (inner && notes.get(inner)) ?? key.notes;

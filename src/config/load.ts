@@ -119,7 +119,7 @@ function assemble(settings: ReadonlyMap<string, Setting>, home: Home): Config {
   return expandPaths(configSchema.parse(values), home);
 }
 
-/** Paths of the host become absolute here, once, so that nobody else has to know what `~` means. */
+/** Paths of the host become absolute here, once, so that no other code has to know what `~` means. */
 function expandPaths(config: Config, home: Home): Config {
   const expand = (path: string) => expandPath(path, { '~/': home.userHome, '$HERMETIC_HOME/': home.directory });
   const { terminal } = config;

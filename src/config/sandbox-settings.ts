@@ -14,12 +14,12 @@ export interface SandboxSettings {
   backgroundSeconds: number;
 }
 
-/** What the configuration says to one backend alone. */
+/** The options of one backend in the configuration. */
 export function backendOptions({ options }: BackendDriver, { terminal }: Config): Record<string, unknown> {
   return Object.fromEntries(Object.entries(terminal).filter(([key]) => key in options.shape));
 }
 
-/** Security: whoever reaches one of them has this machine. */
+/** Security: access to one of them is access to this machine. */
 export function engineSockets({ config, environment }: LoadedConfig): string[] {
   return backendDrivers.flatMap((driver) => driver.engineSockets?.(backendOptions(driver, config), environment) ?? []);
 }

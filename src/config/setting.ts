@@ -15,7 +15,7 @@ export interface Setting {
   origin: Origin;
 }
 
-/** What one source of configuration says. */
+/** The settings of one source of configuration. */
 export interface Layer {
   settings: Setting[];
   problems: Problem[];

@@ -90,14 +90,14 @@ function readSection(
     const place = placeAt(startOf(pair.key));
     const key = findKey(name);
     if (!key) {
-      // Security: whatever is not a plain no counts as enabled.
+      // Security: everything but a plain no counts as enabled.
       const isOn = name.endsWith('.enabled') && values.enabled !== false && values.enabled !== null;
       if (whyUnused(name) === undefined) layer.problems.push(unknownKey(place, name));
       else layer.warnings.push(unusedSetting(place, name, isOn));
       continue;
     }
     const value = values[key.key];
-    // Blank means unset where being unset is possible; where there is a default, it is more likely a line somebody did not finish.
+    // Blank means unset where being unset is possible; where there is a default, it is more likely an unfinished line.
     if ((value === null || value === '') && key.schema instanceof z.ZodOptional) continue;
     const complaints = complaintsAbout(key, value);
     for (const complaint of complaints) {

@@ -48,7 +48,7 @@ export interface SandboxSpec {
   backgroundSeconds: number;
 }
 
-/** What a spec may ask for beyond running commands. A new feature does not compile until every backend answers it. */
+/** Features that a spec may ask for beyond running commands. A new feature does not compile until every backend answers it. */
 export type Feature = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-restricted' | 'network-open' | 'ephemeral';
 
 export interface Traits {
@@ -59,7 +59,7 @@ export interface Traits {
   durable: boolean;
   /** Addresses that mean the host inside a sandbox, where the network is made for it in user space. */
   hostAliases: readonly string[];
-  /** What the configuration asks for by a name that only this backend knows, in words. `auto` then has no other one to try. */
+  /** The settings that only this backend knows, in words. `auto` then tries no other one. */
   insists: string | undefined;
   /** Ways to install packages inside and where they are kept, in sentences for the agent. */
   installing: string;
@@ -138,7 +138,7 @@ export interface DiskUse {
 export interface Backend {
   readonly kind: string;
   readonly traits: Traits;
-  /** What the configuration says about all its sandboxes beside the spec, in words of its own. Other ones make other sandboxes. */
+  /** The backend's own settings for all its sandboxes, as text. Other settings make other sandboxes. */
   readonly settings: readonly string[];
   /** Runs `true` in a throw-away sandbox, of this image where there are images. Never throws: a failure is the answer. */
   check(image?: string): Promise<Check>;

@@ -24,7 +24,7 @@ export interface ToolContext {
   progress(text: string): void;
   /**
    * Takes secrets out of a text before it is cut, for half of one is not known as one. What the tool gives back is redacted anyway. Gives a text as it is to
-   * whoever gets the result as it is.
+   * the receiver of the raw result.
    */
   redact(this: void, text: string): string;
   /**

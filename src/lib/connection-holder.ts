@@ -12,7 +12,7 @@ export interface Ends {
 }
 
 /**
- * What is at the other end of a TCP connection: another machine, a process of this one, one of the processes of another user, whose files this user
+ * The other end of a TCP connection: another machine, a process of this one, one of the processes of another user, whose files this user
  * may not see, or nothing that can be found any more.
  */
 export type Holder = { kind: 'remote' | 'gone' } | { kind: 'process'; pid: number } | { kind: 'hidden'; pids: number[] };

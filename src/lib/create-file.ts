@@ -12,7 +12,7 @@ export function createFile(path: string, makeText: () => string): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(draft, makeText(), { mode: 0o600, flag: 'wx', flush: true });
-    // A link, unlike a rename, leaves the file of whoever was quicker.
+    // A link, unlike a rename, keeps the file of a process that was quicker.
     linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -15,7 +15,7 @@ const [letterS, letterG] = [0x53, 0x47];
 const none = -1;
 const ringSize = 32;
 
-/** What lies between two dots. */
+/** The part between two dots. */
 interface Part {
   start: number;
   length: number;

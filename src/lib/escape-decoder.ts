@@ -6,7 +6,7 @@ const backslash = 0x5c;
 const newline = 0x0a;
 const letterU = 0x75;
 const letterX = 0x78;
-/** What `\n` and its like stand for. Any other sign after a backslash stands for itself. */
+/** The meaning of `\n` and its like. Any other sign after a backslash stands for itself. */
 const shortForms = new Map([...'abefnrtv'].map((letter, at) => [letter.charCodeAt(0), '\x07\b\x1b\f\n\r\t\v'.charCodeAt(at)]));
 
 /** Turns the UTF-16 units of a text, sign by sign, into the bytes of UTF-8. */

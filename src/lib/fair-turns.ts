@@ -1,6 +1,6 @@
 /** How long heavy work goes on before everybody else has a turn. */
 const sliceMs = 1;
-/** What a light one may take without waiting for heavy ones, and how soon it may again. */
+/** Bytes a light reader may take without waiting for heavy ones, and how soon it may again. */
 const freeBytes = 32 * 1024;
 const freeBytesPerMs = 320;
 

@@ -1,7 +1,7 @@
-/** What every code block of ours begins with. */
+/** The start of every code block of ours. */
 const fence = '```';
 
-/** As a code block. Whatever is in it, it does not end the fence. */
+/** Makes a code block that its content cannot end. */
 export function fenced(text: string): string {
   const longest = Math.max(fence.length - 1, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const line = '`'.repeat(longest + 1);

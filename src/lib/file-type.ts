@@ -33,7 +33,7 @@ const signatures: readonly (readonly [mime: string, offset: number, bytes: strin
   ['text/plain; charset=utf-16be', 0, '\xfe\xff'],
 ];
 
-/** What a file that is not UTF-8 text seems to be, by how it begins. */
+/** The likely type of a file that is not UTF-8 text, by its first bytes. */
 export function guessType(beginning: Uint8Array): string {
   const text = Buffer.from(beginning.subarray(0, 512)).toString('latin1');
   const found = signatures.find(([, offset, bytes]) => text.startsWith(bytes, offset));

@@ -6,7 +6,7 @@ let collect: Collect | undefined;
 
 /**
  * Frees buffers that died young, in about a millisecond. V8 does not count what lies outside its heap until 64 MB have piled up, so
- * whoever passes a flood of buffers through has to ask.
+ * code that passes a flood of buffers through has to ask.
  */
 export function collectYoungGarbage(): void {
   collector()({ type: 'minor' });

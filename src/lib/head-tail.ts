@@ -6,7 +6,7 @@ export class HeadTail {
   readonly #maxHead: number;
   readonly #maxTail: number;
   #head = '';
-  /** What came after the head, so that whoever hides something in it sees it whole. */
+  /** The text after the head, whole, so that a redactor sees all of it. */
   #afterHead: string | undefined;
   #tail = '';
   #length = 0;

@@ -13,7 +13,7 @@ const sqliteBusy = 5;
 
 /**
  * Makes this the one program of its kind: undefined when another one has claimed this path and lives, also when it is too busy to answer.
- * Whoever connects is given the answer as JSON. What a program left that died is replaced.
+ * A client that connects gets the answer as JSON. The socket of a program that died is replaced.
  */
 export async function claimInstance(path: string, answer: () => Promise<unknown>): Promise<Instance | undefined> {
   const lock = lockFile(instanceLock(path));
@@ -72,14 +72,14 @@ async function isClaimed(path: string): Promise<boolean> {
   }
 }
 
-/** What the program that has claimed this path answers; undefined when there is none. */
+/** The answer of the program that has claimed this path; undefined when there is none. */
 export async function askInstance(path: string): Promise<unknown> {
   try {
     const socket = await connectToOwner(path);
     socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer')));
     return JSON.parse(await text(socket));
   } catch {
-    // Nobody is there, or what is there is no program of ours.
+    // No program answers, or it is not one of ours.
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ type JsonSchema = ReturnType<typeof make>;
 const make = (type: ZodType) => toJSONSchema(type, { io: 'input', unrepresentable: 'any' });
 const known = new WeakMap<ZodType, JsonSchema>();
 
-/** What may be given to it, in the words of JSON Schema. Made once for each type; not to be changed. */
+/** The JSON Schema of its input. Made once for each type; not to be changed. */
 export function inputSchemaOf(type: ZodType): JsonSchema {
   const schema = known.get(type) ?? make(type);
   known.set(type, schema);

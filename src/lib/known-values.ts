@@ -20,7 +20,7 @@ const base64Signs = alphabet(
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/+/',
 );
 const hexSigns = alphabet('0123456789abcdefABCDEF', '0123456789abcdefabcdef');
-/** What may stand between two hexadecimal digits. */
+/** Signs that may stand between two hexadecimal digits. */
 const hexSeparators = new Set([...' :-,'].map((sign) => sign.charCodeAt(0)));
 
 function alphabet(signs: string, meanings: string): Uint8Array {
@@ -40,7 +40,7 @@ export class KnownValues {
   readonly triggers: readonly RegExp[];
 
   constructor(secrets: Iterable<string>) {
-    // What shows a secret of several lines may show it line by line.
+    // A program may print a secret of several lines line by line.
     const parts = [...secrets].flatMap((secret) => [secret, ...secret.split('\n')]).map((text) => text.trim());
     const values = [...new Set(parts)].filter(({ length }) => length >= minLength);
     const bytes = values.map((value) => Buffer.from(value));
@@ -279,7 +279,7 @@ export class KnownScan {
     );
   }
 
-  /** What is pushed next stands here in this text. Only while it is idle. */
+  /** Sets the position of the next sign. Only while it is idle. */
   skip(text: string, at: number): void {
     this.#plain.reset();
     this.#base64.skip(text, at);

@@ -2,7 +2,7 @@ const defaultMax = 1_000;
 
 export interface LatestOptions<Value> {
   max?: number;
-  /** What must not be forgotten now, however long ago it was asked for. */
+  /** Whether an entry must be kept now, however long ago it was asked for. */
   isNeeded?(value: Value): boolean;
 }
 

@@ -17,7 +17,7 @@ export class KeyScan {
   readonly #found: RangeListener;
   #from = nothing;
   #isInside = false;
-  /** What stands after BEGIN or END; undefined when no such line has begun. */
+  /** The text after BEGIN or END; undefined when no such line has begun. */
   #label: string | undefined;
   #dashes = 0;
 
@@ -120,7 +120,7 @@ const maxScheme = 6;
 const minCredentials = 8;
 const headerName = new WordFinder([Buffer.from('authorization:')]);
 
-/** What follows `Authorization: Bearer` and its like. */
+/** The credential after `Authorization: Bearer` and its like. */
 export class HeaderScan {
   readonly #found: RangeListener;
   #state = 0;

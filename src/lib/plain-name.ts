@@ -2,7 +2,7 @@ const maxStartBytes = 160;
 const maxEndSigns = 10;
 
 /**
- * The name of a file made of whatever somebody calls it. Security: no directories, nothing hidden, nothing that does not show, nothing that a
+ * Makes a safe file name of any text. Security: no directories, nothing hidden, nothing that does not show, nothing that a
  * program takes for an option, and short enough for every file system, also with a number beside it.
  */
 export function plainName(name: string): string {

@@ -117,7 +117,7 @@ export function controlGroups(pid: number): string | undefined {
   return read(pid, 'cgroup');
 }
 
-/** What it has open, as /proc names it; undefined when this user may not know. */
+/** Its open files, as /proc names them; undefined when this user may not read them. */
 export function openPaths(pid: number): string[] | undefined {
   let names: string[];
   try {

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 
 /** Rejects for what is not a file, and for one that is larger. */
 export async function readFileWithin(path: string, maxBytes: number): Promise<Buffer> {
-  // A pipe that nobody writes to is opened all the same: waiting for it would keep others from their files.
+  // A pipe without a writer is opened all the same: waiting for it would block other reads.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await file.stat();

@@ -2,16 +2,16 @@ import { KnownScan, KnownValues } from './known-values.ts';
 import { longestTrigger, TriggerSearch, triggerLength } from './secret-triggers.ts';
 import { TokenScan } from './token-scan.ts';
 
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 const replacement = '[redacted]';
 
 const newline = 0x0a;
 
 /** Takes secrets out of a text that comes in pieces, wherever they are cut. */
 export interface RedactionStream {
-  /** The text that is free of secrets whatever follows. What may be the beginning of one is held back. */
+  /** The text that is surely free of secrets. A possible beginning of one is held back. */
   push(text: string): string;
-  /** What was held back. Afterwards another text can begin. */
+  /** The text that was held back. Afterwards another text can begin. */
   end(): string;
   /** How many steps it has taken. Security: a text chooses how many signs it has, and no more than a bounded number of steps for each. */
   readonly steps: number;
@@ -34,7 +34,7 @@ const minLength = 6;
 
 /**
  * Takes these values out of a text wherever they stand: as they are, partly or wholly escaped, in hexadecimal, or in base64, alone or with
- * anything around them; and whatever has the format of a token. Takes time that grows with the text, whatever the text is.
+ * anything around them; and everything that has the format of a token. Takes time that grows with the length of any text.
  */
 export function redactor(secrets: Iterable<string>): Redact {
   const values = new KnownValues(secrets);
@@ -61,14 +61,14 @@ class Redaction implements RedactionStream {
   readonly #values: KnownValues;
   readonly #known: KnownScan | undefined;
   readonly #tokens: TokenScan;
-  /** What has not been given back yet, and where it begins. */
+  /** The text that has not been given back yet, and where it begins. */
   #held = '';
   #heldAt = 0;
   #read = 0;
   readonly #stepsBefore: number;
   /** They may touch. */
   #ranges: Range[] = [];
-  /** What was given back last is the replacement of a secret that may go on. */
+  /** The last piece given back was the replacement of a secret that may go on. */
   #isWithin = false;
 
   constructor(values: KnownValues) {
@@ -83,7 +83,7 @@ class Redaction implements RedactionStream {
   push(text: string, isWhole = false): string {
     const start = this.#heldAt + this.#held.length;
     const search = new TriggerSearch(this.#values.triggers, text);
-    // What begins at the end of a piece may need the next one to be seen as a trigger.
+    // A trigger may begin at the end of a piece and continue in the next one.
     const last = isWhole ? text.length : Math.max(0, text.length - longestTrigger);
     let at = 0;
     let readTo = isWhole ? 0 : minRead;
@@ -115,7 +115,7 @@ class Redaction implements RedactionStream {
 
   end(): string {
     const end = this.#heldAt + this.#held.length;
-    // Whatever ends with a word or a line ends here.
+    // Secrets that end with a word or a line end here.
     this.#take(newline, end);
     return this.#give(end);
   }
@@ -132,7 +132,7 @@ class Redaction implements RedactionStream {
     else this.#ranges.push({ from, to });
   }
 
-  /** What is held up to there. */
+  /** The held text up to there. */
   #give(end: number): string {
     let at = this.#heldAt;
     let given = '';

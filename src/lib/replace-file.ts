@@ -19,7 +19,7 @@ import { syncPath } from './sync-path.ts';
 export interface ReplaceOptions {
   /** For a file that does not exist yet; one that exists keeps its mode and owner. */
   mode: number;
-  /** How long to wait for somebody else's change to the same file. */
+  /** How long to wait for another program's change to the same file. */
   patienceMs?: number;
 }
 
@@ -69,7 +69,7 @@ function followLinks(path: string): string {
   throw new Error(`${path} is a symbolic link that leads to itself`);
 }
 
-/** Throws on what is not UTF-8: writing it back would change bytes nobody asked to change. */
+/** Throws on bytes that are not UTF-8: writing them back would change them. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
 }

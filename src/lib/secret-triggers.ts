@@ -33,7 +33,7 @@ function valueTriggers(plain: readonly string[], base64: readonly string[], hex:
   ];
 }
 
-/** Signs that somebody writes with a backslash before them: of these values, and of base64. */
+/** Signs that may be written with a backslash before them: of these values, and of base64. */
 function escapable(values: readonly string[]): string {
   const signs = values.join('').replace(/[\w\s\x80-\uffff]/g, '');
   return [...new Set(`${signs}/nt`)].map(escaped).join('');

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What the schema's own types cannot say about a kind of value. */
+/** Facts about a kind of value that the schema's types cannot state. */
 export interface Notes {
   /** Completes the sentence "KEY must be …"; also the type in the reference. */
   expects: string;

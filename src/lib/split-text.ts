@@ -55,7 +55,7 @@ export function splitText(text: string, limit: number): string[] {
   }
 }
 
-/** What is to follow after the first so many units of a text, to be read by itself: in a code block that is still open it opens one again. */
+/** The rest of a text after its first so many units, to be read by itself: in a code block that is still open it opens one again. */
 export function textAfter(text: string, length: number): string {
   const line = linesOf(text, Number.POSITIVE_INFINITY).findLast(({ start }) => start <= length);
   const isInside = line?.fence && !(line.role === 'closes' && length >= line.end);
@@ -144,7 +144,7 @@ function cutWithin(text: string, line: Line, at: number, limit: number, least: n
   for (let place = most; place > start && place >= least; place--) {
     if (!/[ \t]/.test(text[place] ?? '') || text.slice(start, place).trim() === '') continue;
     const next = line.fence ? place : place + (/^[ \t]*/.exec(text.slice(place, line.end))?.[0].length ?? 0);
-    // What begins with a fence would become a code block.
+    // A piece that begins with a fence would become a code block.
     if (line.fence || !/^(```|~~~)/.test(text.slice(next, next + 3))) return { at: place, next, fence: line.fence, reopened: line.fence };
   }
   const place = wholeCharacter(text, most);

@@ -48,14 +48,14 @@ export class TerminalText {
     return plainText(lines + rest);
   }
 
-  /** What is left when nothing more comes. */
+  /** The rest, at the end of the text. */
   end(): string {
     const rest = plainText(this.#held);
     this.#held = '';
     return rest;
   }
 
-  /** What has been overwritten already need not be kept. */
+  /** Drops text that was overwritten. */
   #shorten(): void {
     const overwritten = this.#held.lastIndexOf('\r', this.#held.length - 2);
     if (overwritten !== -1) this.#held = this.#held.slice(overwritten + 1);
@@ -69,7 +69,7 @@ export function plainText(text: string): string {
   return lines.map(lastWritten).join('\n').replaceAll(controls, '');
 }
 
-/** What a line shows in the end when parts of it were written over others. */
+/** A line as a terminal shows it, after its parts were written over each other. */
 function lastWritten(line: string): string {
   const whole = line.endsWith('\r') ? line.slice(0, -1) : line;
   let shown = whole;

@@ -23,7 +23,7 @@ export function unixLines(text: string): string {
   return text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text;
 }
 
-/** Text from somebody who does not know how the file is written, written as the file is. */
+/** Brings text into the form of the file: its byte order mark and line ends. */
 export function inForm(text: string, { bom, lineEnding }: TextForm): string {
   const marked = bom && !text.startsWith(byteOrderMark) ? byteOrderMark + text : text;
   return lineEnding === 'crlf' && !marked.includes('\r\n') ? marked.replaceAll('\n', '\r\n') : marked;

@@ -18,7 +18,7 @@ mark(kinds.header, /[A-Za-z0-9+/=._~-]/);
 /** A token that begins in a way nothing else does, at the beginning of a word, and goes on with signs of one kind. */
 export interface TokenFormat {
   starts: readonly string[];
-  /** What follows the start. */
+  /** The part after the start. */
   kind: number;
   /** So many signs of it make it a token, and all that follow belong to it. */
   min: number;

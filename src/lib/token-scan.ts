@@ -4,7 +4,7 @@ import { AddressScan, HeaderScan, KeyScan } from './place-scans.ts';
 import { botToken, kinds, kindsOf, type TokenFormat, tokenFormats } from './token-formats.ts';
 import { WordFinder } from './word-finder.ts';
 
-/** What a token or a place for a secret begins with. */
+/** The starts of tokens and of places for a secret. */
 const starts: readonly { text: string; format?: TokenFormat }[] = [
   ...tokenFormats.flatMap((format) => format.starts.map((text) => ({ text, format }))),
   ...['-----BEGIN ', '-----END ', '://', 'eyJ'].map((text) => ({ text })),
@@ -24,7 +24,7 @@ interface OpenToken {
 }
 
 /**
- * Finds what is a secret by its format, in a text that comes sign by sign. Security: whoever prints a text chooses it, so every sign takes a
+ * Finds secrets by their format, in a text that comes sign by sign. Security: an attacker may choose the text, so every sign takes a
  * bounded number of steps, and what is held back has a bound.
  */
 export class TokenScan {
@@ -58,7 +58,7 @@ export class TokenScan {
     return isNothingOpen && this.#dotted.isIdle && this.#key.isIdle && this.#address.isIdle && this.#header.isIdle;
   }
 
-  /** What is pushed next stands elsewhere. Only while it is idle. */
+  /** Sets the position of the next sign. Only while it is idle. */
   skip(): void {
     this.#dotted.skip();
   }

@@ -11,7 +11,7 @@ const maxMarks = 4;
 /** A picture with the signs that choose its style, and those joined to it. */
 const emoji = /\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?(?:\u200D\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)*/gv;
 
-/** Text as it is, with what does not show made visible, so that nobody agrees to what they cannot see. Lines stay lines. */
+/** The text with invisible characters made visible, so that people see all they agree to. Lines stay lines. */
 export function visible(text: string, mark: (sign: string) => string = (sign) => sign): string {
   return text.replace(unseenOrMarks, (found, offset: number) => {
     const characters = [...found];

@@ -34,7 +34,7 @@ function backendNamed(kind: string, backends: ReadonlyMap<string, Backend>): Bac
   });
 }
 
-/** Failures after which `auto` tries the next backend: this one cannot work here, whatever the spec. In words that say nothing of the host. */
+/** Failures after which `auto` tries the next backend: this one cannot work here with any spec. In words that reveal nothing of the host. */
 const skippable: ReadonlyMap<string, string> = new Map([
   ['backend/not-installed', 'is not installed'],
   ['backend/not-running', 'is not running'],

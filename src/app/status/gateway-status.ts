@@ -31,7 +31,7 @@ export interface GatewayStatus {
   /** As they are logged at the start. */
   sandboxLines: string[];
   warning: string | undefined;
-  /** What is wrong with the configuration files, and which changes wait for a restart. */
+  /** Problems of the configuration files, and changes that wait for a restart. */
   configuration: { problem: string | undefined; restart: readonly string[] };
   approvals: { mode: string; waiting: number };
   /** Those in which something is going on. */

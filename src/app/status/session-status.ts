@@ -66,7 +66,7 @@ function asJson(title: string, { yolo, turnSince, running, sandbox, pending }: S
 
 const maxCommand = 80;
 
-/** What a session does, in one line. */
+/** The activity of a session, in one line. */
 export function sessionText({ turnSince, running, sandbox, pending, usage }: SessionStatus, now: Date): string {
   const since = (start: string): string => durationText(now.getTime() - Date.parse(start));
   const calls = running.map(({ tool, command, since: start, background }) => {

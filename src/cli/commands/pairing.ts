@@ -43,7 +43,7 @@ export function pairingCommand(io: CliIo): Command {
       const outcome = await withApp(io, async (app) => {
         const by = `shell:${personHere()}`;
         const { pairing: ledger } = await app.store();
-        // Whoever has this shell could write the store itself, so a typing mistake is no guess.
+        // A user of this shell could write the store itself, so a typing mistake is no guess.
         return await ledger.approve(code.trim().toUpperCase(), by, admin ? 'admin' : 'user', new Date(), true);
       });
       io.stdout.write(told(outcome));

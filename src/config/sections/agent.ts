@@ -28,7 +28,7 @@ export const security = z
   .strictObject({
     redact_secrets: flag()
       .default(true)
-      .describe('Replaces known secrets and token formats in what tools give back. The audit log never holds them, whatever is set here.'),
+      .describe('Replaces known secrets and token formats in the results of tools. The audit log never holds them, also when this is off.'),
   })
   .describe('Protection against leaks.');
 

@@ -56,14 +56,14 @@ export const terminal = z
     docker_env: variables().default({}).describe('Variables with fixed values for the sandbox. Listings show the names only.'),
     docker_volumes: listOf(volume(), 'host:container[:ro|:rw] entries')
       .default([])
-      .describe('Host directories and files to mount. `~/` is the home of whoever runs Hermetic.'),
+      .describe('Host directories and files to mount. `~/` is the home of the user who runs Hermetic.'),
     allow_dangerous_mounts: flag()
       .default(false)
       .describe(
         'Allows volumes that hand over the host: `/`, `/etc`, `/run`, the Hermetic home, `.ssh` and the like. The socket of a container engine stays refused, and is hidden in a directory that contains it. A gateway refuses the sandbox all the same when its containment proof finds the host in it.',
       ),
     docker_mount_cwd_to_workspace: flag().default(false).describe('Mounts the directory the CLI was started in at `/workspace`.'),
-    docker_run_as_host_user: flag().default(false).describe('Runs commands under the uid and gid of whoever runs Hermetic.'),
+    docker_run_as_host_user: flag().default(false).describe('Runs commands under the uid and gid of the user who runs Hermetic.'),
 
     env_passthrough: variableNames().default([]).describe('Variables to let into the sandbox unless the blocklist of secrets names them.'),
     credential_files: listOf(credentialFile(), 'paths below the Hermetic home')
