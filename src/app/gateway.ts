@@ -125,6 +125,7 @@ export class GatewayProgram {
    * rejects, `stop` ends what has started.
    */
   async start(): Promise<string | undefined> {
+    if (this.isPublic) this.config.tellOfUnused();
     this.config.start();
     this.#started.defer(() => this.config.stop());
     // First: without the page nothing else starts.

@@ -7,14 +7,19 @@ import { type Redact, type RedactionStream, redactor } from '../lib/redact.ts';
  * Every value that must never be shown: what sandboxes are given by name, what variables hold that look like a credential, and the tokens and
  * keys of channels and models.
  */
-function knownSecrets({ config, environment }: LoadedConfig): string[] {
+function knownSecrets({ config, environment, unusedTokenVariables }: LoadedConfig): string[] {
   const { terminal, model, web } = config;
   const channels = [...platformSections(config).values(), web].flatMap((section) =>
     Object.entries(section)
       .filter(([key]) => key.endsWith('_env'))
       .map(([, name]) => String(name)),
   );
-  const named = new Set([...terminal.docker_forward_env, ...channels, ...(model.api_key_env ? [model.api_key_env] : [])]);
+  const named = new Set([
+    ...terminal.docker_forward_env,
+    ...channels,
+    ...unusedTokenVariables,
+    ...(model.api_key_env ? [model.api_key_env] : []),
+  ]);
   const isSecret = ([name, value]: [string, string]): boolean =>
     named.has(name) || (credentialLike.test(name) && couldBeSecret(name, value));
   return [...Object.entries(environment), ...Object.entries(terminal.docker_env)].filter(isSecret).map(([, value]) => value);

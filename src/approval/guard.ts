@@ -167,7 +167,7 @@ export function guardOf(options: GuardOptions): Guard {
   async function onlyByPeople(call: Call): Promise<Permission> {
     if (options.mode !== 'off' && call.origin.source !== 'cron') return await ask(call);
     await record(call, 'denied', 'unreadable');
-    return noApprover(call.findings, 'it cannot be read, and approvals are off here.');
+    return noApprover(call.findings, 'it cannot be read, and no person is asked here.');
   }
 
   /** Security: decided by what the call carries, so that no other call can be mistaken for a scheduled one. */

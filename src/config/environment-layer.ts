@@ -14,7 +14,7 @@ export function readEnvironmentLayer(
   origin: (variable: string) => Origin,
   placeOf: (variable: string) => Place,
 ): Layer {
-  const layer: Layer = { settings: [], problems: [], warnings: [] };
+  const layer: Layer = { settings: [], problems: [], warnings: [], tokenVariables: [] };
   for (const key of configKeys) {
     const text = environment[key.variable];
     if (text === undefined || text.trim() === '') continue;
@@ -35,6 +35,7 @@ export function readEnvironmentLayer(
     if (name === undefined || text.trim() === '') continue;
     const isOn = name.endsWith('.enabled') && !no.includes(text.trim().toLowerCase());
     layer.warnings.push(unusedSetting(placeOf(variable), name, isOn));
+    if (name.endsWith('_env')) layer.tokenVariables.push(text.trim());
   }
   return layer;
 }

@@ -53,8 +53,12 @@ export class LiveConfig {
     return this.problem === undefined ? this.restartNotes : [this.problem, ...this.restartNotes];
   }
 
-  start(): void {
+  /** Logs the settings that this version does not use. */
+  tellOfUnused(): void {
     this.#tellOfUnused(this.#current.warnings);
+  }
+
+  start(): void {
     this.#timer = setInterval(() => void this.fresh(), lookMs).unref();
   }
 

@@ -21,6 +21,8 @@ export interface LoadedConfig {
   environment: Readonly<Record<string, string>>;
   /** Settings that this version does not use. One with the code `config/bad-value` enables a platform and stops the gateway. */
   warnings: readonly Problem[];
+  /** Variables that they name as the place of a token. */
+  unusedTokenVariables: readonly string[];
 }
 
 /**
@@ -40,6 +42,7 @@ export function loadConfig(request: HomeRequest): LoadedConfig {
     environment: mergeEnvironments(dotenv, request.environment),
     // One for each key, of the layer that counts.
     warnings: [...new Map(layers.flatMap((layer) => layer.warnings).map((warning) => [warning.key, warning])).values()],
+    unusedTokenVariables: layers.flatMap((layer) => layer.tokenVariables),
   };
 }
 

@@ -21,4 +21,6 @@ export interface Layer {
   problems: Problem[];
   /** Settings that load although this version does not use them. */
   warnings: Problem[];
+  /** Variables that such settings name as the place of a token. */
+  tokenVariables: string[];
 }

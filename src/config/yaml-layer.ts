@@ -11,7 +11,7 @@ type Parsed = Document.Parsed<ParsedNode>;
 
 /** Reads the text of a config.yaml: every key it sets and everything that is wrong with it. Never throws. */
 export function readYamlLayer(text: string, file: string): Layer {
-  const layer: Layer = { settings: [], problems: [], warnings: [] };
+  const layer: Layer = { settings: [], problems: [], warnings: [], tokenVariables: [] };
   const lines = new LineCounter();
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -94,6 +94,7 @@ function readSection(
       const isOn = name.endsWith('.enabled') && values.enabled !== false && values.enabled !== null;
       if (whyUnused(name) === undefined) layer.problems.push(unknownKey(place, name));
       else layer.warnings.push(unusedSetting(place, name, isOn));
+      if (name.endsWith('_env')) layer.tokenVariables.push(String(values[keyText(pair)]));
       continue;
     }
     const value = values[key.key];

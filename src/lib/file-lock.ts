@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, processName, processNamespace } from './process-name.ts';
 
@@ -56,11 +56,26 @@ function removeStale(path: string): void {
 }
 
 function created(path: string): boolean {
+  const descriptor = createdFile(path);
+  if (descriptor === undefined) return false;
   try {
-    writeFileSync(path, `${processNamespace()} ${processName()}`, { mode: 0o600, flag: 'wx' });
+    writeSync(descriptor, `${processNamespace()} ${processName()}`);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    // A full disk takes the file and not its content; without a name it would hold up everyone until it is stale.
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** undefined when there is one already. */
+function createdFile(path: string): number | undefined {
+  try {
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;
   }
 }

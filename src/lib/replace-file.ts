@@ -38,7 +38,7 @@ function replaceLocked(target: string, mode: number, change: (text: string | und
   const before = existing && decode(readFileSync(target));
   const after = change(before);
   if (after === undefined || after === before) return;
-  const draft = `${target}.new`;
+  const draft = `${target}.lock.new`;
   // A crash may have left one.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, 'wx', 0o600);

@@ -132,6 +132,15 @@ export class SessionSandboxes {
     return this.#pool.sandboxOf(request, listener);
   }
 
+  /** The former names of `of(session).open()` and `of(session).opened`. */
+  opened(session: SessionName): Promise<OpenedSandbox> {
+    return this.of(session).open();
+  }
+
+  openedNow(session: SessionName): OpenedSandbox | undefined {
+    return this.of(session).opened;
+  }
+
   /** Runs a command to its end. A command that fails, is ended by the clock or is lost is a result; one that never started rejects. */
   async run(session: SessionName, command: string, options: RunRequest = {}): Promise<RunResult> {
     const {

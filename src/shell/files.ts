@@ -7,6 +7,8 @@ import { type AskOptions, collectFrom } from './ask-sandbox.ts';
 /** Larger files are for the sandbox to work on, not for the host to hold in memory. */
 const maxBytes = 64 * 1024 * 1024;
 const maxMegabytes = maxBytes / 1024 / 1024;
+/** Room for complaints beside the largest file. */
+const maxComplaintBytes = 64 * 1024;
 /** The largest file takes less. */
 const defaultTimeoutMs = 120_000;
 
@@ -31,7 +33,11 @@ function anchored(path: string): string {
 
 async function askForFile(sandbox: Exec, request: ExecRequest, path: string, done: string, options: AskOptions): Promise<Buffer> {
   const failed = (why: string): HermeticError => new HermeticError('file/failed', `${path} could not be ${done}: ${why}`);
-  const { end, stdout, stderr } = await collectFrom(sandbox, request, { timeoutMs: defaultTimeoutMs, maxBytes, ...options });
+  const { end, stdout, stderr } = await collectFrom(sandbox, request, {
+    timeoutMs: defaultTimeoutMs,
+    maxBytes: maxBytes + maxComplaintBytes,
+    ...options,
+  });
   switch (end.kind) {
     case 'lost':
       throw new HermeticError('sandbox/lost', `${path} was not ${done}: ${end.reason}`);

@@ -71,11 +71,11 @@ describe('hermetic secret set', () => {
 
   it('warns when the environment overrides the secret', async () => {
     const outcome = await hermetic.run(['secret', 'set', 'MY_TOKEN'], { input: 'x', environment: { MY_TOKEN: 'other' } });
-    expect(outcome.stderr).toMatch(/MY_TOKEN is set in the environment too/);
+    expect(outcome.stderr).toMatch(/MY_TOKEN is also set in the environment, which overrides \.env/);
   });
 
   it.each([
-    ['a value as an argument', ['MY_TOKEN', 'hunter2'], 'x', /never an argument/],
+    ['a value as an argument', ['MY_TOKEN', 'hunter2'], 'x', /must not be an argument/],
     ['a name with the value', ['MY_TOKEN=hunter2'], 'x', /letters, digits and underscores/],
     ['a name that begins with a digit', ['2X'], 'x', /begins with no digit/],
     ['a setting', ['TERMINAL_ENV'], 'local', /hermetic config set terminal\.backend/],

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
+import { createApp } from '../../src/index.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { errorOf, makeHome } from './scratch.ts';
 
@@ -51,6 +52,19 @@ describe('keys of Hermes or of an earlier version', () => {
       `${home.dotenv}:1: TERMINAL_SSH_USER: terminal.ssh_user is not used: this version has no ssh backend.`,
       'environment: HERMETIC_SIGNAL_ACCOUNT: signal.account is not used: this version has no channel for signal.',
     ]);
+  });
+
+  it('keeps the tokens of unused platforms out of output', () => {
+    const home = makeHome();
+    home.writeConfig('slack:', '  app_token_env: MY_SLACK');
+    const environment = {
+      ...home.environment,
+      HERMETIC_DISCORD_TOKEN_ENV: 'MY_DISCORD',
+      MY_SLACK: 'hunter2-slack',
+      MY_DISCORD: 'hunter2-discord',
+    };
+    const { redact } = createApp({ environment });
+    expect(redact('a hunter2-slack b hunter2-discord c')).not.toContain('hunter2');
   });
 
   it('an unused key can be removed, and other keys beside it can be changed', async () => {

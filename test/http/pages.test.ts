@@ -1,22 +1,32 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newHome, TestGateway } from './gateway.ts';
 
-const pages = newHome();
+// A folder of this name above the page must not make its files immutable.
+const pages = join(newHome(), 'assets', 'page');
 let gateway: TestGateway;
 
 beforeAll(() => {
-  mkdirSync(join(pages, 'assets'));
+  mkdirSync(join(pages, 'assets'), { recursive: true });
   writeFileSync(join(pages, 'index.html'), '<!doctype html><title>page</title>');
   writeFileSync(join(pages, 'assets', 'main-4f2a.js'), `console.log(${JSON.stringify('x'.repeat(5000))})`);
 });
 afterEach(() => gateway.remove());
-afterAll(() => rmSync(pages, { recursive: true }));
+afterAll(() => rmSync(join(pages, '../..'), { recursive: true }));
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, gateway.url), { headers });
 
 describe('the built page', () => {
+  it('serves the files of the start, also when the directory changes later', async () => {
+    gateway = await TestGateway.start({ pages });
+    const path = join(pages, 'assets', 'main-4f2a.js');
+    const before = readFileSync(path, 'utf8');
+    writeFileSync(path, 'alert(1)');
+    expect(await (await get('/assets/main-4f2a.js')).text()).toBe(before);
+    writeFileSync(path, before);
+  });
+
   it('serves the page with an ETag for revalidation, and hashed assets as immutable', async () => {
     gateway = await TestGateway.start({ pages });
     const index = await get('/');

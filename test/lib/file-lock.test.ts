@@ -1,11 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withFileLock, withFileLockSync } from '../../src/lib/file-lock.ts';
 import { processName, processNamespace } from '../../src/lib/process-name.ts';
+import { mayMount } from '../stores/processes.ts';
 
 let directory: string;
 let lock: string;
@@ -41,6 +42,21 @@ describe('withFileLock', () => {
     expect(() => withFileLockSync(lock, 0, fail)).toThrow('broken');
     await expect(withFileLock(lock, undefined, async () => fail())).rejects.toThrow('broken');
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it.skipIf(!mayMount)('leaves no lock on a full disk (needs the right to mount)', () => {
+    const full = join(directory, 'full');
+    mkdirSync(full);
+    execFileSync('env', ['mount', '-t', 'tmpfs', '-o', 'size=4k', 'hermetic-test', full]);
+    try {
+      writeFileSync(join(full, 'filler'), Buffer.alloc(4096));
+      expect(() => withFileLockSync(join(full, 'lock'), 0, () => undefined)).toThrow(/ENOSPC/);
+      expect(readdirSync(full)).toEqual(['filler']);
+      rmSync(join(full, 'filler'));
+      expect(withFileLockSync(join(full, 'lock'), 0, () => 'taken')).toBe('taken');
+    } finally {
+      execFileSync('env', ['umount', full]);
+    }
   });
 
   it('runs one action after the other', async () => {

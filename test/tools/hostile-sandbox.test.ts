@@ -84,7 +84,7 @@ await describeBackend('docker', (engine) =>
   describe('a script with a temporary directory', () => {
     const bench = useToolBench(engine, toolsAt);
     it.each([
-      ['exec yes', 'more to read'],
+      ['exec yes', 'answered with more than'],
       ['mkdir -p ~/precious; echo ~/precious', 'no place for a temporary directory'],
     ])('refuses to run a script when mktemp is %j', async (instead, words) => {
       const fake = `printf '%s\\n' '#!/bin/sh' '${instead}' >/usr/local/bin/mktemp && chmod 755 /usr/local/bin/mktemp`;

@@ -4,6 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { ExecRequest, Sandbox, TerminalSize } from '../../core/sandbox.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { nearest } from '../../lib/nearest.ts';
+import { printable } from '../../lib/printable.ts';
 import { type AskOptions, askSandbox, askToSucceed, collect } from '../../shell/ask-sandbox.ts';
 import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
 
@@ -73,9 +74,12 @@ export class ProcessTable {
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
     const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
-    const { end, stderr } = await collect(handle, { timeoutMs: launchPatienceMs });
+    const { end, stdout, stderr } = await collect(handle, { timeoutMs: launchPatienceMs });
     if (end.kind !== 'exited' || end.code !== 0) {
-      throw new HermeticError('tool/failed', `It could not be started: ${stderr.trim() || end.kind}`);
+      throw new HermeticError(
+        'tool/failed',
+        `It could not be started: ${stderr.trim() || printable(stdout.toString()).trim() || end.kind}`,
+      );
     }
     const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
     process.cwd = place;
