@@ -20,8 +20,10 @@ export type {
   Exit,
   Isolation,
   KillSignal,
+  LimitHit,
   LimitHit as Trouble,
   Limits,
+  ListedSandbox,
   ListedSandbox as Remains,
   Mount,
   Network,
@@ -33,7 +35,7 @@ export type {
   TerminalSize,
   Traits,
 } from './core/sandbox.ts';
-export { limitHitSentences as troubleSentences } from './core/sandbox.ts';
+export { limitHitSentences, limitHitSentences as troubleSentences } from './core/sandbox.ts';
 export type { SessionKey } from './core/session.ts';
 export type { SandboxEntry } from './core/store.ts';
 export type { Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';
