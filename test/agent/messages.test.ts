@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { interruptedText, readTranscript, settled } from '../../src/agent/messages.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
-import { startBench } from './turn-bench.ts';
+import { startRig } from './turn-rig.ts';
 
 const call = (toolCallId: string) => ({ type: 'tool-call', toolCallId, toolName: 'echo', input: {} });
 const result = (toolCallId: string, value: string) => ({
@@ -66,21 +66,21 @@ describe('a transcript', () => {
   });
 
   it('repeats an undelivered answer without asking the model', async () => {
-    await using bench = await startBench(() => says('something else'));
-    bench.transcript = [
+    await using rig = await startRig(() => says('something else'));
+    rig.transcript = [
       { role: 'user', content: 'go' },
       { role: 'assistant', content: [{ type: 'text', text: 'Done.' }] },
     ];
-    expect(await bench.run([])).toEqual({ kind: 'answered', text: 'Done.' });
-    expect(bench.server.requests).toEqual([]);
+    expect(await rig.run([])).toEqual({ kind: 'answered', text: 'Done.' });
+    expect(rig.server.requests).toEqual([]);
   });
 
   it('resumes a turn after an unanswered question and records the question once', async () => {
-    await using bench = await startBench(inTurn(says('Yes.')));
-    bench.transcript = [{ role: 'user', content: 'are you there?' }];
-    expect(await bench.run([])).toEqual({ kind: 'answered', text: 'Yes.' });
-    expect(bench.log).toEqual(['record assistant']);
-    expect(bench.server.requests[0]?.last).toMatchObject({ role: 'user', text: 'are you there?' });
+    await using rig = await startRig(inTurn(says('Yes.')));
+    rig.transcript = [{ role: 'user', content: 'are you there?' }];
+    expect(await rig.run([])).toEqual({ kind: 'answered', text: 'Yes.' });
+    expect(rig.log).toEqual(['record assistant']);
+    expect(rig.server.requests[0]?.last).toMatchObject({ role: 'user', text: 'are you there?' });
   });
 
   it.each([
@@ -91,16 +91,16 @@ describe('a transcript', () => {
       { pieces: [{ text: 'Let me see.' }, { call: 'echo', input: { text: 'a' } }, { call: 'echo', input: { text: 'b' } }] },
       calls(['echo', { text: 'c' }], ['echo', { text: 'd' }], ['echo', { text: 'e' }]),
     ];
-    await using bench = await startBench(inTurn(...steps, says('Done.')), { provider, model });
-    await bench.run('go');
-    const whole = [...bench.transcript];
+    await using rig = await startRig(inTurn(...steps, says('Done.')), { provider, model });
+    await rig.run('go');
+    const whole = [...rig.transcript];
     expect(whole.length).toBe(9);
     for (let length = 0; length <= whole.length; length++) {
-      bench.transcript = whole.slice(0, length);
-      expect(await bench.run('what happened?')).toEqual({ kind: 'answered', text: 'Done.' });
+      rig.transcript = whole.slice(0, length);
+      expect(await rig.run('what happened?')).toEqual({ kind: 'answered', text: 'Done.' });
       if (length === 0) continue;
-      bench.transcript = whole.slice(0, length);
-      expect(await bench.run([])).toEqual({ kind: 'answered', text: 'Done.' });
+      rig.transcript = whole.slice(0, length);
+      expect(await rig.run([])).toEqual({ kind: 'answered', text: 'Done.' });
     }
   });
 

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { originOf, type ProcessOrigin } from '../../src/app/session-process.ts';
-import { collect } from '../contracts/sandbox/bench.ts';
+import { collect } from '../contracts/sandbox/rig.ts';
 import { describeBackend } from '../engines.ts';
 import { until } from '../until.ts';
 

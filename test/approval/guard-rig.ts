@@ -2,14 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from 'vitest';
+import type { Answerer } from '../../src/approval/approvers.ts';
 import { type ApprovalStores, type GuardOptions, guardOf } from '../../src/approval/guard.ts';
 import { Questions } from '../../src/approval/questions.ts';
 import { Recorder } from '../../src/audit/recorder.ts';
 import type { Action, Answer, Approver, CallOrigin, Permission, Question } from '../../src/core/approval.ts';
 import type { AuditRecord } from '../../src/core/audit.ts';
-import type { Store } from '../../src/core/store.ts';
+import type { QuestionEntry, Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { policy } from '../bash-judge/corpus.ts';
+import { until } from '../until.ts';
 import { judgeContext, session } from './calls.ts';
 
 type Reply = Answer | undefined | ((question: Question, signal: AbortSignal) => Promise<Answer | undefined>);
@@ -77,4 +79,17 @@ export function guardRigs(): (path?: string) => Promise<Rig & { path: string }> 
       records: () => store.audit.list({}, 1000),
     };
   };
+}
+
+/** An admin at the shell, and what they answer. */
+export const shell: Answerer = { by: 'root', from: 'shell', role: 'admin', person: undefined };
+export const allow = { kind: 'once', by: 'root' } as const;
+export const deny = { kind: 'deny', by: 'root' } as const;
+
+/** Resolves when so many questions are open. */
+export async function openQuestions({ questions }: Pick<Rig, 'questions'>, count: number): Promise<QuestionEntry[]> {
+  return await until(`${count} wait`, async () => {
+    const found = await questions.open();
+    return found.length === count ? found : undefined;
+  });
 }

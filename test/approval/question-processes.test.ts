@@ -6,27 +6,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Answerer } from '../../src/approval/approvers.ts';
-import type { QuestionEntry } from '../../src/core/store.ts';
-import { until } from '../until.ts';
 import { session } from './calls.ts';
-import { guardRigs, type Rig } from './guard-rig.ts';
+import { allow, deny, guardRigs, openQuestions, type Rig, shell } from './guard-rig.ts';
 
 const newRig = guardRigs();
-const shell: Answerer = { by: 'root', from: 'shell', role: 'admin', person: undefined };
-const allow = { kind: 'once', by: 'root' } as const;
-const deny = { kind: 'deny', by: 'root' } as const;
 
 let rig: Rig & { path: string };
 beforeEach(async () => {
   rig = await newRig();
 });
 
-const openOnes = async (count: number): Promise<QuestionEntry[]> =>
-  await until(`${count} wait`, async () => {
-    const found = await rig.questions.open();
-    return found.length === count ? found : undefined;
-  });
+const openOnes = (count: number) => openQuestions(rig, count);
 
 describe('a process that dies while a question is open', () => {
   const children: ChildProcess[] = [];

@@ -1,26 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Answerer } from '../../src/approval/approvers.ts';
 import { Questions } from '../../src/approval/questions.ts';
-import type { QuestionEntry } from '../../src/core/store.ts';
-import { until } from '../until.ts';
 import { command, session } from './calls.ts';
-import { guardRigs, type Rig, silent } from './guard-rig.ts';
+import { allow, deny, guardRigs, openQuestions, type Rig, shell, silent } from './guard-rig.ts';
 
 const newRig = guardRigs();
-const shell: Answerer = { by: 'root', from: 'shell', role: 'admin', person: undefined };
-const allow = { kind: 'once', by: 'root' } as const;
-const deny = { kind: 'deny', by: 'root' } as const;
 
 let rig: Rig & { path: string };
 beforeEach(async () => {
   rig = await newRig();
 });
 
-const openOnes = async (count: number): Promise<QuestionEntry[]> =>
-  await until(`${count} wait`, async () => {
-    const found = await rig.questions.open();
-    return found.length === count ? found : undefined;
-  });
+const openOnes = (count: number) => openQuestions(rig, count);
 
 describe('answers', () => {
   it('each answer settles its own question, in any order', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { textOf } from '../../src/agent/messages.ts';
 import { withLongTextsCut } from '../../src/agent/shorten.ts';
 import { asText, summaryInstructions } from '../../src/agent/summary.ts';
-import { facts, said, startBench } from '../agent/turn-bench.ts';
+import { facts, said, startRig } from '../agent/turn-rig.ts';
 import { calls, type ModelRequest, type Reply, says } from '../fakes/model-server.ts';
 
 const isSummaryRequest = (request: ModelRequest) => request.messages[0]?.text === summaryInstructions;
@@ -36,17 +36,17 @@ describe('poison in a transcript', () => {
 
   it.each(poisons)('continues a conversation after %s', async (_what, { text = 'go', from, printed = 'fine', reply, title }) => {
     let answers = 0;
-    await using bench = await startBench(
+    await using rig = await startRig(
       (request) => {
         if (isSummaryRequest(request)) return says('They talk.');
         return answers++ === 0 ? (reply ?? calls(['echo', { text: 'x' }])) : says('Fine.');
       },
       { context_tokens: 12_000 },
     );
-    bench.tools = { echo: () => printed };
+    rig.tools = { echo: () => printed };
     const chat = title === undefined ? facts.chat : { ...facts.chat, title };
-    await bench.run([said(text, from)], { facts: { ...facts, chat } });
-    expect(await bench.run('and now?')).toEqual({ kind: 'answered', text: 'Fine.' });
+    await rig.run([said(text, from)], { facts: { ...facts, chat } });
+    expect(await rig.run('and now?')).toEqual({ kind: 'answered', text: 'Fine.' });
   });
 });
 
@@ -94,12 +94,12 @@ describe('a summary', () => {
   });
 
   it.each(forged)('passes a summary to the model as data: %j', async (text) => {
-    await using bench = await startBench((request) => says(isSummaryRequest(request) ? `Noted.\n${text}` : 'Fine.'), {
+    await using rig = await startRig((request) => says(isSummaryRequest(request) ? `Noted.\n${text}` : 'Fine.'), {
       context_tokens: 8000,
     });
-    for (let turn = 0; bench.summaries.length === 0; turn++) await bench.run(`Question ${turn}. ${'word '.repeat(800)}`);
-    await bench.run('and now?');
-    const people = bench.server.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? [];
+    for (let turn = 0; rig.summaries.length === 0; turn++) await rig.run(`Question ${turn}. ${'word '.repeat(800)}`);
+    await rig.run('and now?');
+    const people = rig.server.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? [];
     const noted = people.find((message) => message.text.includes('Noted.'))?.text ?? '';
     expect(noted).toMatch(/^<summary-([0-9a-f]{8}) of="the conversation so far[^\n]*">\nNoted\.\n[\s\S]*\n<\/summary-\1>$/);
     expect(noted).toContain(text);
@@ -111,10 +111,10 @@ describe('a summary', () => {
     ['a call after blank text', { pieces: [{ text: ' \n' }, { call: 'echo', input: {} }] }],
     ['nothing but blanks', says(' \n\t ')],
   ])('discards a summary that is %s', async (_what, reply) => {
-    await using bench = await startBench((request) => (isSummaryRequest(request) ? reply : says('Fine.')), { context_tokens: 8000 });
-    for (let turn = 0; turn < 14; turn++) await bench.run(`Question ${turn}. ${'word '.repeat(800)}`);
-    expect(bench.server.requests.some(isSummaryRequest)).toBe(true);
-    expect([bench.summaries, bench.transcript.length]).toEqual([[], 28]);
+    await using rig = await startRig((request) => (isSummaryRequest(request) ? reply : says('Fine.')), { context_tokens: 8000 });
+    for (let turn = 0; turn < 14; turn++) await rig.run(`Question ${turn}. ${'word '.repeat(800)}`);
+    expect(rig.server.requests.some(isSummaryRequest)).toBe(true);
+    expect([rig.summaries, rig.transcript.length]).toEqual([[], 28]);
   });
 
   it.each([200, 400, 1_000])('keeps the marks around a message when it is cut to %i characters', (max) => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { collect } from '../contracts/sandbox/bench.ts';
+import { collect } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend } from '../engines.ts';
 

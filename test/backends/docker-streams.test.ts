@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
 import { proofText, prove } from '../../src/proof/index.ts';
 import { putFile } from '../../src/tools/files/put-file.ts';
-import { collect, sleepers, sleepMark, untilAsleep, useBench } from '../contracts/sandbox/bench.ts';
+import { collect, sleepers, sleepMark, untilAsleep, useRig } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine, withDocker } from '../engines.ts';
 import { startRelay } from '../relay.ts';
@@ -33,46 +33,46 @@ await describeBackend(
 );
 
 function remoteTests(engine: TestEngine): void {
-  const bench = useBench(engine);
+  const rig = useRig(engine);
 
   it('writes received files inside when the engine shares no directory with this machine', async () => {
     expect(await engine.backend.received(engine.spec())).toBeUndefined();
-    const path = await putFile(bench.sandbox, 'notes.txt', Buffer.from('some notes'));
-    expect(await bench.output('cat "$1"; stat -c %a "$1"', { args: [path] })).toBe('some notes444\n');
+    const path = await putFile(rig.sandbox, 'notes.txt', Buffer.from('some notes'));
+    expect(await rig.output('cat "$1"; stat -c %a "$1"', { args: [path] })).toBe('some notes444\n');
   });
 
   it('lets a background process print for as long as it wants', async () => {
     // For longer than an engine waits for the streams of a process that has ended, and more than a pipe holds.
     const print = `echo ${'x'.repeat(3000)}; echo ${'y'.repeat(3000)} >&2`;
-    await bench.output(`{ for ((i = 0; i < 60; i++)); do ${print}; sleep 0.05; done; echo all >printed; } & echo $! >printer`);
-    await until('it has ended', async () => !(await bench.succeeds('kill -0 "$(<printer)"')));
-    expect(await bench.output('cat printed')).toBe('all\n');
+    await rig.output(`{ for ((i = 0; i < 60; i++)); do ${print}; sleep 0.05; done; echo all >printed; } & echo $! >printer`);
+    await until('it has ended', async () => !(await rig.succeeds('kill -0 "$(<printer)"')));
+    expect(await rig.output('cat printed')).toBe('all\n');
   });
 
   it('loses and kills the commands of a cut connection, and keeps the sandbox', async () => {
     const mark = sleepMark();
-    await bench.output('export KEPT=1; sleep 1000 & echo $! >background');
-    const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
-    await untilAsleep(bench.sandbox, mark, 2);
+    await rig.output('export KEPT=1; sleep 1000 & echo $! >background');
+    const handle = await rig.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await untilAsleep(rig.sandbox, mark, 2);
     relay.cut();
     expect(await handle.exit).toMatchObject({ kind: 'lost' });
-    await until('its processes are dead', async () => (await sleepers(bench.sandbox, mark)) === 0);
-    expect(await bench.output('kill -0 "$(<background)" && echo "$KEPT"')).toBe('1\n');
-    expect(await Promise.race([bench.sandbox.ended, Promise.resolve('not ended')])).toBe('not ended');
+    await until('its processes are dead', async () => (await sleepers(rig.sandbox, mark)) === 0);
+    expect(await rig.output('kill -0 "$(<background)" && echo "$KEPT"')).toBe('1\n');
+    expect(await Promise.race([rig.sandbox.ended, Promise.resolve('not ended')])).toBe('not ended');
   });
 
   it('kills a command after an earlier one killed the process that signals for the host', async () => {
-    await bench.output(`for limits in /proc/[0-9]*/limits; do if grep -q ' 70000001 ' $limits; then kill -9 \${limits//[!0-9]/}; fi; done`);
+    await rig.output(`for limits in /proc/[0-9]*/limits; do if grep -q ' 70000001 ' $limits; then kill -9 \${limits//[!0-9]/}; fi; done`);
     const mark = sleepMark();
-    const handle = await bench.start(`setsid sleep ${mark} & sleep ${mark}`);
-    await untilAsleep(bench.sandbox, mark, 2);
+    const handle = await rig.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await untilAsleep(rig.sandbox, mark, 2);
     await handle.kill('KILL');
     expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
   it('hides its own scripts from the list of processes', async () => {
-    const lines = (await bench.output('for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done')).split('\n');
+    const lines = (await rig.output('for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done')).split('\n');
     expect(lines.filter((line) => line.includes('hermetic')).length).toBeGreaterThan(1);
     for (const line of lines.filter((one) => !one.includes('step='))) expect(line.length).toBeLessThan(400);
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { backendOf } from '../backends.ts';
-import { collect } from '../contracts/sandbox/bench.ts';
+import { collect } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend } from '../engines.ts';
 

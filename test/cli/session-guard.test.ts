@@ -21,15 +21,6 @@ function leavesOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 }
 
-describe('the command line', () => {
-  it('builds only the command that was asked for, and every command when none was', () => {
-    const names = (asked?: string): string[] => program(ioIn({}), asked).commands.map((command) => command.name());
-    for (const name of names()) expect(names(name)).toEqual([name]);
-    expect(names().length).toBeGreaterThan(10);
-    for (const asked of ['--help', 'help', 'toString', 'no-such-command']) expect(names(asked)).toEqual(names());
-  });
-});
-
 describe('the table of command effects', () => {
   it('lists every command and no other', () => {
     expect(

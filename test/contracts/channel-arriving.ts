@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { until } from '../until.ts';
-import { Accepted, type ChannelBench } from './channel-harness.ts';
+import { Accepted, type ChannelRig } from './channel-harness.ts';
 
 const never = () => new Promise<void>(() => undefined);
 
@@ -14,10 +14,10 @@ function acceptNothing(accepted: Accepted): () => number {
   return () => offered;
 }
 
-export function arrivingContract(bench: ChannelBench): void {
+export function arrivingContract(rig: ChannelRig): void {
   it('delivers a direct message with its text, sender, place and time', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     const before = Date.now();
     const id = harness.userSays(harness.direct, { text: 'Hello there', name: 'Grace' });
     const message = await accepted.message();
@@ -36,14 +36,14 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('confirms no message before it is accepted', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     const { promise, resolve } = Promise.withResolvers<void>();
     let asked = 0;
     accepted.hold = async () => {
       asked += 1;
       await promise;
     };
-    await bench.start();
+    await rig.start();
     harness.userSays(harness.direct, { text: 'keep me' });
     await until('it is offered', () => asked > 0);
     // Whatever else happens meanwhile must not confirm it by the way.
@@ -57,44 +57,44 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('delivers an unaccepted message again under the same id after a restart', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     const offered = acceptNothing(accepted);
-    await bench.start();
+    await rig.start();
     const id = harness.userSays(harness.direct, { text: 'survive' });
     await until('it is offered', () => offered() > 0);
-    await bench.channel.stop();
+    await rig.channel.stop();
     const second = new Accepted();
-    await bench.create().start(second.accept);
+    await rig.create().start(second.accept);
     expect(await second.message()).toMatchObject({ id, text: 'survive' });
     await until('it is confirmed', () => harness.unconfirmed() === 0);
   });
 
   it('delivers messages that were sent before the channel started', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     harness.userSays(harness.direct, { text: 'one' });
     harness.userSays(harness.direct, { text: 'two' });
-    await bench.start();
+    await rig.start();
     await until('both are accepted', () => accepted.all.length === 2);
     expect(accepted.texts).toEqual(['one', 'two']);
   });
 
   it('does not deliver a confirmed message again', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     harness.userSays(harness.direct, { text: 'once' });
     await accepted.message();
-    await bench.channel.stop();
+    await rig.channel.stop();
     expect(harness.unconfirmed()).toBe(0);
     const second = new Accepted();
-    await bench.create().start(second.accept);
+    await rig.create().start(second.accept);
     harness.userSays(harness.direct, { text: 'later' });
     await second.message();
     expect(second.texts).toEqual(['later']);
   });
 
   it('keeps the id of a message that the platform delivers twice', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     harness.userSays(harness.direct, { text: 'again' });
     await accepted.message();
     await until('it is confirmed', () => harness.unconfirmed() === 0);
@@ -105,21 +105,21 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('gives different messages different ids', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     for (let number = 0; number < 10; number += 1) harness.userSays(harness.group, { text: `message ${number}`, mentionsUs: true });
     await until('all are accepted', () => accepted.all.length === 10);
     expect(new Set(accepted.all.map(({ id }) => id)).size).toBe(10);
   });
 
   it('keeps the order of a chat when accepting takes different times', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     let count = 0;
     accepted.hold = async () => {
       count += 1;
       for (let turns = (count * 7) % 5; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
     };
-    await bench.start();
+    await rig.start();
     const words = Array.from({ length: 40 }, (_, number) => `word ${number}`);
     for (const text of words) harness.userSays(harness.direct, { text });
     await until('all are accepted', () => accepted.all.length === words.length);
@@ -127,9 +127,9 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('delivers messages of one chat while another chat is stuck', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     accepted.hold = ({ place }) => (place.chat === harness.direct.chat ? never() : Promise.resolve());
-    await bench.start();
+    await rig.start();
     harness.userSays(harness.direct, { text: 'stuck' });
     for (const text of ['one', 'two', 'three']) {
       harness.userSays(harness.otherDirect, { text });
@@ -139,36 +139,36 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('retries a message that failed to be accepted before the messages after it', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     let failures = 2;
     accepted.hold = async () => {
       failures -= 1;
       if (failures >= 0) throw new Error('the disk is full');
     };
-    await bench.start();
+    await rig.start();
     harness.userSays(harness.direct, { text: 'first' });
     harness.userSays(harness.direct, { text: 'second' });
     await until('both are accepted', () => accepted.all.length === 2);
     expect(accepted.texts).toEqual(['first', 'second']);
-    await until('it is up', () => bench.channel.state.kind === 'up');
+    await until('it is up', () => rig.channel.state.kind === 'up');
   });
 
   it('marks which messages in a group are addressed to the bot', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     harness.userSays(harness.group, { text: 'to everybody' });
     expect(await accepted.message()).toMatchObject({ isDirect: false, isAddressed: false, text: 'to everybody', place: harness.group });
     harness.userSays(harness.group, { text: 'to you', mentionsUs: true });
     expect(await accepted.message(({ text }) => text.includes('to you'))).toMatchObject({ isDirect: false, isAddressed: true });
-    const ours = await bench.channel.send(harness.group, { text: 'our words' });
+    const ours = await rig.channel.send(harness.group, { text: 'our words' });
     harness.userSays(harness.group, { text: 'and then', repliesTo: ours });
     const reply = await accepted.message(({ text }) => text === 'and then');
     expect(reply).toMatchObject({ isAddressed: true, quoted: { text: 'our words' } });
   });
 
   it('quotes the message that a reply refers to', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     const first = harness.userSays(harness.group, { text: 'the sky is green', name: 'Grace' });
     harness.userSays(harness.group, { text: 'no', repliesTo: first });
     const reply = await accepted.message(({ text }) => text === 'no');
@@ -176,18 +176,18 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('keeps messages of different threads apart', async (context) => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     if (!harness.thread) return context.skip('the platform has no threads');
-    await bench.start();
+    await rig.start();
     harness.userSays(harness.thread, { text: 'in the thread', mentionsUs: true });
     expect((await accepted.message()).place).toEqual(harness.thread);
-    await bench.channel.send(harness.thread, { text: 'answer' });
+    await rig.channel.send(harness.thread, { text: 'answer' });
     expect(harness.shown(harness.thread)).toMatchObject([{ text: 'answer' }]);
   });
 
   it('ignores messages from other bots', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     harness.botSays(harness.group, 'I am a bot');
     harness.userSays(harness.group, { text: 'I am not' });
     await accepted.message();
@@ -196,8 +196,8 @@ export function arrivingContract(bench: ChannelBench): void {
   });
 
   it('fetches the bytes of a received file, and refuses a file over the limit', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     const data = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 256));
     harness.userSays(harness.direct, { text: 'look', file: { name: 'näme.bin', data } });
     const { files, text } = await accepted.message();
@@ -205,43 +205,43 @@ export function arrivingContract(bench: ChannelBench): void {
     const [file] = files;
     if (!file) throw new Error('no file');
     expect(file.name).toBe('näme.bin');
-    expect((await bench.channel.fetchFile(file, 5000)).equals(data)).toBe(true);
-    await expect(bench.channel.fetchFile(file, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
-    await expect(bench.channel.fetchFile({ ...file, bytes: undefined }, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
+    expect((await rig.channel.fetchFile(file, 5000)).equals(data)).toBe(true);
+    await expect(rig.channel.fetchFile(file, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
+    await expect(rig.channel.fetchFile({ ...file, bytes: undefined }, 4999)).rejects.toMatchObject({ code: 'channel/refused' });
   });
 
   it('accepts no message after it was stopped, and can be started again', async () => {
-    const { harness, accepted } = bench;
-    await bench.start();
-    expect(bench.channel.state.kind).toBe('up');
-    await bench.channel.stop();
-    expect(bench.channel.state.kind).toBe('stopped');
+    const { harness, accepted } = rig;
+    await rig.start();
+    expect(rig.channel.state.kind).toBe('up');
+    await rig.channel.stop();
+    expect(rig.channel.state.kind).toBe('stopped');
     harness.userSays(harness.direct, { text: 'too late' });
     const second = new Accepted();
-    const other = bench.create();
+    const other = rig.create();
     await other.start(second.accept);
     await second.message();
     expect(accepted.all).toEqual([]);
     await other.stop();
-    await bench.start();
+    await rig.start();
     harness.userSays(harness.direct, { text: 'in time' });
     expect(await accepted.message()).toMatchObject({ text: 'in time' });
   });
 
   it('stops while a message is stuck in acceptance', async () => {
-    const { harness, accepted } = bench;
+    const { harness, accepted } = rig;
     const offered = acceptNothing(accepted);
-    await bench.start();
+    await rig.start();
     harness.userSays(harness.direct, { text: 'stuck' });
     harness.userSays(harness.direct, { text: 'behind it' });
     await until('it is offered', () => offered() > 0);
-    await bench.channel.stop();
+    await rig.channel.stop();
     expect(offered()).toBe(1);
     expect(harness.unconfirmed()).toBe(2);
   });
 
   it('stops without harm before it was started', async () => {
-    await bench.channel.stop();
-    expect(bench.channel.state.kind).toBe('stopped');
+    await rig.channel.stop();
+    expect(rig.channel.state.kind).toBe('stopped');
   });
 }

@@ -84,7 +84,7 @@ export class Accepted {
   }
 }
 
-export interface ChannelBench {
+export interface ChannelRig {
   readonly harness: ChannelHarness;
   readonly channel: Channel;
   readonly accepted: Accepted;
@@ -94,7 +94,7 @@ export interface ChannelBench {
 }
 
 /** A platform and a channel for each test. */
-export function channelBench(newHarness: () => Promise<ChannelHarness>): ChannelBench {
+export function channelRig(newHarness: () => Promise<ChannelHarness>): ChannelRig {
   let harness: ChannelHarness;
   let channel: Channel;
   let accepted: Accepted;

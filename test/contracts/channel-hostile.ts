@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { until } from '../until.ts';
-import type { ChannelBench } from './channel-harness.ts';
+import type { ChannelRig } from './channel-harness.ts';
 
 const hostile: Record<string, string> = {
   'control characters': 'a\u0000b\u0007c\u001b[31md\u009be\r\nf\tg',
@@ -13,10 +13,10 @@ const hostile: Record<string, string> = {
   'many characters': '😀x'.repeat(33_000),
 };
 
-export function hostileContract(bench: ChannelBench): void {
+export function hostileContract(rig: ChannelRig): void {
   it.each(Object.entries(hostile))('delivers %s unchanged in texts, names and quotes', async (_, words) => {
-    const { harness, accepted } = bench;
-    await bench.start();
+    const { harness, accepted } = rig;
+    await rig.start();
     const id = harness.userSays(harness.group, { text: words, name: words.slice(0, 64) });
     const first = await accepted.message();
     expect(first.text).toBe(words);
@@ -28,15 +28,15 @@ export function hostileContract(bench: ChannelBench): void {
   });
 
   it('shows markup of the platform as plain text', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     await channel.send(harness.direct, { text: 'a <b>c</b> <script>d</script> &lt;i&gt; e & f' });
     expect(harness.shown(harness.direct)[0]?.text).toBe('a <b>c</b> <script>d</script> <i> e & f');
   });
 
   it.each(Object.entries(hostile))('sends or refuses %s and keeps working', async (_, words) => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     const text = words.slice(0, channel.traits.maxTextLength);
     await channel.send(harness.direct, { text }).catch((error: unknown) => expect(error).toMatchObject({ code: 'channel/refused' }));
     await channel.send(harness.direct, { text: 'still here' });
@@ -44,9 +44,9 @@ export function hostileContract(bench: ChannelBench): void {
   });
 
   it('sends files with hostile names under a safe name', async (context) => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     if (channel.traits.maxFileBytes === 0) return context.skip('the platform takes no files');
-    await bench.start();
+    await rig.start();
     const names = ['../../etc/passwd', 'a"; name="chat_id', 'b\r\nX-Header: c', '', '\u202egnp.exe', 'ünï.txt', 'x'.repeat(5000)];
     for (const name of names) await channel.send(harness.direct, { text: 'file', file: { name, data: Buffer.from('content') } });
     const shown = harness.shown(harness.direct);

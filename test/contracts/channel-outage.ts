@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { until } from '../until.ts';
-import { type ChannelBench, everythingIn } from './channel-harness.ts';
+import { type ChannelRig, everythingIn } from './channel-harness.ts';
 
-export function outageContract(bench: ChannelBench): void {
+export function outageContract(rig: ChannelRig): void {
   it('reports that the channel is up after its start', async () => {
-    expect(bench.channel.state.kind).not.toBe('up');
-    await bench.start();
-    expect(bench.channel.state.kind).toBe('up');
+    expect(rig.channel.state.kind).not.toBe('up');
+    await rig.start();
+    expect(rig.channel.state.kind).toBe('up');
   });
 
   it('reports why it is down, reconnects by itself and delivers what was sent meanwhile', async () => {
-    const { harness, channel, accepted } = bench;
-    await bench.start();
+    const { harness, channel, accepted } = rig;
+    await rig.start();
     await harness.goDown();
     const down = await until('it is down', () => (channel.state.kind === 'down' ? channel.state : undefined));
     expect(down.reason).toMatch(/\w/);
@@ -22,10 +22,10 @@ export function outageContract(bench: ChannelBench): void {
   });
 
   it('starts during an outage and delivers messages when it is over', async () => {
-    const { harness, channel, accepted } = bench;
+    const { harness, channel, accepted } = rig;
     harness.userSays(harness.direct, { text: 'early' });
     await harness.goDown();
-    await bench.start();
+    await rig.start();
     expect(channel.state.kind).toBe('down');
     await harness.comeUp();
     expect(await accepted.message()).toMatchObject({ text: 'early' });
@@ -33,8 +33,8 @@ export function outageContract(bench: ChannelBench): void {
   });
 
   it('refuses a message as busy during an outage, while typing and notices do not fail', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     await harness.goDown();
     await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/busy' });
     await channel.typing?.(harness.direct);
@@ -44,8 +44,8 @@ export function outageContract(bench: ChannelBench): void {
   });
 
   it('stops cleanly during an outage', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     await harness.goDown();
     await until('it is down', () => channel.state.kind === 'down');
     await channel.stop();
@@ -54,8 +54,8 @@ export function outageContract(bench: ChannelBench): void {
   });
 
   it('refuses to start with a wrong token', async () => {
-    const channel = bench.harness.createWithWrongToken();
-    await expect(channel.start(bench.accepted.accept)).rejects.toMatchObject({
+    const channel = rig.harness.createWithWrongToken();
+    await expect(channel.start(rig.accepted.accept)).rejects.toMatchObject({
       code: 'channel/unusable',
       hint: expect.stringMatching(/\w/),
     });
@@ -65,8 +65,8 @@ export function outageContract(bench: ChannelBench): void {
   });
 
   it('keeps its token out of every error, state and log line', async () => {
-    const { harness, channel, accepted } = bench;
-    await bench.start();
+    const { harness, channel, accepted } = rig;
+    await rig.start();
     harness.userSays(harness.direct, { text: 'a file', file: { name: 'a', data: Buffer.from('content') } });
     const [file] = (await accepted.message()).files;
     if (!file) throw new Error('no file');

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { until } from '../until.ts';
-import type { ChannelBench } from './channel-harness.ts';
+import type { ChannelRig } from './channel-harness.ts';
 
-export function sendingContract(bench: ChannelBench): void {
+export function sendingContract(rig: ChannelRig): void {
   it('returns the id of each sent message', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     const first = await channel.send(harness.direct, { text: 'one' });
     const second = await channel.send(harness.direct, { text: 'two' });
     expect(harness.shown(harness.direct)).toMatchObject([
@@ -16,14 +16,14 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('sends a message before the channel listens', async () => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     await channel.send(harness.direct, { text: 'only this' });
     expect(harness.shown(harness.direct)).toMatchObject([{ text: 'only this' }]);
   });
 
   it('replies to a message, and sends the text without a reply when that message is gone', async () => {
-    const { harness, channel, accepted } = bench;
-    await bench.start();
+    const { harness, channel, accepted } = rig;
+    await rig.start();
     const id = harness.userSays(harness.direct, { text: 'question' });
     await accepted.message();
     await channel.send(harness.direct, { text: 'answer', replyTo: id });
@@ -32,9 +32,9 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('edits a message in place and accepts an edit that changes nothing', async (context) => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     if (!channel.edit) return context.skip('the platform cannot edit');
-    await bench.start();
+    await rig.start();
     const id = await channel.send(harness.direct, { text: 'one' });
     await channel.edit(harness.direct, id, { text: 'one two' });
     await channel.edit(harness.direct, id, { text: 'one two' });
@@ -43,9 +43,9 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('removes a message, and accepts that it is already gone', async (context) => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     if (!channel.remove) return context.skip('the platform removes no messages');
-    await bench.start();
+    await rig.start();
     const id = await channel.send(harness.direct, { text: 'one', isQuiet: true });
     await channel.send(harness.direct, { text: 'two' });
     await channel.remove(harness.direct, id);
@@ -54,9 +54,9 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('shows buttons, reports who pressed them and removes them', async (context) => {
-    const { harness, channel, accepted } = bench;
+    const { harness, channel, accepted } = rig;
     if (!channel.traits.buttons) return context.skip('the platform has no buttons');
-    await bench.start();
+    await rig.start();
     const data = `a:${'0'.repeat(62)}`;
     const buttons = [
       [
@@ -78,9 +78,9 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('gives each press of a button an id of its own', async (context) => {
-    const { harness, channel, accepted } = bench;
+    const { harness, channel, accepted } = rig;
     if (!channel.traits.buttons) return context.skip('the platform has no buttons');
-    await bench.start();
+    await rig.start();
     const id = await channel.send(harness.direct, { text: 'May I?', buttons: [[{ label: 'Yes', data: 'y' }]] });
     harness.userPresses(harness.direct, id, 'y');
     harness.userPresses(harness.direct, id, 'y');
@@ -90,17 +90,17 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('shows that the bot is typing', async (context) => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     if (!channel.typing) return context.skip('the platform cannot show it');
-    await bench.start();
+    await rig.start();
     await channel.typing(harness.direct);
     expect(harness.typingShown(harness.direct)).toBe(1);
   });
 
   it('sends a file with a text beside it', async (context) => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     if (channel.traits.maxFileBytes === 0) return context.skip('the platform takes no files');
-    await bench.start();
+    await rig.start();
     const data = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * 7) % 256));
     const id = await channel.send(harness.direct, { text: 'The **result**', file: { name: 'result.bin', data } });
     const [shown] = harness.shown(harness.direct);
@@ -111,18 +111,18 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('refuses a file that is too large without sending it', async (context) => {
-    const { harness, channel } = bench;
+    const { harness, channel } = rig;
     const { maxFileBytes } = channel.traits;
     if (maxFileBytes === 0 || maxFileBytes > 200_000_000) return context.skip('it takes none, or very large ones');
-    await bench.start();
+    await rig.start();
     const file = { name: 'large.bin', data: new Uint8Array(maxFileBytes + 1) };
     await expect(channel.send(harness.direct, { text: 'large', file })).rejects.toMatchObject({ code: 'channel/refused' });
     expect(harness.shown(harness.direct)).toEqual([]);
   });
 
   it('sends every text up to the length that it declares', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     const { maxTextLength, maxCaptionLength = maxTextLength } = channel.traits;
     const fill = (unit: string) => unit.repeat(Math.floor(maxTextLength / unit.length)).padEnd(maxTextLength, 'x');
     const units = [
@@ -153,8 +153,8 @@ export function sendingContract(bench: ChannelBench): void {
     ['busy', 'channel/busy'],
     ['cut', 'channel/unanswered'],
   ] as const)('reports whether the platform may have received a message that failed: %s', async (failure, code) => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     harness.failSend(failure);
     await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code });
     await channel.send(harness.direct, { text: 'two' });
@@ -162,8 +162,8 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('reports how long to wait when the platform says so', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     harness.failSend({ retryAfterSeconds: 7 });
     await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/busy', retryAfterMs: 7000 });
     if (!channel.edit) return;
@@ -173,8 +173,8 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('reports a message that the platform will never accept as refused', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     harness.failSend('refused');
     await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject({ code: 'channel/refused' });
     await expect(
@@ -185,8 +185,8 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('reports why a file could not be fetched', async () => {
-    const { harness, channel, accepted } = bench;
-    await bench.start();
+    const { harness, channel, accepted } = rig;
+    await rig.start();
     harness.userSays(harness.direct, { text: 'a file', file: { name: 'a', data: Buffer.from('content') } });
     const [file] = (await accepted.message()).files;
     if (!file) throw new Error('no file');
@@ -200,8 +200,8 @@ export function sendingContract(bench: ChannelBench): void {
   });
 
   it('stops sending when the caller aborts', async () => {
-    const { harness, channel } = bench;
-    await bench.start();
+    const { harness, channel } = rig;
+    await rig.start();
     const given = new AbortController();
     given.abort(new Error('no longer wanted'));
     await expect(channel.send(harness.direct, { text: 'one' }, given.signal)).rejects.toThrow('no longer wanted');

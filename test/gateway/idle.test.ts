@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { processesWith } from '../engines.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import type { ContainerSummary } from '../../src/backends/docker/engine.ts';
-import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith, type TestEngine, withDocker } from '../engines.ts';
 import { until } from '../until.ts';
 import { Program } from './program.ts';

@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { bin } from '../bin.ts';
 import { Hermetic } from '../cli/hermetic.ts';
-import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../engines.ts';
 import { until } from '../until.ts';
 

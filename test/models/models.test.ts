@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { HermeticError } from '../../src/core/errors.ts';
 import { checkModel } from '../../src/models/check.ts';
 import { type ModelSettings, openModel } from '../../src/models/index.ts';
-import { startBench } from '../agent/turn-bench.ts';
+import { startRig } from '../agent/turn-rig.ts';
 import { partsOf } from '../fakes/model-bodies.ts';
 import { calls, inTurn, refuses, says, startModelServer } from '../fakes/model-server.ts';
 
@@ -72,15 +72,15 @@ describe('every provider', () => {
   ];
 
   it.each(rows)('%s completes a turn with tools', async (provider, model, path, [header, value]) => {
-    await using bench = await startBench(
+    await using rig = await startRig(
       inTurn(calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), {
         pieces: [{ text: 'do' }, { text: 'ne' }],
         usage: { input: 500, output: 5, cached: 400 },
       }),
       { provider, model },
     );
-    expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'done' });
-    const [first, second] = bench.server.requests;
+    expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'done' });
+    const [first, second] = rig.server.requests;
     expect(first?.path).toBe(path);
     expect(first?.headers[header] ?? '').toBe(value);
     expect(first?.tools).toEqual(['echo']);
@@ -93,23 +93,23 @@ describe('every provider', () => {
         .map(({ text }) => text)
         .join('\n'),
     ).toBe('a\nb');
-    expect(bench.usages.at(-1)).toMatchObject({ inputTokens: 500, outputTokens: 5, cachedTokens: 400 });
+    expect(rig.usages.at(-1)).toMatchObject({ inputTokens: 500, outputTokens: 5, cachedTokens: 400 });
   });
 
   it.each(rows)('%s is retried when its answer breaks off', async (provider, model) => {
     for (const cut of ['socket', 'end'] as const) {
-      await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')), { provider, model });
-      expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
-      expect(bench.events.map(({ type }) => type)).toEqual(['text', 'text-discarded', 'waiting', 'text', 'step-finished']);
+      await using rig = await startRig(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')), { provider, model });
+      expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
+      expect(rig.events.map(({ type }) => type)).toEqual(['text', 'text-discarded', 'waiting', 'text', 'step-finished']);
     }
   });
 
   it.each(rows)('%s is retried when it fails in the middle of an answer', async (provider, model) => {
-    await using bench = await startBench(inTurn({ pieces: [{ text: 'Hel' }, { error: 'Overloaded' }] }, says('Hello')), {
+    await using rig = await startRig(inTurn({ pieces: [{ text: 'Hel' }, { error: 'Overloaded' }] }, says('Hello')), {
       provider,
       model,
     });
-    expect(await bench.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
+    expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
   });
 });
 
@@ -126,9 +126,9 @@ describe('conversations across providers', () => {
   it.each(providers.flatMap((first) => providers.filter((each) => each !== first).map((second) => [first, second] as const)))(
     'a conversation with %s continues with %s',
     async (first, second) => {
-      await using before = await startBench(script(), { provider: first, model: 'anthropic/one' });
+      await using before = await startRig(script(), { provider: first, model: 'anthropic/one' });
       await before.run('go');
-      await using after = await startBench(() => says('I know.'), { provider: second, model: 'anthropic/two' });
+      await using after = await startRig(() => says('I know.'), { provider: second, model: 'anthropic/two' });
       after.transcript = before.transcript;
       expect(await after.run('do you know what was done?')).toEqual({ kind: 'answered', text: 'I know.' });
       const seen = after.server.requests[0]?.messages ?? [];
@@ -138,18 +138,18 @@ describe('conversations across providers', () => {
   );
 
   it.each(['openai-compatible', 'anthropic', 'google'] as const)('separates the thinking of %s from its answer', async (provider) => {
-    await using bench = await startBench(inTurn({ pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] }), { provider, model: 'm' });
-    expect(await bench.run('sure?')).toEqual({ kind: 'answered', text: 'Yes.' });
-    expect(bench.events.slice(0, 2)).toEqual([
+    await using rig = await startRig(inTurn({ pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] }), { provider, model: 'm' });
+    expect(await rig.run('sure?')).toEqual({ kind: 'answered', text: 'Yes.' });
+    expect(rig.events.slice(0, 2)).toEqual([
       { type: 'thinking', text: 'Hm.' },
       { type: 'text', text: 'Yes.' },
     ]);
   });
 
   it("returns Anthropic's thinking unchanged with its signature", async () => {
-    await using bench = await startBench(script(), { provider: 'anthropic', model: 'claude' });
-    await bench.run('go');
-    expect(partsOf(bench.server.requests[1]?.body.messages?.[1]?.content)[0]).toEqual({
+    await using rig = await startRig(script(), { provider: 'anthropic', model: 'claude' });
+    await rig.run('go');
+    expect(partsOf(rig.server.requests[1]?.body.messages?.[1]?.content)[0]).toEqual({
       type: 'thinking',
       thinking: 'Hm.',
       signature: 'signed',
@@ -159,9 +159,9 @@ describe('conversations across providers', () => {
 
 describe('provider caches', () => {
   it('marks the cacheable input for Anthropic', async () => {
-    await using bench = await startBench(inTurn(calls(['echo', { text: 'a' }]), says('done')), { provider: 'anthropic', model: 'claude' });
-    await bench.run('go');
-    const [first, second] = bench.server.requests;
+    await using rig = await startRig(inTurn(calls(['echo', { text: 'a' }]), says('done')), { provider: 'anthropic', model: 'claude' });
+    await rig.run('go');
+    const [first, second] = rig.server.requests;
     const marks = (request: typeof first) =>
       request?.body.messages?.map(({ content }) => partsOf(content).some((part) => part.cache_control !== undefined));
     expect(partsOf(first?.body.system).at(-1)?.cache_control).toEqual({ type: 'ephemeral' });
@@ -172,17 +172,17 @@ describe('provider caches', () => {
   });
 
   it('marks the cacheable input for Anthropic models behind OpenRouter', async () => {
-    await using bench = await startBench(() => says('done'), { provider: 'openrouter', model: 'anthropic/claude' });
-    await bench.run('go');
-    expect(JSON.stringify(bench.server.requests[0]?.body)).toContain('"cache_control":{"type":"ephemeral"}');
+    await using rig = await startRig(() => says('done'), { provider: 'openrouter', model: 'anthropic/claude' });
+    await rig.run('go');
+    expect(JSON.stringify(rig.server.requests[0]?.body)).toContain('"cache_control":{"type":"ephemeral"}');
   });
 
   it('stores nothing at OpenAI, so that no later turn depends on it', async () => {
-    await using bench = await startBench(() => says('done'), { provider: 'openai', model: 'gpt-5' });
-    await bench.run('go');
-    await bench.run('again');
-    expect(bench.server.requests.map(({ body }) => body.store)).toEqual([false, false]);
-    expect(JSON.stringify(bench.server.requests[1]?.body)).not.toContain('item_reference');
+    await using rig = await startRig(() => says('done'), { provider: 'openai', model: 'gpt-5' });
+    await rig.run('go');
+    await rig.run('again');
+    expect(rig.server.requests.map(({ body }) => body.store)).toEqual([false, false]);
+    expect(JSON.stringify(rig.server.requests[1]?.body)).not.toContain('item_reference');
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { openModel, settingsFor } from '../../src/models/index.ts';
-import { startBench } from '../agent/turn-bench.ts';
+import { startRig } from '../agent/turn-rig.ts';
 
 const prices = { input: 3, output: 15, cached_input: 0.3 };
 
@@ -14,19 +14,19 @@ describe('model costs', () => {
   it.each(['openai-compatible', 'anthropic', 'openai', 'google', 'openrouter', 'ollama'] as const)(
     'computes the cost from the tokens that %s counts, with cached input apart',
     async (provider) => {
-      await using bench = await startBench(script, { provider, model: 'm', prices });
-      await bench.run('go');
-      expect(bench.usages[0]?.cost).toBeCloseTo(0.6 * 3 + 0.4 * 0.3 + 0.1 * 15, 6);
-      await using free = await startBench(script, { provider, model: 'm' });
+      await using rig = await startRig(script, { provider, model: 'm', prices });
+      await rig.run('go');
+      expect(rig.usages[0]?.cost).toBeCloseTo(0.6 * 3 + 0.4 * 0.3 + 0.1 * 15, 6);
+      await using free = await startRig(script, { provider, model: 'm' });
       await free.run('go');
       expect(free.usages[0]).toMatchObject({ inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000, cost: undefined });
     },
   );
 
   it('charges cached input as input when it has no price of its own', async () => {
-    await using bench = await startBench(script, { prices: { input: 3, output: 15 } });
-    await bench.run('go');
-    expect(bench.usages[0]?.cost).toBeCloseTo(3 + 1.5, 6);
+    await using rig = await startRig(script, { prices: { input: 3, output: 15 } });
+    await rig.run('go');
+    expect(rig.usages[0]?.cost).toBeCloseTo(3 + 1.5, 6);
   });
 
   it('prefers the cost that the provider reports', async () => {

@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import type { OpenListener, Sandbox } from '../../src/core/sandbox.ts';
 import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts';
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
-import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../engines.ts';
 import { until } from '../until.ts';
 

@@ -7,7 +7,7 @@ import { Output } from '../../src/shell/output.ts';
 const floodBytes = 4 * 1024 * 1024;
 
 /** A clock that says that handling a byte takes 100 ns, and nothing else takes any time. */
-function bench() {
+function rig() {
   let handled = 0;
   const turns = new FairTurns(() => handled / 10_000);
   const silent = () => ({ stream: new Readable({ read: () => undefined }), drain: () => [] });
@@ -37,7 +37,7 @@ function bench() {
 
 describe('the output of several sessions', () => {
   it('yields after a bounded number of bytes while several sessions flood', async () => {
-    const { output, read, handled } = bench();
+    const { output, read, handled } = rig();
     const floods = [1, 2, 3].map(() => read(output(floodBytes)));
     let most = 0;
     for (let before = 0; handled() < floods.length * floodBytes; before = handled()) {
@@ -50,7 +50,7 @@ describe('the output of several sessions', () => {
   });
 
   it('delivers a short output before floods that wait', async () => {
-    const { output, read, handled } = bench();
+    const { output, read, handled } = rig();
     const floods = [1, 2, 3].map(() => read(output(floodBytes)));
     while (handled() < floodBytes) await nextRound();
     const before = handled();

@@ -5,7 +5,7 @@ import { ShellSession } from '../../src/shell/session.ts';
 import { memoryStateStore } from '../../src/shell/state-store.ts';
 import type { Attach, AttachedCommand } from '../../src/shell/streams/attached-command.ts';
 import { StreamSpawner } from '../../src/shell/streams/stream-spawner.ts';
-import { collect } from '../contracts/sandbox/bench.ts';
+import { collect } from '../contracts/sandbox/rig.ts';
 
 const children = new Set<ChildProcessWithoutNullStreams>();
 

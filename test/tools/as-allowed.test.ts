@@ -4,7 +4,7 @@ import type { ExecRequest, OpenSandbox } from '../../src/core/sandbox.ts';
 import { unredacted } from '../../src/lib/redact.ts';
 import { toolSet } from '../../src/tools/index.ts';
 import { Toolbox } from '../../src/tools/toolbox.ts';
-import { collect } from '../contracts/sandbox/bench.ts';
+import { collect } from '../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 
 /** Another call of the session gets in between a permission and the moment that something begins. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TestEngine } from '../engines.ts';
-import { useCode } from './code-bench.ts';
+import { useCode } from './code-rig.ts';
 
 export function bashTests(engine: TestEngine): void {
   const code = useCode(engine);
@@ -89,12 +89,10 @@ echo_text after`;
   });
 
   it('runs a bash script in a fresh shell, apart from the session', async () => {
-    await code.bench.output(
-      'shopt -s failglob; alias echo="echo alias"; exec() { echo function; }; env() { echo function; }; cat() { :; }',
-    );
+    await code.rig.output('shopt -s failglob; alias echo="echo alias"; exec() { echo function; }; env() { echo function; }; cat() { :; }');
     await code.output('bash', 'cd /; export LEFT=1; left() { :; }');
     expect(await output('echo *.none "$0" $#; cat <<<x')).toBe('*.none script.bash 0\nx\n');
-    expect(await code.bench.output('declare -p LEFT 2>/dev/null; printf %s "$PWD"')).toBe(code.bench.workdir);
-    await code.bench.output('shopt -u failglob; unalias echo; unset -f exec env cat');
+    expect(await code.rig.output('declare -p LEFT 2>/dev/null; printf %s "$PWD"')).toBe(code.rig.workdir);
+    await code.rig.output('shopt -u failglob; unalias echo; unset -f exec env cat');
   });
 }

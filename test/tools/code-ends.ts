@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
+import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../engines.ts';
 import { withEnoughTime } from '../until.ts';
-import { useCode } from './code-bench.ts';
+import { useCode } from './code-rig.ts';
 
 export function endTests(engine: TestEngine): void {
   const code = useCode(engine);
@@ -19,27 +19,27 @@ open("begun", "w").close()
 time.sleep(1000)`;
     const result = await withEnoughTime(
       async (timeout) => ({ ...(await code.run('python', script, { timeout })), timeout }),
-      () => code.bench.succeeds('rm begun'),
+      () => code.rig.succeeds('rm begun'),
     );
     const error = expect.stringContaining(`after ${result.timeout} s`);
     expect(result).toMatchObject({ status: 'timeout', exit_code: 124, output: 'begun', error });
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
   it('ends a script and its processes when it is interrupted', async () => {
     const mark = sleepMark();
     const interrupt = new AbortController();
     const running = code.run('bash', `echo begun; sleep ${mark} & setsid sleep ${mark}`, { signal: interrupt.signal });
-    await untilAsleep(code.bench.sandbox, mark, 2);
+    await untilAsleep(code.rig.sandbox, mark, 2);
     interrupt.abort();
     expect(await running).toMatchObject({ status: 'interrupted', exit_code: 130, output: 'begun\n' });
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
   it('does not start a script that was interrupted before', async () => {
     const result = await code.call('bash', 'touch started', { signal: AbortSignal.abort() });
     expect(result).toMatchObject({ ok: false, failure: 'interrupted' });
-    expect(await code.bench.succeeds('[[ -e started ]]')).toBe(false);
+    expect(await code.rig.succeeds('[[ -e started ]]')).toBe(false);
   });
 
   it('ends a script that is interrupted right after its start', async () => {
@@ -47,7 +47,7 @@ time.sleep(1000)`;
       const mark = sleepMark();
       const result = await code.run('bash', `sleep ${mark}`, { signal: AbortSignal.timeout(delay) }).catch(() => undefined);
       if (result) expect(result.status).toBe('interrupted');
-      expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+      expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
     }
   });
 
@@ -55,20 +55,20 @@ time.sleep(1000)`;
     const mark = sleepMark();
     const result = await withEnoughTime(
       (timeout) => code.run('python', `command("touch begun; sleep ${mark}")`, { timeout }),
-      () => code.bench.succeeds('rm begun'),
+      () => code.rig.succeeds('rm begun'),
     );
     expect(result).toMatchObject({ status: 'timeout', tool_calls: 1 });
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
   it('ends the tools of a script when it is interrupted', async () => {
     const mark = sleepMark();
     const interrupt = new AbortController();
     const running = code.run('python', `command("sleep ${mark}")`, { signal: interrupt.signal });
-    await untilAsleep(code.bench.sandbox, mark);
+    await untilAsleep(code.rig.sandbox, mark);
     interrupt.abort();
     expect(await running).toMatchObject({ status: 'interrupted' });
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
   it('ends the tools of a script that exits without waiting for them', async () => {
@@ -81,7 +81,7 @@ os._exit(0)`;
     const result = await code.run('python', script);
     expect(result).toMatchObject({ status: 'success', tool_calls: 12 });
     expect(result.duration_ms).toBeLessThan(50_000);
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
   it.each([
@@ -97,15 +97,15 @@ os._exit(0)`;
     const result = await code.run('bash', scriptWith(mark));
     expect(result).toMatchObject({ status: 'success', output: 'done\n' });
     expect(result.duration_ms).toBeLessThan(50_000);
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
   it('spares processes that the session started before the script', async () => {
     const mark = sleepMark();
-    const earlier = await code.bench.start(`setsid sleep ${mark} &`);
-    await untilAsleep(code.bench.sandbox, mark);
+    const earlier = await code.rig.start(`setsid sleep ${mark} &`);
+    await untilAsleep(code.rig.sandbox, mark);
     await code.output('bash', 'sleep 1000 & echo done');
-    expect(await sleepers(code.bench.sandbox, mark)).toBe(1);
+    expect(await sleepers(code.rig.sandbox, mark)).toBe(1);
     await earlier.kill('KILL');
   });
 

@@ -1,12 +1,12 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { TestEngine } from '../engines.ts';
-import { useCode } from './code-bench.ts';
+import { useCode } from './code-rig.ts';
 
 export function javascriptTests(engine: TestEngine): void {
   const code = useCode(engine);
   let hasNode = false;
   beforeAll(async () => {
-    hasNode = await code.bench.succeeds('command -v node || command -v nodejs');
+    hasNode = await code.rig.succeeds('command -v node || command -v nodejs');
   });
   const output = (script: string) => code.output('javascript', script);
   const inNode = (title: string, body: () => Promise<void>): void => {
@@ -28,11 +28,11 @@ export function javascriptTests(engine: TestEngine): void {
 
   inNode('refuses a Node that is too old', async () => {
     const preload = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '16.1.0' } });`;
-    await code.bench.output(`mkdir -p old; cat >old/preload.cjs <<'END'\n${preload}\nEND
+    await code.rig.output(`mkdir -p old; cat >old/preload.cjs <<'END'\n${preload}\nEND
 printf '#!/bin/bash\\nexec "%s" -r "%s" "$@"\\n' "$(type -P node || type -P nodejs)" "$PWD/old/preload.cjs" >old/node
 chmod +x old/node; export saved_path=$PATH; PATH=$PWD/old:$PATH`);
     const result = await code.call('javascript', 'console.log(1)');
-    await code.bench.output('PATH=$saved_path; unset saved_path');
+    await code.rig.output('PATH=$saved_path; unset saved_path');
     const text = expect.stringMatching(/no Node\.js 18 or newer in this sandbox \(.* is Node\.js 16\.1\.0\)\. The script was not run\./);
     expect(result).toMatchObject({ ok: false, failure: 'failed', text });
   });
@@ -58,7 +58,7 @@ await echo('a', { tims: 1 }).catch((error) => console.log(String(error)));`;
   });
 
   inNode('runs JavaScript as a module that can import and require', async () => {
-    await code.bench.output(
+    await code.rig.output(
       `echo 'export const value = 5;' >beside.mjs; echo 'module.exports = 6;' >beside.cjs; echo '{"a":7}' >beside.json`,
     );
     const script = `

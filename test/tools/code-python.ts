@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TestEngine } from '../engines.ts';
-import { useCode } from './code-bench.ts';
+import { useCode } from './code-rig.ts';
 
 export function pythonTests(engine: TestEngine): void {
   const code = useCode(engine);
@@ -78,7 +78,7 @@ print(wrong)`;
   it('shows script lines in a traceback that the script formats, even beside a file of its name', async () => {
     const script = ['import traceback', 'try:', '    1 / 0', 'except ZeroDivisionError:', '    print(traceback.format_exc())'].join('\n');
     expect(await output(script)).toContain('File "script.py", line 3, in <module>\n    1 / 0\n');
-    await code.bench.sandbox.writeFile('script.py', 'not\nthe\nscript\n');
+    await code.rig.sandbox.writeFile('script.py', 'not\nthe\nscript\n');
     expect(await output(`import os\nos.remove("script.py")\n${script}`)).toContain('File "script.py", line 5, in <module>\n    1 / 0\n');
   });
 
@@ -126,14 +126,14 @@ outer()`;
   });
 
   it('runs a Python script as the main module in the directory of the session', async () => {
-    await code.bench.output('mkdir -p place && cd place && echo "VALUE = 5" >beside.py && echo boom >threading.py && echo boom >json.py');
+    await code.rig.output('mkdir -p place && cd place && echo "VALUE = 5" >beside.py && echo boom >threading.py && echo boom >json.py');
     const script = `
 import os, sys
 from beside import VALUE
 print(__name__, sys.argv, os.path.basename(__file__), VALUE, os.path.basename(os.getcwd()))
 print(__import__("__main__").VALUE)`;
     expect(await output(script)).toBe("__main__ ['script.py'] script.py 5 place\n5\n");
-    await code.bench.output('cd ..; rm -r place');
+    await code.rig.output('cd ..; rm -r place');
   });
 
   it('hides the channel to the host from processes that a Python script starts', async () => {
@@ -158,10 +158,10 @@ print(echo_text("still here")["text"])`;
 
   it('keeps what the tools of a script change in the session', async () => {
     const script = 'command("mkdir -p deep/er; cd deep; export MARK=1")\nprint(command("pwd; echo $MARK; cd er")["output"])';
-    const before = code.bench.sandbox.cwd;
+    const before = code.rig.sandbox.cwd;
     expect(await output(script)).toBe(`${before}/deep\n1\n\n`);
-    expect(code.bench.sandbox.cwd).toBe(`${before}/deep/er`);
+    expect(code.rig.sandbox.cwd).toBe(`${before}/deep/er`);
     expect(await output('import os; print(os.getcwd())')).toBe(`${before}/deep/er\n`);
-    await code.bench.output('cd ../..; unset MARK');
+    await code.rig.output('cd ../..; unset MARK');
   });
 }

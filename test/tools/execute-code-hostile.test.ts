@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { describeBackend, type TestEngine } from '../engines.ts';
-import { type CodeBench, useCode } from './code-bench.ts';
+import { type CodeRig, useCode } from './code-rig.ts';
 
 /** What a script needs to talk to the host by itself. The harness reads nothing as long as no tool is called through it. */
 const raw = `
@@ -31,7 +31,7 @@ for (const kind of ['local', 'bubblewrap', 'docker']) {
     // Whatever it did, the session goes on.
     afterEach(async () => {
       expect(await code.output('python', 'print(echo_text("fine")["text"])')).toBe('fine\n');
-      expect(await code.bench.output('echo fine')).toBe('fine\n');
+      expect(await code.rig.output('echo fine')).toBe('fine\n');
     });
     describe('a script that writes garbage to the host', () => garbageTests(code));
     describe('a script that calls tools with hostile arguments', () => argumentTests(code));
@@ -40,7 +40,7 @@ for (const kind of ['local', 'bubblewrap', 'docker']) {
   });
 }
 
-function garbageTests(code: CodeBench): void {
+function garbageTests(code: CodeRig): void {
   it.each([
     ['words', 'write(b"hello host\\n")'],
     ['nothing but newlines', 'write(b"\\n" * 1000)'],
@@ -68,7 +68,7 @@ function garbageTests(code: CodeBench): void {
   });
 }
 
-function argumentTests(code: CodeBench): void {
+function argumentTests(code: CodeRig): void {
   it.each([
     [
       'a tool that does not exist',
@@ -111,7 +111,7 @@ print(sorted(read_frame()[2] for _ in range(2)))`;
   });
 }
 
-function floodTests(code: CodeBench): void {
+function floodTests(code: CodeRig): void {
   it('ends a script that keeps calling beyond its limit', async () => {
     const script = `${raw}
 while True: ask("echo_text", '{"text":"a"}')`;
@@ -155,11 +155,11 @@ time.sleep(100)`;
     expect(result).toMatchObject({ status: 'success', truncated: true, output: expect.stringMatching(/end\n$/) });
     expect(result.output.length).toBeLessThan(30_000);
     expect(most - before).toBeLessThan(96 * 1024 * 1024);
-    await code.bench.output(`rm -f '${result.output_file}'`);
+    await code.rig.output(`rm -f '${result.output_file}'`);
   });
 }
 
-function brokenTests(code: CodeBench, engine: TestEngine): void {
+function brokenTests(code: CodeRig, engine: TestEngine): void {
   it('fails the calls of a script that closed its answers', async () => {
     const script = 'import os\nos.close(238)\ntry:\n    echo_text("a")\nexcept OSError: print("closed")';
     expect(await code.output('python', script)).toBe('closed\n');
@@ -186,7 +186,7 @@ print("done")
 os._exit(0)`;
     const result = await code.run('python', script);
     expect(result.duration_ms).toBeLessThan(50_000);
-    expect(await code.bench.output('for f in /proc/[0-9]*/cmdline; do tr "\\0" " " <"$f"; echo; done 2>/dev/null')).not.toContain(
+    expect(await code.rig.output('for f in /proc/[0-9]*/cmdline; do tr "\\0" " " <"$f"; echo; done 2>/dev/null')).not.toContain(
       'noise >&239',
     );
   });
@@ -227,7 +227,7 @@ command("touch called; sleep 100")`;
     ['javascript', `console.log('before'); process.kill(process.pid, 'SIGKILL'); await command('sleep 100');`, /SIGKILL|137/],
     ['javascript', `console.log('before'); void command('sleep 100'); process.exit(3);`, /code 3/],
   ] as const)('reports a hostile script in %s: %s', async (language, script, error) => {
-    if (language === 'javascript' && !(await code.bench.succeeds('command -v node'))) return;
+    if (language === 'javascript' && !(await code.rig.succeeds('command -v node'))) return;
     const result = await code.run(language, script);
     expect(result).toMatchObject({ status: 'error', error: expect.stringMatching(error) });
     expect(result.output).toMatch(/^before\n/);

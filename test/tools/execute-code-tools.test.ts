@@ -7,12 +7,12 @@ import { writeFile } from '../../src/tools/files/write-file.ts';
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
-import { secret, useToolBench } from './tool-bench.ts';
+import { secret, useToolRig } from './tool-rig.ts';
 
 for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind, toolTests);
 
 function toolTests(engine: TestEngine): void {
-  const bench = useToolBench(engine, (sandbox) => {
+  const rig = useToolRig(engine, (sandbox) => {
     const tools = [
       terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 60, processes: new ProcessTable(sandbox) }),
       readFile,
@@ -23,7 +23,7 @@ function toolTests(engine: TestEngine): void {
     return [...tools, executeCode({ timeoutSeconds: 60, maxToolCalls: 50, mode: 'project', tools })];
   });
   const output = async (language: string, code: string): Promise<string> => {
-    const { status, output } = await bench.data<{ status: string; output: string }>('execute_code', { language, code });
+    const { status, output } = await rig.data<{ status: string; output: string }>('execute_code', { language, code });
     expect({ status, output }).toMatchObject({ status: 'success' });
     return output;
   };
@@ -42,8 +42,8 @@ try:
 except ToolError as error:
     print("ToolError" in repr(error))`;
     expect(await output('python', script)).toBe('True\none\nthree ü\nTrue\n2\n3 True\nTrue\n');
-    expect(bench.sandbox.cwd).toMatch(/\/notes$/);
-    expect(bench.asked.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['script', 'write', 'read', 'command']));
+    expect(rig.sandbox.cwd).toMatch(/\/notes$/);
+    expect(rig.asked.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['script', 'write', 'read', 'command']));
   });
 
   it('lets a bash script use the tools', async () => {
@@ -57,9 +57,9 @@ read_file missing.txt 2>/dev/null || echo failed`;
   });
 
   it('passes file content unredacted to a script, and redacts what the script prints', async () => {
-    await bench.data('terminal', { command: `printf %s '${secret}' >secret.txt` });
+    await rig.data('terminal', { command: `printf %s '${secret}' >secret.txt` });
     const script = 'content = read_file("secret.txt")["content"]\nprint(content == open("secret.txt").read(), content)';
-    const result = await bench.call('execute_code', { language: 'python', code: script });
+    const result = await rig.call('execute_code', { language: 'python', code: script });
     expect(result).toMatchObject({ ok: true, text: expect.stringMatching(/^True /) });
     expect(JSON.stringify(result)).not.toContain(secret);
   });

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Action } from '../../src/core/approval.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { bashTests } from './code-bash.ts';
-import { useCode } from './code-bench.ts';
 import { endTests } from './code-ends.ts';
 import { environmentTests } from './code-environment.ts';
 import { javascriptTests } from './code-javascript.ts';
 import { pythonTests } from './code-python.ts';
+import { useCode } from './code-rig.ts';
 
 for (const kind of ['local', 'bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
@@ -30,8 +30,8 @@ function scriptTests(engine: TestEngine): void {
     };
     const script = 'open("marker", "w").write("x")';
     expect(await code.call('python', script, { guard })).toMatchObject({ ok: false, failure: 'denied', text: 'Not today.' });
-    expect(seen).toEqual([{ kind: 'script', language: 'python', code: script, cwd: code.bench.sandbox.cwd }]);
-    expect(await code.bench.succeeds('[[ -e marker ]]')).toBe(false);
+    expect(seen).toEqual([{ kind: 'script', language: 'python', code: script, cwd: code.rig.sandbox.cwd }]);
+    expect(await code.rig.succeeds('[[ -e marker ]]')).toBe(false);
   });
 
   it('asks for each tool call of a script, and reports a denial to it', async () => {
@@ -46,7 +46,7 @@ try:
 except ToolError as error:
     print(error, error.failure)`;
     expect(await code.output('python', script, { guard })).toBe('allowed\nThat is forbidden. denied\n');
-    expect(await code.bench.succeeds('[[ -e forbidden ]]')).toBe(false);
+    expect(await code.rig.succeeds('[[ -e forbidden ]]')).toBe(false);
   });
 
   it('refuses tool calls beyond the limit, and the script continues', async () => {
@@ -106,6 +106,6 @@ print(sorted(name for name in vars(hermetic_tools) if not name.startswith("_")))
     expect(result).toMatchObject({ status: 'success', truncated: true });
     expect(result.output.length).toBeLessThan(3000);
     expect(result.output).toMatch(/^line 0\n[\s\S]*line 19999\n$/);
-    expect(await code.bench.output(`wc -l <'${result.output_file}'`)).toMatch(/^\s*20000\n$/);
+    expect(await code.rig.output(`wc -l <'${result.output_file}'`)).toMatch(/^\s*20000\n$/);
   });
 }

@@ -7,7 +7,7 @@ import { readFile } from '../../src/tools/files/read-file.ts';
 import { searchFiles } from '../../src/tools/files/search-files.ts';
 import { writeFile } from '../../src/tools/files/write-file.ts';
 import { type CallOptions, Toolbox } from '../../src/tools/toolbox.ts';
-import { type Bench, useBench } from '../contracts/sandbox/bench.ts';
+import { type Rig, useRig } from '../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../engines.ts';
 
 export const maxBytes = 50_000;
@@ -15,7 +15,7 @@ export const maxBytes = 50_000;
 export const names = ['with blank', 'line\nbreak', '-dash', 'ünïcødé 日本 🦀', `it's "quoted"`, '$HOME', '`id`', '*', '~', '\\', 'end\n'];
 
 /** The file tools on one sandbox that the tests of a file share. */
-export interface FileTools extends Bench {
+export interface FileTools extends Rig {
   /** Everything that was asked for permission. */
   readonly actions: Action[];
   /** What a call that must succeed gives back. */
@@ -27,7 +27,7 @@ export interface FileTools extends Bench {
 }
 
 export function useFileTools(engine: TestEngine): FileTools {
-  const bench = useBench(engine);
+  const rig = useRig(engine);
   const actions: Action[] = [];
   const call = (name: string, input: object, options?: CallOptions) => {
     const guard = async (asked: readonly Action[]) => {
@@ -35,20 +35,20 @@ export function useFileTools(engine: TestEngine): FileTools {
       return { allowed: true } as const;
     };
     const tools = [readFile, writeFile, editFile, searchFiles];
-    return new Toolbox({ tools, sandbox: bench.sandbox, guard, redact: unredacted, maxBytes }).call(name, input, options);
+    return new Toolbox({ tools, sandbox: rig.sandbox, guard, redact: unredacted, maxBytes }).call(name, input, options);
   };
   const succeed = async (name: string, input: object, options?: CallOptions) => {
     const result = await call(name, input, options);
     if (!result.ok) expect.fail(`${name} failed: ${result.text}`);
     return result;
   };
-  const { start, run, output, succeeds } = bench;
+  const { start, run, output, succeeds } = rig;
   return {
     get sandbox() {
-      return bench.sandbox;
+      return rig.sandbox;
     },
     get workdir() {
-      return bench.workdir;
+      return rig.workdir;
     },
     start,
     run,

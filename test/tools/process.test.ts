@@ -4,10 +4,10 @@ import type { ProcessEvent } from '../../src/tools/process/background-process.ts
 import { process as processTool } from '../../src/tools/process/process.ts';
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
-import { collect, sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
+import { collect, sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { until } from '../until.ts';
-import { useToolBench } from './tool-bench.ts';
+import { useToolRig } from './tool-rig.ts';
 
 interface Listed {
   processes: { id: string; command: string; state: string; exit_code: number | null; output_bytes: number }[];
@@ -19,21 +19,21 @@ interface Listed {
 
 function processTests(engine: TestEngine): void {
   const tables = new Map<OpenSandbox, ProcessTable>();
-  const bench = useToolBench(engine, (sandbox) => {
+  const rig = useToolRig(engine, (sandbox) => {
     const processes = new ProcessTable(sandbox);
     tables.set(sandbox, processes);
     return [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes }), processTool(processes)];
   });
   const start = async (command: string, more: object = {}): Promise<string> => {
-    const { process_id } = await bench.data<{ process_id: string }>('terminal', { command, background: true, ...more });
+    const { process_id } = await rig.data<{ process_id: string }>('terminal', { command, background: true, ...more });
     return process_id;
   };
-  const act = (action: string, id: string, more: object = {}) => bench.data<Listed>('process', { action, id, ...more });
+  const act = (action: string, id: string, more: object = {}) => rig.data<Listed>('process', { action, id, ...more });
   const state = async (id: string): Promise<string | undefined> => (await act('poll', id)).processes[0]?.state;
   const ended = (id: string) => act('wait', id, { timeout: 30 });
 
   it('starts a background process with the state of the session, and does not change it', async () => {
-    await bench.data('terminal', {
+    await rig.data('terminal', {
       command: 'export WORD=carried; greet() { echo "hello $1"; }; alias shout="echo LOUD"; cd /usr; set -u',
     });
     const id = await start('echo "$WORD $PWD $#"; greet you\nshout; cd /; export WORD=changed');
@@ -42,7 +42,7 @@ function processTests(engine: TestEngine): void {
       timed_out: false,
       processes: [{ state: 'exited', exit_code: 0 }],
     });
-    expect(await bench.data('terminal', { command: 'echo $WORD $PWD; set +u; cd - >/dev/null' })).toMatchObject({
+    expect(await rig.data('terminal', { command: 'echo $WORD $PWD; set +u; cd - >/dev/null' })).toMatchObject({
       output: 'carried /usr\n',
     });
   });
@@ -98,7 +98,7 @@ function processTests(engine: TestEngine): void {
     await act('close', id);
     const result = await ended(id);
     expect(result.processes).toMatchObject([{ state: 'exited', exit_code: 0, output_bytes: 100_011 }]);
-    expect(await bench.call('process', { action: 'write', id, data: 'more' })).toMatchObject({
+    expect(await rig.call('process', { action: 'write', id, data: 'more' })).toMatchObject({
       ok: false,
       text: expect.stringMatching(/ended/),
     });
@@ -111,10 +111,10 @@ function processTests(engine: TestEngine): void {
     const id = await start(
       `trap '' TERM; (setsid env -i sleep ${mark} &); bash -c 'trap "" TERM INT; while :; do sleep ${mark}; done' & sleep ${mark}`,
     );
-    await untilAsleep(bench.sandbox, mark, 3);
+    await untilAsleep(rig.sandbox, mark, 3);
     const { processes } = await act('kill', id);
     expect(processes).toMatchObject([{ id, state: expect.stringMatching(/^(killed|exited)$/) }]);
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
     expect(await act('kill', id)).toMatchObject({ processes: [{ id }] });
   });
 
@@ -122,9 +122,9 @@ function processTests(engine: TestEngine): void {
   it.runIf(engine.backend.traits.isolation !== 'none')('kills a background process that gave up its mark', async () => {
     const mark = sleepMark();
     const id = await start(`(ulimit -x 5; setsid sleep ${mark} &); sleep ${mark}`);
-    await untilAsleep(bench.sandbox, mark, 2);
+    await untilAsleep(rig.sandbox, mark, 2);
     await act('kill', id);
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
   it('ends a background process by the first signal it obeys', async () => {
@@ -137,17 +137,17 @@ function processTests(engine: TestEngine): void {
   });
 
   it('delivers a signal that is sent right after a slow start', async () => {
-    await bench.data('terminal', { command: "slow() { local code=$?; sleep 0.2; return $code; }; alias builtin='slow; \\builtin'" });
+    await rig.data('terminal', { command: "slow() { local code=$?; sleep 0.2; return $code; }; alias builtin='slow; \\builtin'" });
     const interrupted = await start('exec sleep 1000');
     expect((await act('kill', interrupted, { signal: 'INT' })).processes).toMatchObject([{ state: 'exited', exit_code: 130 }]);
     const terminated = await start('exec sleep 1000');
     expect((await act('kill', terminated)).processes).toMatchObject([{ state: 'exited', exit_code: 143 }]);
-    await bench.data('terminal', { command: 'unalias builtin; unset -f slow' });
+    await rig.data('terminal', { command: 'unalias builtin; unset -f slow' });
   });
 
   it('reports matched patterns, even across pieces, and the end of a process', async () => {
     const heard: [string, ProcessEvent][] = [];
-    const stop = tables.get(bench.sandbox)?.listen(({ facts }, event) => void heard.push([facts.id, event]));
+    const stop = tables.get(rig.sandbox)?.listen(({ facts }, event) => void heard.push([facts.id, event]));
     const id = await start(
       'printf "server rea"; sleep 0.2; printf "dy on 80\\n"; for ((i = 0; i < 100; i++)); do echo error; done; sleep 0.2',
       {
@@ -164,7 +164,7 @@ function processTests(engine: TestEngine): void {
   });
 
   it('runs a background process on a terminal that can be resized', async () => {
-    await bench.data('terminal', { command: 'inside() { echo "function: $(tput cols 2>/dev/null || stty size)"; }' });
+    await rig.data('terminal', { command: 'inside() { echo "function: $(tput cols 2>/dev/null || stty size)"; }' });
     const id = await start('[ -t 0 ] && [ -t 1 ] && echo terminal; inside; stty size; read -r _; stty size; exit 3', { pty: true });
     await until('it waits', async () => (await act('log', id, { offset: 0 })).output?.includes('40 120') === true);
     await act('resize', id, { rows: 50, columns: 150 });
@@ -179,7 +179,7 @@ function processTests(engine: TestEngine): void {
 
   it('lists a running background process after other work', async () => {
     const id = await start('sleep 1000');
-    await bench.data('terminal', { command: 'true' });
+    await rig.data('terminal', { command: 'true' });
     expect((await act('list', id)).processes.find((process) => process.id === id)).toMatchObject({
       command: 'sleep 1000',
       state: 'running',
@@ -193,16 +193,16 @@ function processTests(engine: TestEngine): void {
     const id = await start(`echo said; sleep ${mark}`);
     const over = await start('exit 4');
     await ended(over);
-    const other = new ProcessTable(bench.sandbox);
+    const other = new ProcessTable(rig.sandbox);
     const found = await other.list();
     expect(found.find(({ facts }) => facts.id === over)?.state).toEqual({ kind: 'exited', code: 4 });
     const process = await other.get(id);
     expect(process.facts.command).toBe(`echo said; sleep ${mark}`);
     await until('it is read', async () => (await other.read(process, 0, 100)).data.toString() === 'said\n');
     // What somebody inside makes of its record can only name processes of this sandbox by a mark.
-    await collect(await bench.sandbox.exec({ command: `echo '*' >'${process.facts.directory}/mark'.bad` }));
+    await collect(await rig.sandbox.exec({ command: `echo '*' >'${process.facts.directory}/mark'.bad` }));
     await other.kill(process, 'TERM', 1000);
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
     await other.close();
   });
 
@@ -242,30 +242,30 @@ function processTests(engine: TestEngine): void {
     [{ action: 'jump' }, /action/],
     [{ action: 'poll', id: 'nothing' }, /no process "nothing"/],
   ])('refuses %j with an error that a model can act on', async (input, words) => {
-    expect(await bench.call('process', input)).toMatchObject({ ok: false, text: expect.stringMatching(words) });
+    expect(await rig.call('process', input)).toMatchObject({ ok: false, text: expect.stringMatching(words) });
   });
 
   it('refuses to start a background process in a missing directory', async () => {
-    const result = await bench.call('terminal', { command: 'true', background: true, cwd: '/no/such/place' });
+    const result = await rig.call('terminal', { command: 'true', background: true, cwd: '/no/such/place' });
     expect(result).toMatchObject({ ok: false, text: expect.stringContaining('could not be started') });
   });
 
   it('asks before it writes to a process, as for a command', async () => {
     const id = await start('cat >got; sleep 1000');
-    bench.asked.length = 0;
-    bench.permission = { allowed: false, reason: 'No.' };
-    expect(await bench.call('process', { action: 'write', id, data: 'rm -rf /\n' })).toMatchObject({ failure: 'denied' });
-    bench.permission = { allowed: true };
-    expect(bench.asked).toEqual([{ kind: 'input', process: 'cat >got; sleep 1000', text: 'rm -rf /\n', cwd: bench.sandbox.cwd }]);
+    rig.asked.length = 0;
+    rig.permission = { allowed: false, reason: 'No.' };
+    expect(await rig.call('process', { action: 'write', id, data: 'rm -rf /\n' })).toMatchObject({ failure: 'denied' });
+    rig.permission = { allowed: true };
+    expect(rig.asked).toEqual([{ kind: 'input', process: 'cat >got; sleep 1000', text: 'rm -rf /\n', cwd: rig.sandbox.cwd }]);
     await act('kill', id);
-    expect((await collect(await bench.sandbox.exec({ command: 'cat got' }))).stdout).toBe('');
+    expect((await collect(await rig.sandbox.exec({ command: 'cat got' }))).stdout).toBe('');
   });
 
   it('judges simultaneous writes to a process together and in order', async () => {
     const id = await start('cat');
-    bench.asked.length = 0;
+    rig.asked.length = 0;
     await Promise.all(['r', 'm -f nothing\n'].map((data) => act('write', id, { data })));
-    expect(bench.asked.at(-1)).toMatchObject({ text: 'rm -f nothing\n' });
+    expect(rig.asked.at(-1)).toMatchObject({ text: 'rm -f nothing\n' });
     await until('it has come', async () => (await act('log', id)).output === 'rm -f nothing\n');
     await act('kill', id);
   });
@@ -273,9 +273,9 @@ function processTests(engine: TestEngine): void {
   it('declares a write together with an unfinished line before it', async () => {
     const id = await start('bash');
     await act('write', id, { data: 'cd /tmp\nr' });
-    bench.asked.length = 0;
+    rig.asked.length = 0;
     await act('write', id, { data: 'm -f nothing\n' });
-    expect(bench.asked).toMatchObject([{ kind: 'input', process: 'bash', text: 'rm -f nothing\n', before: 'cd /tmp\n' }]);
+    expect(rig.asked).toMatchObject([{ kind: 'input', process: 'bash', text: 'rm -f nothing\n', before: 'cd /tmp\n' }]);
     await act('kill', id);
   });
 }

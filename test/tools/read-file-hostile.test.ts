@@ -6,7 +6,7 @@ import { readFile } from '../../src/tools/files/read-file.ts';
 import { searchFiles } from '../../src/tools/files/search-files.ts';
 import { writeFile } from '../../src/tools/files/write-file.ts';
 import { Toolbox } from '../../src/tools/toolbox.ts';
-import { useBench } from '../contracts/sandbox/bench.ts';
+import { useRig } from '../contracts/sandbox/rig.ts';
 import { describeBackend } from '../engines.ts';
 import { kinds, maxBytes } from './file-toolbox.ts';
 
@@ -35,12 +35,12 @@ const cases = Object.entries(inputs).flatMap(([name, input]) =>
 
 for (const kind of kinds) {
   await describeBackend(kind, (engine) => {
-    const bench = useBench(engine);
+    const rig = useRig(engine);
 
     it.each(cases)('fails %s %j when the sandbox answers with %s', async (name, input, command) => {
       // Only what runs inside is another: whatever it prints comes by the same way.
-      const exec: Sandbox['exec'] = (request) => bench.sandbox.exec({ ...request, command });
-      const sandbox: Sandbox = new Proxy(bench.sandbox, {
+      const exec: Sandbox['exec'] = (request) => rig.sandbox.exec({ ...request, command });
+      const sandbox: Sandbox = new Proxy(rig.sandbox, {
         get: (target, key) => (key === 'exec' ? exec : Reflect.get(target, key, target)),
       });
       const tools = [readFile, writeFile, editFile, searchFiles];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sleepMark } from '../contracts/sandbox/bench.ts';
+import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../engines.ts';
 import { kinds, maxBytes, names, useFileTools } from './file-toolbox.ts';
 

@@ -1,27 +1,27 @@
 import { expect, it } from 'vitest';
 import { type SentFile, sendFile } from '../../src/tools/files/send-file.ts';
-import { collect } from '../contracts/sandbox/bench.ts';
+import { collect } from '../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
-import { useToolBench } from './tool-bench.ts';
+import { useToolRig } from './tool-rig.ts';
 
 function sendTests(engine: TestEngine): void {
   const sent: SentFile[] = [];
-  const bench = useToolBench(engine, () => [sendFile(async (file) => void sent.push(file))]);
-  const inside = async (command: string) => (await collect(await bench.sandbox.exec({ command }))).stdout;
+  const rig = useToolRig(engine, () => [sendFile(async (file) => void sent.push(file))]);
+  const inside = async (command: string) => (await collect(await rig.sandbox.exec({ command }))).stdout;
 
   it('sends the bytes of a file unchanged', async () => {
     await inside('head -c 100000 /dev/urandom >random.bin; sha256sum random.bin');
-    const bytes = await bench.sandbox.readFile('random.bin');
-    expect(await bench.data('send_file', { path: 'random.bin', caption: 'here' })).toEqual({ name: 'random.bin', bytes: 100_000 });
+    const bytes = await rig.sandbox.readFile('random.bin');
+    expect(await rig.data('send_file', { path: 'random.bin', caption: 'here' })).toEqual({ name: 'random.bin', bytes: 100_000 });
     expect(sent.pop()).toEqual({ name: 'random.bin', data: bytes, caption: 'here' });
-    expect(bench.asked.at(-1)).toEqual({ kind: 'send', path: 'random.bin', cwd: bench.sandbox.cwd });
+    expect(rig.asked.at(-1)).toEqual({ kind: 'send', path: 'random.bin', cwd: rig.sandbox.cwd });
   });
 
   it('reduces the name of a sent file to a harmless last part', async () => {
     await inside(`mkdir -p deep; echo x >'deep/-rf'; echo x >$'line\\nbreak'`);
-    await bench.data('send_file', { path: 'deep/-rf', name: '../../etc/passwd' });
-    await bench.data('send_file', { path: 'line\nbreak' });
-    await bench.data('send_file', { path: 'deep/../deep/-rf', name: '..' });
+    await rig.data('send_file', { path: 'deep/-rf', name: '../../etc/passwd' });
+    await rig.data('send_file', { path: 'line\nbreak' });
+    await rig.data('send_file', { path: 'deep/../deep/-rf', name: '..' });
     expect(sent.splice(0).map(({ name }) => name)).toEqual(['passwd', 'line_break', 'file']);
   });
 
@@ -30,13 +30,13 @@ function sendTests(engine: TestEngine): void {
     ['/tmp', /not a file/],
     ['/dev/zero', /not a file/],
   ])('explains why %s is not sent', async (path, words) => {
-    expect(await bench.call('send_file', { path })).toMatchObject({ ok: false, text: expect.stringMatching(words) });
+    expect(await rig.call('send_file', { path })).toMatchObject({ ok: false, text: expect.stringMatching(words) });
     expect(sent).toEqual([]);
   });
 
   it('refuses to send a file that is too large', async () => {
     await inside('truncate -s 1G large');
-    expect(await bench.call('send_file', { path: 'large' })).toMatchObject({ ok: false, text: expect.stringContaining('20 MiB') });
+    expect(await rig.call('send_file', { path: 'large' })).toMatchObject({ ok: false, text: expect.stringContaining('20 MiB') });
   });
 }
 

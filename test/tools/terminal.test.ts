@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
-import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/bench.ts';
+import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { withEnoughTime } from '../until.ts';
-import { secret, useToolBench } from './tool-bench.ts';
+import { secret, useToolRig } from './tool-rig.ts';
 
 interface Result {
   output: string;
@@ -19,12 +19,12 @@ interface Result {
 const maxBytes = 5_000;
 
 function terminalTests(engine: TestEngine): void {
-  const bench = useToolBench(
+  const rig = useToolRig(
     engine,
     (sandbox) => [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
     { maxBytes },
   );
-  const run = (command: string, more: object = {}) => bench.data<Result>('terminal', { command, ...more });
+  const run = (command: string, more: object = {}) => rig.data<Result>('terminal', { command, ...more });
 
   it('returns output, exit code and directory, and keeps the state of the session', async () => {
     expect(await run('cd /usr && export WORD=kept; echo out; echo err >&2; exit 3')).toMatchObject({
@@ -38,14 +38,14 @@ function terminalTests(engine: TestEngine): void {
   });
 
   it('runs one command in another directory', async () => {
-    const before = bench.sandbox.cwd;
+    const before = rig.sandbox.cwd;
     expect(await run('pwd', { cwd: '/usr/bin' })).toMatchObject({ output: '/usr/bin\n', cwd: before });
     expect(await run('pwd', { cwd: '/no/such/place' })).toMatchObject({ exit_code: 126, note: expect.stringContaining('directory') });
   });
 
   it('explains an exit code that is no failure', async () => {
     expect(await run('echo a | grep b')).toMatchObject({ exit_code: 1, note: 'no line matched' });
-    const { text } = await bench.call('terminal', { command: 'diff <(echo a) <(echo b) >/dev/null' });
+    const { text } = await rig.call('terminal', { command: 'diff <(echo a) <(echo b) >/dev/null' });
     expect(text).toBe('[exit code 1: the files differ]');
     expect(await run('no-such-program 2>/dev/null')).toMatchObject({ exit_code: 127, note: 'there is no such program' });
   });
@@ -94,28 +94,28 @@ function terminalTests(engine: TestEngine): void {
       async () => (await run('rm begun')).exit_code === 0,
     );
     expect(result).toMatchObject({ output: 'begun\n', exit_code: null, ended: 'timeout' });
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
   it('ends a command and its processes when it is interrupted', async () => {
     const mark = sleepMark();
     const controller = new AbortController();
-    const call = bench.data<Result>('terminal', { command: `echo begun; sleep ${mark} & sleep ${mark}` }, { signal: controller.signal });
-    await untilAsleep(bench.sandbox, mark, 2);
+    const call = rig.data<Result>('terminal', { command: `echo begun; sleep ${mark} & sleep ${mark}` }, { signal: controller.signal });
+    await untilAsleep(rig.sandbox, mark, 2);
     controller.abort();
     expect(await call).toMatchObject({ output: 'begun\n', ended: 'interrupted' });
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
   it('redacts secrets in the result and in the progress, not in files', async () => {
     const shown: string[] = [];
     const half = secret.length / 2;
     const command = `printf ${secret.slice(0, half)}; sleep 0.1; echo ${secret.slice(half)} | tee -a file; printf %s ${secret} >secret`;
-    const result = await bench.call('terminal', { command }, { progress: (text) => shown.push(text) });
+    const result = await rig.call('terminal', { command }, { progress: (text) => shown.push(text) });
     expect(JSON.stringify([result, shown])).not.toContain(secret);
     expect(result.text).toContain('[redacted]');
     expect(shown.join('')).toContain('[redacted]');
-    expect((await bench.sandbox.readFile('secret')).toString()).toBe(secret);
+    expect((await rig.sandbox.readFile('secret')).toString()).toBe(secret);
   });
 
   it('shows output while the command runs', async () => {
@@ -124,19 +124,19 @@ function terminalTests(engine: TestEngine): void {
     const progress = (text: string): void => {
       if (text.includes('early')) seen.resolve();
     };
-    const call = bench.call('terminal', { command: 'echo early; sleep 60' }, { progress, signal: controller.signal });
+    const call = rig.call('terminal', { command: 'echo early; sleep 60' }, { progress, signal: controller.signal });
     await seen.promise;
     controller.abort();
     await call;
   });
 
   it('declares the command and its input before anything runs', async () => {
-    bench.asked.length = 0;
-    bench.permission = { allowed: false, reason: 'Not today.' };
-    const result = await bench.call('terminal', { command: 'touch marker', stdin: 'touch marker', cwd: '/usr' });
-    bench.permission = { allowed: true };
+    rig.asked.length = 0;
+    rig.permission = { allowed: false, reason: 'Not today.' };
+    const result = await rig.call('terminal', { command: 'touch marker', stdin: 'touch marker', cwd: '/usr' });
+    rig.permission = { allowed: true };
     expect(result).toEqual({ ok: false, failure: 'denied', text: 'Not today.' });
-    expect(bench.asked).toEqual([
+    expect(rig.asked).toEqual([
       { kind: 'command', command: 'touch marker', cwd: '/usr' },
       { kind: 'input', process: 'touch marker', text: 'touch marker', cwd: '/usr' },
     ]);
@@ -152,12 +152,12 @@ function terminalTests(engine: TestEngine): void {
     [{ command: 'true', notify_on: ['x'] }, /only for background/],
     ['true', /object/],
   ])('refuses %j with an error that a model can act on', async (input, words) => {
-    expect(await bench.call('terminal', input)).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringMatching(words) });
+    expect(await rig.call('terminal', input)).toMatchObject({ ok: false, failure: 'bad-input', text: expect.stringMatching(words) });
   });
 
   it('returns an error for a NUL byte or an unknown tool', async () => {
-    expect(await bench.call('terminal', { command: 'echo \0' })).toMatchObject({ ok: false, text: expect.stringContaining('NUL') });
-    expect(await bench.call('terminl', {})).toMatchObject({
+    expect(await rig.call('terminal', { command: 'echo \0' })).toMatchObject({ ok: false, text: expect.stringContaining('NUL') });
+    expect(await rig.call('terminl', {})).toMatchObject({
       failure: 'unknown-tool',
       text: expect.stringContaining('Did you mean terminal'),
     });
@@ -169,7 +169,7 @@ for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
     const spec = { limits: { cpus: 0, memoryMb: 64, diskMb: 0, pids: 0 } };
-    const bench = useToolBench(
+    const rig = useToolRig(
       engine,
       (sandbox) => [terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes: new ProcessTable(sandbox) })],
       { spec },
@@ -177,8 +177,8 @@ for (const kind of ['bubblewrap', 'docker']) {
 
     it('reports that a command ran out of memory, and runs the next one', async () => {
       const hog = 'python3 -c "x = bytearray(512 * 1024 * 1024); print(len(x))"';
-      expect(await bench.call('terminal', { command: hog })).toMatchObject({ ok: true, text: expect.stringMatching(/memory/i) });
-      expect((await bench.call('terminal', { command: 'echo alive' })).text).toBe('alive\n');
+      expect(await rig.call('terminal', { command: hog })).toMatchObject({ ok: true, text: expect.stringMatching(/memory/i) });
+      expect((await rig.call('terminal', { command: 'echo alive' })).text).toBe('alive\n');
     });
   });
 }

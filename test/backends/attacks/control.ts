@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { OpenSandbox } from '../../../src/core/sandbox.ts';
 import { SandboxPool } from '../../../src/sandboxes/pool/pool.ts';
-import { collect } from '../../contracts/sandbox/bench.ts';
+import { collect } from '../../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../../engines.ts';
 import { passTime } from './pass-time.ts';
 import { briefly, command, limits, useAttackRig, worksOrIsLost } from './rig.ts';

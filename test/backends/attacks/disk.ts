@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { DiskUse, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { DiskLimit, type DiskLimitOptions } from '../../../src/sandboxes/disk-limit.ts';
 import { SandboxWrapper } from '../../../src/sandboxes/sandbox-wrapper.ts';
-import { sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/bench.ts';
+import { sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
 import { command, limits } from './rig.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { OpenSandbox } from '../../../src/core/sandbox.ts';
-import { sleepMark } from '../../contracts/sandbox/bench.ts';
+import { sleepMark } from '../../contracts/sandbox/rig.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
 import { passTime } from './pass-time.ts';

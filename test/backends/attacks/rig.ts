@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ExecRequest, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
-import { collect, type Result } from '../../contracts/sandbox/bench.ts';
+import { collect, type Result } from '../../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
 

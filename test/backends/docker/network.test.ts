@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/backends/docker/engine.ts';
 import { ensureNetworkOf, networkName, removeNetworkIfUnused } from '../../../src/backends/docker/network.ts';
 import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
-import { collect } from '../../contracts/sandbox/bench.ts';
+import { collect } from '../../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine, withDocker } from '../../engines.ts';
 import { until } from '../../until.ts';
 

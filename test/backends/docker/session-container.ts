@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
-import { collect, sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/bench.ts';
+import { collect, sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/rig.ts';
 import { type TestEngine, withDocker } from '../../engines.ts';
 import { until } from '../../until.ts';
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
-import { collect, useBench } from './bench.ts';
+import { collect, useRig } from './rig.ts';
 
 export function directoryContract(engine: TestEngine): void {
-  const bench = useBench(engine);
-  const home = (): Promise<string> => bench.output('cd "$1"', { args: [bench.workdir] });
+  const rig = useRig(engine);
+  const home = (): Promise<string> => rig.output('cd "$1"', { args: [rig.workdir] });
 
   it.each([{}, { workdir: '/tmp', env: { HOME: '/usr' } }])(
     'starts in the home and workdir that the backend declares: %j',
@@ -19,85 +19,85 @@ export function directoryContract(engine: TestEngine): void {
   );
 
   it('runs each command in the directory where the last one ended', async () => {
-    await bench.run('mkdir -p deep/er && cd deep/er');
-    expect(bench.sandbox.cwd).toBe(`${bench.workdir}/deep/er`);
-    expect(await bench.output('pwd; cd ..')).toBe(`${bench.workdir}/deep/er\n`);
-    expect(await bench.output('pwd')).toBe(`${bench.workdir}/deep\n`);
+    await rig.run('mkdir -p deep/er && cd deep/er');
+    expect(rig.sandbox.cwd).toBe(`${rig.workdir}/deep/er`);
+    expect(await rig.output('pwd; cd ..')).toBe(`${rig.workdir}/deep/er\n`);
+    expect(await rig.output('pwd')).toBe(`${rig.workdir}/deep\n`);
     await home();
   });
 
   it('remembers the previous directory for `cd -`', async () => {
-    await bench.run('cd /usr; cd /tmp');
-    expect(await bench.output('cd -; echo "$OLDPWD"')).toBe('/usr\n/tmp\n');
+    await rig.run('cd /usr; cd /tmp');
+    expect(await rig.output('cd -; echo "$OLDPWD"')).toBe('/usr\n/tmp\n');
     await home();
   });
 
   it('keeps the name of a link as the working directory, not its target', async () => {
-    await bench.run('mkdir -p real; ln -sfn real link; cd link');
-    expect(await bench.output('pwd; pwd -P')).toBe(`${bench.workdir}/link\n${bench.workdir}/real\n`);
+    await rig.run('mkdir -p real; ln -sfn real link; cd link');
+    expect(await rig.output('pwd; pwd -P')).toBe(`${rig.workdir}/link\n${rig.workdir}/real\n`);
     await home();
   });
 
   it.each(['with blank', "it's", 'a"b$c`d', 'line\nbreak', '-dash', 'trailing newline\n', 'ünï 日本', '*', '~', '\\'])(
     'works in a directory called %j',
     async (name) => {
-      await bench.output('mkdir -p -- "./$1"; cd -- "./$1"', { args: [name] });
-      expect(bench.sandbox.cwd).toBe(`${bench.workdir}/${name}`);
-      expect(await bench.output('printf %s "$PWD"')).toBe(`${bench.workdir}/${name}`);
+      await rig.output('mkdir -p -- "./$1"; cd -- "./$1"', { args: [name] });
+      expect(rig.sandbox.cwd).toBe(`${rig.workdir}/${name}`);
+      expect(await rig.output('printf %s "$PWD"')).toBe(`${rig.workdir}/${name}`);
       await home();
-      expect(await bench.output('printf %s "$PWD"', { cwd: name })).toBe(`${bench.workdir}/${name}`);
+      expect(await rig.output('printf %s "$PWD"', { cwd: name })).toBe(`${rig.workdir}/${name}`);
     },
   );
 
   it('works in a directory whose name is not UTF-8', async () => {
-    await bench.output(`mkdir $'bad\\xff'; cd $'bad\\xff'`);
-    expect((await bench.run('printf %s "${PWD##*/}"')).bytes).toEqual(Buffer.from('bad\xff', 'latin1'));
+    await rig.output(`mkdir $'bad\\xff'; cd $'bad\\xff'`);
+    expect((await rig.run('printf %s "${PWD##*/}"')).bytes).toEqual(Buffer.from('bad\xff', 'latin1'));
     await home();
   });
 
   it('uses another directory for one command only', async () => {
-    await bench.output('mkdir -p once');
-    expect(await bench.output('pwd; cd /; export FROM_ONCE=1', { cwd: 'once' })).toBe(`${bench.workdir}/once\n`);
-    expect(await bench.output('pwd', { cwd: '/usr' })).toBe('/usr\n');
-    expect(await bench.output('pwd; echo $FROM_ONCE')).toBe(`${bench.workdir}\n1\n`);
-    await bench.output('cd /usr; cd "$1"', { args: [bench.workdir] });
-    await bench.output('cd /tmp', { cwd: '/' });
-    expect(await bench.output('cd -')).toBe('/usr\n');
+    await rig.output('mkdir -p once');
+    expect(await rig.output('pwd; cd /; export FROM_ONCE=1', { cwd: 'once' })).toBe(`${rig.workdir}/once\n`);
+    expect(await rig.output('pwd', { cwd: '/usr' })).toBe('/usr\n');
+    expect(await rig.output('pwd; echo $FROM_ONCE')).toBe(`${rig.workdir}\n1\n`);
+    await rig.output('cd /usr; cd "$1"', { args: [rig.workdir] });
+    await rig.output('cd /tmp', { cwd: '/' });
+    expect(await rig.output('cd -')).toBe('/usr\n');
     await home();
   });
 
   it('resolves the directory of one command without CDPATH and OLDPWD', async () => {
-    await bench.output('mkdir -p elsewhere/target; export CDPATH=$PWD/elsewhere; cd /usr; cd "$OLDPWD"');
-    expect(await bench.run('pwd', { cwd: 'target' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
-    expect(await bench.run('pwd', { cwd: '-' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
-    await bench.output('unset CDPATH');
+    await rig.output('mkdir -p elsewhere/target; export CDPATH=$PWD/elsewhere; cd /usr; cd "$OLDPWD"');
+    expect(await rig.run('pwd', { cwd: 'target' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
+    expect(await rig.run('pwd', { cwd: '-' })).toMatchObject({ stdout: '', exit: { kind: 'exited', code: 126 } });
+    await rig.output('unset CDPATH');
   });
 
   it.each(['/nonexistent/place', 'nowhere', '/etc/passwd', '$HOME', '/etc; touch injected'])(
     'ends a command with 126 before it starts when its directory is missing: %j',
     async (cwd) => {
-      const { stdout, stderr, exit } = await bench.run('touch started; echo started', { cwd });
+      const { stdout, stderr, exit } = await rig.run('touch started; echo started', { cwd });
       expect(exit).toEqual({ kind: 'exited', code: 126 });
       expect(stdout).toBe('');
       expect(stderr).toContain(`no such directory: ${cwd}\n`);
-      expect(await bench.output('ls -d started injected 2>/dev/null || pwd')).toBe(`${bench.workdir}\n`);
+      expect(await rig.output('ls -d started injected 2>/dev/null || pwd')).toBe(`${rig.workdir}\n`);
     },
   );
 
   it('moves to the nearest remaining parent, with one notice, when the working directory was deleted', async () => {
-    await bench.output('mkdir -p one/two/three; cd one/two/three');
-    await bench.output('rm -r "$1/one/two"', { args: [bench.workdir], cwd: '/' });
-    const first = await bench.run('pwd');
-    expect(first.stdout).toBe(`${bench.workdir}/one\n`);
-    expect(first.stderr).toBe(`hermetic: ${bench.workdir}/one/two/three no longer exists; continuing in ${bench.workdir}/one\n`);
+    await rig.output('mkdir -p one/two/three; cd one/two/three');
+    await rig.output('rm -r "$1/one/two"', { args: [rig.workdir], cwd: '/' });
+    const first = await rig.run('pwd');
+    expect(first.stdout).toBe(`${rig.workdir}/one\n`);
+    expect(first.stderr).toBe(`hermetic: ${rig.workdir}/one/two/three no longer exists; continuing in ${rig.workdir}/one\n`);
     // Said once: from then on the session is where it is.
-    expect(await bench.run('pwd')).toMatchObject({ stdout: `${bench.workdir}/one\n`, stderr: '' });
+    expect(await rig.run('pwd')).toMatchObject({ stdout: `${rig.workdir}/one\n`, stderr: '' });
     await home();
   });
 
   it('survives a command that deletes its own working directory', async () => {
-    await bench.output('mkdir doomed; cd doomed; rmdir ../doomed; export SURVIVED=1');
-    expect(await bench.output('pwd; echo $SURVIVED')).toBe(`${bench.workdir}\n1\n`);
+    await rig.output('mkdir doomed; cd doomed; rmdir ../doomed; export SURVIVED=1');
+    expect(await rig.output('pwd; echo $SURVIVED')).toBe(`${rig.workdir}\n1\n`);
     await home();
   });
 

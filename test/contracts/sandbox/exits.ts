@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
-import { collect, follow, sleepMark, untilAsleep, useBench } from './bench.ts';
+import { collect, follow, sleepMark, untilAsleep, useRig } from './rig.ts';
 
 export function exitsContract(engine: TestEngine): void {
   describe('the exit of a command', () => {
-    const bench = useBench(engine);
+    const rig = useRig(engine);
     const exited = (code: number) => ({ kind: 'exited', code });
     const signaled = (signal: string) => ({ kind: 'signaled', signal });
 
@@ -38,33 +38,33 @@ export function exitsContract(engine: TestEngine): void {
       ['trap "exit 4" TERM; kill -TERM $$; sleep 10', exited(4)],
       ['trap "" TERM; kill -TERM $$; exit 5', exited(5)],
     ])('reports the exit of %s as bash does', async (command, exit) => {
-      expect((await bench.run(command)).exit).toEqual(exit);
+      expect((await rig.run(command)).exit).toEqual(exit);
     });
 
     it('reports the signal that ended a program which replaced the shell', async () => {
       const mark = sleepMark();
-      const handle = await bench.start(`exec sleep ${mark}`);
-      await untilAsleep(bench.sandbox, mark);
+      const handle = await rig.start(`exec sleep ${mark}`);
+      await untilAsleep(rig.sandbox, mark);
       await handle.kill('TERM');
       expect(await handle.exit).toEqual(signaled('TERM'));
     });
 
     it('reports the exit before all output was read', async () => {
-      const handle = await bench.start('head -c 100000 /dev/zero & wait; exit 8');
+      const handle = await rig.start('head -c 100000 /dev/zero & wait; exit 8');
       expect(await handle.exit).toEqual(exited(8));
       expect((await collect(handle)).bytes.length).toBe(100_000);
     });
 
     it('delivers everything that was printed before a kill', async () => {
       const mark = sleepMark();
-      const handle = await bench.start(`echo partial; echo problem >&2; sleep ${mark}; echo never`);
-      await untilAsleep(bench.sandbox, mark);
+      const handle = await rig.start(`echo partial; echo problem >&2; sleep ${mark}; echo never`);
+      await untilAsleep(rig.sandbox, mark);
       await handle.kill('KILL');
       expect(await collect(handle)).toMatchObject({ stdout: 'partial\n', stderr: 'problem\n', exit: signaled('KILL') });
     });
 
     it('keeps the first exit when the command is killed, written to or resized afterwards', async () => {
-      const handle = await bench.start('exit 2');
+      const handle = await rig.start('exit 2');
       expect(await handle.exit).toEqual(exited(2));
       await handle.kill('KILL');
       await handle.kill('TERM');

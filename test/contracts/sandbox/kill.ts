@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
-import { collect, follow, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
+import { collect, follow, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
 
 const ignore = `trap '' TERM INT HUP`;
 
@@ -23,52 +23,52 @@ const escapes: Record<string, (mark: string) => string> = {
 };
 
 export function killContract(engine: TestEngine): void {
-  const bench = useBench(engine);
+  const rig = useRig(engine);
 
   it.each(Object.entries(escapes))('kills every process of a command, even one that hides behind %s', async (_, commandWith) => {
     const mark = sleepMark();
-    const handle = await bench.start(commandWith(mark));
-    await untilAsleep(bench.sandbox, mark);
+    const handle = await rig.start(commandWith(mark));
+    await untilAsleep(rig.sandbox, mark);
     await handle.kill('KILL');
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
     expect((await handle.exit).kind).toBe('signaled');
   });
 
   it('kills a process of another user', async ({ skip }) => {
     const become = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
-    if (!(await bench.succeeds(`${become} true`))) skip('a command cannot become another user here');
+    if (!(await rig.succeeds(`${become} true`))) skip('a command cannot become another user here');
     const mark = sleepMark();
-    const handle = await bench.start(`${become} bash -c "${ignore}; setsid sleep ${mark} & sleep ${mark}"`);
-    await untilAsleep(bench.sandbox, mark, 2);
+    const handle = await rig.start(`${become} bash -c "${ignore}; setsid sleep ${mark} & sleep ${mark}"`);
+    await untilAsleep(rig.sandbox, mark, 2);
     await handle.kill('KILL');
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
   it('spares the processes of other commands when one command is killed', async () => {
     const [kept, killed] = [sleepMark(), sleepMark()];
-    const earlier = await bench.start(`setsid sleep ${kept} &`);
+    const earlier = await rig.start(`setsid sleep ${kept} &`);
     await earlier.exit;
-    const beside = await bench.start(`sleep ${kept}`);
-    const handle = await bench.start(`setsid sleep ${killed} & sleep ${killed}`);
-    await untilAsleep(bench.sandbox, killed, 2);
-    await untilAsleep(bench.sandbox, kept, 2);
+    const beside = await rig.start(`sleep ${kept}`);
+    const handle = await rig.start(`setsid sleep ${killed} & sleep ${killed}`);
+    await untilAsleep(rig.sandbox, killed, 2);
+    await untilAsleep(rig.sandbox, kept, 2);
     await handle.kill('KILL');
-    expect([await sleepers(bench.sandbox, killed), await sleepers(bench.sandbox, kept)]).toEqual([0, 2]);
+    expect([await sleepers(rig.sandbox, killed), await sleepers(rig.sandbox, kept)]).toEqual([0, 2]);
     await Promise.all([earlier.kill('KILL'), beside.kill('KILL')]);
-    expect(await sleepers(bench.sandbox, kept)).toBe(0);
+    expect(await sleepers(rig.sandbox, kept)).toBe(0);
   });
 
   it('kills the processes of all commands in one sandbox and none outside it', async () => {
     const mark = sleepMark();
     const sandbox = await engine.open(engine.spec());
-    const beside = await bench.start(`sleep ${mark}`);
-    await untilAsleep(bench.sandbox, mark);
+    const beside = await rig.start(`sleep ${mark}`);
+    await untilAsleep(rig.sandbox, mark);
     for (let round = 0; round < 3; round++) await (await sandbox.exec({ command: `setsid sleep ${mark}0 &` })).exit;
     const running = await sandbox.exec({ command: `sleep ${mark}0` });
     await untilAsleep(sandbox, `${mark}0`, 4);
     await sandbox.killAll();
     expect(await running.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
-    expect([await sleepers(sandbox, `${mark}0`), await sleepers(bench.sandbox, mark)]).toEqual([0, 1]);
+    expect([await sleepers(sandbox, `${mark}0`), await sleepers(rig.sandbox, mark)]).toEqual([0, 1]);
     await beside.kill('KILL');
     await sandbox.destroy();
   });
@@ -83,30 +83,30 @@ export function killContract(engine: TestEngine): void {
       ['what it may not have', 'ulimit -x 5; ulimit -x unlimited 2>/dev/null || ulimit -m unlimited 2>/dev/null || unshare -Ur true'],
     ])('kills a process that broke its mark (%s), and spares the processes of a finished command', async (_, breaking) => {
       const [kept, broken] = [sleepMark(), sleepMark()];
-      const earlier = await bench.start(`setsid sleep ${kept} &`);
+      const earlier = await rig.start(`setsid sleep ${kept} &`);
       await earlier.exit;
-      const handle = await bench.start(`${breaking}; (setsid sleep ${broken} &); sleep ${broken}`);
-      await untilAsleep(bench.sandbox, broken, 2);
-      await untilAsleep(bench.sandbox, kept);
+      const handle = await rig.start(`${breaking}; (setsid sleep ${broken} &); sleep ${broken}`);
+      await untilAsleep(rig.sandbox, broken, 2);
+      await untilAsleep(rig.sandbox, kept);
       await handle.kill('KILL');
-      expect([await sleepers(bench.sandbox, broken), await sleepers(bench.sandbox, kept)]).toEqual([0, 1]);
+      expect([await sleepers(rig.sandbox, broken), await sleepers(rig.sandbox, kept)]).toEqual([0, 1]);
       expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
       await earlier.kill('KILL');
-      expect(await sleepers(bench.sandbox, kept)).toBe(0);
+      expect(await sleepers(rig.sandbox, kept)).toBe(0);
     });
 
     it('kills a process without a mark together with the next command that is killed', async () => {
       const mark = sleepMark();
-      await (await bench.start(`(ulimit -x 5; setsid sleep ${mark} &)`)).exit;
-      await untilAsleep(bench.sandbox, mark);
-      const other = await bench.start('sleep 1000');
+      await (await rig.start(`(ulimit -x 5; setsid sleep ${mark} &)`)).exit;
+      await untilAsleep(rig.sandbox, mark);
+      const other = await rig.start('sleep 1000');
       await other.kill('KILL');
-      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+      expect(await sleepers(rig.sandbox, mark)).toBe(0);
     });
   });
 
   it('lets a program clean up after TERM', async () => {
-    const handle = await bench.start(`trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do sleep 0.1; done`);
+    const handle = await rig.start(`trap 'echo cleaned up; exit 9' TERM; echo ready; while :; do sleep 0.1; done`);
     const output = follow(handle);
     await output.until(/ready/);
     await handle.kill('TERM');
@@ -116,27 +116,27 @@ export function killContract(engine: TestEngine): void {
 
   it('ends a program and its command with INT', async () => {
     const mark = sleepMark();
-    const handle = await bench.start(`sleep ${mark}; echo never`);
-    await untilAsleep(bench.sandbox, mark);
+    const handle = await rig.start(`sleep ${mark}; echo never`);
+    await untilAsleep(rig.sandbox, mark);
     await handle.kill('INT');
     expect(await collect(handle)).toMatchObject({ stdout: '', exit: { kind: 'signaled', signal: 'INT' } });
   });
 
   it('kills a command that ignores TERM with KILL', async () => {
     const mark = sleepMark();
-    const handle = await bench.start(`${ignore}; sleep ${mark}; echo never`);
-    await untilAsleep(bench.sandbox, mark);
+    const handle = await rig.start(`${ignore}; sleep ${mark}; echo never`);
+    await untilAsleep(rig.sandbox, mark);
     await handle.kill('TERM');
-    expect(await sleepers(bench.sandbox, mark)).toBe(1);
+    expect(await sleepers(rig.sandbox, mark)).toBe(1);
     await handle.kill('KILL');
     expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
   });
 
   it('kills a command that waits for input or for a reader of its output', async () => {
-    const reading = await bench.start('cat', { stdin: 'open' });
+    const reading = await rig.start('cat', { stdin: 'open' });
     await reading.kill('KILL');
     expect(await reading.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
-    const printing = await bench.start('cat /dev/zero');
+    const printing = await rig.start('cat /dev/zero');
     await printing.kill('KILL');
     expect(await printing.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
     await collect(printing);
@@ -144,7 +144,7 @@ export function killContract(engine: TestEngine): void {
 
   it('reports KILL as the signal when the kill follows the start at once', async () => {
     for (let round = 0; round < 20; round++) {
-      const handle = await bench.start('cat', { stdin: 'open' });
+      const handle = await rig.start('cat', { stdin: 'open' });
       await handle.kill('KILL');
       expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
     }
@@ -153,25 +153,25 @@ export function killContract(engine: TestEngine): void {
   it('kills a command that has just been started', async () => {
     for (const signal of ['KILL', 'TERM', 'INT'] as const) {
       const mark = sleepMark();
-      const handle = await bench.start(`sleep ${mark}`);
+      const handle = await rig.start(`sleep ${mark}`);
       await handle.kill(signal);
       if (signal !== 'KILL') await handle.kill('KILL');
       expect((await handle.exit).kind).toBe('signaled');
-      expect(await sleepers(bench.sandbox, mark)).toBe(0);
+      expect(await sleepers(rig.sandbox, mark)).toBe(0);
     }
   });
 
   it('kills several commands that are each killed several times at once', async () => {
     const mark = sleepMark();
-    const handles = await Promise.all(Array.from({ length: 5 }, () => bench.start(`sleep ${mark} & sleep ${mark}`)));
-    await untilAsleep(bench.sandbox, mark, 10);
+    const handles = await Promise.all(Array.from({ length: 5 }, () => rig.start(`sleep ${mark} & sleep ${mark}`)));
+    await untilAsleep(rig.sandbox, mark, 10);
     await Promise.all(handles.flatMap((handle) => [handle.kill('TERM'), handle.kill('KILL'), handle.kill('KILL')]));
-    expect(await sleepers(bench.sandbox, mark)).toBe(0);
+    expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
   // Never where it would be the host that has to bear it.
   describe.runIf(engine.backend.traits.isolation !== 'none')('killing a fork bomb', () => {
-    const narrow = useBench(engine, { limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 } });
+    const narrow = useRig(engine, { limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 } });
 
     it('kills a fork bomb and keeps the sandbox usable', async () => {
       await narrow.output('export BEFORE=kept; sleep 1000 &');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { collect, sleepers, sleepMark, untilAsleep, useBench } from './bench.ts';
+import { collect, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
 
 export function lifecycleContract(engine: TestEngine): void {
   const { durable } = engine.backend.traits;
@@ -224,17 +224,17 @@ export function lifecycleContract(engine: TestEngine): void {
   });
 
   describe('a sandbox in long use', () => {
-    const bench = useBench(engine);
+    const rig = useRig(engine);
 
     it('leaks no descriptors, files or processes over 120 commands', async () => {
       const count = async (): Promise<number[]> => [
         readdirSync('/proc/self/fd').length,
-        Number(await bench.output('ls -A /tmp | wc -l')),
-        Number(await bench.output('ls /proc | grep -c "^[0-9]"')),
+        Number(await rig.output('ls -A /tmp | wc -l')),
+        Number(await rig.output('ls /proc | grep -c "^[0-9]"')),
       ];
-      await bench.output('true');
+      await rig.output('true');
       const before = await count();
-      for (let round = 0; round < 120; round += 1) await bench.run(round % 3 ? 'echo some output' : 'sleep 0 & exit 3');
+      for (let round = 0; round < 120; round += 1) await rig.run(round % 3 ? 'echo some output' : 'sleep 0 & exit 3');
       // On the host itself others come and go as well: only the descriptors of this process are ours.
       const ours = engine.backend.traits.isolation === 'none' ? 1 : before.length;
       const isCalm = async (): Promise<boolean> => {

@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { collect, follow, useBench } from './bench.ts';
+import { collect, follow, useRig } from './rig.ts';
 
 const everyByte = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
 
 export function streamsContract(engine: TestEngine): void {
-  const bench = useBench(engine);
+  const rig = useRig(engine);
 
   describe('output', () => {
     it('keeps standard output and standard error apart', async () => {
-      expect(await bench.run('echo out; echo err >&2; echo out again')).toMatchObject({ stdout: 'out\nout again\n', stderr: 'err\n' });
+      expect(await rig.run('echo out; echo err >&2; echo out again')).toMatchObject({ stdout: 'out\nout again\n', stderr: 'err\n' });
     });
 
     it('delivers output while the command runs', async () => {
-      const handle = await bench.start('echo first; read line; echo "then $line" >&2; read line; echo "last $line"', { stdin: 'open' });
+      const handle = await rig.start('echo first; read line; echo "then $line" >&2; read line; echo "last $line"', { stdin: 'open' });
       const output = follow(handle);
       await output.until(/first\n/);
       await handle.write('one\n');
@@ -25,7 +25,7 @@ export function streamsContract(engine: TestEngine): void {
     });
 
     it('delivers both streams in the order of writing when the reader follows', async () => {
-      const handle = await bench.start('for i in 1 2 3 4; do echo "o$i"; read; echo "e$i" >&2; read; done', { stdin: 'open' });
+      const handle = await rig.start('for i in 1 2 3 4; do echo "o$i"; read; echo "e$i" >&2; read; done', { stdin: 'open' });
       const output = follow(handle);
       for (const word of ['o1', 'e1', 'o2', 'e2', 'o3', 'e3', 'o4', 'e4']) {
         await output.until(new RegExp(`${word}\n$`));
@@ -36,12 +36,12 @@ export function streamsContract(engine: TestEngine): void {
 
     it('delivers every byte of output unchanged, even without a last newline', async () => {
       const escaped = [...everyByte].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
-      const { bytes } = await bench.run(`printf '${escaped}'`);
+      const { bytes } = await rig.run(`printf '${escaped}'`);
       expect(bytes).toEqual(everyByte);
     });
 
     it('delivers the bytes of a split character without loss', async () => {
-      const handle = await bench.start(`printf '\\342'; read; printf '\\202'; read; printf '\\254\\n'`, { stdin: 'open' });
+      const handle = await rig.start(`printf '\\342'; read; printf '\\202'; read; printf '\\254\\n'`, { stdin: 'open' });
       const chunks = handle.output[Symbol.asyncIterator]();
       const parts: Buffer[] = [];
       for (let byte = 0; byte < 3; byte += 1) {
@@ -53,25 +53,25 @@ export function streamsContract(engine: TestEngine): void {
     });
 
     it('delivers bytes that are not UTF-8 unchanged', async () => {
-      const { bytes } = await bench.run(`printf 'a\\377\\376\\300\\200b'`);
+      const { bytes } = await rig.run(`printf 'a\\377\\376\\300\\200b'`);
       expect(bytes).toEqual(Buffer.from([0x61, 0xff, 0xfe, 0xc0, 0x80, 0x62]));
     });
 
     it('delivers a large output completely when the command ends right after it', async () => {
       for (const code of [0, 7]) {
-        const { bytes, stderr, exit } = await bench.run(`head -c 3000000 /dev/zero; head -c 200000 /dev/zero >&2; exit ${code}`);
+        const { bytes, stderr, exit } = await rig.run(`head -c 3000000 /dev/zero; head -c 200000 /dev/zero >&2; exit ${code}`);
         expect([bytes.length, stderr.length, exit]).toEqual([3_000_000, 200_000, { kind: 'exited', code }]);
       }
     });
 
     it('keeps the outputs of twenty simultaneous commands apart', async () => {
-      const results = await Promise.all(Array.from({ length: 20 }, (_, index) => bench.run(`for i in 1 2 3; do echo ${index}; done`)));
+      const results = await Promise.all(Array.from({ length: 20 }, (_, index) => rig.run(`for i in 1 2 3; do echo ${index}; done`)));
       expect(results.map(({ stdout }) => stdout)).toEqual(results.map((_, index) => `${index}\n`.repeat(3)));
     });
 
     it('pauses a command while its output is unread, and resumes it afterwards', async () => {
-      const handle = await bench.start('for ((i = 1; ; i++)); do head -c 65536 /dev/zero; echo $i >progress; done');
-      const progress = async (): Promise<number> => Number(await bench.output('cat progress 2>/dev/null || echo 0'));
+      const handle = await rig.start('for ((i = 1; ; i++)); do head -c 65536 /dev/zero; echo $i >progress; done');
+      const progress = async (): Promise<number> => Number(await rig.output('cat progress 2>/dev/null || echo 0'));
       let before = -1;
       const stopped = await until(
         'the command makes no progress',
@@ -93,14 +93,14 @@ export function streamsContract(engine: TestEngine): void {
     });
 
     it('lets a command finish after its reader has left', async () => {
-      const handle = await bench.start('head -c 5000000 /dev/zero; echo done >left');
+      const handle = await rig.start('head -c 5000000 /dev/zero; echo done >left');
       for await (const _ of handle.output) break;
       expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
-      expect(await bench.output('cat left')).toBe('done\n');
+      expect(await rig.output('cat left')).toBe('done\n');
     });
 
     it('reports the exit of a command whose output is unread', async () => {
-      expect(await (await bench.start('echo unread; exit 5')).exit).toEqual({ kind: 'exited', code: 5 });
+      expect(await (await rig.start('echo unread; exit 5')).exit).toEqual({ kind: 'exited', code: 5 });
     });
 
     it.each(['E 0', 'S 0', 'X 0', 'R', 'F', 'D', 'T /dev/null', 'killed 1 0'])(
@@ -108,24 +108,24 @@ export function streamsContract(engine: TestEngine): void {
       async (record) => {
         const command = `for i in 1 2 3; do echo '${record}'; echo '${record}' >&2; done; exit 3`;
         const lines = `${record}\n`.repeat(3);
-        expect(await bench.run(command)).toMatchObject({ stdout: lines, stderr: lines, exit: { kind: 'exited', code: 3 } });
+        expect(await rig.run(command)).toMatchObject({ stdout: lines, stderr: lines, exit: { kind: 'exited', code: 3 } });
       },
     );
 
     it('runs a command once when its output says that the sandbox is not running', async () => {
       const command = 'echo once >>times; echo "Error: No such container: x is not running" | tee /dev/stderr; exit 1';
-      expect((await bench.run(command)).exit).toEqual({ kind: 'exited', code: 1 });
-      expect(await bench.output('cat times')).toBe('once\n');
+      expect((await rig.run(command)).exit).toEqual({ kind: 'exited', code: 1 });
+      expect(await rig.output('cat times')).toBe('once\n');
     });
   });
 
   describe('input', () => {
     it('ends the input at once when none is given', async () => {
-      expect(await bench.run('cat; read line; echo $?')).toMatchObject({ stdout: '1\n', exit: { kind: 'exited', code: 0 } });
+      expect(await rig.run('cat; read line; echo $?')).toMatchObject({ stdout: '1\n', exit: { kind: 'exited', code: 0 } });
     });
 
     it('passes every byte of input and ends it when it is closed', async () => {
-      const handle = await bench.start('cat', { stdin: 'open' });
+      const handle = await rig.start('cat', { stdin: 'open' });
       await handle.write(everyByte);
       await handle.write('text ü\n');
       handle.closeStdin();
@@ -133,14 +133,14 @@ export function streamsContract(engine: TestEngine): void {
     });
 
     it('accepts input that is written and closed before the command has started', async () => {
-      const handle = await bench.start('sleep 0.05; read first; echo "$first"; cat', { stdin: 'open' });
+      const handle = await rig.start('sleep 0.05; read first; echo "$first"; cat', { stdin: 'open' });
       void handle.write('one\ntwo\n');
       handle.closeStdin();
       expect((await collect(handle)).stdout).toBe('one\ntwo\n');
     });
 
     it('shares the input between the commands of a script, as any shell does', async () => {
-      const handle = await bench.start('read a; read b; echo "$b $a"; wc -c', { stdin: 'open' });
+      const handle = await rig.start('read a; read b; echo "$b $a"; wc -c', { stdin: 'open' });
       await handle.write('one\ntwo\nrest');
       handle.closeStdin();
       expect((await collect(handle)).stdout.split(/\s+/)).toEqual(['two', 'one', '4', '']);
@@ -148,7 +148,7 @@ export function streamsContract(engine: TestEngine): void {
 
     it('passes 5 MB of input unchanged through a program', async () => {
       const data = Buffer.alloc(5_000_000, everyByte);
-      const handle = await bench.start('cat', { stdin: 'open' });
+      const handle = await rig.start('cat', { stdin: 'open' });
       const written = handle.write(data).then(() => handle.closeStdin());
       const { bytes } = await collect(handle);
       await written;
@@ -157,7 +157,7 @@ export function streamsContract(engine: TestEngine): void {
     });
 
     it('lets a command end that leaves most of its input unread', async () => {
-      const handle = await bench.start('head -c 10; exit 6', { stdin: 'open' });
+      const handle = await rig.start('head -c 10; exit 6', { stdin: 'open' });
       const written = handle.write(Buffer.alloc(5_000_000, 'x'));
       expect(await collect(handle)).toMatchObject({ stdout: 'xxxxxxxxxx', exit: { kind: 'exited', code: 6 } });
       await written;

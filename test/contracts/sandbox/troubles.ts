@@ -2,7 +2,7 @@ import { describe, expect, it, type TestContext } from 'vitest';
 import type { Limits } from '../../../src/core/sandbox.ts';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { collect, useBench } from './bench.ts';
+import { collect, useRig } from './rig.ts';
 
 /** Takes three times the memory there is, and no more. */
 const hog = 'head -c 300000000 /dev/zero | tail -c 290000000 | wc -c';
@@ -11,9 +11,9 @@ const crowd = 'for n in {1..80}; do sleep 2 & done; wait; false';
 
 export function troublesContract(engine: TestEngine): void {
   describe('troubles at the limits', () => {
-    const bench = useBench(engine, { limits: { cpus: 0, memoryMb: 96, diskMb: 0, pids: 40 } });
+    const rig = useRig(engine, { limits: { cpus: 0, memoryMb: 96, diskMb: 0, pids: 40 } });
     const troubles = async (command: string) => {
-      const handle = await bench.start(command);
+      const handle = await rig.start(command);
       const { exit, stderr } = await collect(handle);
       return { exit, stderr, troubles: await handle.troubles() };
     };
@@ -31,7 +31,7 @@ export function troublesContract(engine: TestEngine): void {
       const seen = await troubles(`set -o pipefail; ${hog}`);
       expect(seen).toMatchObject({ exit: { kind: 'exited', code: 137 }, troubles: ['out-of-memory'] });
       expect((await troubles('false')).troubles).toEqual([]);
-      expect(await bench.output('echo usable')).toBe('usable\n');
+      expect(await rig.output('echo usable')).toBe('usable\n');
     });
 
     it('reports that the process limit was reached, and the sandbox stays usable', async (context) => {
@@ -45,7 +45,7 @@ export function troublesContract(engine: TestEngine): void {
         expect([time, crowded.troubles]).toEqual([time, ['out-of-processes']]);
         expect([time, (await troubles('false')).troubles]).toEqual([time, []]);
       }
-      expect(await bench.output('echo usable')).toBe('usable\n');
+      expect(await rig.output('echo usable')).toBe('usable\n');
     });
   });
 }

@@ -14,7 +14,7 @@ export interface Result {
 type Options = Omit<ExecRequest, 'command'>;
 
 /** One sandbox that the tests of a theme share, and the few things they do with it. */
-export interface Bench {
+export interface Rig {
   readonly sandbox: OpenSandbox;
   /** Where the session started. */
   readonly workdir: string;
@@ -27,7 +27,7 @@ export interface Bench {
   succeeds(command: string): Promise<boolean>;
 }
 
-export function useBench(engine: TestEngine, wishes?: Partial<SandboxSpec>): Bench {
+export function useRig(engine: TestEngine, wishes?: Partial<SandboxSpec>): Rig {
   let opened: OpenSandbox | undefined;
   let workdir = '';
   beforeAll(async () => {
@@ -39,8 +39,8 @@ export function useBench(engine: TestEngine, wishes?: Partial<SandboxSpec>): Ben
     if (!opened) throw new Error('the sandbox is not open yet');
     return opened;
   };
-  const start: Bench['start'] = (command, options) => current().exec({ ...options, command });
-  const run: Bench['run'] = async (command, options) => await collect(await start(command, options));
+  const start: Rig['start'] = (command, options) => current().exec({ ...options, command });
+  const run: Rig['run'] = async (command, options) => await collect(await start(command, options));
   return {
     get sandbox() {
       return current();

@@ -9,7 +9,7 @@ import type { TestEngine } from '../engines.ts';
 export const secret = 'hunter2-is-the-password';
 
 /** A toolbox at the sandbox that the tests of a theme share. */
-export interface ToolBench {
+export interface ToolRig {
   readonly sandbox: OpenSandbox;
   readonly toolbox: Toolbox;
   /** What tools declared, and what the guard says to it. */
@@ -20,14 +20,14 @@ export interface ToolBench {
   data<Data = Record<string, unknown>>(name: string, input: unknown, options?: CallOptions): Promise<Data>;
 }
 
-export function useToolBench(
+export function useToolRig(
   engine: TestEngine,
   toolsFor: (sandbox: OpenSandbox) => readonly Tool[],
   options: { spec?: Partial<SandboxSpec>; maxBytes?: number } = {},
-): ToolBench {
+): ToolRig {
   let sandbox: OpenSandbox | undefined;
   let toolbox: Toolbox | undefined;
-  const bench: ToolBench = {
+  const rig: ToolRig = {
     get sandbox() {
       if (!sandbox) throw new Error('the sandbox is not open yet');
       return sandbox;
@@ -38,9 +38,9 @@ export function useToolBench(
     },
     asked: [],
     permission: { allowed: true },
-    call: (name, input, callOptions) => bench.toolbox.call(name, input, callOptions),
+    call: (name, input, callOptions) => rig.toolbox.call(name, input, callOptions),
     data: async (name, input, callOptions) => {
-      const result = await bench.call(name, input, callOptions);
+      const result = await rig.call(name, input, callOptions);
       if (!result.ok) throw new Error(result.text);
       return result.data as never;
     },
@@ -48,8 +48,8 @@ export function useToolBench(
   beforeAll(async () => {
     sandbox = await engine.open(engine.spec(options.spec));
     const guard = async (actions: readonly Action[]): Promise<Permission> => {
-      bench.asked.push(...actions);
-      return bench.permission;
+      rig.asked.push(...actions);
+      return rig.permission;
     };
     toolbox = new Toolbox({
       tools: toolsFor(sandbox),
@@ -60,5 +60,5 @@ export function useToolBench(
     });
   });
   afterAll(() => sandbox?.destroy());
-  return bench;
+  return rig;
 }

@@ -7,7 +7,7 @@ import { run } from '../../src/shell/run.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { type ExecuteCodeOptions, executeCode } from '../../src/tools/execute-code/execute-code.ts';
 import { type CallOptions, Toolbox } from '../../src/tools/toolbox.ts';
-import { type Bench, useBench } from '../contracts/sandbox/bench.ts';
+import { type Rig, useRig } from '../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../engines.ts';
 
 interface CodeResult {
@@ -28,8 +28,8 @@ interface CodeOptions extends CallOptions {
   maxBytes?: number;
 }
 
-export interface CodeBench {
-  readonly bench: Bench;
+export interface CodeRig {
+  readonly rig: Rig;
   /** Whatever comes of it. */
   call(language: ScriptLanguage, code: string, options?: CodeOptions): Promise<ToolResult>;
   /** Of a script that was run. */
@@ -39,28 +39,28 @@ export interface CodeBench {
 }
 
 /** One sandbox, and scripts in it that can call a few tools. */
-export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): CodeBench {
-  const bench = useBench(engine, wishes);
-  const call: CodeBench['call'] = async (language, code, options = {}) => {
+export function useCode(engine: TestEngine, wishes?: Partial<SandboxSpec>): CodeRig {
+  const rig = useRig(engine, wishes);
+  const call: CodeRig['call'] = async (language, code, options = {}) => {
     const { timeout, settings, guard = () => ({ allowed: true }), maxBytes = 20_000, ...callOptions } = options;
     const tools = [command, echo, hidden];
     const tool = executeCode({ timeoutSeconds: 60, maxToolCalls: 50, mode: 'project', ...settings, tools });
     const toolbox = new Toolbox({
       tools: [...tools, tool],
-      sandbox: bench.sandbox,
+      sandbox: rig.sandbox,
       guard: async (actions) => actions.map(guard).find(({ allowed }) => !allowed) ?? { allowed: true },
       redact: unredacted,
       maxBytes,
     });
     return await toolbox.call('execute_code', { language, code, ...(timeout !== undefined && { timeout }) }, callOptions);
   };
-  const runIt: CodeBench['run'] = async (language, code, options) => {
+  const runIt: CodeRig['run'] = async (language, code, options) => {
     const result = await call(language, code, options);
     if (!result.ok) throw new Error(result.text);
     return result.data as unknown as CodeResult;
   };
   return {
-    bench,
+    rig,
     call,
     run: runIt,
     output: async (language, code, options) => {

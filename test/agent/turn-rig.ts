@@ -9,7 +9,7 @@ import { type ModelServer, type Script, startModelServer } from '../fakes/model-
 type CallOptions = Parameters<Turn['call']>[2];
 type Runner = (input: Record<string, string>, options: CallOptions) => Promise<string> | string;
 
-export interface Bench extends AsyncDisposable {
+export interface Rig extends AsyncDisposable {
   server: ModelServer;
   model: Model;
   /** The transcript, as a store would keep it. */
@@ -41,11 +41,11 @@ export const facts: Turn['facts'] = {
 export const said = (text: string, from = 'Ada'): TurnInput => ({ text, from });
 
 /** An agent, a scripted provider, and a transcript in memory. */
-export async function startBench(
+export async function startRig(
   script: Script,
   settings: ModelSettings = {},
   patience: Parameters<typeof createAgent>[0] = {},
-): Promise<Bench> {
+): Promise<Rig> {
   const server = await startModelServer(script);
   const model = await openModel(
     { provider: 'openai-compatible', model: 'scripted', base_url: server.url, ...settings },
@@ -58,7 +58,7 @@ export async function startBench(
     },
   );
   const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2, graceMs: 50, ...patience });
-  const bench: Bench = {
+  const rig: Rig = {
     server,
     model,
     transcript: [],
@@ -70,27 +70,27 @@ export async function startBench(
     run(text, changes = {}) {
       const turn: Turn = {
         model,
-        history: [...bench.transcript],
+        history: [...rig.transcript],
         input: typeof text === 'string' ? [said(text)] : text,
         facts,
-        tools: Object.keys(bench.tools).map(toolNamed),
+        tools: Object.keys(rig.tools).map(toolNamed),
         async call(name, input, options) {
-          bench.log.push(`run ${name} ${JSON.stringify(input)}`);
-          const run = bench.tools[name];
+          rig.log.push(`run ${name} ${JSON.stringify(input)}`);
+          const run = rig.tools[name];
           if (!run) return { ok: false, failure: 'unknown-tool', text: `There is no tool called ${name}.` };
           return resultOf(await run(input as Record<string, string>, options));
         },
         async record(messages, usage) {
-          bench.log.push(`record ${(messages as { role: string }[]).map(({ role }) => role).join(' ')}`);
-          bench.transcript.push(...(JSON.parse(JSON.stringify(messages)) as unknown[]));
-          if (usage) bench.usages.push(usage);
+          rig.log.push(`record ${(messages as { role: string }[]).map(({ role }) => role).join(' ')}`);
+          rig.transcript.push(...(JSON.parse(JSON.stringify(messages)) as unknown[]));
+          if (usage) rig.usages.push(usage);
         },
         async summarise(count, summary) {
-          bench.transcript.splice(0, count, summary);
-          bench.summaries.push(summary);
+          rig.transcript.splice(0, count, summary);
+          rig.summaries.push(summary);
         },
         listener: (event) => {
-          bench.events.push(event);
+          rig.events.push(event);
         },
         signal: new AbortController().signal,
         maxSteps: 20,
@@ -100,7 +100,7 @@ export async function startBench(
     },
     [Symbol.asyncDispose]: () => server.close(),
   };
-  return bench;
+  return rig;
 }
 
 function resultOf(text: string): ToolResult {
