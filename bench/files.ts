@@ -32,7 +32,7 @@ async function command(sandbox: OpenSandbox, source: string): Promise<string> {
   return text;
 }
 
-/** Alternates between the variants, so that whatever else the machine does meets all of them. */
+/** Alternates between the variants, so that other load of the machine meets all of them. */
 async function measured(count: number, variants: ReadonlyMap<string, () => Promise<unknown>>): Promise<Map<string, number[]>> {
   const times = new Map([...variants.keys()].map((name) => [name, [] as number[]]));
   for (let round = 0; round < count; round++) {

@@ -9,7 +9,7 @@ import type { Backend, OpenListener, SandboxSpec } from '../src/core/sandbox.ts'
 export const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 export const quiet: OpenListener = { notice: () => undefined, progress: (text) => console.error(text) };
 
-/** For whoever measures to remove. */
+/** The caller removes it. */
 export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
 
 const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env };
@@ -25,7 +25,7 @@ export function specFor(kind: string, name: string): SandboxSpec {
     directory: join(directory, kind, name),
     image: kind === 'docker' ? image : undefined,
     workdir: undefined,
-    // Where there is no isolation, nothing is left in the home of whoever measures.
+    // Without isolation, nothing is left in the home of the user who measures.
     env: { HOME: '/tmp' },
     mounts: [],
     limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 256 },

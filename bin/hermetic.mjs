@@ -40,7 +40,7 @@ async function runHere() {
   await main(process.argv.slice(2));
 }
 
-/** Whoever started this with a channel and is gone, however it died, wants it to end. */
+/** Ends the program when the process that started it with an IPC channel is gone, for any reason. */
 function endWithParent() {
   if (!process.channel) return;
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -10,7 +10,7 @@ import { toolSet } from '../src/tools/index.ts';
 import { toolReference } from '../src/tools/reference.ts';
 
 const { terminal, code_execution: code } = configSchema.parse({});
-/** As they are when nothing is configured, at a sandbox nobody will use. */
+/** The tools with the default configuration, at a sandbox that is never used. */
 const { tools } = toolSet({
   sandbox: {} as Sandbox,
   terminal: { timeoutSeconds: terminal.timeout, maxTimeoutSeconds: terminal.max_foreground_timeout },

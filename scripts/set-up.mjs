@@ -149,7 +149,7 @@ function findOnPath(name) {
 function engineAnswers() {
   const host = process.env.DOCKER_HOST || 'unix:///var/run/docker.sock';
   const target = host.startsWith('unix://') ? { path: host.slice('unix://'.length) } : tcpTarget(host);
-  if (!target) return true; // ssh:// and the like: somebody chose that engine, and only docker can tell whether it answers
+  if (!target) return true; // ssh:// and the like: the user chose that engine, and only docker can tell whether it answers
   return new Promise((settle) => {
     const socket = connect(target);
     const end = (answer) => {

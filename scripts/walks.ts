@@ -24,7 +24,7 @@ interface Walk {
   calls: readonly Call[];
 }
 
-/** Opens the inspector of a process; with `waits` nothing runs before somebody has connected. */
+/** Opens the inspector of a process; with `waits` nothing runs before the inspector is connected. */
 const listening = (waits: boolean): string =>
   `data:text/javascript,import inspector from 'node:inspector'; inspector.open(0, '127.0.0.1', ${waits});`;
 
@@ -82,7 +82,7 @@ const message = (from: (number: number) => User) => async (program: Program, num
 /** From the press to the card without buttons. "Deny" is pressed, so that the command that was asked about does not run into it. */
 async function press(program: Program, number: number): Promise<() => Promise<void>> {
   program.api.world.says({ text: `/run rm -rf ${program.home}/${number}`, from: bob });
-  const card = await until('somebody is asked', () => program.sent(bob.id).find(({ markup }) => markup));
+  const card = await until('the approval card', () => program.sent(bob.id).find(({ markup }) => markup));
   await program.told();
   return async () => {
     const id = program.api.world.presses(bob.id, card.id, 'Deny', bob);

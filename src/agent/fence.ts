@@ -14,8 +14,8 @@ export function asData(value: string, most = maxName): string {
 }
 
 /**
- * Security: the number is new each time and known to nobody when the text is written, so no text can end its own fence and go on in somebody
- * else's name. The text itself stays as it is.
+ * Security: the number is new each time and unknown when the text is written, so no text can end its own fence and go on in another person's
+ * name. The text itself stays as it is.
  */
 export function fence(word: string, about: Readonly<Record<string, string | undefined>>, text: string): string {
   let mark = '';

@@ -11,7 +11,7 @@ export function turnProgress(messages: readonly unknown[]): TurnProgress {
   return { inputs, answers, kind: transcript.at(-1)?.role === 'assistant' ? 'answered' : 'unanswered' };
 }
 
-/** Calls of the last answer that nobody knows the result of. */
+/** Calls of the last answer whose results are unknown. */
 export function openCalls(transcript: readonly Message[]): OpenCall[] {
   const at = transcript.findLastIndex(({ role }) => role === 'assistant');
   const last = transcript[at];

@@ -13,7 +13,7 @@ import type { Chat, FileInfo, Status } from './wire.ts';
 
 const statusEveryMs = 15_000;
 
-/** The page of somebody who is signed in. */
+/** The page of a signed-in person. */
 export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   const [chats, setChats] = useState<readonly Chat[]>([]);
   const [chat, setChat] = useState(chatInAddress);

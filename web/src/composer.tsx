@@ -97,7 +97,7 @@ export function Composer({ chat, openChat, isRunning, maxFileBytes, send, stop }
     try {
       await send(said, ready);
     } catch {
-      // Nobody could make the chat: what was typed is still there to be sent.
+      // The chat could not be made: the typed text is still there to be sent.
       setText(said);
       setAttachments(attachments);
     }

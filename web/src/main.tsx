@@ -24,7 +24,7 @@ async function enter(): Promise<string | undefined> {
     await api.login({ code });
     return undefined;
   } catch (error) {
-    // Whoever opens a used link, and was let in before, still is.
+    // A browser that was let in before stays signed in when it opens a used link.
     const isIn = await api.chats().then(
       () => true,
       () => false,

@@ -37,7 +37,7 @@ export class Outbox {
     this.#set(this.#unsent.filter((message) => message.id !== id));
   }
 
-  /** Whatever waits, one after the other. Tries again by itself. */
+  /** Sends the waiting messages one after the other. Tries again by itself. */
   async send(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
@@ -51,7 +51,7 @@ export class Outbox {
       }
       this.#failures = 0;
     } catch (error) {
-      // Not let in: whoever signs in sends again.
+      // Not signed in: they are sent after signing in.
       if (error instanceof ApiError && error.status === 401) return;
       this.#failures += 1;
       setTimeout(() => void this.send(), Math.min(15_000, 400 * 2 ** this.#failures));

@@ -13,7 +13,7 @@ export interface StreamListener {
 /** The gateway shows every 15 seconds that it is there. */
 const silenceMs = 40_000;
 const longestWaitMs = 15_000;
-/** A browser has six lines to one server; a page nobody looks at gives its own back. */
+/** A browser allows six connections to one server; a hidden page closes its own. */
 const hiddenMs = 30_000;
 
 /** Follows a chat from wherever the page is, and comes back when the line is cut. */

@@ -8,7 +8,7 @@ import type { Call } from './wire.ts';
 
 const stateWords = { running: 'running', ok: 'done', failed: 'failed', interrupted: 'interrupted' } as const;
 
-/** One thing the agent does: open while it runs, closed when it is done, unless somebody wants it otherwise. */
+/** One tool call: open while it runs, closed when it is done, unless the person toggles it. */
 export const ToolCard = memo(({ call }: { call: Call }) => {
   const [choice, setChoice] = useState<boolean>();
   const isOpen = choice ?? call.state === 'running';

@@ -7,7 +7,7 @@ export interface ChatState {
   timeline: Timeline;
   connection: Connection;
   isTyping: boolean;
-  /** What the gateway said about a button somebody pressed. */
+  /** The gateway's reply to a pressed button. */
   notice: string;
   maxFileBytes: number;
   isMissing: boolean;

@@ -24,8 +24,8 @@ const maxMatches = 100_000;
 const maxCharacters = 32 * 1024 * 1024;
 
 /**
- * Applies edits one after another, each to what the one before left. All or none: throws for the first that does not apply. Whatever is
- * not replaced stays as it is, byte for byte; what is new gets the line endings of the file.
+ * Applies edits one after another, each to what the one before left. All or none: throws for the first that does not apply. The rest
+ * of the file stays as it is, byte for byte; new text gets its line endings.
  */
 export function applyEdits(raw: string, edits: readonly Edit[]): { text: string; applied: AppliedEdit[] } {
   let text = raw;
