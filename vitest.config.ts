@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/longest-first.ts';
 
 /** Needs neither an engine nor a process of the program, unless the name says that the file starts processes. */
-const unit = 'test/{agent,approval,audit,bash-judge,channels,config,lib,models,stores}/**/*.test.ts';
+const unit = 'test/{agent,approval,audit,bash-judge,channels,config,egress,lib,models,stores}/**/*.test.ts';
 const startsProcesses = 'test/**/*-processes.test.ts';
 
 const common = {
@@ -28,7 +28,7 @@ export default defineConfig({
           name: 'engine',
           include: [
             'test/*.test.ts',
-            `test/!(agent|approval|audit|bash-judge|channels|config|lib|models|stores)/**/*.test.ts`,
+            `test/!(agent|approval|audit|bash-judge|channels|config|egress|lib|models|stores)/**/*.test.ts`,
             startsProcesses,
           ],
           globalSetup: ['test/build-program.ts'],

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackendDriver } from '../src/backends/driver.ts';
 import type { Backend, OpenListener, SandboxSpec } from '../src/core/sandbox.ts';
+import { EgressThread } from '../src/egress/thread.ts';
 
 export const image = process.env.HERMETIC_BENCH_IMAGE ?? 'nikolaik/python-nodejs:python3.11-nodejs20';
 export const quiet: OpenListener = { notice: () => undefined, progress: (text) => console.error(text) };
@@ -12,7 +13,8 @@ export const quiet: OpenListener = { notice: () => undefined, progress: (text) =
 /** The caller removes it. */
 export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
 
-const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env };
+const noRules = { allow: [], deny: [], private: [], directPorts: [22, 443] };
+const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env, egress: new EgressThread(() => noRules) };
 
 export function backendOf({ create, options, image: hasImage }: BackendDriver): Backend {
   return create(context, options.parse(hasImage ? { docker_image: image } : {}));

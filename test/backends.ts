@@ -7,6 +7,7 @@ import type { DockerOptions } from '../src/backends/docker/options.ts';
 import type { BackendDriver } from '../src/backends/driver.ts';
 import { local } from '../src/backends/local.ts';
 import type { Backend } from '../src/core/sandbox.ts';
+import { EgressThread } from '../src/egress/thread.ts';
 
 const drivers: Record<string, BackendDriver> = { local, bubblewrap, docker };
 
@@ -29,6 +30,7 @@ export function contextIn(sandboxesDirectory: string): TestContext {
     sandboxesDirectory,
     // A home of its own: what `local` runs must not touch the one of whoever runs the tests.
     environment: { PATH, DOCKER_HOST, HOME: join(sandboxesDirectory, 'home') },
+    egress: new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] })),
     docker: { image: process.env.HERMETIC_TEST_IMAGE || 'hermetic-test:base' },
   };
 }

@@ -25,7 +25,7 @@ const files = (pattern: string) => globSync(pattern, { cwd: root, exclude: ['nod
 /** Imports go down only: a folder may import those of the lines above its own. */
 const layers = [
   ['core', 'lib'],
-  ['audit', 'bash-judge', 'models', 'shell', 'stores'],
+  ['audit', 'bash-judge', 'egress', 'models', 'shell', 'stores'],
   ['backends', 'channels'],
   ['config'],
   ['approval', 'proof'],

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import { egressRules } from '../config/egress-rules.ts';
 import { installationId } from '../config/installation.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from '../config/sandbox-settings.ts';
 import type { Backend, OpenListener } from '../core/sandbox.ts';
 import type { Store } from '../core/store.ts';
+import { EgressThread } from '../egress/thread.ts';
 import { candidatesFor, createBackends } from '../sandboxes/backend-choice.ts';
 import { type OpenedSandbox, openSandbox, type SandboxDeps } from '../sandboxes/open.ts';
 import type { SandboxRequest } from '../sandboxes/request.ts';
@@ -18,6 +20,7 @@ export class App {
   readonly redact = redactorOf(() => this.loaded);
   /** For the functions of `sandboxes`. */
   readonly deps: SandboxDeps;
+  readonly #egress = new EgressThread(() => egressRules(this.loaded.config));
   #loaded: LoadedConfig;
   #backends: ReadonlyMap<string, Backend> | undefined;
   #installation: string | undefined;
@@ -50,6 +53,7 @@ export class App {
     this.#loaded = loaded;
     // Security: its secrets are known from now on, also when the next version comes before anything is redacted.
     this.redact('');
+    this.#egress.rulesChanged();
     this.#status?.settingsChanged();
   }
 
@@ -88,7 +92,7 @@ export class App {
 
   /** By name, in the order of preference. */
   get backends(): ReadonlyMap<string, Backend> {
-    this.#backends ??= createBackends(this.loaded, this.installation);
+    this.#backends ??= createBackends(this.loaded, this.installation, this.#egress);
     return this.#backends;
   }
 
@@ -110,6 +114,7 @@ export class App {
   async close(): Promise<void> {
     await this.#sandboxes?.stop();
     this.#sandboxes = undefined;
+    await this.#egress.stop();
     // A log that cannot be written must not keep the program from ending.
     await this.#approvals?.settled().catch(() => undefined);
     this.#approvals = undefined;

@@ -1,3 +1,5 @@
+import type { Egress } from '../core/egress.ts';
+
 /** The parameters of every backend. */
 export interface BackendContext {
   /** Marks what belongs to this installation, on engines that several share. */
@@ -6,4 +8,6 @@ export interface BackendContext {
   sandboxesDirectory: string;
   /** The environment of the host, for finding engines. Nothing of it enters a sandbox. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** The way out of sandboxes whose network is `restricted`. */
+  egress: Egress;
 }

@@ -65,7 +65,6 @@ class LocalBackend implements Backend {
       mounts: `${noIsolation}, where every directory is there already`,
       'host-user': true,
       'network-none': `${noIsolation}, which has its network`,
-      'network-restricted': `${noIsolation}, which has its network`,
       'network-open': true,
       ephemeral: true,
     },
@@ -99,6 +98,10 @@ class LocalBackend implements Backend {
     } catch {
       return false;
     }
+  }
+
+  async canRestrict(): Promise<true | string> {
+    return `${noIsolation}, which has its network`;
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {

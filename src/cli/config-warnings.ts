@@ -5,7 +5,7 @@ import type { Audience } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
 import { quiet } from '../core/sandbox.ts';
 import { refuseInTheClear } from '../http/site.ts';
-import { assertSupported, checkedVolumes, configuredSpec } from '../sandboxes/spec.ts';
+import { assertSupported, checkedVolumes, configuredSpec, networkFor } from '../sandboxes/spec.ts';
 
 /** Settings that `start` or `run` will refuse, as far as that is known without asking an engine or a platform. */
 export async function configWarnings(app: App): Promise<HermeticError[]> {
@@ -35,5 +35,6 @@ async function checkSandboxes(app: App, audience: Audience): Promise<void> {
   if (!backend) return;
   const spec = configuredSpec(app.deps, { audience, parts: ['check'], title: 'check' }, backend, quiet);
   assertSupported(backend, spec);
+  await networkFor(app.loaded.config, audience, backend);
   await checkedVolumes(app.loaded, spec.mounts);
 }

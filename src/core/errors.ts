@@ -15,6 +15,7 @@ export const errorCodes = {
   'sandbox/no-image': 'The image does not exist or cannot be pulled.',
   'sandbox/open-failed': 'The sandbox could not be made; nothing of it was left behind.',
   'sandbox/in-use': 'The sandbox would have to be replaced while something else is using it.',
+  'sandbox/network-taken': 'A program inside the sandbox holds a port that the restricted network needs.',
   'sandbox/lost': 'The sandbox ended behind our back. The command was not repeated.',
   'sandbox/changed': 'The session had another directory or other functions than those for which the command was allowed. Nothing was run.',
   'sandbox/not-found': 'No sandbox belongs to this session.',

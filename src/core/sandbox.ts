@@ -49,7 +49,7 @@ export interface SandboxSpec {
 }
 
 /** Features that a spec may ask for beyond running commands. A new feature does not compile until every backend answers it. */
-export type Feature = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-restricted' | 'network-open' | 'ephemeral';
+export type Feature = 'image' | 'mounts' | 'host-user' | 'network-none' | 'network-open' | 'ephemeral';
 
 export interface Traits {
   isolation: Isolation;
@@ -142,6 +142,8 @@ export interface Backend {
   readonly settings: readonly string[];
   /** Runs `true` in a throw-away sandbox, of this image where there are images. Never throws: a failure is the answer. */
   check(image?: string): Promise<Check>;
+  /** true when it can restrict the network of its sandboxes on this machine, or the reason why not. Never rejects. */
+  canRestrict(): Promise<true | string>;
   /** Attaches to the sandbox of this name or makes it. Leaves nothing behind when it throws. */
   open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox>;
   /** Never includes what belongs to another installation. */

@@ -2,13 +2,14 @@ import { backendDrivers } from '../backends/index.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { backendOptions } from '../config/sandbox-settings.ts';
 import { backendNames } from '../config/schema.ts';
+import type { Egress } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend } from '../core/sandbox.ts';
 import { nearest } from '../lib/nearest.ts';
 
 /** Every backend by name, in the order of preference. */
-export function createBackends({ config, environment }: LoadedConfig, installation: string): Map<string, Backend> {
-  const context = { installation, sandboxesDirectory: config.terminal.sandbox_dir, environment };
+export function createBackends({ config, environment }: LoadedConfig, installation: string, egress: Egress): Map<string, Backend> {
+  const context = { installation, sandboxesDirectory: config.terminal.sandbox_dir, environment, egress };
   return new Map(backendDrivers.map((driver) => [driver.kind, driver.create(context, backendOptions(driver, config))]));
 }
 

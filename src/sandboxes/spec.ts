@@ -4,10 +4,11 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { engineSockets, sandboxSettings } from '../config/sandbox-settings.ts';
-import { parseVolume } from '../config/schema.ts';
+import { type Audience, engineSockets, sandboxSettings } from '../config/sandbox-settings.ts';
+import { type Config, parseVolume } from '../config/schema.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { Backend, Feature, Limits, Mount, OpenListener, SandboxSpec } from '../core/sandbox.ts';
+import type { Backend, Feature, Limits, Mount, Network, OpenListener, SandboxSpec } from '../core/sandbox.ts';
+import { egressEnvironment } from '../egress/environment.ts';
 import { sandboxEnvironment } from './environment.ts';
 import { copyCredentials, type HomeMountOptions, homeMounts } from './home-mounts.ts';
 import { checkedMounts } from './mounts.ts';
@@ -35,11 +36,14 @@ export async function resolveSpec(
   listener: OpenListener,
   name?: string,
 ): Promise<ResolvedSpec> {
-  const configured = configuredSpec(deps, request, backend, listener, name);
+  const network = await networkFor(deps.loaded().config, request.audience, backend);
+  const configured = { ...configuredSpec(deps, request, backend, listener, name), network };
   assertSupported(backend, configured);
   const volumes = await checkedVolumes(deps.loaded(), configured.mounts);
   const home = backend.traits.honours.mounts === true ? await homeMounts(homeMountOptions(deps.loaded(), configured)) : [];
-  const spec = { ...configured, mounts: [...volumes, ...home] };
+  // The proxy of a restricted network is the only one that can be reached.
+  const env = network === 'restricted' ? { ...configured.env, ...egressEnvironment } : configured.env;
+  const spec = { ...configured, env, mounts: [...volumes, ...home] };
   return { spec, fingerprint: specFingerprint(deps.installation(), backend, spec) };
 }
 
@@ -79,6 +83,18 @@ export function configuredSpec(
     // A gateway comes back for its background processes. The command line may not, so nothing of it outlives its idle time.
     backgroundSeconds: request.audience === 'cli' ? settings.idleSeconds : settings.backgroundSeconds,
   };
+}
+
+/**
+ * The network of sandboxes on a backend: as configured. When nothing is, people in chats get a restricted one where the backend supports that.
+ * Throws when a restricted one is configured and the backend does not support it.
+ */
+export async function networkFor({ terminal }: Config, audience: Audience, backend: Backend): Promise<Network | undefined> {
+  if (terminal.network !== 'restricted' && (terminal.network !== undefined || audience === 'cli')) return terminal.network;
+  const answer = await backend.canRestrict();
+  if (answer === true) return 'restricted';
+  if (terminal.network === undefined) return undefined;
+  throw cannotHonour(backend, [answer]);
 }
 
 export function limitsOf({ terminal }: LoadedConfig['config']): Limits {
@@ -130,7 +146,6 @@ const asksFor: Record<Feature, (spec: SandboxSpec) => boolean> = {
   mounts: (spec) => spec.mounts.length > 0,
   'host-user': (spec) => spec.user === 'host',
   'network-none': (spec) => spec.network === 'none',
-  'network-restricted': (spec) => spec.network === 'restricted',
   'network-open': (spec) => spec.network === 'open',
   ephemeral: (spec) => !spec.persistent,
 };
@@ -141,8 +156,11 @@ export function assertSupported(backend: Backend, spec: SandboxSpec): void {
     .filter((feature) => asksFor[feature](spec))
     .map((feature) => backend.traits.honours[feature])
     .filter((answer) => answer !== true);
-  if (reasons.length === 0) return;
-  throw new HermeticError('backend/cannot-honour', `The ${backend.kind} backend cannot do what is asked: ${reasons.join('; ')}.`, {
+  if (reasons.length > 0) throw cannotHonour(backend, reasons);
+}
+
+function cannotHonour({ kind }: Backend, reasons: readonly string[]): HermeticError {
+  return new HermeticError('backend/cannot-honour', `The ${kind} backend cannot do what is asked: ${reasons.join('; ')}.`, {
     hint: 'Change the setting, or use another backend (hermetic doctor shows which work here).',
   });
 }

@@ -88,10 +88,8 @@ describe('the spec of a sandbox', () => {
   });
 
   it.each([
-    ['bubblewrap', { TERMINAL_NETWORK: 'restricted' }, {}],
     ['bubblewrap', { TERMINAL_DOCKER_RUN_AS_HOST_USER: 'true' }, {}],
     ['bubblewrap', {}, { image: 'debian' }],
-    ['docker', { TERMINAL_NETWORK: 'restricted' }, {}],
     ['local', { TERMINAL_NETWORK: 'none' }, {}],
   ])('%s refuses an option it does not support: %j %j', (kind, environment, request) => {
     const { backend, spec } = specOf(appWith(environment as Record<string, string>), kind, request);

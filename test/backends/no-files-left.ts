@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { enforcementHere, probe } from '../../src/backends/bubblewrap/probe.ts';
 import { backendDrivers } from '../../src/backends/index.ts';
 import { directoryBytes, removeTree } from '../../src/backends/sandbox-directory.ts';
+import { EgressThread } from '../../src/egress/thread.ts';
 import { startWitness } from '../../src/proof/bait.ts';
 
 // A program that may open only a few more files, and then one more than that, and so on. It starts everything that starts a process.
 const directory = await mkdtemp(join(tmpdir(), 'hermetic-no-files-left-'));
-const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH } };
+const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [] }));
+const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH }, egress };
 const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(context, {});
 const attempts: Record<string, () => Promise<unknown>> = {
   probe: () => probe({ network: true }),

@@ -53,7 +53,6 @@ class BubblewrapBackend implements Backend {
       mounts: true,
       'host-user': 'bubblewrap always runs as its own user',
       'network-none': true,
-      'network-restricted': 'bubblewrap cannot restrict the network of a sandbox yet',
       /** Looked up each time, so that what is installed meanwhile counts. */
       get 'network-open'(): true | string {
         const obstacle = networkObstacle();
@@ -79,6 +78,10 @@ class BubblewrapBackend implements Backend {
         ? `Its sandboxes have no network: ${obstacle}.`
         : `Its sandboxes cannot have a network: ${connected.reason} Until that is solved, set terminal.network to none.`;
     return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes: [note] };
+  }
+
+  async canRestrict(): Promise<true | string> {
+    return 'bubblewrap cannot restrict the network of a sandbox yet';
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {

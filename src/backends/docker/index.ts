@@ -86,7 +86,6 @@ class DockerBackend implements Backend {
         mounts: true,
         'host-user': true,
         'network-none': true,
-        'network-restricted': 'docker cannot restrict the network of a sandbox yet',
         'network-open': true,
         ephemeral: true,
       },
@@ -106,6 +105,10 @@ class DockerBackend implements Backend {
 
   check(image: string = this.#options.docker_image): Promise<Check> {
     return checkDocker(() => this.#engine(), image, this.#context.installation, this.#options.docker_runtime);
+  }
+
+  async canRestrict(): Promise<true | string> {
+    return 'docker cannot restrict the network of a sandbox yet';
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {

@@ -35,7 +35,6 @@ class ToyBackend implements Backend {
       mounts: why,
       'host-user': true,
       'network-none': why,
-      'network-restricted': why,
       'network-open': true,
       ephemeral: true,
     },
@@ -53,6 +52,10 @@ class ToyBackend implements Backend {
   async check(): Promise<Check> {
     const limits = { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: unlimited };
     return { usable: true, summary: 'greets', limits, notes: [] };
+  }
+
+  async canRestrict(): Promise<true | string> {
+    return why;
   }
 
   async open(spec: SandboxSpec, _listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {

@@ -1,0 +1,82 @@
+/** The guarded way out of a sandbox whose network is `restricted`: no other way leads out of its network namespace. */
+
+/** `host` in the one spelling of `canonicalHost`. It is never resolved before it is allowed. */
+export interface Destination {
+  host: string;
+  port: number;
+}
+
+/** One entry of `network.allow`, `network.deny` or a preset. */
+export interface HostRule {
+  host: string;
+  /** Every name below `host`, and not `host` itself. */
+  isWildcard: boolean;
+  ports: readonly number[] | 'all';
+  /** As it is written in the configuration. */
+  text: string;
+}
+
+/** One entry of `network.private`: a host, or the addresses of a private network. */
+export type PrivateRule =
+  | { kind: 'host'; host: string; text: string }
+  | { kind: 'network'; address: string; prefix: number; family: 'ipv4' | 'ipv6'; text: string };
+
+/** What restricted sandboxes may reach. Plain data, for the egress thread. */
+export interface EgressRules {
+  allow: readonly HostRule[];
+  /** Wins over `allow`. */
+  deny: readonly HostRule[];
+  /** Private addresses that an allowed host may lead to. */
+  private: readonly PrivateRule[];
+  /** Ports on which programs reach hosts by name, without the proxy. The ports of exact rules are added. */
+  directPorts: readonly number[];
+}
+
+/** Why a connection failed. The last two are failures of the network, not decisions. */
+export type BlockReason =
+  | 'unlisted'
+  | 'denied'
+  | 'private-address'
+  | 'special-address'
+  | 'own-address'
+  | 'malformed'
+  | 'other-tls-name'
+  | 'too-many-connections'
+  | 'unresolved'
+  | 'unreachable';
+
+/** A destination that programs inside tried in vain. */
+export interface BlockedConnection extends Destination {
+  reason: BlockReason;
+  count: number;
+}
+
+/** How a helper process gets into the network namespace of a sandbox. */
+export interface NamespaceEntrance {
+  /** Runs the words after it in that namespace, once it can be entered. */
+  command: readonly string[];
+  /** The descriptor of this program that becomes its standard input. May be closed when `open` has called `onStarted`. */
+  input?: number | undefined;
+  /** The descriptor of this program that becomes its descriptor 3. May be closed when `open` has called `onStarted`. */
+  namespace?: number | undefined;
+  /** The helper was started, or could not be. */
+  onStarted?(): void;
+}
+
+/** The open sockets of one sandbox. */
+export interface Door {
+  /** Resolves with the reason when they are closed for another cause than `close`. Never rejects. */
+  readonly lost: Promise<string>;
+  /** From this moment on; the answer covers all that happened before it is asked for, and never rejects. */
+  watch(): () => Promise<readonly BlockedConnection[]>;
+  /** Closes the sockets and cuts every connection. */
+  close(): Promise<void>;
+}
+
+export interface Egress {
+  /**
+   * Opens the sockets in the namespace. Resolves when programs inside can connect; nothing is open when it rejects, with
+   * `sandbox/network-taken` when a program inside has one of the ports.
+   */
+  open(entrance: NamespaceEntrance, signal?: AbortSignal): Promise<Door>;
+}
