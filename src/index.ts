@@ -11,6 +11,7 @@ import type { DeliverFile } from './tools/files/send-file.ts';
 export type { App } from './app/app.ts';
 export type { Action, Answer, Approver, CallOrigin, Finding, Question } from './core/approval.ts';
 export type { BackgroundEvent } from './core/background.ts';
+export type { BlockedConnection, BlockReason, Destination } from './core/egress.ts';
 export { type ErrorCode, errorCodes, HermeticError } from './core/errors.ts';
 export type {
   Backend,

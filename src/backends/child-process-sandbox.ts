@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import type { Door } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
@@ -17,6 +18,8 @@ export interface ForkerProcess {
   child: ChildProcess;
   /** undefined where limit hits are not counted. */
   limits: LimitSource | undefined;
+  /** Tells which connections failed; undefined where the network is not restricted. */
+  network?: Pick<Door, 'watch'> | undefined;
   /** Called when the child has ended. */
   release(): Promise<void>;
 }
@@ -46,7 +49,7 @@ export async function openChildProcessSandbox(
   try {
     await makeRunDirectory(runDirectory);
     signal?.throwIfAborted();
-    const { child, limits, release } = await start(runDirectory, isNew);
+    const { child, limits, network, release } = await start(runDirectory, isNew);
     const ended = endOf(child);
     if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
     const close = async (): Promise<void> => {
@@ -65,7 +68,8 @@ export async function openChildProcessSandbox(
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
     const destroy = (): Promise<void> => removeTree(spec.directory);
     // The forker ends, with all it started, when it notices that no program is attached any more.
-    return await attachToForker({ name: spec.name, runDirectory, workdir, limits, ended, end, close, stop: close, destroy }, store, signal);
+    const place = { name: spec.name, runDirectory, workdir, limits, network, ended, end, close, stop: close, destroy };
+    return await attachToForker(place, store, signal);
   } catch (error) {
     await (isNew ? removeTree(spec.directory) : removeFiles());
     signal?.throwIfAborted();

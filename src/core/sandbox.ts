@@ -2,6 +2,8 @@
  * The promises of a sandbox on every backend. Tools get a `Sandbox`; only the code that opened it has the `OpenSandbox`.
  */
 
+import type { BlockedConnection } from './egress.ts';
+
 /** `none`: the host itself. `process`: kernel namespaces. `container`: an engine's container. `machine`: another kernel. */
 export type Isolation = 'none' | 'process' | 'container' | 'machine';
 
@@ -224,6 +226,11 @@ export interface ExecHandle {
    * rejects. Empty where the backend does not count them. Costs nothing unless it is asked for.
    */
   troubles(): Promise<readonly LimitHit[]>;
+  /**
+   * Which connections failed while the command ran, by it or by what runs beside it. Resolves after the exit and never rejects. Empty where
+   * the network is not restricted. Costs nothing unless it is asked for.
+   */
+  blocked(): Promise<readonly BlockedConnection[]>;
   write(data: Uint8Array | string): Promise<void>;
   closeStdin(): void;
   /**

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import type { BlockedConnection } from '../core/egress.ts';
 import type { ExecHandle, Exit, KillSignal, LimitHit, OutputChunk, TerminalSize } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
@@ -13,6 +14,8 @@ export interface ExecutionOwner {
   resize(terminal: string, size: TerminalSize): Promise<void>;
   /** The limits that the sandbox has hit since the command began. */
   troubles(exit: Exit): Promise<readonly LimitHit[]>;
+  /** The connections that failed since the command began. */
+  blocked(): Promise<readonly BlockedConnection[]>;
   /** The last resort: ends the whole sandbox. */
   endSandbox(reason: string): Promise<void>;
 }
@@ -44,6 +47,7 @@ export class Execution implements ExecHandle {
   #settled = false;
   #settle: (exit: Exit) => void;
   #troubles: Promise<readonly LimitHit[]> | undefined;
+  #blocked: Promise<readonly BlockedConnection[]> | undefined;
 
   constructor(shell: Shell, owner: ExecutionOwner, reportsStateFirst: boolean) {
     this.#shell = shell;
@@ -75,6 +79,11 @@ export class Execution implements ExecHandle {
   troubles(): Promise<readonly LimitHit[]> {
     this.#troubles ??= this.exit.then((exit) => this.#owner.troubles(exit));
     return this.#troubles;
+  }
+
+  blocked(): Promise<readonly BlockedConnection[]> {
+    this.#blocked ??= this.exit.then(() => this.#owner.blocked());
+    return this.#blocked;
   }
 
   lost(reason: string): void {

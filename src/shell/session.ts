@@ -1,3 +1,4 @@
+import type { Door } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, ExecRequest, TerminalSize } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
@@ -30,6 +31,8 @@ export interface ShellSessionOptions {
   /** The last resort when a command cannot be killed. */
   endSandbox(reason: string): Promise<void>;
   limits?: LimitWishes | undefined;
+  /** undefined where the network is not restricted. */
+  network?: Pick<Door, 'watch'> | undefined;
 }
 
 /** A shell that waits with the session's state restored, and what that state was. */
@@ -56,6 +59,7 @@ export class ShellSession {
   readonly #workdir: string;
   readonly #endSandbox: (reason: string) => Promise<void>;
   readonly #limits: LimitWatch;
+  readonly #network: Pick<Door, 'watch'> | undefined;
   #base: State = new Map();
   #warm: Waiting | undefined;
   /** Why no more commands can be run. */
@@ -76,12 +80,13 @@ export class ShellSession {
     return session;
   }
 
-  private constructor({ spawner, store, workdir, endSandbox, limits }: ShellSessionOptions) {
+  private constructor({ spawner, store, workdir, endSandbox, limits, network }: ShellSessionOptions) {
     this.#spawner = spawner;
     this.#store = store;
     this.#workdir = workdir;
     this.#endSandbox = endSandbox;
     this.#limits = new LimitWatch(limits, this);
+    this.#network = network;
     void spawner.ended.then((reason) => {
       this.#over ??= `the sandbox has ended: ${reason}`;
     });
@@ -297,6 +302,7 @@ export class ShellSession {
         await askSandbox(this, { command: 'stty rows "$2" cols "$3" <"$1"', args }, { timeoutMs: resizePatienceMs });
       },
       troubles: this.#limits.begin(),
+      blocked: this.#network?.watch() ?? (async () => []),
       endSandbox: (reason) => this.endSandbox(reason),
     };
   }

@@ -1,3 +1,4 @@
+import type { Door } from '../core/egress.ts';
 import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import type { LimitWishes } from './limit-watch.ts';
@@ -11,6 +12,8 @@ export interface Place {
   workdir: string;
   /** undefined where limit hits are not counted. */
   limits: LimitWishes | undefined;
+  /** Tells which connections failed; undefined where the network is not restricted. */
+  network?: Pick<Door, 'watch'> | undefined;
   /** Resolves with the reason when it has ended. */
   ended: Promise<string>;
   /** Ends it and every process with it, now. */
@@ -42,8 +45,8 @@ export async function openShellSandbox(
   let attachment: Attachment | undefined;
   const open = async (): Promise<OpenSandbox> => {
     attachment = await attach();
-    const { workdir, limits } = place;
-    const session = await ShellSession.open({ spawner: attachment, store, workdir, limits, endSandbox: () => place.end() });
+    const { workdir, limits, network } = place;
+    const session = await ShellSession.open({ spawner: attachment, store, workdir, limits, network, endSandbox: () => place.end() });
     return new ShellSandbox(place, attachment, session);
   };
   // Security: what is still there of an earlier command may keep a durable sandbox from ever answering.

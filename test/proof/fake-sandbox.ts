@@ -59,6 +59,10 @@ class LyingHandle implements ExecHandle {
     return [];
   }
 
+  async blocked(): Promise<[]> {
+    return [];
+  }
+
   async kill(): Promise<void> {
     this.#dead = true;
     this.#wake();
@@ -87,6 +91,7 @@ export function pretendedSandbox(...words: string[]): Sandbox {
       })(),
       exit,
       troubles: async () => [],
+      blocked: async () => [],
       write: async (data) => void child.stdin.write(data),
       closeStdin: () => void child.stdin.end(),
       kill: async () => {

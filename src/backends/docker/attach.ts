@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Door } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
@@ -28,6 +29,8 @@ export interface RunningContainer {
   found: ContainerState | undefined;
   /** When they are being made already. */
   pipes?: Promise<AttachmentPipes> | undefined;
+  /** Tells which connections failed; undefined where the network is not restricted. */
+  network?: Pick<Door, 'watch'> | undefined;
   /** Removes the container. */
   remove(): Promise<void>;
   removeFiles(): Promise<void>;
@@ -35,7 +38,7 @@ export interface RunningContainer {
 
 /** A running container as a sandbox. When this throws, the container is gone. */
 export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
-  const { engine, id, spec, isForked, found, pipes, remove, removeFiles } = container;
+  const { engine, id, spec, isForked, found, pipes, network, remove, removeFiles } = container;
   const isNew = !found;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
@@ -53,6 +56,7 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
     name: spec.name,
     workdir: placesInside(spec).workdir,
     limits: isForked ? { read: countsOf(engine, id, found), isCheap: true, isNew } : { isNew },
+    network,
     ended: containerEnd(engine, id, waiting.signal),
     end: () => (spec.persistent ? engine.kill(id) : removeAll()),
     close,

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openChildProcessSandbox } from '../../src/backends/child-process-sandbox.ts';
+import type { BlockedConnection, Door } from '../../src/core/egress.ts';
+import type { OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import { forkerCommand, noLease } from '../../src/shell/pipes/run-directory.ts';
+
+/** Answers each watch with the connections that failed since it began, as the door of a sandbox does. */
+class WatchedNetwork implements Pick<Door, 'watch'> {
+  readonly failed: BlockedConnection[] = [];
+  asked = 0;
+
+  watch(): () => Promise<readonly BlockedConnection[]> {
+    const begun = this.failed.length;
+    return async () => {
+      this.asked += 1;
+      return this.failed.slice(begun);
+    };
+  }
+}
+
+describe('blocked connections of a command', () => {
+  let directory: string;
+  let sandbox: OpenSandbox | undefined;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'hermetic-blocked-'));
+  });
+
+  afterEach(async () => {
+    await sandbox?.destroy();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const open = async (network: Pick<Door, 'watch'> | undefined): Promise<OpenSandbox> => {
+    const spec: SandboxSpec = {
+      name: 'blocked',
+      session: 'blocked',
+      directory: join(directory, 'sandbox'),
+      image: undefined,
+      workdir: undefined,
+      env: {},
+      mounts: [],
+      limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 },
+      network: undefined,
+      persistent: false,
+      user: 'default',
+      idleSeconds: 60,
+      backgroundSeconds: 60,
+    };
+    sandbox = await openChildProcessSandbox({
+      spec,
+      workdir: '/',
+      endPatienceMs: 3_000,
+      start: async (run) => {
+        const [program = '', ...args] = forkerCommand(run, noLease, { processes: 'shared' });
+        const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir() };
+        const child = spawn(program, args, { cwd: '/', env, stdio: 'ignore', detached: true });
+        return { child, limits: undefined, network, release: async () => undefined };
+      },
+    });
+    return sandbox;
+  };
+
+  const connection = (host: string): BlockedConnection => ({ host, port: 443, reason: 'unlisted', count: 1 });
+
+  it('tells a command only of connections that failed while it ran', async () => {
+    const network = new WatchedNetwork();
+    const opened = await open(network);
+    network.failed.push(connection('before.example'));
+    const first = await opened.exec({ command: 'cat', stdin: 'open' });
+    network.failed.push(connection('during.example'));
+    first.closeStdin();
+    for await (const _ of first.output);
+    expect(await first.blocked()).toEqual([connection('during.example')]);
+    const next = await opened.exec({ command: 'true' });
+    expect(await next.blocked()).toEqual([]);
+  });
+
+  it('answers once the command has ended, and asks the network once', async () => {
+    const network = new WatchedNetwork();
+    const handle = await (await open(network)).exec({ command: 'cat', stdin: 'open' });
+    const answers = [handle.blocked(), handle.blocked()];
+    expect(network.asked).toBe(0);
+    handle.closeStdin();
+    for await (const _ of handle.output);
+    expect(await Promise.all(answers)).toEqual([[], []]);
+    expect(network.asked).toBe(1);
+  });
+
+  it('reports no blocked connection where the network is not restricted', async () => {
+    const handle = await (await open(undefined)).exec({ command: 'true' });
+    expect(await handle.blocked()).toEqual([]);
+  });
+});
