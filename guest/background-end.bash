@@ -7,7 +7,7 @@
 exec {nothing}<> <(:) 2>/dev/null
 mark=$(<"$1/mark")
 # Security: any process inside may have written the file, and a pattern in it could match every process there is.
-[[ $mark =~ ^[0-9]{8,20}$ ]] || { echo 'its processes are unknown' >&2; exit 1; }
+is_mark "$mark" || { echo 'its processes are unknown' >&2; exit 1; }
 if [[ $2 != KILL ]]; then
   signal_all "$mark" "$2"
   for ((wait = 0; wait < $3; wait++)); do

@@ -9,6 +9,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { SessionId } from '../core/session.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import type { ChatSink, SessionTools, ToolsStatus } from '../gateway/deps.ts';
+import { diskAllowance } from '../sandboxes/disk-limit.ts';
 import { skillsInside } from '../sandboxes/home-mounts.ts';
 import type { SessionSandbox } from '../sandboxes/session-sandboxes.ts';
 import { putFile } from '../tools/files/put-file.ts';
@@ -89,8 +90,9 @@ export class ChatTools implements SessionTools {
     const { backend, spec } = await sandbox.open();
     const received = await backend.received(spec);
     if (!received) return await putFile(sandbox, name, data);
-    const maxBytes = spec.limits.diskMb * 1024 * 1024;
-    if (maxBytes > 0 && (await backend.diskUse(spec)).bytes + data.length > maxBytes) {
+    const allowance = diskAllowance(backend, spec);
+    const use = allowance && (await backend.diskUse(spec));
+    if (use && (use.bytes + data.length > allowance.maxBytes || use.files >= allowance.maxFiles)) {
       throw new HermeticError('file/failed', 'the sandbox has no room left for it');
     }
     return `${received.inside}/${await receiveFile(received.directory, name, data)}`;

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { usualEngineSockets } from '../backends/engine-sockets.ts';
+import { presentEngineSockets, usualEngineSockets } from '../backends/engine-sockets.ts';
 import type { ProofLine } from '../core/proof.ts';
 import { type Listener, noticed, token } from './bait.ts';
 import { type Ground, line, unanswered } from './ground.ts';
@@ -127,7 +127,7 @@ export function checkMetadata(ground: Ground): ProofLine {
 export async function checkEngineSockets(ground: Ground, sockets: readonly string[]): Promise<ProofLine> {
   const tried = 'Find the socket of a container engine.';
   const check = 'engine-socket';
-  const paths = [...new Set([...sockets, ...usualEngineSockets])];
+  const paths = [...new Set([...sockets, ...usualEngineSockets, ...(await presentEngineSockets(sockets))])];
   const found = await Promise.all(
     paths.map(async (path) => {
       const isHere = await lstat(path).catch(() => undefined);

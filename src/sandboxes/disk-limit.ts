@@ -12,12 +12,20 @@ export interface DiskLimitOptions {
 
 /** Holds a new sandbox to the disk its spec allows, where that is watched. */
 export function limitDisk(sandbox: SandboxWrapper, backend: Backend, spec: SandboxSpec, listener: OpenListener): void {
-  const { diskMb } = spec.limits;
-  if (diskMb === 0 || !isDiskWatched(backend.traits)) return;
+  const allowance = diskAllowance(backend, spec);
+  if (!allowance) return;
   const notice = (text: string, inChat?: string): void => listener.notice(text, inChat);
-  // As many files as most file systems have room for beside so many bytes, and enough for a small project.
-  const allowance = { maxBytes: diskMb * 1024 * 1024, maxFiles: Math.max(diskMb * 64, 10_000) };
   sandbox.add(new DiskLimit(sandbox, { ...allowance, measure: () => backend.diskUse(spec), notice }));
+}
+
+/** The disk that a sandbox may use, where that is watched. */
+export function diskAllowance(
+  { traits }: Pick<Backend, 'traits'>,
+  { limits: { diskMb } }: Pick<SandboxSpec, 'limits'>,
+): Pick<DiskLimitOptions, 'maxBytes' | 'maxFiles'> | undefined {
+  if (diskMb === 0 || !isDiskWatched(traits)) return undefined;
+  // As many files as most file systems have room for beside so many bytes, and enough for a small project.
+  return { maxBytes: diskMb * 1024 * 1024, maxFiles: Math.max(diskMb * 64, 10_000) };
 }
 
 type Amount = Pick<DiskUse, 'bytes' | 'files'>;

@@ -1,4 +1,7 @@
-import { rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { contextIn } from '../backends.ts';
 import { describeBackend } from '../engines.ts';
@@ -29,6 +32,19 @@ await describeBackend('docker', () => {
   ])('hides the engine socket inside %s', async (source, socket) => {
     const { stdout } = await run(`${source}:/host:ro`, true, `test -S ${socket} && echo socket; cat ${socket}`);
     expect(stdout).toMatch(/^The socket of a container engine is hidden here/);
+  });
+
+  it('hides the socket of an engine of the user inside a directory of the home', async () => {
+    const directory = join(hermetic.home, '.docker/desktop');
+    await mkdir(directory, { recursive: true });
+    const server = createServer().listen(join(directory, 'docker.sock'));
+    await once(server, 'listening');
+    try {
+      const { stdout, stderr } = await run(`${join(hermetic.home, '.docker')}:/host:ro`, false, 'cat /host/desktop/docker.sock');
+      expect(stdout, stderr).toMatch(/^The socket of a container engine is hidden here/);
+    } finally {
+      server.close();
+    }
   });
 
   it('refuses the engine socket itself as a mount', async () => {

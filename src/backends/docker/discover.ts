@@ -90,9 +90,13 @@ async function namedHost(options: FindOptions, home: string): Promise<{ host: st
 }
 
 function usualSockets(environment: Environment, home: string, root: string): string[] {
+  return [`${root}/var/run/docker.sock`, ...userEngineSockets(environment, home)];
+}
+
+/** Where engines of the user who runs Hermetic usually listen. */
+export function userEngineSockets(environment: Environment, home = environment.HOME || userInfo().homedir): string[] {
   const runtime = environment.XDG_RUNTIME_DIR;
   return [
-    `${root}/var/run/docker.sock`,
     ...(runtime ? [join(runtime, 'docker.sock')] : []),
     ...[
       '.docker/run/docker.sock',

@@ -26,7 +26,7 @@ import { volumesOf } from '../volume-names.ts';
 import { attachToContainer } from './attach.ts';
 import { checkDocker } from './check.ts';
 import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
-import { findEngine } from './discover.ts';
+import { findEngine, userEngineSockets } from './discover.ts';
 import { containerDiskUse } from './disk-use.ts';
 import type { ContainerState, ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
@@ -47,9 +47,9 @@ export const docker: BackendDriver<typeof dockerOptions> = {
   options: dockerOptions,
   auto: { when: 'when an engine answers and the image is there or can be pulled' },
   image: ({ docker_image: image }) => image,
-  engineSockets({ docker_host: host }, { DOCKER_HOST }) {
-    const [, socket] = /^unix:\/\/(.+)/.exec(host ?? DOCKER_HOST ?? '') ?? [];
-    return socket === undefined ? [] : [socket];
+  engineSockets({ docker_host: host }, environment) {
+    const [, named] = /^unix:\/\/(.+)/.exec(host ?? environment.DOCKER_HOST ?? '') ?? [];
+    return [...(named === undefined ? [] : [named]), ...userEngineSockets(environment)];
   },
   create: (context, options) => new DockerBackend(context, options),
 };
