@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findProgram } from '../../src/backends/bubblewrap/programs.ts';
+import { findProgram } from '../../src/backends/programs.ts';
 import { describeBackend } from '../engines.ts';
 import { Hermetic } from './hermetic.ts';
 

@@ -2,9 +2,8 @@ import { lstat, readlink } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
 import { normalPath, type ReservedTargets } from '../mounts.ts';
+import { standardPath } from '../programs.ts';
 import { sharedEtcArguments } from './etc.ts';
-
-export const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** The host as bubblewrap sees it at the moment it starts. */
 export interface View {

@@ -4,10 +4,9 @@ import { constants, statSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
 import { started } from '../../lib/started.ts';
-import { standardPath } from './arguments.ts';
+import { findProgram, isAccessible, standardPath } from '../programs.ts';
 import type { ControlGroups } from './cgroup.ts';
 import { bash } from './launch.ts';
-import { findProgram, isAccessible } from './programs.ts';
 
 /** The content of /etc/resolv.conf inside: slirp4netns answers there for the resolver of the host. */
 export const resolverConfiguration = 'nameserver 10.0.2.3\n';

@@ -9,14 +9,14 @@ import { settlesWithin, within } from '../../lib/deadline.ts';
 import { guestBash, hostBash } from '../../lib/guest-files.ts';
 import { started } from '../../lib/started.ts';
 import { normalMount } from '../mounts.ts';
-import { bubblewrapArguments, type Dispensable, dispensable, reservedTargets, standardPath, type View } from './arguments.ts';
+import { findProgram, standardPath } from '../programs.ts';
+import { bubblewrapArguments, type Dispensable, dispensable, reservedTargets, type View } from './arguments.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
 import { generatedEtc } from './etc.ts';
 import { explainFailure, failureError, notInstalled } from './failures.ts';
 import * as launch from './launch.ts';
 import { type NetworkProcess, networkProcesses, refuseNetworkObstacle, resolverConfiguration, startNetwork } from './network.ts';
-import { findProgram } from './programs.ts';
 import { seccompFilter } from './seccomp.ts';
 
 export interface BubblewrapOptions {

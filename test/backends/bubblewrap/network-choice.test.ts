@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { networkObstacle } from '../../../src/backends/bubblewrap/network.ts';
-import { findProgram } from '../../../src/backends/bubblewrap/programs.ts';
+import { findProgram } from '../../../src/backends/programs.ts';
 import { isRequired } from '../../required.ts';
 import { describeBubblewrap, isRoot } from './open.ts';
 

@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { standardPath } from './arguments.ts';
+
+/** Where the programs of the host are that backends use. */
+export const standardPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Security: not by the PATH of the process environment. */
 export function findProgram(name: string): string | undefined {
