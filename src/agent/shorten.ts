@@ -1,6 +1,7 @@
 import type { ToolModelMessage, UserModelMessage } from 'ai';
+import { beginningAndEnd } from '../lib/head-tail.ts';
 import { imageAsText, type Message } from './messages.ts';
-import { shortened, shortenedInside, tokensOf } from './size.ts';
+import { shortenedInside, tokensOf } from './size.ts';
 
 const maxOldResult = 400;
 const maxOldInput = 400;
@@ -67,7 +68,7 @@ function cutTool(message: ToolModelMessage, most: number): ToolModelMessage {
     ...message,
     content: message.content.map((part) => {
       if (part.type !== 'tool-result' || (part.output.type !== 'text' && part.output.type !== 'error-text')) return part;
-      return { ...part, output: { ...part.output, value: shortened(part.output.value, most) } };
+      return { ...part, output: { ...part.output, value: beginningAndEnd(part.output.value, most) } };
     }),
   };
 }
@@ -78,5 +79,7 @@ function cutUser(message: UserModelMessage): UserModelMessage {
 
 function cutInput(input: unknown, most: number): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
-  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, typeof value === 'string' ? shortened(value, most) : value]));
+  return Object.fromEntries(
+    Object.entries(input).map(([key, value]) => [key, typeof value === 'string' ? beginningAndEnd(value, most) : value]),
+  );
 }

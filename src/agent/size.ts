@@ -1,3 +1,4 @@
+import { beginningAndEnd } from '../lib/head-tail.ts';
 import type { Message } from './messages.ts';
 
 const bytesPerToken = 3.5;
@@ -45,20 +46,13 @@ export function tokensOfAll(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);
 }
 
-/** The beginning and the end of a long text. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const half = Math.floor(most / 2);
-  return `${text.slice(0, half)}\n[${text.length - 2 * half} characters left out]\n${text.slice(text.length - half)}`;
-}
-
 /** A mark of `fence` with at most two names in it. */
 const openingMarks = /^(?:<[a-z]+-[0-9a-f]{8}[^\n]{0,1200}>\n){1,2}/;
 const closingMarks = /(?:\n<\/[a-z]+-[0-9a-f]{8}>){1,2}$/;
 
 /** Security: the same within the marks around a text. Without them what is left would not say who wrote it. */
-export function shortenedInside(text: string, most: number): string {
+export function shortenedInside(text: string, max: number): string {
   const opening = openingMarks.exec(text)?.[0] ?? '';
   const closing = closingMarks.exec(text.slice(opening.length))?.[0] ?? '';
-  return opening + shortened(text.slice(opening.length, text.length - closing.length), most) + closing;
+  return opening + beginningAndEnd(text.slice(opening.length, text.length - closing.length), max) + closing;
 }

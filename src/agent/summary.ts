@@ -1,7 +1,7 @@
 import type { UserModelMessage } from 'ai';
+import { beginningAndEnd } from '../lib/head-tail.ts';
 import { fence } from './fence.ts';
 import { callsOf, type Message, textOf } from './messages.ts';
-import { shortened } from './size.ts';
 
 const droppedText = '[The conversation before this point is too long to be shown. Ask when something is missing.]';
 
@@ -14,7 +14,7 @@ Write plain text in the language of the conversation, as short as possible, with
 
 /** The older part of a conversation as one text for the one who sums it up. */
 export function asText(messages: readonly Message[], maxCharacters: number): string {
-  const pieces = messages.flatMap(piecesOf).map(([word, about, text]) => fence(word, about, shortened(text, maxCharacters / 4)));
+  const pieces = messages.flatMap(piecesOf).map(([word, about, text]) => fence(word, about, beginningAndEnd(text, maxCharacters / 4)));
   return fence('conversation', {}, headAndTail(pieces, maxCharacters).join('\n\n'));
 }
 

@@ -11,7 +11,7 @@ import type { App } from './app.ts';
 
 export type BackgroundListener = (event: BackgroundEvent) => void | Promise<void>;
 
-export interface SessionTools {
+export interface ToolboxParts {
   toolbox: Toolbox;
   processes: ProcessTable;
 }
@@ -26,7 +26,7 @@ export interface SessionToolsOptions {
 }
 
 /** The tools of a session, with the limits of the configuration. */
-export function sessionTools(app: App, options: SessionToolsOptions): SessionTools {
+export function sessionTools(app: App, options: SessionToolsOptions): ToolboxParts {
   const { sandbox, guard, deliver, finished, background } = options;
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({

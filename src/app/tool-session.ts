@@ -16,8 +16,6 @@ export interface ToolSessionOptions {
   background?: BackgroundListener | undefined;
   /** Instead of judging and asking. */
   guard?: Guard | undefined;
-  /** A durable name of what asks, such as a turn: after a restart it takes up the questions it had asked. */
-  run?: string | undefined;
 }
 
 /** The tools at the sandbox of one session, which is opened by the first call that needs it, and again when it was lost. */
@@ -27,12 +25,12 @@ export class ToolSession {
   readonly #pooled: ReturnType<typeof singleSandbox>;
   readonly #processes: { close(): Promise<void> };
 
-  constructor(app: App, request: SandboxRequest, { listener, deliver, background, guard, run }: ToolSessionOptions) {
+  constructor(app: App, request: SandboxRequest, { listener, deliver, background, guard }: ToolSessionOptions) {
     this.#pooled = singleSandbox(app.deps, request, listener);
     this.sandbox = this.#pooled;
     const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#pooled,
-      guard: guard ?? app.approvals.guard({ session: request, open: () => this.#pooled.open(), run }),
+      guard: guard ?? app.approvals.guard({ session: request, open: () => this.#pooled.open() }),
       deliver,
       background,
       finished: (call) => app.approvals.noteCall(request.parts, call),

@@ -11,9 +11,9 @@ export class HeadTail {
   #tail = '';
   #length = 0;
 
-  constructor(most: number) {
-    this.#maxHead = Math.floor(most * 0.4);
-    this.#maxTail = most - this.#maxHead;
+  constructor(max: number) {
+    this.#maxHead = Math.floor(max * 0.4);
+    this.#maxTail = max - this.#maxHead;
   }
 
   push(text: string): void {
@@ -64,4 +64,13 @@ function withoutHalf(text: string): string {
   const start = Math.ceil(Math.max(far, text.length - longestWord));
   const word = text.slice(start).search(/[\s"',;&][^\s"',;&]*$/) + 1;
   return word > 0 ? text.slice(0, start + word) : text.replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** The beginning and the end of a long text, and how many characters are missing between them. No character is cut in half. */
+export function beginningAndEnd(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const half = Math.floor(max / 2);
+  const beginning = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, '');
+  const end = text.slice(text.length - half).replace(/^[\uDC00-\uDFFF]/, '');
+  return `${beginning}\n[${text.length - beginning.length - end.length} characters left out]\n${end}`;
 }

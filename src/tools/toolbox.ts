@@ -3,6 +3,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
 import { errorText } from '../lib/error-text.ts';
+import { beginningAndEnd } from '../lib/head-tail.ts';
 import { nearest } from '../lib/nearest.ts';
 import { type Redact, unredacted } from '../lib/redact.ts';
 
@@ -89,7 +90,7 @@ export class Toolbox {
     const progress = options.progress && ((text: string) => show(live.push(text)));
     const result = await this.#attempt(name, input, { ...options, progress });
     show(live.end());
-    const text = this.#cut(redact(result.text));
+    const text = beginningAndEnd(redact(result.text), this.#options.maxBytes * leeway);
     return result.ok ? { ok: true, text, data: redactAll(result.data, redact) as Output } : { ...result, text };
   }
 
@@ -179,12 +180,6 @@ export class Toolbox {
     } catch (error) {
       return `It was not run, because it could not be decided whether it may: ${messageOf(error)}`;
     }
-  }
-
-  #cut(text: string): string {
-    const most = this.#options.maxBytes * leeway;
-    if (text.length <= most) return text;
-    return `${text.slice(0, most / 2)}\n[${text.length - most} characters left out]\n${text.slice(-most / 2)}`;
   }
 }
 

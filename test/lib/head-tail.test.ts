@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { HeadTail } from '../../src/lib/head-tail.ts';
+import { beginningAndEnd, HeadTail } from '../../src/lib/head-tail.ts';
 
 const gap = (characters: number): string => `[${characters}]`;
 
@@ -40,5 +40,15 @@ it('redacts secrets at the cut, and leaves no half of one', () => {
     for (let at = 0; at < text.length; at += 777) kept.push(text.slice(at, at + 777));
     const shown = kept.text(gap, (part) => part.replaceAll('hunter2-is-the-password', '*'));
     expect(shown.replace(/\d+/, '')).toMatch(/^x*[*.]+\n\[\]\n[*.]+$/);
+  }
+});
+
+it('beginningAndEnd never cuts a character in half and counts what is missing', () => {
+  const text = '😀'.repeat(100);
+  for (let max = 0; max < 20; max++) {
+    const cut = beginningAndEnd(text, max);
+    expect(cut.isWellFormed()).toBe(true);
+    const [, missing] = /\[(\d+) characters left out\]/.exec(cut) ?? [];
+    expect(cut.replace(/\n\[.*\]\n/, '').length + Number(missing)).toBe(text.length);
   }
 });
