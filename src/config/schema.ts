@@ -4,6 +4,7 @@ import { channelDrivers } from '../channels/index.ts';
 import { webOptions } from '../channels/web/options.ts';
 import { audit, codeExecution, model, security, toolOutput } from './sections/agent.ts';
 import { approvals, gateway } from './sections/gateway.ts';
+import { network } from './sections/network.ts';
 import { terminal } from './sections/terminal.ts';
 
 export { backendNames } from './backend-names.ts';
@@ -16,6 +17,7 @@ const platforms = Object.fromEntries(channelDrivers.map(({ kind, options }) => [
 /** The only definition of the configuration, with the options of every backend and channel. Loading, editing, listing and the reference are derived from it. */
 export const configSchema = z.strictObject({
   terminal: terminal.prefault({}),
+  network: network.prefault({}),
   gateway: gateway.prefault({}),
   approvals: approvals.prefault({}),
   code_execution: codeExecution.prefault({}),

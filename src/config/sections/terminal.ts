@@ -80,7 +80,7 @@ export const terminal = z
     network: choice(['none', 'restricted', 'open'])
       .optional()
       .describe(
-        'What a sandbox can reach, for the CLI and for messaging sessions. Unset is open where the backend can contain it, else none. This version refuses `restricted`.',
+        'What a sandbox can reach, for the CLI and for messaging sessions: `restricted` is what the section `network` allows, and sessions do not open where the backend does not support it. Unset, messaging sessions are `restricted` where the backend supports that; elsewhere, and for the CLI, unset is `open` where the backend can contain it, else `none`.',
       ),
     warm_spares: wholeNumber('a whole number', 0)
       .default(0)
