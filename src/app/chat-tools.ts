@@ -113,7 +113,7 @@ export class ChatTools implements SessionTools {
     return {
       backend: backend.kind,
       isolation,
-      network: network as 'open' | 'none',
+      network,
       networkObstacle,
       persistent: config.terminal.container_persistent,
       image,

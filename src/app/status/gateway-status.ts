@@ -1,6 +1,7 @@
 import type { Channel } from '../../core/channel.ts';
 import type { StatusLine, StatusView } from '../../http/parts.ts';
 import type { GatewayProgram } from '../gateway.ts';
+import { networkText } from './network-status.ts';
 import {
   describeSandboxStatus,
   type SandboxStatus,
@@ -19,9 +20,12 @@ export interface GatewayStatus {
   backend: string | undefined;
   image: string | undefined;
   isContained: boolean;
+  /** In words. */
   network: string;
   /** Why there is no network although one is configured, with the command to run. */
   networkObstacle: string | undefined;
+  /** Why it is open although nothing asks for that, and what to do. */
+  networkWarning: string | undefined;
   /** Who shares a sandbox. */
   scope: 'session' | 'user' | 'chat' | 'shared';
   proof: { held: boolean; at: string } | undefined;
@@ -53,8 +57,9 @@ export async function gatewayStatus({ app, config, gateway, channels, isPublic, 
     backend: status.backend?.kind,
     image: status.image,
     isContained: status.backend !== undefined && status.backend.traits.isolation !== 'none',
-    network: status.network,
+    network: networkText(status),
     networkObstacle: status.networkObstacle,
+    networkWarning: status.networkWarning,
     scope: settings.sandbox_scope,
     proof: proofOf(status),
     words: describeSandboxStatus(app, status),
@@ -161,14 +166,15 @@ function sessionLinesOf(sessions: readonly SessionStatus[], now: Date): StatusLi
   return sessions.map((session) => ({ label: session.title, value: sessionText(session, now) || 'idle' }));
 }
 
-function sandboxLines({ backend, image, isContained, network, networkObstacle, proof, words }: GatewayStatus): StatusLine[] {
+function sandboxLines(status: GatewayStatus): StatusLine[] {
+  const { backend, image, isContained, network, networkObstacle, networkWarning, proof, words } = status;
   const line = (label: string, value: string | undefined, tone?: StatusLine['tone']): StatusLine[] =>
     value === undefined ? [] : [{ label, value, tone }];
   return [
     ...line('Backend', backend ?? 'none', isContained ? 'good' : 'bad'),
     ...words.skipped.flatMap((reason) => line('', reason)),
     ...line('Image', image),
-    ...line('Network', networkObstacle ?? network, networkObstacle ? 'warning' : undefined),
+    ...line('Network', networkObstacle ?? networkWarning ?? network, networkObstacle || networkWarning ? 'warning' : undefined),
     ...line('Proof', words.proof, proof ? (proof.held ? 'good' : 'bad') : 'warning'),
     ...line('Limits', words.limits),
     ...line('Sandboxes', words.sandboxes),

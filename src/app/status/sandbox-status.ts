@@ -8,17 +8,15 @@ import { sentence } from '../../sandboxes/backend-choice.ts';
 import { latestProof } from '../../sandboxes/prove-backend.ts';
 import { limitsOf } from '../../sandboxes/spec.ts';
 import type { App } from '../app.ts';
+import { findNetworkStatus, type NetworkStatus, networkText } from './network-status.ts';
 
 /** Where sessions of one audience run, as a check found it. */
-export interface SandboxStatus {
+export interface SandboxStatus extends NetworkStatus {
   audience: Audience;
   configured: string;
   /** undefined when nothing that is configured works. */
   backend: Backend | undefined;
   image: string | undefined;
-  network: string;
-  /** Why sandboxes have no network although one is configured. */
-  networkObstacle: string | undefined;
   idleSeconds: number;
   limits: Limits;
   /** Whether the backend holds each of them, and how. */
@@ -42,21 +40,18 @@ export async function findSandboxStatus(app: App, audience: Audience): Promise<S
     }
     unusable.push({ backend: candidate.kind, reason: check.reason });
   }
-  const { terminal } = app.loaded.config;
-  const openness = backend?.traits.honours['network-open'];
-  const open = openness === true;
+  const proof = backend && (await proofOf(app, backend, audience, unusable));
   return {
     audience,
     configured: settings.backend,
     backend,
     image: backend && settings.imageFor(backend.kind),
-    network: terminal.network ?? (open ? 'open' : 'none'),
-    networkObstacle: terminal.network === undefined && typeof openness === 'string' ? openness : undefined,
+    ...(await findNetworkStatus(app.loaded.config, audience, backend)),
     idleSeconds: settings.idleSeconds,
     limits: limitsOf(app.loaded.config),
     enforcement,
     unusable,
-    proof: backend && (await proofOf(app, backend, audience, unusable)),
+    proof,
   };
 }
 
@@ -78,13 +73,15 @@ async function proofOf(
 
 /** The same as JSON, for other processes. */
 export function sandboxStatusFacts(status: SandboxStatus) {
-  const { configured, backend, image, network, idleSeconds, unusable, proof } = status;
+  const { configured, backend, image, network, networkRules, networkWarning, idleSeconds, unusable, proof } = status;
   return {
     configured,
     used: backend?.kind ?? null,
     isolation: backend?.traits.isolation ?? null,
     image: image ?? null,
     network,
+    networkRules: networkRules ?? null,
+    networkWarning: networkWarning ?? null,
     idleSeconds,
     unusable,
     unenforced: unenforcedIn(status),
@@ -147,8 +144,8 @@ const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {
 
 /** For the log of a gateway that starts. Nothing of it is secret. */
 export function sandboxStatusLines(app: App, status: SandboxStatus): string[] {
-  const { audience, backend, configured, image, networkObstacle } = status;
-  const network = `${status.network}${networkObstacle ? ` (${networkObstacle})` : ''}`;
+  const { audience, backend, configured, image, networkObstacle, networkWarning } = status;
+  const network = `${networkText(status)}${networkObstacle ? ` (${networkObstacle})` : ''}`;
   const { skipped, limits, sandboxes, proof } = describeSandboxStatus(app, status);
   const who = audience === 'messaging' ? 'Chat sessions' : 'Sessions of the command line';
   if (!backend) return [`${who} cannot run: no sandbox backend works here (backend ${configured}).`, ...skipped];
@@ -159,6 +156,7 @@ export function sandboxStatusLines(app: App, status: SandboxStatus): string[] {
       : `${who} run in ${backend.kind} sandboxes (backend ${configured}, isolation: ${isolationNames[isolation]}).`,
     ...skipped,
     image === undefined ? `network ${network}` : `image ${image}, network ${network}`,
+    ...(networkWarning === undefined ? [] : [networkWarning]),
     `limits: ${limits}`,
     `sandboxes: ${sandboxes}`,
     ...(proof === undefined ? [] : [`containment ${proof}`]),

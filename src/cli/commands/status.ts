@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
+import { networkText } from '../../app/status/network-status.ts';
 import { cpuText, findSandboxStatus, type SandboxStatusFacts, sandboxStatusFacts, unsafeWarning } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
 import { type Problem, throwProblems } from '../../config/explain.ts';
@@ -151,11 +152,28 @@ function gatewayRows(gateway: RunningGateway | null): string[][] {
 
 function rows(
   title: string,
-  { configured, used, isolation, image, network, idleSeconds, unusable, unenforced, proof }: SandboxStatusFacts,
+  {
+    configured,
+    used,
+    isolation,
+    image,
+    network,
+    networkRules,
+    networkWarning,
+    idleSeconds,
+    unusable,
+    unenforced,
+    proof,
+  }: SandboxStatusFacts,
 ): string[][] {
   return [
     [title, used === null ? `no sandbox backend works here (${configured})` : `${used} (${configured})`],
-    ['', `isolation ${isolation ?? '-'}, image ${image ?? '-'}, network ${network}, closed after ${durationText(idleSeconds * 1000)} idle`],
+    [
+      '',
+      `isolation ${isolation ?? '-'}, image ${image ?? '-'}, network ${networkText({ network, networkRules: networkRules ?? undefined })}, closed after ${durationText(idleSeconds * 1000)} idle`,
+    ],
+    // A gateway of an earlier version does not say it.
+    ...(networkWarning ? [['', networkWarning]] : []),
     [
       '',
       proof === null

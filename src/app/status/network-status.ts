@@ -1,0 +1,64 @@
+import type { Audience } from '../../config/sandbox-settings.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Backend, Network } from '../../core/sandbox.ts';
+import { networkFor } from '../../sandboxes/spec.ts';
+
+/** The network of the sandboxes of one audience. */
+export interface NetworkStatus {
+  network: Network;
+  /** Why sandboxes have no network although none is configured to be missing. */
+  networkObstacle: string | undefined;
+  /** Why chat sessions have an open network although nothing asks for one, and what to do. */
+  networkWarning: string | undefined;
+  /** What a restricted network allows; undefined for another one. */
+  networkRules: NetworkRules | undefined;
+}
+
+/** JSON, for other processes. */
+export interface NetworkRules {
+  presets: readonly string[];
+  /** Numbers of entries in the configuration. */
+  allow: number;
+  deny: number;
+  private: number;
+}
+
+/** Throws when the network that is configured is a restricted one and the backend does not support it. */
+export async function findNetworkStatus(config: Config, audience: Audience, backend: Backend | undefined): Promise<NetworkStatus> {
+  const chosen = backend ? await networkFor(config, audience, backend) : config.terminal.network;
+  const openness = backend?.traits.honours['network-open'];
+  const network = chosen ?? (openness === true ? 'open' : 'none');
+  return {
+    network,
+    networkObstacle: chosen === undefined && typeof openness === 'string' ? openness : undefined,
+    networkWarning: await warningAbout(config, audience, backend, network),
+    networkRules: network === 'restricted' ? rulesIn(config) : undefined,
+  };
+}
+
+async function warningAbout(
+  { terminal }: Config,
+  audience: Audience,
+  backend: Backend | undefined,
+  network: Network,
+): Promise<string | undefined> {
+  // Of a backend without isolation there is a louder warning.
+  if (!backend || backend.traits.isolation === 'none' || audience !== 'messaging') return undefined;
+  if (terminal.network !== undefined || network !== 'open') return undefined;
+  const reason = await backend.canRestrict();
+  if (reason === true) return undefined;
+  return `WARNING: Chat sessions have an open network, because it cannot be restricted: ${reason}. Set terminal.network to open or none to settle it (docs/network.md).`;
+}
+
+function rulesIn({ network }: Config): NetworkRules {
+  return { presets: network.presets, allow: network.allow.length, deny: network.deny.length, private: network.private.length };
+}
+
+/** For a line of a status. */
+export function networkText({ network, networkRules }: Pick<NetworkStatus, 'network' | 'networkRules'>): string {
+  if (!networkRules) return network;
+  const { presets, allow, deny } = networkRules;
+  const named = presets.length === 0 ? 'no presets' : `${presets.length === 1 ? 'preset' : 'presets'} ${presets.join(', ')}`;
+  const counts = [`${allow} ${allow === 1 ? 'rule' : 'rules'} of network.allow`, ...(deny > 0 ? [`${deny} of network.deny`] : [])];
+  return `${network} (${[named, ...counts].join(', ')})`;
+}
