@@ -17,12 +17,12 @@ export function ipv6Words(address: string): number[] | undefined {
 /** The IPv4 address that is written as an IPv6 one, as in ::ffff:127.0.0.1. */
 export function mappedIpv4(words: readonly number[]): string | undefined {
   const isMapped = words.slice(0, 5).every((word) => word === 0) && words[5] === 0xffff;
-  return isMapped
-    ? words
-        .slice(6)
-        .flatMap((word) => [word >> 8, word & 255])
-        .join('.')
-    : undefined;
+  return isMapped ? ipv4OfWords(words.slice(6)) : undefined;
+}
+
+/** The IPv4 address of two 16-bit words. */
+export function ipv4OfWords(words: readonly number[]): string {
+  return words.flatMap((word) => [word >> 8, word & 255]).join('.');
 }
 
 /** One way to write each address: without a zone, IPv4 as IPv4, IPv6 as its eight words. */
