@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecureContext, type SecureContext } from 'node:tls';
+
+const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+/** Signs a certificate for any name. Made by the openssl program, so that the product's own certificates are not judged by themselves. */
+export class Authority {
+  readonly certificateFile: string;
+  readonly #keyFile: string;
+  readonly #directory: string;
+  readonly #contexts = new Map<string, SecureContext>();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.certificateFile = join(directory, 'ca.pem');
+    this.#keyFile = join(directory, 'ca.key');
+    const subject = ['-subj', '/CN=Authority of a test', '-days', '2'];
+    const use = ['-addext', 'keyUsage=critical,keyCertSign,cRLSign'];
+    openssl(['req', '-x509', ...key, ...subject, ...use, '-keyout', this.#keyFile, '-out', this.certificateFile]);
+  }
+
+  contextFor(name: string): SecureContext {
+    const context = this.#contexts.get(name) ?? createSecureContext(this.sign(name));
+    this.#contexts.set(name, context);
+    return context;
+  }
+
+  sign(name: string): { cert: Buffer; key: Buffer } {
+    const file = join(this.#directory, `leaf-${this.#contexts.size}`);
+    const signer = ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
+    const extensions = [`subjectAltName=DNS:${name}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth'];
+    const subject = ['-subj', '/CN=Server of a test', '-days', '1', ...extensions.flatMap((extension) => ['-addext', extension])];
+    openssl(['req', '-x509', ...key, ...signer, ...subject, '-keyout', `${file}.key`, '-out', `${file}.pem`]);
+    return { cert: readFileSync(`${file}.pem`), key: readFileSync(`${file}.key`) };
+  }
+}
+
+function openssl(args: readonly string[]): void {
+  execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}

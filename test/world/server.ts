@@ -1,0 +1,127 @@
+/**
+ * The process of a world, or the one that holds the namespace of its gateway. Started by `world.ts` in a network namespace of its own; obeys
+ * orders, and ends when the test is gone.
+ */
+
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { Authority } from './authority.ts';
+import { echoSite } from './echo-site.ts';
+import { GitHost } from './git-host.ts';
+import { NameServer } from './name-server.ts';
+import { type AnswerMessage, Arrivals, type Order, type OrderMessage } from './records.ts';
+import { debianArchive, npmRegistry, pythonFiles, pythonIndex, type Site } from './registries.ts';
+
+/** Given as JSON on the command line. */
+export type Task =
+  | { role: 'world'; directory: string; address: string; nameServer: string; echoPorts: readonly number[] }
+  | { role: 'gateway'; baitPorts: readonly number[]; abstractSocket: string };
+
+const task = JSON.parse(process.argv[2] ?? '') as Task;
+const arrivals = new Arrivals();
+process.on('disconnect', () => process.exit(0));
+// The interfaces are set up by the test, which then sends its first order.
+process.on('message', ({ id, order }: OrderMessage) => {
+  void obey(order).then((answer) => process.send?.({ id, answer } satisfies AnswerMessage));
+});
+const names = task.role === 'world' ? new NameServer(arrivals, task.address) : undefined;
+
+async function obey(order: Order): Promise<unknown> {
+  switch (order.order) {
+    case 'listen':
+      return task.role === 'world' ? await serveWorld(task) : await serveBaits(task);
+    case 'take-arrivals':
+      return arrivals.take();
+    case 'count-packets':
+      return receivedPackets();
+    case 'answer-name':
+      return names?.answerName(order.name, order.answers);
+  }
+}
+
+async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { role: 'world' }>): Promise<void> {
+  const authority = new Authority(directory);
+  const git = new GitHost(directory);
+  const sites: Readonly<Record<string, Site>> = {
+    'registry.npmjs.org': npmRegistry(directory),
+    'pypi.org': pythonIndex(),
+    'files.pythonhosted.org': pythonFiles(directory),
+    'deb.debian.org': debianArchive(directory),
+    'github.com': git.site,
+    'git.test': git.site,
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const { host = '' } = request.headers;
+    const headers = request.headers as Record<string, string>;
+    arrivals.add({
+      ...{ kind: 'request', port: request.socket.localPort ?? 0, host, headers },
+      ...{ method: request.method ?? '', url: request.url ?? '' },
+    });
+    const site = sites[host.replace(/:\d+$/, '')] ?? echoSite;
+    site(request, response, new URL(request.url ?? '/', 'http://world').pathname);
+  };
+  const tls: ServerOptions = {
+    SNICallback: (name, done) => done(null, authority.contextFor(name)),
+    // For clients that name no host.
+    ...authority.sign('no-name.test'),
+  };
+  await names?.listen(nameServer);
+  await listen(createServer(serve), 80);
+  for (const port of [443, 8443]) await listen(noteTlsNames(createHttpsServer(tls, serve), port), port);
+  await listen(
+    createTcpServer((socket) => git.acceptSsh(socket, arrivals)),
+    22,
+  );
+  for (const port of echoPorts) await listen(createTcpServer(echo), port);
+}
+
+function noteTlsNames<S extends Server>(server: S, port: number): S {
+  server.on('secureConnection', (socket: Socket & { servername?: string | false }) =>
+    arrivals.add({ kind: 'tls-name', port, name: socket.servername || '' }),
+  );
+  return server;
+}
+
+function echo(socket: Socket): void {
+  socket.on('data', (data) => {
+    arrivals.add({ kind: 'bytes', port: socket.localPort ?? 0, text: data.toString('latin1', 0, 200) });
+    socket.write(data);
+  });
+}
+
+/** Listens where no sandbox may arrive: on every address of the gateway, for TCP and UDP, and on an abstract socket of its namespace. */
+async function serveBaits({ baitPorts, abstractSocket }: Extract<Task, { role: 'gateway' }>): Promise<void> {
+  for (const port of baitPorts) {
+    await listen(createTcpServer(echo), port);
+    const socket = createSocket({ type: 'udp6' });
+    socket.on('message', (data) => arrivals.add({ kind: 'datagram', port, text: data.toString('latin1', 0, 200) }));
+    socket.bind(port, '::');
+    await once(socket, 'listening');
+  }
+  const server = createTcpServer(() => arrivals.add({ kind: 'connection', port: 0, address: abstractSocket }));
+  server.listen(`\0${abstractSocket}`);
+  await once(server, 'listening');
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.on('connection', (socket: Socket) => {
+    arrivals.add({ kind: 'connection', port, address: (socket.localAddress ?? '').replace('::ffff:', '') });
+    socket.on('error', () => undefined);
+  });
+  server.listen(port, '::');
+  await once(server, 'listening');
+}
+
+/** IP packets that this namespace received, of any protocol. */
+function receivedPackets(): number {
+  const [names = [], values = []] = readFileSync('/proc/self/net/snmp', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('Ip: '))
+    .map((line) => line.split(' '));
+  const ipv6 = /^Ip6InReceives\s+(\d+)$/m.exec(readFileSync('/proc/self/net/snmp6', 'utf8'))?.[1];
+  return Number(values[names.indexOf('InReceives')]) + Number(ipv6 ?? 0);
+}
