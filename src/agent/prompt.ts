@@ -12,7 +12,8 @@ const isolations: Readonly<Record<Isolation, string>> = {
 
 const networks: Readonly<Record<Network, string>> = {
   none: 'It has no network.',
-  restricted: 'Its network reaches the internet, but neither the machine it runs on nor that machine’s neighbours.',
+  restricted:
+    'Its network is restricted: only listed hosts can be reached (package registries, git hosts and the hosts that the owner allowed), everything else is refused. Results say which connections were blocked. Do not look for another way out and do not change the proxy variables: tell the person which host is missing, and that the owner can add it to network.allow.',
   open: 'It has network access.',
 };
 

@@ -86,7 +86,8 @@ describe('the system prompt', () => {
   it('describes the sandbox in the system prompt', () => {
     const prompt = systemPrompt(facts);
     expect(prompt).toContain('(docker, image "debian:12")');
-    expect(prompt).toContain('neither the machine it runs on');
+    expect(prompt).toContain('only listed hosts can be reached');
+    expect(prompt).toContain('the owner can add it to network.allow');
     expect(prompt).toContain('are kept as long as the session lasts');
     expect(prompt).toContain('It starts in "/workspace".');
     expect(prompt).toContain('Today is Sunday, 2026-03-01 (UTC).');
