@@ -8,7 +8,7 @@ export type BackgroundEvent = { process: string; command: string } & (
   | { kind: 'started'; patterns: readonly string[] }
   /** It printed a text that `notify_on` names. `suppressed`: so many times more since the last report. */
   | { kind: 'matched'; pattern: string; line: string; suppressed: number }
-  /** `output`: the last of what it printed. `isKnown`: a call that waited for its end, or ended it, has told the model. */
+  /** `output`: the last of what it printed, and which of its connections were blocked. `isKnown`: a call that waited for its end, or ended it, has told the model. */
   | { kind: 'ended'; outcome: string; exitCode: number | undefined; output: string; isKnown: boolean }
 );
 

@@ -67,7 +67,10 @@ export interface NamespaceEntrance {
 export interface Door {
   /** Resolves with the reason when they are closed for another cause than `close`. Never rejects. */
   readonly lost: Promise<string>;
-  /** From this moment on; the answer covers all that happened before it is asked for, and never rejects. */
+  /**
+   * From this moment on. Costs nothing until the answer is asked for, which may be never, or again and again: each answer covers all that
+   * happened before it is asked for, and never rejects.
+   */
   watch(): () => Promise<readonly BlockedConnection[]>;
   /** Closes the sockets and cuts every connection. */
   close(): Promise<void>;

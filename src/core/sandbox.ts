@@ -227,8 +227,8 @@ export interface ExecHandle {
    */
   troubles(): Promise<readonly LimitHit[]>;
   /**
-   * Which connections failed while the command ran, by it or by what runs beside it. Resolves after the exit and never rejects. Empty where
-   * the network is not restricted. Costs nothing unless it is asked for.
+   * Which connections failed since the command began, by it or by what runs beside it. Resolves after the exit and never rejects; asked again
+   * later, it has what happened since. Empty where the network is not restricted. Costs nothing unless it is asked for.
    */
   blocked(): Promise<readonly BlockedConnection[]>;
   write(data: Uint8Array | string): Promise<void>;

@@ -1,4 +1,5 @@
 import { sandboxSettings } from '../config/sandbox-settings.ts';
+import type { BlockedConnection } from '../core/egress.ts';
 import type { Backend, ExecRequest, LimitHit, OpenListener, Sandbox } from '../core/sandbox.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
@@ -50,6 +51,7 @@ export interface RunResult {
   /** There was more output than is kept. */
   isCut: boolean;
   troubles: readonly LimitHit[];
+  blocked: readonly BlockedConnection[];
 }
 
 /** Who is meant: a conversation, shared as `gateway.sandbox_scope` says, or a name of your own. */
@@ -162,7 +164,8 @@ export class SessionSandboxes {
         if (!kept[stream].push(data)) isCut = true;
       },
     });
-    return { end, stdout: kept.stdout.view().toString(), stderr: kept.stderr.view().toString(), isCut, troubles: await handle.troubles() };
+    const [troubles, blocked] = await Promise.all([handle.troubles(), handle.blocked()]);
+    return { end, stdout: kept.stdout.view().toString(), stderr: kept.stderr.view().toString(), isCut, troubles, blocked };
   }
 
   /** Every sandbox of this installation that belongs to a session, open or not, the oldest first. */

@@ -47,7 +47,6 @@ export class Execution implements ExecHandle {
   #settled = false;
   #settle: (exit: Exit) => void;
   #troubles: Promise<readonly LimitHit[]> | undefined;
-  #blocked: Promise<readonly BlockedConnection[]> | undefined;
 
   constructor(shell: Shell, owner: ExecutionOwner, reportsStateFirst: boolean) {
     this.#shell = shell;
@@ -81,9 +80,9 @@ export class Execution implements ExecHandle {
     return this.#troubles;
   }
 
-  blocked(): Promise<readonly BlockedConnection[]> {
-    this.#blocked ??= this.exit.then(() => this.#owner.blocked());
-    return this.#blocked;
+  async blocked(): Promise<readonly BlockedConnection[]> {
+    await this.exit;
+    return await this.#owner.blocked();
   }
 
   lost(reason: string): void {

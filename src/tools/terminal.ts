@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
+import { blockedSentence } from '../core/blocked-connections.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type ExecRequest, type LimitHit, limitHitSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
@@ -11,6 +12,7 @@ import { exitNote } from './exit-notes.ts';
 import { pathSchema } from './files/file-path.ts';
 import { OutputCapture } from './output-capture.ts';
 import type { ProcessTable } from './process/process-table.ts';
+import { withRemarks } from './remarks.ts';
 
 export interface TerminalOptions {
   timeoutSeconds: number;
@@ -28,6 +30,7 @@ const output = z.object({
     .enum(['exited', 'signaled', 'timeout', 'interrupted', 'lost', 'background'])
     .describe('`background`: it goes on running; see `process_id`.'),
   note: z.string().optional().describe('What the way it ended means.'),
+  network: z.string().optional().describe('Where the network is restricted: which connections failed while it ran, and why.'),
   cwd: z.string().describe("The session's directory afterwards."),
   duration_ms: z.number(),
   truncated: z.boolean().describe('Whether the middle of the output was left out.'),
@@ -142,12 +145,14 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
     if (!call.pty) void written.then(() => handle.closeStdin());
   }
   const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal, onOutput: (chunk) => capture.push(chunk) });
-  const [{ text, truncated, file }, hits] = await Promise.all([capture.end(), handle.troubles()]);
+  const [{ text, truncated, file }, hits, blocked] = await Promise.all([capture.end(), handle.troubles(), handle.blocked()]);
+  const network = blockedSentence(blocked);
   return {
     output: text,
     exit_code: end.kind === 'exited' ? end.code : null,
     ended: end.kind,
     ...noteOn(call.command, end, hits),
+    ...(network !== undefined && { network }),
     cwd: sandbox.cwd,
     duration_ms: Date.now() - started,
     truncated,
@@ -185,13 +190,9 @@ function wordsFor(command: string, end: RunEnd): string | undefined {
   }
 }
 
-function render({ output: text, exit_code, ended, note, process_id }: TerminalResult): string {
+function render({ output: text, exit_code, ended, note, network, process_id }: TerminalResult): string {
   if (ended === 'background') return `Started in the background as process ${process_id}. Use the tool process to follow it.`;
   const code = ended === 'exited' && exit_code !== 0 ? `exit code ${exit_code}` : '';
-  const how = [code, note ?? (ended === 'exited' ? '' : ended)]
-    .filter((part) => part !== '')
-    .join(': ')
-    .replace(/^.+$/s, '[$&]');
-  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
-  return `${text}${how && separator}${how}` || '[no output]';
+  const how = [code, note ?? (ended === 'exited' ? '' : ended)].filter((part) => part !== '').join(': ');
+  return withRemarks(text, how, network);
 }

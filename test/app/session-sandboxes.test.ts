@@ -28,7 +28,7 @@ await describeBackend('bubblewrap', () => {
   it('runs commands by session, finds files and state again, and lists the sandboxes', async () => {
     const first = sandboxesWith({}, 'again');
     const result = await first.run('alice', 'echo out; echo err >&2; export KEPT=1; exit 3');
-    expect(result).toEqual({ end: { kind: 'exited', code: 3 }, stdout: 'out\n', stderr: 'err\n', isCut: false, troubles: [] });
+    expect(result).toEqual({ end: { kind: 'exited', code: 3 }, stdout: 'out\n', stderr: 'err\n', isCut: false, troubles: [], blocked: [] });
     await first.of('alice').writeFile('notes', 'kept');
     expect((await first.run('bob', 'ls; echo "$KEPT"')).stdout).toBe('\n');
     await first.close();

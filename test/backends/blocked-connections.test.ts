@@ -80,15 +80,17 @@ describe('blocked connections of a command', () => {
     expect(await next.blocked()).toEqual([]);
   });
 
-  it('answers once the command has ended, and asks the network once', async () => {
+  it('answers after the exit, and again with connections that failed later', async () => {
     const network = new WatchedNetwork();
     const handle = await (await open(network)).exec({ command: 'cat', stdin: 'open' });
-    const answers = [handle.blocked(), handle.blocked()];
+    const answer = handle.blocked();
+    network.failed.push(connection('during.example'));
     expect(network.asked).toBe(0);
     handle.closeStdin();
     for await (const _ of handle.output);
-    expect(await Promise.all(answers)).toEqual([[], []]);
-    expect(network.asked).toBe(1);
+    expect(await answer).toEqual([connection('during.example')]);
+    network.failed.push(connection('later.example'));
+    expect(await handle.blocked()).toEqual([connection('during.example'), connection('later.example')]);
   });
 
   it('reports no blocked connection where the network is not restricted', async () => {

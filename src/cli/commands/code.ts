@@ -69,9 +69,10 @@ const failures: Readonly<Partial<Record<ToolFailure, ErrorCode>>> = { 'bad-input
 
 function exitCode(io: CliIo, result: ToolResult): number {
   if (!result.ok) throw new HermeticError(failures[result.failure] ?? 'tool/failed', result.text);
-  const { status, error, exit_code: code } = result.data;
+  const { status, error, network, exit_code: code } = result.data;
   // A script that fails has said so itself.
   if (typeof error === 'string' && !(typeof code === 'number' && code < 124)) io.stderr.write(`hermetic: ${error}\n`);
+  if (typeof network === 'string') io.stderr.write(`hermetic: ${network}\n`);
   if (status === 'timeout') return 124;
   return typeof code === 'number' ? code : 1;
 }

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { blockedSentence } from '../../core/blocked-connections.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { limitHitSentences } from '../../core/sandbox.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
@@ -68,6 +69,8 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
     for (const hit of await handle.troubles()) io.stderr.write(`hermetic: ${limitHitSentences[hit]}\n`);
+    const network = blockedSentence(await handle.blocked());
+    if (network !== undefined) io.stderr.write(`hermetic: ${network}\n`);
     if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);
     return exitCodeOf(end, signalNumber);

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
+import { blockedSentence } from '../../core/blocked-connections.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { limitHitSentences, type Sandbox } from '../../core/sandbox.ts';
 import type { Tool, ToolContext } from '../../core/tool.ts';
@@ -9,6 +10,7 @@ import { askSandbox } from '../../shell/ask-sandbox.ts';
 import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
 import { defineTool } from '../define-tool.ts';
 import { OutputCapture } from '../output-capture.ts';
+import { withRemarks } from '../remarks.ts';
 import { CodeBridge } from './code-bridge.ts';
 import { type CodeFunction, declarationsFor, functionsOf, signatureOf } from './code-functions.ts';
 import { type CodeMode, noInterpreter, startRequest } from './code-interpreters.ts';
@@ -34,6 +36,7 @@ const output = z.object({
   truncated: z.boolean().describe('Whether the middle of the output was left out.'),
   output_file: z.string().optional().describe('A file in the sandbox that has all of the output, when it was too long.'),
   error: z.string().optional().describe('Why it did not succeed.'),
+  network: z.string().optional().describe('Where the network is restricted: which connections failed while it ran, and why.'),
 });
 
 type CodeResult = z.output<typeof output>;
@@ -145,6 +148,7 @@ async function runScript(
     const outcome = outcomeOf(end, bridge.violation);
     // A script cannot know that it hit a limit of the sandbox.
     const hits = outcome.status === 'error' ? await handle.troubles() : [];
+    const network = blockedSentence(await handle.blocked());
     return {
       ...outcome,
       ...(hits.length > 0 && { error: [outcome.error, ...hits.map((hit) => limitHitSentences[hit])].join(' ') }),
@@ -153,6 +157,7 @@ async function runScript(
       duration_ms: Date.now() - started,
       truncated,
       ...(file !== undefined && { output_file: file }),
+      ...(network !== undefined && { network }),
     };
   } finally {
     // Everything the script started is dead when this returns: its processes, and the tools it called.
@@ -177,8 +182,6 @@ function outcomeOf(end: RunEnd, violation: string | undefined): Pick<CodeResult,
   }
 }
 
-function render({ status, output: text, error }: CodeResult): string {
-  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
-  if (status !== 'success') return `${text}${separator}[${error ?? status}]`;
-  return text === '' ? '[no output]' : text;
+function render({ status, output: text, error, network }: CodeResult): string {
+  return withRemarks(text, status === 'success' ? undefined : (error ?? status), network);
 }

@@ -1,6 +1,7 @@
 import type { BackgroundEvent } from '../../core/background.ts';
 import { printable } from '../../lib/printable.ts';
 import { plainText } from '../../lib/terminal-text.ts';
+import { withRemarks } from '../remarks.ts';
 import type { BackgroundProcess, ProcessEvent, ProcessState } from './background-process.ts';
 
 const maxCommandLength = 500;
@@ -28,7 +29,8 @@ export function backgroundEvent(process: BackgroundProcess, event: ProcessEvent,
     case 'ended': {
       const exitCode = event.state.kind === 'exited' ? event.state.code : undefined;
       // Security: cut after secrets were taken out: half a secret is not recognised.
-      const output = redact(lastOutput(process)).slice(-maxOutputLength);
+      const printed = redact(lastOutput(process)).slice(-maxOutputLength);
+      const output = process.network === undefined ? printed : withRemarks(printed, redact(process.network));
       return { ...about, kind: 'ended', outcome: outcomeOf(event.state), exitCode, output, isKnown: process.awaitedBy > 0 };
     }
   }

@@ -1,3 +1,4 @@
+import { blockedSentence } from '../../core/blocked-connections.ts';
 import type { ExecHandle, Sandbox } from '../../core/sandbox.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { guestBash } from '../../lib/guest-files.ts';
@@ -22,6 +23,16 @@ export type ProcessEvent =
   | { kind: 'started'; patterns: readonly string[] }
   | { kind: 'matched'; report: PatternReport }
   | { kind: 'ended'; state: ProcessState };
+
+export interface BackgroundProcessOptions {
+  sandbox: Sandbox;
+  facts: ProcessFacts;
+  /** The command that started it, or with which this program began to follow it. undefined for one that has ended. */
+  beginning: Pick<ExecHandle, 'blocked'> | undefined;
+  /** Texts to look for in what it prints. */
+  patterns: readonly string[];
+  tell(event: ProcessEvent): void;
+}
 
 /** How long the last output is awaited after the end. */
 const lastOutputMs = 2_000;
@@ -48,11 +59,14 @@ export class BackgroundProcess {
   awaitedBy = 0;
   /** The last of what it printed here. */
   tail: Buffer = Buffer.alloc(0);
+  /** Which connections failed before its end, in a sentence. */
+  network: string | undefined;
   /** Resolves when it has been given that. */
   writing: Promise<unknown> = Promise.resolve();
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   readonly #sandbox: Sandbox;
+  readonly #beginning: Pick<ExecHandle, 'blocked'> | undefined;
   readonly #watch: PatternWatch;
   readonly #tell: (event: ProcessEvent) => void;
   readonly #end = Promise.withResolvers<void>();
@@ -61,9 +75,10 @@ export class BackgroundProcess {
   #follower: ExecHandle | undefined;
   #following: Promise<void> | undefined;
 
-  constructor(sandbox: Sandbox, facts: ProcessFacts, patterns: readonly string[], tell: (event: ProcessEvent) => void) {
+  constructor({ sandbox, facts, beginning, patterns, tell }: BackgroundProcessOptions) {
     this.#sandbox = sandbox;
     this.facts = facts;
+    this.#beginning = beginning;
     this.ended = this.#end.promise;
     this.#tell = tell;
     this.#watch = new PatternWatch(patterns, (report) => tell({ kind: 'matched', report }));
@@ -106,11 +121,19 @@ export class BackgroundProcess {
     this.#follower = undefined;
     const exit = end ? undefined : await follower.exit;
     await follower.kill('KILL').catch(() => undefined);
+    // Before its end is told, so that it is part of that.
+    await this.lookAtNetwork();
     if (end) this.#settle(end.state);
     else if (exit?.kind === 'lost') this.#settle({ kind: 'lost', reason: exit.reason });
     else if (++this.#interruptions > maxInterruptions) this.#settle({ kind: 'lost', reason: 'its output cannot be read' });
     // Somebody inside has killed who listened.
     else await this.#listen().catch(() => this.#settle({ kind: 'lost', reason: 'the sandbox is gone' }));
+  }
+
+  /** Brings `network` up to date while it runs. */
+  async lookAtNetwork(): Promise<void> {
+    const network = blockedSentence((await this.#beginning?.blocked()) ?? []);
+    if (this.state.kind === 'running') this.network = network;
   }
 
   /** Also when its end is known from elsewhere. */

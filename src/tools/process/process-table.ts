@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Action } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { ExecRequest, Sandbox, TerminalSize } from '../../core/sandbox.ts';
+import type { ExecHandle, ExecRequest, Sandbox, TerminalSize } from '../../core/sandbox.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { printable } from '../../lib/printable.ts';
@@ -81,15 +81,16 @@ export class ProcessTable {
         `It could not be started: ${stderr.trim() || printable(stdout.toString()).trim() || end.kind}`,
       );
     }
-    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns);
+    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns, handle);
     process.cwd = place;
     await this.#tell(process, { kind: 'started', patterns });
     await process.follow();
     return process;
   }
 
-  #adopt(facts: ProcessFacts, patterns: readonly string[]): BackgroundProcess {
-    const process = new BackgroundProcess(this.#sandbox, facts, patterns, (event) => void this.#tell(process, event));
+  #adopt(facts: ProcessFacts, patterns: readonly string[], beginning?: ExecHandle): BackgroundProcess {
+    const tell = (event: ProcessEvent): void => void this.#tell(process, event);
+    const process = new BackgroundProcess({ sandbox: this.#sandbox, facts, beginning, patterns, tell });
     this.#processes.set(facts.id, process);
     return process;
   }
@@ -121,7 +122,8 @@ export class ProcessTable {
 
   async #look(): Promise<void> {
     // A sandbox has its final name when it is open.
-    await askToSucceed(this.#sandbox, { command: 'true' });
+    const beginning = await this.#sandbox.exec({ command: 'true', plain: true });
+    await collect(beginning, {});
     const printed = await this.#ask('list', [this.#sandbox.name], { maxBytes: 8 * 1024 * 1024 });
     const [directory = '', ...lines] = printed.toString().split('\n');
     // Security: all of this was written inside the sandbox, and may be anything.
@@ -133,7 +135,7 @@ export class ProcessTable {
       if (this.#processes.size >= maxRunning + maxKept || (how === '-' && this.running.length >= maxRunning)) continue;
       const text = Buffer.from(command, 'base64').toString();
       const facts = { id, command: text, startedAt: new Date(Number(started) * 1000), directory: `${directory}/${id}` };
-      const process = this.#adopt(facts, this.#patterns.get(id) ?? []);
+      const process = this.#adopt(facts, this.#patterns.get(id) ?? [], beginning);
       process.bytes = Number(size);
       process.stdinClosed = closed === 'closed';
       if (how === '-') await process.follow();

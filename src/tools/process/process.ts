@@ -31,6 +31,10 @@ const entry = z.object({
   state: z.enum(['running', 'exited', 'killed', 'lost']),
   exit_code: z.number().nullable(),
   note: z.string().optional(),
+  network: z
+    .string()
+    .optional()
+    .describe('Where the network is restricted: which connections of the sandbox failed while it ran, and why. From poll, log and wait.'),
   started_at: z.string(),
   output_bytes: z.number().describe('How much it has printed so far.'),
 });
@@ -114,6 +118,7 @@ async function poll(table: ProcessTable, process: BackgroundProcess, { maxBytes 
 
 async function log(table: ProcessTable, process: BackgroundProcess, offset: number, maxBytes: number): Promise<Result> {
   const piece = await table.read(process, offset, maxBytes);
+  await process.lookAtNetwork();
   const isLast = piece.offset + piece.data.length >= piece.size && process.state.kind !== 'running';
   const data = isLast ? piece.data : wholeCharacters(piece.data);
   return {
@@ -149,7 +154,7 @@ function wholeCharacters(data: Buffer): Buffer {
   return data;
 }
 
-function describe({ facts, state, bytes }: BackgroundProcess): Result['processes'][number] {
+function describe({ facts, state, network, bytes }: BackgroundProcess): Result['processes'][number] {
   const note = noteOn(state);
   return {
     id: facts.id,
@@ -157,6 +162,7 @@ function describe({ facts, state, bytes }: BackgroundProcess): Result['processes
     state: state.kind,
     exit_code: state.kind === 'exited' ? state.code : null,
     ...(note !== undefined && { note }),
+    ...(network !== undefined && { network }),
     started_at: facts.startedAt.toISOString(),
     output_bytes: bytes,
   };
@@ -175,5 +181,7 @@ function render({ processes, output: text, next_offset, timed_out }: Result): st
   });
   if (timed_out) lines.push('[still running]');
   if (text !== undefined) lines.push(text === '' ? '[no new output]' : text, `[next offset ${next_offset}]`);
+  const network = processes.length === 1 ? processes[0]?.network : undefined;
+  if (network !== undefined) lines.push(`[${network}]`);
   return lines.join('\n');
 }

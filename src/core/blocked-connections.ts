@@ -1,0 +1,46 @@
+import type { BlockedConnection, BlockReason } from './egress.ts';
+
+/** For people and models. */
+const reasons: Readonly<Record<BlockReason, string>> = {
+  unlisted: 'not in network.allow',
+  denied: 'in network.deny',
+  'private-address': 'a private address; network.private can allow it',
+  'special-address': 'a reserved address; never allowed',
+  'own-address': 'an address of the host; never allowed',
+  malformed: 'not a valid request',
+  'other-tls-name': 'TLS named another host or none',
+  'too-many-connections': 'too many connections at once',
+  unresolved: 'no address found',
+  unreachable: 'no answer',
+};
+
+const maxNamed = 8;
+const maxHostLength = 80;
+
+/** One sentence for the person and the model; undefined when every connection was allowed and succeeded. */
+export function blockedSentence(connections: readonly BlockedConnection[]): string | undefined {
+  if (connections.length === 0) return undefined;
+  const blocked = connections.filter((each) => !isFailure(each)).slice(0, maxNamed);
+  const failed = connections.filter(isFailure).slice(0, maxNamed - blocked.length);
+  const parts = [partOf('blocked', blocked), partOf('could not reach', failed)].filter((part) => part !== '');
+  const omitted = connections.length - blocked.length - failed.length;
+  return `Network: ${parts.join('; ')}${omitted > 0 ? ` and ${omitted} more` : ''}.`;
+}
+
+function isFailure({ reason }: BlockedConnection): boolean {
+  return reason === 'unresolved' || reason === 'unreachable';
+}
+
+function partOf(verb: string, connections: readonly BlockedConnection[]): string {
+  const texts = connections.map(
+    ({ host, port, count, reason }) => `${hostText(host)}:${port}${count > 1 ? ` ×${count}` : ''} (${reasons[reason]})`,
+  );
+  return texts.length === 0 ? '' : `${verb} ${texts.join(', ')}`;
+}
+
+/** Security: a program inside chose the name. Its end says who owns it, so that is what is left of a long one. */
+function hostText(host: string): string {
+  const plain = host.replace(/[^0-9A-Za-z._:-]/g, '?');
+  const short = plain.length > maxHostLength ? `…${plain.slice(-maxHostLength)}` : plain;
+  return short.includes(':') ? `[${short}]` : short;
+}

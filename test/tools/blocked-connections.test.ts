@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { BackgroundEvent } from '../../src/core/background.ts';
+import type { BlockedConnection } from '../../src/core/egress.ts';
+import type { ExecRequest, OpenSandbox, Sandbox } from '../../src/core/sandbox.ts';
+import { redactor } from '../../src/lib/redact.ts';
+import { executeCode } from '../../src/tools/execute-code/execute-code.ts';
+import { backgroundEvent } from '../../src/tools/process/background-events.ts';
+import { process as processTool } from '../../src/tools/process/process.ts';
+import { ProcessTable } from '../../src/tools/process/process-table.ts';
+import { terminal } from '../../src/tools/terminal.ts';
+import { Toolbox } from '../../src/tools/toolbox.ts';
+import { describeBackend } from '../engines.ts';
+import { until } from '../until.ts';
+
+const secret = 'correct-horse-battery-staple';
+const unlisted = (host: string): BlockedConnection => ({ host, port: 443, reason: 'unlisted', count: 2 });
+const sentence = 'Network: blocked evil.example:443 ×2 (not in network.allow).';
+
+await describeBackend('bubblewrap', (engine) => {
+  /** The answer of every handle, as if its network were restricted. */
+  let blocked: readonly BlockedConnection[] = [];
+  let opened: OpenSandbox;
+  let toolbox: Toolbox;
+  const events: BackgroundEvent[] = [];
+  const call = (name: string, input: object) => toolbox.call(name, input);
+
+  beforeAll(async () => {
+    opened = await engine.open(engine.spec());
+    const exec = async (request: ExecRequest) => {
+      const handle = await opened.exec(request);
+      handle.blocked = async () => {
+        await handle.exit;
+        return blocked;
+      };
+      return handle;
+    };
+    const sandbox = new Proxy<Sandbox>(opened, {
+      get: (_, name) => {
+        const value: unknown = Reflect.get(opened, name, opened);
+        return name === 'exec' ? exec : typeof value === 'function' ? value.bind(opened) : value;
+      },
+    });
+    const redact = redactor([secret]);
+    const processes = new ProcessTable(sandbox);
+    processes.listen((process, event) => void events.push(backgroundEvent(process, event, redact)));
+    const tools = [
+      terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes }),
+      processTool(processes),
+      executeCode({ timeoutSeconds: 60, maxToolCalls: 5, mode: 'project', tools: [] }),
+    ];
+    toolbox = new Toolbox({ tools, sandbox, redact, guard: async () => ({ allowed: true }), maxBytes: 10_000 });
+  });
+  beforeEach(() => {
+    blocked = [unlisted('evil.example')];
+  });
+  afterAll(() => opened?.destroy());
+
+  it('ends the result of a command with the connections that were blocked', async () => {
+    expect(await call('terminal', { command: 'echo out; exit 7' })).toMatchObject({
+      text: `out\n[exit code 7]\n[${sentence}]`,
+      data: { network: sentence },
+    });
+    expect(await call('terminal', { command: 'true' })).toMatchObject({ text: `[${sentence}]` });
+  });
+
+  it('says nothing of the network when no connection was blocked', async () => {
+    blocked = [];
+    const result = await call('terminal', { command: 'echo out' });
+    expect(result.text).toBe('out\n');
+    expect(result).not.toHaveProperty('data.network');
+  });
+
+  it('ends the result of a script with the connections that were blocked, also when it succeeded', async () => {
+    expect(await call('execute_code', { language: 'bash', code: 'echo out' })).toMatchObject({
+      text: `out\n[${sentence}]`,
+      data: { status: 'success', network: sentence },
+    });
+    expect((await call('execute_code', { language: 'bash', code: 'exit 3' })).text).toBe(`[It exited with code 3.]\n[${sentence}]`);
+  });
+
+  it('tells of blocked connections of a background process while it runs, and at its end', async () => {
+    blocked = [];
+    const started = await call('terminal', { command: 'read -r word; echo "$word"', background: true });
+    const id = started.ok ? started.data.process_id : '';
+    expect((await call('process', { action: 'poll', id })).text).not.toContain('Network');
+    blocked = [unlisted('evil.example')];
+    expect((await call('process', { action: 'poll', id })).text).toContain(`[${sentence}]`);
+    await call('process', { action: 'write', id, data: 'end\n' });
+    const ended = await until('its end is told', async () => events.find(({ kind, process }) => kind === 'ended' && process === id));
+    expect(ended).toMatchObject({ outcome: 'exited with code 0', output: `end\n[${sentence}]` });
+    // A connection that failed after its end is not its own.
+    blocked = [unlisted('later.example')];
+    expect(await call('process', { action: 'poll', id })).toMatchObject({ data: { processes: [{ state: 'exited', network: sentence }] } });
+  });
+
+  it('redacts a secret in the name of a blocked host', async () => {
+    blocked = [unlisted(`${secret}.evil.example`)];
+    const result = await call('terminal', { command: 'true' });
+    expect(JSON.stringify(result)).not.toContain(secret);
+    expect(result.text).toContain('.evil.example:443');
+    const started = await call('terminal', { command: 'true', background: true });
+    const id = started.ok ? started.data.process_id : '';
+    const ended = await until('its end is told', async () => events.find(({ kind, process }) => kind === 'ended' && process === id));
+    expect(JSON.stringify(ended)).not.toContain(secret);
+    expect(ended).toMatchObject({ output: expect.stringContaining('.evil.example:443') });
+  });
+});
