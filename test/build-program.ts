@@ -40,11 +40,12 @@ export async function setup(project: TestProject): Promise<void> {
       minify: false,
       emptyOutDir: true,
       rolldownOptions: {
-        input: { 'cli/main': join(root, 'src/cli/main.ts'), 'bash-judge/worker': join(root, 'src/bash-judge/worker.ts') },
+        input: Object.fromEntries(['cli/main', 'bash-judge/worker', 'egress/worker'].map((name) => [name, join(root, `src/${name}.ts`)])),
         output: { entryFileNames: '[name].js', chunkFileNames: 'parts/[name]-[hash].js' },
       },
     },
   });
+  cpSync(join(root, 'src/egress/opener.mjs'), join(home, 'dist/egress/opener.mjs'));
   project.provide('program', join(home, 'bin', 'hermetic.mjs'));
 }
 

@@ -1,25 +1,57 @@
-import type { Door, Egress, EgressRules } from '../core/egress.ts';
+import { extname } from 'node:path';
+import type { Door, Egress, EgressRules, NamespaceEntrance } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
+import { errorText } from '../lib/error-text.ts';
+import { RunningThread } from './running-thread.ts';
 
-/** Owns the sockets of every restricted sandbox, in a thread of its own that starts with the first of them. */
+/**
+ * Owns the sockets of every restricted sandbox, in a thread of its own that starts with the first of them. A thread that dies closes them all,
+ * and the next `open` starts another one. It does not keep the program running.
+ */
 export class EgressThread implements Egress {
   readonly #rules: () => EgressRules;
+  readonly #file: URL;
+  #running: RunningThread | undefined;
 
-  constructor(rules: () => EgressRules) {
+  /** The file is that of the thread; its ending is the same as that of this one: source or build. */
+  constructor(rules: () => EgressRules, file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)) {
     this.#rules = rules;
+    this.#file = file;
   }
 
-  async open(): Promise<Door> {
-    throw new HermeticError('backend/cannot-honour', 'This version cannot restrict a network.');
+  async open(entrance: NamespaceEntrance, signal?: AbortSignal): Promise<Door> {
+    let thread: RunningThread;
+    try {
+      signal?.throwIfAborted();
+      thread = this.#running ?? this.#start();
+    } catch (error) {
+      entrance.onStarted?.();
+      throw error;
+    }
+    return await thread.open(entrance, signal);
   }
 
-  /** Applies the rules as they are now. Connections that they no longer allow are cut. */
+  /** Applies the rules as they are now. Connections that they no longer allow are cut. Their direct ports are for sandboxes that open later. */
   rulesChanged(): void {
-    void this.#rules();
+    this.#running?.apply(this.#rules());
   }
 
   /** Closes every door and ends the thread. */
   async stop(): Promise<void> {
-    await Promise.resolve();
+    await this.#running?.stop();
+  }
+
+  #start(): RunningThread {
+    let thread: RunningThread;
+    try {
+      thread = new RunningThread(this.#file, this.#rules());
+    } catch (error) {
+      throw new HermeticError('sandbox/open-failed', `The egress thread could not be started: ${errorText(error)}`, { cause: error });
+    }
+    this.#running = thread;
+    void thread.ended.then(() => {
+      if (this.#running === thread) this.#running = undefined;
+    });
+    return thread;
   }
 }

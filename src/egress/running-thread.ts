@@ -1,0 +1,182 @@
+import { Worker } from 'node:worker_threads';
+import type { BlockedConnection, Door, EgressRules, NamespaceEntrance } from '../core/egress.ts';
+import { HermeticError } from '../core/errors.ts';
+import { settlesWithin, within } from '../lib/deadline.ts';
+import { errorText } from '../lib/error-text.ts';
+import { BlockedList } from './blocked-list.ts';
+import type { DoorFailure, Notice, NumberedRequest, Request } from './messages.ts';
+
+/** Longer than the thread takes for anything, also on a machine that is so busy that starting it takes a while. */
+const answerMs = 60_000;
+const reportMs = 1_000;
+/** Out of memory, the thread dies, and the program does not. */
+const maxHeapMb = 512;
+
+interface OpeningDoor {
+  /** Called once. */
+  onStarted: (() => void) | undefined;
+  lost: PromiseWithResolvers<string>;
+  watches: Set<BlockedList>;
+}
+
+interface Waiting {
+  resolve(failure: DoorFailure | undefined): void;
+  reject(error: Error): void;
+}
+
+/** One life of the egress thread. It keeps the program running only while it is asked for something. */
+export class RunningThread {
+  /** Resolves when it has ended. None of its sockets is open then. */
+  readonly ended: Promise<void>;
+  readonly #worker: Worker;
+  readonly #doors = new Map<number, OpeningDoor>();
+  readonly #waiting = new Map<number, Waiting>();
+  #failure = 'it was stopped';
+  #hasEnded = false;
+  #lastNumber = 0;
+
+  constructor(file: URL, rules: EgressRules) {
+    // Security: it needs nothing of the environment.
+    this.#worker = new Worker(file, { workerData: rules, env: {}, resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
+    this.#worker.unref();
+    this.#worker.on('message', (notice: Notice) => this.#take(notice));
+    this.#worker.on('error', (error) => {
+      this.#failure = errorText(error);
+    });
+    this.ended = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        this.#end();
+        resolve();
+      });
+    });
+  }
+
+  /** As `Egress.open`. */
+  async open(entrance: NamespaceEntrance, signal: AbortSignal | undefined): Promise<Door> {
+    const { command, input, namespace } = entrance;
+    const number = this.#nextNumber();
+    const door: OpeningDoor = { onStarted: () => entrance.onStarted?.(), lost: Promise.withResolvers(), watches: new Set() };
+    this.#doors.set(number, door);
+    let closing: Promise<void> | undefined;
+    const close = async (): Promise<void> => {
+      closing ??= this.#ask({ kind: 'close', door: number }).then(
+        () => undefined,
+        () => undefined, // it has ended, which closes every door
+      );
+      await closing;
+    };
+    const giveUp = (): void => void close();
+    signal?.addEventListener('abort', giveUp, { once: true });
+    try {
+      const failure = await this.#ask({ kind: 'open', door: number, entrance: { command, input, namespace } });
+      await closing;
+      signal?.throwIfAborted();
+      if (failure) throw openError(failure);
+    } catch (error) {
+      this.#doors.delete(number);
+      tellStarted(door);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+    }
+    return {
+      lost: door.lost.promise,
+      watch: () => this.#watch(door),
+      close: async () => {
+        this.#doors.delete(number);
+        await close();
+      },
+    };
+  }
+
+  apply(rules: EgressRules): void {
+    this.#ask({ kind: 'rules', rules }).catch(() => undefined);
+  }
+
+  /** Closes every door and ends the thread. */
+  async stop(): Promise<void> {
+    await this.#ask({ kind: 'stop' }).catch(() => undefined);
+    await this.#worker.terminate();
+    await this.ended;
+  }
+
+  #watch(door: OpeningDoor): () => Promise<readonly BlockedConnection[]> {
+    const list = new BlockedList();
+    door.watches.add(list);
+    return async () => {
+      const reported = this.#ask({ kind: 'report' }).catch(() => undefined);
+      await settlesWithin(reportMs, reported);
+      door.watches.delete(list);
+      return list.take();
+    };
+  }
+
+  /** Resolves with the answer. Rejects when the thread has ended; one that does not answer is ended. */
+  async #ask(request: Request): Promise<DoorFailure | undefined> {
+    if (this.#hasEnded) throw this.#endError();
+    const id = this.#nextNumber();
+    const { promise, resolve, reject } = Promise.withResolvers<DoorFailure | undefined>();
+    if (this.#waiting.size === 0) this.#worker.ref();
+    this.#waiting.set(id, { resolve, reject });
+    this.#worker.postMessage({ id, request } satisfies NumberedRequest);
+    try {
+      return await within(answerMs, promise, async () => {
+        this.#failure = 'it did not answer';
+        await this.#worker.terminate();
+        return await promise;
+      });
+    } finally {
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) this.#worker.unref();
+    }
+  }
+
+  #take(notice: Notice): void {
+    if (notice.kind === 'answer') {
+      this.#waiting.get(notice.id)?.resolve(notice.failure);
+      return;
+    }
+    const door = this.#doors.get(notice.door);
+    if (!door) return;
+    if (notice.kind === 'started') tellStarted(door);
+    else if (notice.kind === 'blocked') for (const connection of notice.connections) for (const list of door.watches) list.add(connection);
+    else door.lost.resolve(notice.reason);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    for (const { reject } of this.#waiting.values()) reject(this.#endError());
+    for (const door of this.#doors.values()) {
+      tellStarted(door);
+      door.lost.resolve(this.#endError().message);
+    }
+    this.#doors.clear();
+  }
+
+  #endError(): HermeticError {
+    return new HermeticError('sandbox/open-failed', `The egress thread ended: ${this.#failure}.`);
+  }
+
+  #nextNumber(): number {
+    this.#lastNumber += 1;
+    return this.#lastNumber;
+  }
+}
+
+function tellStarted(door: OpeningDoor): void {
+  const { onStarted } = door;
+  door.onStarted = undefined;
+  onStarted?.();
+}
+
+function openError({ reason, takenPort }: DoorFailure): HermeticError {
+  if (takenPort === undefined)
+    return new HermeticError('sandbox/open-failed', `The restricted network of the sandbox could not be opened: ${reason}`);
+  return new HermeticError(
+    'sandbox/network-taken',
+    `A program inside the sandbox holds port ${takenPort}, which its restricted network needs.`,
+    {
+      hint: 'End that program, or replace the sandbox.',
+    },
+  );
+}

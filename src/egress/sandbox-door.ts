@@ -1,0 +1,158 @@
+import type { Socket as DatagramSocket } from 'node:dgram';
+import type { Server, Socket } from 'node:net';
+import type { BlockedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import { BlockedList } from './blocked-list.ts';
+import { proxyPort, restrictedResolver } from './environment.ts';
+import type { EntranceWords } from './messages.ts';
+import { openSockets, type WantedSocket } from './open-sockets.ts';
+
+/** The connections of one sandbox. */
+export interface DoorSession {
+  /** A connection to the proxy. */
+  acceptAtProxy(socket: Socket): void;
+  /** A connection to a direct port; its local address says which name was meant. */
+  acceptByName(socket: Socket): void;
+  answerQuery(query: Buffer): Buffer | undefined;
+  /** Cuts connections that are no longer allowed. */
+  rulesChanged(): void;
+  close(): void;
+}
+
+export interface SessionParts {
+  rules(): EgressRules;
+  onBlocked(destination: Destination, reason: BlockReason): void;
+}
+
+export interface DoorParts {
+  entrance: EntranceWords;
+  rules(): EgressRules;
+  makeSession(parts: SessionParts): DoorSession;
+  onStarted(): void;
+  onBlocked(connections: readonly BlockedConnection[]): void;
+  /** A socket broke; the door is closed. */
+  onLost(reason: string): void;
+}
+
+const namesPort = 53;
+const reportMs = 50;
+/** Further answers to a program that does not read them are dropped. */
+const maxWaitingAnswers = 64;
+/** The connection stays in the queue of the kernel, or its program has left. */
+const passingErrors: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'ECONNABORTED', 'EAGAIN'];
+
+/** The sockets of one sandbox, in the egress thread. */
+export class SandboxDoor {
+  readonly #parts: DoorParts;
+  readonly #session: DoorSession;
+  readonly #abort = new AbortController();
+  readonly #sockets: (Server | DatagramSocket)[] = [];
+  readonly #blocked = new BlockedList();
+  #reportTimer: NodeJS.Timeout | undefined;
+  /** Settles when the helper is gone. */
+  #opening: Promise<void> = Promise.resolve();
+
+  constructor(parts: DoorParts) {
+    this.#parts = parts;
+    this.#session = parts.makeSession({
+      rules: parts.rules,
+      onBlocked: ({ host, port }, reason) => this.#note({ host, port, reason, count: 1 }),
+    });
+  }
+
+  /** Rejects with a DoorError; the door is closed then. */
+  async open(): Promise<void> {
+    const { entrance, onStarted } = this.#parts;
+    this.#opening = openSockets(entrance, this.#wanted(), onStarted, this.#abort.signal);
+    try {
+      await this.#opening;
+    } catch (error) {
+      this.#cut();
+      throw error;
+    }
+  }
+
+  rulesChanged(): void {
+    this.#session.rulesChanged();
+  }
+
+  /** Tells at once what was not told yet. */
+  report(): void {
+    clearTimeout(this.#reportTimer);
+    this.#reportTimer = undefined;
+    const connections = this.#blocked.take();
+    if (connections.length > 0) this.#parts.onBlocked(connections);
+  }
+
+  /** Resolves when nothing is open and no helper runs. */
+  async close(): Promise<void> {
+    this.#cut();
+    await this.#opening.catch(() => undefined);
+  }
+
+  #cut(): void {
+    this.#abort.abort();
+    for (const socket of this.#sockets.splice(0)) socket.close();
+    this.#session.close();
+    clearTimeout(this.#reportTimer);
+  }
+
+  /** The ports of rules that change later are opened for new sandboxes only. */
+  #wanted(): WantedSocket[] {
+    const direct = directPorts(this.#parts.rules()).map((port) => ({ address: '0.0.0.0', port, onConnection: 'acceptByName' as const }));
+    // The first one waits for the loopback interface.
+    const all = [{ address: '127.0.0.1', port: proxyPort, onConnection: 'acceptAtProxy' as const }, ...direct];
+    return [
+      ...all.map(
+        ({ address, port, onConnection }): WantedSocket => ({
+          protocol: 'tcp',
+          address,
+          port,
+          onOpen: (server) => this.#serve(server as Server, (socket) => this.#session[onConnection](socket)),
+        }),
+      ),
+      { protocol: 'udp', address: restrictedResolver, port: namesPort, onOpen: (socket) => this.#answer(socket as DatagramSocket) },
+    ];
+  }
+
+  #serve(server: Server, onConnection: (socket: Socket) => void): void {
+    this.#keep(server);
+    server.on('connection', onConnection);
+  }
+
+  #answer(socket: DatagramSocket): void {
+    this.#keep(socket);
+    socket.on('message', (query, { address, port }) => {
+      // Security: a packet made by hand may come from port 0, to which Node refuses to send by throwing.
+      if (port === 0 || socket.getSendQueueCount() >= maxWaitingAnswers) return;
+      const answer = this.#session.answerQuery(query);
+      if (answer) socket.send(answer, port, address, () => undefined);
+    });
+  }
+
+  #keep(socket: Server | DatagramSocket): void {
+    if (this.#abort.signal.aborted) {
+      socket.close();
+      return;
+    }
+    this.#sockets.push(socket);
+    (socket as NodeJS.EventEmitter).on('error', (error: NodeJS.ErrnoException) => {
+      if (passingErrors.includes(error.code) || this.#abort.signal.aborted) return;
+      this.#cut();
+      this.#parts.onLost(error.message);
+    });
+  }
+
+  /** The first one is told at once, so that it counts for the command that caused it; more are told together. */
+  #note(connection: BlockedConnection): void {
+    this.#blocked.add(connection);
+    if (this.#reportTimer !== undefined) return;
+    this.report();
+    this.#reportTimer = setTimeout(() => this.report(), reportMs);
+  }
+}
+
+/** The ports on which hosts are reached by name: the configured ones, and those of rules for one host. */
+function directPorts({ directPorts, allow }: EgressRules): number[] {
+  const ofRules = allow.flatMap(({ isWildcard, ports }) => (isWildcard || ports === 'all' ? [] : ports));
+  return [...new Set([...directPorts, ...ofRules])].filter((port) => port !== proxyPort);
+}
