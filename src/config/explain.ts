@@ -81,6 +81,9 @@ function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Comp
     const sentence = `${key.name} must be ${key.notes.expects}, and ${JSON.stringify(name)} is not such a name.`;
     return { code: 'config/bad-value', path: issue.path, sentence };
   }
+  if (issue.code === 'custom' && issue.params?.isSentence) {
+    return { code: 'config/bad-value', path: issue.path, sentence: `${labelOf(key, issue.path)}: ${issue.message}` };
+  }
   const { expects, quiet, code } = notesAt(key, issue.path);
   const found = issue.path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value);
   const reason = issue.code === 'custom' && issue.message !== 'Invalid input' ? `: ${issue.message}` : '';

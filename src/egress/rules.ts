@@ -10,7 +10,7 @@ const webPorts = [80, 443];
 const maxDirectPorts = 64;
 
 /** The proxy has one, and TCP to the resolver is not offered. */
-const neverDirect: readonly number[] = [53, proxyPort];
+export const neverDirect: readonly number[] = [53, proxyPort];
 
 /** Reads an entry of `network.allow` or of a preset, or says what is wrong with it. Without a port, it covers 80 and 443. */
 export function parseHostRule(text: string): HostRule | string {

@@ -1,31 +1,32 @@
 import * as z from 'zod';
-import { proxyPort } from '../../egress/environment.ts';
-import { choice, listOf, notes, wholeNumber, word } from '../../lib/setting-kinds.ts';
+import { presetNames } from '../../egress/presets.ts';
+import { neverDirect, parseDenyRule, parseHostRule, parsePrivateRule } from '../../egress/rules.ts';
+import { choice, listOf, notes, wholeNumber } from '../../lib/setting-kinds.ts';
 
-const presetNames = ['packages', 'git'] as const;
+const hostForms = 'HOST, *.HOST, HOST:PORT or HOST:*';
 
 /** Each is a socket in every sandbox. */
 const maxDirectPorts = 32;
 
 export const network = z
   .strictObject({
-    allow: listOf(word('a host'), 'hosts: host, *.host, host:port or host:*')
+    allow: listOf(entry(parseHostRule, hostForms), `hosts (${hostForms})`)
       .default([])
       .describe(
-        'Hosts that a restricted sandbox reaches besides those of the presets. Without a port, a rule means 80 and 443. `*.host` is every name below the host, and not the host itself.',
+        'Hosts that a restricted sandbox reaches besides those of the presets. Without a port, 80 and 443. `*.HOST` is every name below the host, and not the host itself.',
       ),
-    deny: listOf(word('a host'), 'hosts: host, *.host, host:port or host:*')
+    deny: listOf(entry(parseDenyRule, hostForms), `hosts (${hostForms})`)
       .default([])
-      .describe('Hosts that a restricted sandbox never reaches. Wins over `network.allow` and the presets.'),
+      .describe('Hosts that a restricted sandbox never reaches; without a port, on all ports. Wins over `network.allow` and the presets.'),
     presets: listOf(choice(presetNames), `presets: ${presetNames.join(', ')}`)
       .default(['packages', 'git'])
       .describe(
         'Lists of hosts that come with Hermetic: `packages` has the usual package registries, `git` the usual hosts of repositories. `[]` is none of them.',
       ),
-    private: listOf(word('a host, an address or a network'), 'hosts, addresses and networks such as 10.1.0.0/16')
+    private: listOf(entry(parsePrivateRule, 'a host, an address or a range'), 'hosts, addresses and ranges such as 10.1.0.0/16')
       .default([])
       .describe(
-        'Private addresses that an allowed host may lead to. Loopback, link-local and this machine’s own addresses stay out of reach.',
+        'Hosts that may lead to private addresses, and private addresses that any allowed host may lead to. A host also needs a rule of `network.allow`. Special addresses, such as loopback and link-local ones, and those of this machine stay out of reach.',
       ),
     direct_ports: directPorts()
       .default([22, 443])
@@ -35,9 +36,20 @@ export const network = z
   })
   .describe('What a sandbox reaches whose `terminal.network` is `restricted`: see [network](network.md).');
 
+/** `parse` gives back a rule, or a sentence about what is wrong. */
+function entry(parse: (text: string) => object | string, expects: string) {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const flaw = parse(text);
+      if (typeof flaw === 'string') context.addIssue({ code: 'custom', message: flaw, params: { isSentence: true } });
+    })
+    .register(notes, { expects });
+}
+
 function directPorts() {
   const port = wholeNumber('a port', 1, 65_535)
-    .refine((value) => value !== proxyPort, `${proxyPort} is the port of the proxy`)
+    .refine((value) => !neverDirect.includes(value), 'the proxy or the resolver of the sandbox has it')
     .register(notes, { expects: 'a port, 1 to 65535' });
   return z
     .array(port)
