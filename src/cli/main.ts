@@ -7,6 +7,7 @@ import { codeCommand } from './commands/code.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { networkCommand } from './commands/network.ts';
 import { pairingCommand } from './commands/pairing.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
@@ -35,6 +36,7 @@ const commands: Readonly<Record<string, (io: CliIo) => Command>> = {
   audit: auditCommand,
   status: statusCommand,
   doctor: doctorCommand,
+  network: networkCommand,
   config: configCommand,
   secret: secretCommand,
 };

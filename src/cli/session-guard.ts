@@ -37,6 +37,8 @@ export const commandEffects: Readonly<Record<string, 'changes' | 'reads'>> = {
   'audit export': 'reads',
   status: 'reads',
   doctor: 'reads',
+  'network list': 'reads',
+  'network test': 'reads',
   'config get': 'reads',
   'config set': 'changes',
   'config unset': 'changes',

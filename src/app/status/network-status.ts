@@ -1,5 +1,6 @@
 import type { Audience } from '../../config/sandbox-settings.ts';
 import type { Config } from '../../config/schema.ts';
+import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Network } from '../../core/sandbox.ts';
 import { networkFor } from '../../sandboxes/spec.ts';
 
@@ -47,7 +48,34 @@ async function warningAbout(
   if (terminal.network !== undefined || network !== 'open') return undefined;
   const reason = await backend.canRestrict();
   if (reason === true) return undefined;
-  return `WARNING: Chat sessions have an open network, because it cannot be restricted: ${reason}. Set terminal.network to open or none to settle it (docs/network.md).`;
+  return `WARNING: Chat sessions have an open network, because it cannot be restricted: ${reason}. Solve that, or set terminal.network to open or none (docs/network.md).`;
+}
+
+/** JSON, for other processes. */
+export interface NetworkFacts {
+  backend: string | null;
+  /** null when sessions do not open. */
+  network: Network | null;
+  rules: NetworkRules | null;
+  /** Why sessions do not open, have no network or an open one, and what to do. */
+  problem: string | null;
+}
+
+/** The same for people who ask what is wrong: never throws because of what is configured. */
+export async function findNetworkFacts(config: Config, audience: Audience, backend: Backend | undefined): Promise<NetworkFacts> {
+  const kind = backend?.kind ?? null;
+  try {
+    const { network, networkRules, networkWarning, networkObstacle } = await findNetworkStatus(config, audience, backend);
+    return { backend: kind, network, rules: networkRules ?? null, problem: networkWarning ?? networkObstacle ?? null };
+  } catch (error) {
+    if (!(error instanceof HermeticError)) throw error;
+    return { backend: kind, network: null, rules: null, problem: `Sessions do not open. ${error.message}` };
+  }
+}
+
+export function networkFactsText({ network, rules, problem }: NetworkFacts): string {
+  const text = network && networkText({ network, networkRules: rules ?? undefined });
+  return [text, problem].filter((part) => part !== null).join('; ');
 }
 
 function rulesIn({ network }: Config): NetworkRules {

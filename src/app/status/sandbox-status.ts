@@ -26,20 +26,23 @@ export interface SandboxStatus extends NetworkStatus {
   proof: ProofEntry | undefined;
 }
 
-export async function findSandboxStatus(app: App, audience: Audience): Promise<SandboxStatus> {
+export type UsableBackend = Pick<SandboxStatus, 'backend' | 'enforcement' | 'unusable'>;
+
+/** The first of the configured backends that works. */
+export async function usableBackend(app: App, audience: Audience): Promise<UsableBackend> {
   const settings = app.settings(audience);
   const unusable: SandboxStatus['unusable'] = [];
-  let backend: Backend | undefined;
-  let enforcement: Enforcement | undefined;
-  for (const candidate of app.candidates(settings.backend)) {
-    const check = await candidate.check(settings.imageFor(candidate.kind));
-    if (check.usable) {
-      backend = candidate;
-      enforcement = check.limits;
-      break;
-    }
-    unusable.push({ backend: candidate.kind, reason: check.reason });
+  for (const backend of app.candidates(settings.backend)) {
+    const check = await backend.check(settings.imageFor(backend.kind));
+    if (check.usable) return { backend, enforcement: check.limits, unusable };
+    unusable.push({ backend: backend.kind, reason: check.reason });
   }
+  return { backend: undefined, enforcement: undefined, unusable };
+}
+
+export async function findSandboxStatus(app: App, audience: Audience): Promise<SandboxStatus> {
+  const settings = app.settings(audience);
+  const { backend, enforcement, unusable } = await usableBackend(app, audience);
   const proof = backend && (await proofOf(app, backend, audience, unusable));
   return {
     audience,
