@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
+import { findNetworkFacts, type NetworkFacts, networkFactsText } from '../../app/status/network-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
+import type { Audience } from '../../config/sandbox-settings.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Proof } from '../../core/proof.ts';
-import type { Check } from '../../core/sandbox.ts';
+import type { Backend, Check } from '../../core/sandbox.ts';
 import { sessionPartsText } from '../../core/session.ts';
 import type { SetAside } from '../../core/set-aside.ts';
 import { errorText } from '../../lib/error-text.ts';
@@ -20,7 +22,7 @@ import { appOf } from '../session-options.ts';
 
 const explanation = `
 Starts a throw-away sandbox on every backend and runs true in it. Exits with 0 when the configured backend can be used, with 3 when it
-cannot, with 2 when the configuration is wrong, and with 1 when a backend that should contain does not, or could not be tried.`;
+cannot, or cannot restrict the network as configured, with 2 when the configuration is wrong, and with 1 when a backend that should contain does not, or could not be tried.`;
 
 export function doctorCommand(io: CliIo): Command {
   return commandOn(io, 'doctor')
@@ -50,19 +52,29 @@ export function doctorCommand(io: CliIo): Command {
         proofs.set(kind, await proveBackend(app.deps, backend, 'cli').catch(asFailure));
       }
       const now = await approvalsNow(app);
+      const usableFor = (audience: Audience): Backend | undefined =>
+        app.candidates(app.settings(audience).backend).find(({ kind }) => checks.get(kind)?.usable);
+      const usable = usableFor('cli');
+      const networks = {
+        cli: await findNetworkFacts(app.loaded.config, 'cli', usable),
+        messaging: await findNetworkFacts(app.loaded.config, 'messaging', usableFor('messaging')),
+      };
       await app.close();
-      const usable = app.candidates(app.settings('cli').backend).find(({ kind }) => checks.get(kind)?.usable);
       // Security: a backend that could not be tried counts as not contained.
       const isBroken = [...proofs].some(([kind, proof]) => !held(proof) && app.backends.get(kind)?.traits.isolation !== 'none');
       if (json) {
         const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofFacts(proof)]));
         io.stdout.write(
-          `${JSON.stringify({ ...facts(app, checks, usable?.kind), ...now, ...(prove && { proofs: shown }) }, undefined, 2)}\n`,
+          `${JSON.stringify({ ...facts(app, checks, usable?.kind), networks, ...now, ...(prove && { proofs: shown }) }, undefined, 2)}\n`,
         );
       } else {
-        io.stdout.write(prose(app, checks, usable?.kind, now) + [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join(''));
+        io.stdout.write(
+          prose(app, { checks, usable: usable?.kind, networks }, now) +
+            [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join(''),
+        );
       }
-      io.setExitCode(usable ? (isBroken ? 1 : 0) : 3);
+      const opens = usable !== undefined && networks.cli.network !== null;
+      io.setExitCode(opens ? (isBroken ? 1 : 0) : 3);
     });
 }
 
@@ -138,7 +150,13 @@ function yoloLines(sessions: readonly SessionStatus[], now: Date): string[] {
   return yoloTexts(sessions, now).map((text) => `YOLO, approvals are off: ${text}`);
 }
 
-function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | undefined, now: ApprovalsNow): string {
+interface Found {
+  checks: ReadonlyMap<string, Check>;
+  usable: string | undefined;
+  networks: Readonly<Record<Audience, NetworkFacts>>;
+}
+
+function prose(app: App, { checks, usable, networks }: Found, now: ApprovalsNow): string {
   const configured = app.loaded.config.terminal.backend;
   const at = new Date();
   const lines = [
@@ -156,6 +174,8 @@ function prose(app: App, checks: ReadonlyMap<string, Check>, usable: string | un
       lines.push(`  ${name}: ${enforced ? 'enforced' : 'not enforced'}, ${how}`);
   }
   lines.push(usable ? `terminal.backend ${configured}: uses ${usable}` : `terminal.backend ${configured}: no backend works`);
+  if (networks.messaging.backend !== null) lines.push(`network of chat sessions: ${networkFactsText(networks.messaging)}`);
+  if (networks.cli.backend !== null) lines.push(`network of the command line: ${networkFactsText(networks.cli)}`);
   if (now.stateProblem !== null) lines.push(`state database: ${now.stateProblem}`);
   lines.push(...setAsideLines(now.setAside));
   lines.push(`approvals: ${now.approvals.mode}, ${now.approvals.pending} pending`);

@@ -7,6 +7,7 @@ import type { App } from '../../app/app.ts';
 import { isContained, SessionPeers } from '../../app/session-peers.ts';
 import { ToolSession } from '../../app/tool-session.ts';
 import type { BackgroundEvent } from '../../core/background.ts';
+import type { Network } from '../../core/sandbox.ts';
 import type { BackgroundFeed } from '../../mcp/background-feed.ts';
 import type { McpOptions } from '../../mcp/server.ts';
 import { cliSession } from '../../sandboxes/request.ts';
@@ -85,7 +86,7 @@ async function serverOptions(app: App, { toolbox }: ToolSession, feed: Backgroun
     version: version(),
     instructions:
       'Commands, scripts and file tools work in a sandbox of this session: a Linux machine of its own in which the directory, variables and ' +
-      `files carry over from call to call.${network === 'none' ? ' It has no network.' : ''} Use execute_code for many calls at once.`,
+      `files carry over from call to call.${networkSentence(network)} Use execute_code for many calls at once.`,
     served: {
       tools: [...toolbox.tools.values()],
       call: (name, input, { approver, ...rest }) =>
@@ -94,6 +95,11 @@ async function serverOptions(app: App, { toolbox }: ToolSession, feed: Backgroun
     pending: new PendingCalls(),
     feed,
   };
+}
+
+function networkSentence(network: Network | undefined): string {
+  if (network === 'none') return ' It has no network.';
+  return network === 'restricted' ? ' Its network reaches only hosts that its owner allows.' : '';
 }
 
 async function onStreams(io: CliIo, options: McpOptions, signal: AbortSignal): Promise<void> {
