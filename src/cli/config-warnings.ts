@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts';
 import { platformChannels } from '../app/channels.ts';
+import { rulesWithoutEffect } from '../config/egress-rules.ts';
 import { problemsError } from '../config/explain.ts';
 import type { Audience } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
@@ -7,7 +8,7 @@ import { quiet } from '../core/sandbox.ts';
 import { refuseInTheClear } from '../http/site.ts';
 import { assertSupported, checkedVolumes, configuredSpec, networkFor } from '../sandboxes/spec.ts';
 
-/** Settings that `start` or `run` will refuse, as far as that is known without asking an engine or a platform. */
+/** Settings that have no effect, and those that `start` or `run` will refuse, as far as that is known without asking an engine or a platform. */
 export async function configWarnings(app: App): Promise<HermeticError[]> {
   const { web } = app.loaded.config;
   const checks = [
@@ -16,8 +17,11 @@ export async function configWarnings(app: App): Promise<HermeticError[]> {
     () => void platformChannels(app.loaded, () => undefined),
     () => (web.enabled ? refuseInTheClear({ host: web.host, behindTls: web.behind_tls, publicUrl: web.public_url }) : undefined),
   ];
-  const unused = app.loaded.warnings.map((warning) => problemsError([warning]));
-  const found = new Map<string, HermeticError>(unused.map((error) => [error.message, error]));
+  const known = [
+    ...app.loaded.warnings.map((warning) => problemsError([warning])),
+    ...rulesWithoutEffect(app.loaded.config).map((sentence) => new HermeticError('config/bad-value', sentence)),
+  ];
+  const found = new Map<string, HermeticError>(known.map((error) => [error.message, error]));
   for (const check of checks) {
     try {
       await check();
