@@ -11,7 +11,7 @@ const hermetic = new Hermetic({
 });
 afterAll(() => rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
 
-const why = 'The local backend cannot do what is asked: ';
+const why = 'The local backend cannot ';
 
 it('doctor says why sessions do not open when their network cannot be restricted as configured', async () => {
   const { code, stdout } = await hermetic.run(['doctor']);

@@ -16,7 +16,7 @@ export interface NetworkStatus {
 }
 
 /** JSON, for other processes. */
-export interface NetworkRules {
+interface NetworkRules {
   presets: readonly string[];
   /** Numbers of entries in the configuration. */
   allow: number;
