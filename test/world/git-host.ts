@@ -1,21 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Arrivals } from './records.ts';
 import { once, type Site } from './registries.ts';
+import { serveSsh } from './ssh-server.ts';
 
-/** Repositories, among them `/team/project.git`, over HTTPS and, where an SSH server is installed, over SSH. */
+/** The repository `/team/project.git`, over HTTPS and SSH. */
 export class GitHost {
   readonly #directory: string;
   readonly #root: () => string;
-  readonly #sshConfiguration: string | undefined;
 
   constructor(directory: string) {
     this.#directory = directory;
     this.#root = once(() => this.#makeRepository());
-    this.#sshConfiguration = hasSshServer ? configureSsh(directory) : undefined;
   }
 
   /** Runs git's own server for each request, as CGI. */
@@ -58,19 +56,12 @@ export class GitHost {
     };
   }
 
-  /** The server speaks first, as SSH servers do. Without a real one, it sends its greeting and echoes. */
-  acceptSsh(socket: Socket, arrivals: Arrivals): void {
-    socket.once('data', (data) => arrivals.add({ kind: 'bytes', port: 22, text: data.toString('latin1', 0, 200) }));
-    if (this.#sshConfiguration === undefined) {
-      socket.write('SSH-2.0-test\r\n');
-      socket.pipe(socket);
-      return;
-    }
-    this.#root();
-    const child = spawn(sshdProgram, ['-i', '-e', '-f', this.#sshConfiguration], { stdio: ['pipe', 'pipe', 'ignore'] });
-    socket.pipe(child.stdin).on('error', () => undefined);
-    child.stdout.pipe(socket);
-    socket.on('close', () => child.kill());
+  /** Serves repositories for reading, and nothing else. */
+  acceptSsh(socket: Socket): void {
+    serveSsh(socket, (words) => {
+      const path = /^git-upload-pack '(\/[a-z/]+\.git)'$/.exec(words)?.[1];
+      return path === undefined ? undefined : ['git', 'upload-pack', '--strict', join(this.#root(), path)];
+    });
   }
 
   #makeRepository(): string {
@@ -87,31 +78,4 @@ export class GitHost {
     git('clone', '-q', '--bare', '.', join(root, 'team/project.git'));
     return root;
   }
-}
-
-/** The key that opens the SSH server, in the directory of the world. */
-export const sshKeyName = 'ssh-key';
-const sshdProgram = '/usr/sbin/sshd';
-
-export const hasSshServer = existsSync(sshdProgram);
-
-/** Lets the owner of the key in as the user of the tests, to serve repositories only. */
-function configureSsh(directory: string): string {
-  const hostKey = join(directory, 'host-key');
-  for (const file of [hostKey, join(directory, sshKeyName)]) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
-  mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
-  const configuration = join(directory, 'sshd_config');
-  const lines = [
-    `HostKey ${hostKey}`,
-    `AuthorizedKeysFile ${join(directory, `${sshKeyName}.pub`)}`,
-    'StrictModes no',
-    'UsePAM no',
-    'PermitRootLogin prohibit-password',
-    'PasswordAuthentication no',
-    `ForceCommand ${join(import.meta.dirname, 'git-over-ssh.bash')} ${join(directory, 'git')}`,
-    'PidFile none',
-    '',
-  ];
-  writeFileSync(configuration, lines.join('\n'));
-  return configuration;
 }

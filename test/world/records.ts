@@ -19,6 +19,8 @@ export type Order =
   | { order: 'listen' }
   | { order: 'take-arrivals' }
   | { order: 'count-packets' }
+  /** Makes a port of this namespace's loopback lead to the socket at a path, which is the same in every network namespace. */
+  | { order: 'lead-port'; port: number; path: string }
   /** The answers to successive look-ups of a name. The last one stays. */
   | { order: 'answer-name'; name: string; answers: readonly NameAnswer[] };
 

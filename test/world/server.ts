@@ -12,6 +12,7 @@ import { createServer as createTcpServer, type Server, type Socket } from 'node:
 import { Authority } from './authority.ts';
 import { echoSite } from './echo-site.ts';
 import { GitHost } from './git-host.ts';
+import { joinPlaces } from './join.ts';
 import { NameServer } from './name-server.ts';
 import { type AnswerMessage, Arrivals, type Order, type OrderMessage } from './records.ts';
 import { debianArchive, npmRegistry, pythonFiles, pythonIndex, type Site } from './registries.ts';
@@ -38,6 +39,8 @@ async function obey(order: Order): Promise<unknown> {
       return arrivals.take();
     case 'count-packets':
       return receivedPackets();
+    case 'lead-port':
+      return void (await joinPlaces({ port: order.port, host: '127.0.0.1' }, { path: order.path }));
     case 'answer-name':
       return names?.answerName(order.name, order.answers);
   }
@@ -73,7 +76,7 @@ async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { 
   await listen(createServer(serve), 80);
   for (const port of [443, 8443]) await listen(noteTlsNames(createHttpsServer(tls, serve), port), port);
   await listen(
-    createTcpServer((socket) => git.acceptSsh(socket, arrivals)),
+    createTcpServer((socket) => git.acceptSsh(socket)),
     22,
   );
   for (const port of echoPorts) await listen(createTcpServer(echo), port);

@@ -67,6 +67,8 @@ describeWorld((world) => {
 
   it('serves a git repository, an npm package and a Python package', async () => {
     await onGateway('git -c http.sslCAInfo="$AUTHORITY" clone -q https://github.com/team/project.git; grep works project/readme');
+    const ssh = 'ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null';
+    await onGateway(`GIT_SSH_COMMAND="${ssh}" git clone -q ssh://git@github.com/team/project.git by-ssh; grep works by-ssh/readme`);
     await onGateway('npm install --no-audit --no-fund --cafile "$AUTHORITY" tiny-npm');
     expect(existsSync(join(scratch, 'node_modules/tiny-npm/index.js'))).toBe(true);
     await onGateway('python3 -m pip --cert "$AUTHORITY" --disable-pip-version-check -q install --target . tiny-pip');

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { joinPlaces } from './join.ts';
 import type { AnswerMessage, Arrival, NameAnswer, Order } from './records.ts';
 import type { Task } from './server.ts';
 
@@ -27,11 +29,12 @@ export const baitPorts = [7070, 8080] as const;
  * nothing the gateway dials stays unseen. Both have no name and live as long as their process, so that nothing is left of a test that is killed.
  */
 export class World {
-  /** Certificates and packages of the world, and the files that the gateway has in /etc. */
+  /** Keys, packages and repositories of the world, and the files that the gateway has in /etc. */
   readonly directory = mkdtempSync(join(tmpdir(), 'hermetic-world-'));
   readonly abstractSocket = `hermetic-bait-${randomBytes(6).toString('hex')}`;
   readonly #world: Namespace;
   readonly #gateway: Namespace;
+  readonly #shared: Server[] = [];
 
   private constructor() {
     chmodSync(this.directory, 0o755);
@@ -83,7 +86,15 @@ export class World {
     await this.#world.ask({ order: 'answer-name', name, answers });
   }
 
+  /** Makes a port of this machine's loopback also one of the gateway's, for a server of the test that the gateway uses. */
+  async share(port: number): Promise<void> {
+    const path = join(this.directory, `port-${port}`);
+    this.#shared.push(await joinPlaces({ path }, { port, host: '127.0.0.1' }));
+    await this.#gateway.ask({ order: 'lead-port', port, path });
+  }
+
   async close(): Promise<void> {
+    for (const server of this.#shared) server.close();
     await Promise.all([this.#world.close(), this.#gateway.close()]);
     await rm(this.directory, { recursive: true, force: true });
   }
