@@ -8,7 +8,7 @@ import { type AddressClass, addressClass, isPrivateAllowed } from '../egress/add
 import { canonicalHost } from '../egress/host-name.ts';
 import { decide, directPorts } from '../egress/rules.ts';
 
-export interface JudgedAddress {
+interface JudgedAddress {
   address: string;
   class: AddressClass;
   allowed: boolean;

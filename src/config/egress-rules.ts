@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import type { EgressRules, HostRule, PrivateRule } from '../core/egress.ts';
+import { addressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { presets } from '../egress/presets.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../egress/rules.ts';
 import type { Config } from './schema.ts';
@@ -28,6 +30,31 @@ export function allowRules({ network }: Config): SourcedRule[] {
     ...sourced('network.allow', network.allow),
     ...parts.flatMap(({ name, title, rules }) => sourced(`preset ${name}: ${title}`, rules)),
   ];
+}
+
+/** A sentence about each entry of `network.allow` that other entries of the section keep from working. */
+export function rulesWithoutEffect(config: Config): string[] {
+  const { deny, private: privateRules } = egressRules(config);
+  return config.network.allow.flatMap((text) => {
+    const rule = accepted(parseHostRule(text));
+    const denying = deny.find((one) => coversRule(one, rule));
+    if (denying)
+      return [`network.allow: ${JSON.stringify(text)} allows nothing, because network.deny has ${JSON.stringify(denying.text)}.`];
+    const isBlocked = isPrivateAddress(rule.host) && !isPrivateAllowed(rule.host, rule.host, privateRules);
+    return isBlocked ? [`network.allow: ${JSON.stringify(text)} is a private address, and network.private does not have it.`] : [];
+  });
+}
+
+function isPrivateAddress(host: string): boolean {
+  return isIP(host) !== 0 && addressClass(host, []) === 'private';
+}
+
+/** Whether `outer` matches every destination that `inner` does. */
+function coversRule(outer: HostRule, inner: HostRule): boolean {
+  const { ports } = outer;
+  if (ports !== 'all' && (inner.ports === 'all' || !inner.ports.every((port) => ports.includes(port)))) return false;
+  if (outer.host === inner.host) return outer.isWildcard === inner.isWildcard;
+  return outer.isWildcard && inner.host.endsWith(`.${outer.host}`);
 }
 
 /** The schema has refused every other entry. */

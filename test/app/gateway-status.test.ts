@@ -57,6 +57,11 @@ it('the page says why there is no network, with the command to run', () => {
   expect(linesIn({ ...contained, networkObstacle }, 'Sandbox')).toContain(`Network ${networkObstacle}`);
 });
 
+it('the page says why the network is open although nothing asks for that', () => {
+  const networkWarning = 'WARNING: Chat sessions have an open network, because it cannot be restricted: no nsenter.';
+  expect(linesIn({ ...contained, network: 'open', networkWarning }, 'Sandbox')).toContain(`Network ${networkWarning}`);
+});
+
 it('the page states each fact about the sandbox once', () => {
   expect(linesIn(contained, 'Sandbox')).toEqual([
     'Backend docker',

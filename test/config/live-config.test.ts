@@ -39,6 +39,21 @@ it('applies a change without being asked', async () => {
   expect(log).toEqual(['configuration: approvals.timeout changed']);
 });
 
+it('applies changed rules of the network without a restart', async () => {
+  writeFileSync(file, `${strict}network:\n  allow: [api.example.com]\n  direct_ports: [22]\n`);
+  await live.fresh();
+  expect(applied.map(({ config }) => config.network.allow)).toEqual([['api.example.com']]);
+  expect(log).toEqual(['configuration: network.allow, network.direct_ports changed']);
+  expect(live.alerts).toEqual([]);
+});
+
+it('keeps the rules of the network when a new one is malformed', async () => {
+  writeFileSync(file, `${strict}network:\n  allow: [https://api.example.com]\n`);
+  await live.fresh();
+  expect(applied).toEqual([]);
+  expect(live.alerts[0]).toMatch(/^config\.yaml:7:\d+: network\.allow\[0\]: .* is a URL\..* The last good configuration stays in force\.$/);
+});
+
 it('applies nothing from a file that is being written', async () => {
   // What is there at each moment is valid, and says less than the whole.
   writeFileSync(file, strict.slice(0, strict.indexOf('  network')));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { allowRules, egressRules } from '../../src/config/egress-rules.ts';
+import { allowRules, egressRules, rulesWithoutEffect } from '../../src/config/egress-rules.ts';
 import { configKeys } from '../../src/config/keys.ts';
 import { checkConfig, loadConfig } from '../../src/config/load.ts';
 import { presetNames } from '../../src/egress/presets.ts';
@@ -112,5 +112,43 @@ describe('the rules of a restricted sandbox', () => {
 
   test('can be made of every preset', () => {
     expect(() => egressRules(load({ HERMETIC_NETWORK_PRESETS: JSON.stringify(presetNames) }))).not.toThrow();
+  });
+});
+
+describe('rules without effect', () => {
+  const without = (network: Record<string, string[]>) =>
+    rulesWithoutEffect(
+      load(
+        Object.fromEntries(
+          Object.entries(network).map(([key, entries]) => [`HERMETIC_NETWORK_${key.toUpperCase()}`, JSON.stringify(entries)]),
+        ),
+      ),
+    );
+
+  test.each([
+    { allow: ['a.example'], deny: ['a.example'] },
+    { allow: ['a.example:8443'], deny: ['a.example:*'] },
+    { allow: ['*.b.a.example'], deny: ['*.a.example'] },
+    { allow: ['b.a.example'], deny: ['*.a.example:80', '*.a.example'] },
+  ])('tells of a rule that network.deny covers: %j', (network) => {
+    expect(without(network)).toEqual([
+      expect.stringContaining(`allows nothing, because network.deny has ${JSON.stringify(network.deny.at(-1))}.`),
+    ]);
+  });
+
+  test.each([
+    { allow: ['a.example'], deny: ['*.a.example'] },
+    { allow: ['a.example'], deny: ['a.example:80'] },
+    { allow: ['*.a.example'], deny: ['b.a.example'] },
+    { allow: ['10.1.2.3'], private: ['10.1.0.0/16'] },
+    { allow: ['203.0.113.9'] },
+  ])('says nothing about rules that work: %j', (network) => {
+    expect(without(network as Record<string, string[]>)).toEqual([]);
+  });
+
+  test('tells of a private address that network.private does not have', () => {
+    expect(without({ allow: ['10.1.2.3'], private: ['10.2.0.0/16'] })).toEqual([
+      'network.allow: "10.1.2.3" is a private address, and network.private does not have it.',
+    ]);
   });
 });

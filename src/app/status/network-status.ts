@@ -16,7 +16,7 @@ export interface NetworkStatus {
 }
 
 /** JSON, for other processes. */
-export interface NetworkRules {
+interface NetworkRules {
   presets: readonly string[];
   /** Numbers of entries in the configuration. */
   allow: number;
@@ -73,7 +73,8 @@ export async function findNetworkFacts(config: Config, audience: Audience, backe
   }
 }
 
-export function networkFactsText({ network, rules, problem }: NetworkFacts): string {
+export function networkFactsText({ backend, network, rules, problem }: NetworkFacts): string {
+  if (backend === null) return 'no sandbox backend works here';
   const text = network && networkText({ network, networkRules: rules ?? undefined });
   return [text, problem].filter((part) => part !== null).join('; ');
 }

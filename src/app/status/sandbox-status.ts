@@ -1,7 +1,7 @@
 import { insteadOfEnforcing, unenforcedLimits } from '../../backends/unenforced-limits.ts';
 import type { Audience } from '../../config/sandbox-settings.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { Backend, Enforcement, Isolation, Limits } from '../../core/sandbox.ts';
+import type { Backend, Check, Enforcement, Isolation, Limits } from '../../core/sandbox.ts';
 import type { ProofEntry } from '../../core/store.ts';
 import { durationText } from '../../lib/duration.ts';
 import { sentence } from '../../sandboxes/backend-choice.ts';
@@ -28,14 +28,23 @@ export interface SandboxStatus extends NetworkStatus {
 
 export type UsableBackend = Pick<SandboxStatus, 'backend' | 'enforcement' | 'unusable'>;
 
-/** The first of the configured backends that works. */
-export async function usableBackend(app: App, audience: Audience): Promise<UsableBackend> {
+type CheckBackend = (backend: Backend, image: string | undefined) => Promise<Check>;
+
+/** The first of the configured backends that works. With `auto`, one that cannot restrict the network is passed over when that is configured. */
+export async function usableBackend(
+  app: App,
+  audience: Audience,
+  checkBackend: CheckBackend = (backend, image) => backend.check(image),
+): Promise<UsableBackend> {
   const settings = app.settings(audience);
+  const candidates = app.candidates(settings.backend);
+  const mustRestrict = candidates.length > 1 && app.loaded.config.terminal.network === 'restricted';
   const unusable: SandboxStatus['unusable'] = [];
-  for (const backend of app.candidates(settings.backend)) {
-    const check = await backend.check(settings.imageFor(backend.kind));
-    if (check.usable) return { backend, enforcement: check.limits, unusable };
-    unusable.push({ backend: backend.kind, reason: check.reason });
+  for (const backend of candidates) {
+    const check = await checkBackend(backend, settings.imageFor(backend.kind));
+    const obstacle = check.usable ? (mustRestrict ? await backend.canRestrict() : true) : check.reason;
+    if (check.usable && obstacle === true) return { backend, enforcement: check.limits, unusable };
+    unusable.push({ backend: backend.kind, reason: String(obstacle) });
   }
   return { backend: undefined, enforcement: undefined, unusable };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { findNetworkFacts, type NetworkFacts, networkFactsText } from '../../app/status/network-status.ts';
+import { usableBackend } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
@@ -52,12 +53,12 @@ export function doctorCommand(io: CliIo): Command {
         proofs.set(kind, await proveBackend(app.deps, backend, 'cli').catch(asFailure));
       }
       const now = await approvalsNow(app);
-      const usableFor = (audience: Audience): Backend | undefined =>
-        app.candidates(app.settings(audience).backend).find(({ kind }) => checks.get(kind)?.usable);
-      const usable = usableFor('cli');
+      const usableFor = async (audience: Audience): Promise<Backend | undefined> =>
+        (await usableBackend(app, audience, async (backend) => checks.get(backend.kind) ?? (await backend.check()))).backend;
+      const usable = await usableFor('cli');
       const networks = {
         cli: await findNetworkFacts(app.loaded.config, 'cli', usable),
-        messaging: await findNetworkFacts(app.loaded.config, 'messaging', usableFor('messaging')),
+        messaging: await findNetworkFacts(app.loaded.config, 'messaging', await usableFor('messaging')),
       };
       await app.close();
       // Security: a backend that could not be tried counts as not contained.
