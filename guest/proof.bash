@@ -125,6 +125,33 @@ connect() { # address port word
   esac
 }
 
+# Asks the proxy of a restricted network for a connection, and sends the word through it when there is one.
+tunnel() { # port destination word
+  local answer code
+  # shellcheck disable=SC2016 # expanded by the inner bash
+  answer=$(timeout 5 bash --noprofile --norc -c '
+    exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" "$2" "$2" >&3 || exit 1
+    IFS= read -r line <&3
+    if [[ $line == "HTTP/1."?" 2"* ]]; then printf "%s\n" "$3" >&3; fi
+    printf "%s" "$line"' bash "$1" "$2" "$3" 2>&1 </dev/null)
+  code=$?
+  detail=${answer##*: }
+  case $code:$answer in
+    0:HTTP/1.[01]' '[1-5][0-9][0-9]*) outcome=answered detail=${answer:9:3} ;;
+    124:* | 137:*) outcome=silent ;;
+    *refused*) outcome=refused ;;
+  esac
+}
+
+# Sends a datagram that has no byte 10, at which bash would part it, and tells the answer. Both in hexadecimal.
+datagram() { # address port bytes
+  local at bytes= answer
+  for ((at = 0; at < ${#3}; at += 2)); do bytes+="\\x${3:at:2}"; done
+  answer=$(exec 3<>"/dev/udp/$1/$2" && printf '%b' "$bytes" >&3 && timeout 2 dd bs=1024 count=1 <&3 | od -An -v -tx1) 2>/dev/null
+  detail=${answer//[[:space:]]/}
+  if [[ $detail ]]; then outcome=answered; else outcome=silent; fi
+}
+
 hash_of() { # path
   local line
   if [[ ! -e $1 ]]; then
@@ -183,7 +210,7 @@ while IFS= read -r -d '' verb && IFS= read -r -d '' id; do
   outcome=failed detail='' words=()
   case $verb in
     devices | user-namespace | end) count=0 ;;
-    connect) count=3 ;;
+    connect | tunnel | datagram) count=3 ;;
     signal | write) count=2 ;;
     *) count=1 ;;
   esac
@@ -196,6 +223,8 @@ while IFS= read -r -d '' verb && IFS= read -r -d '' id; do
     processes) processes "${words[0]}" ;;
     signal) signal "${words[0]}" "${words[1]}" ;;
     connect) connect "${words[0]}" "${words[1]}" "${words[2]}" ;;
+    tunnel) tunnel "${words[0]}" "${words[1]}" "${words[2]}" ;;
+    datagram) datagram "${words[0]}" "${words[1]}" "${words[2]}" ;;
     hash) hash_of "${words[0]}" ;;
     write) write "${words[0]}" "${words[1]}" ;;
     socket) if [[ -S ${words[0]} ]]; then outcome=present; else outcome=absent; fi ;;

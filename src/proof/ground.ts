@@ -10,7 +10,7 @@ export interface Ground {
   /** undefined when this machine does not see the sandbox's processes. */
   host: HostView | undefined;
   spec: SandboxSpec;
-  /** Whether the network is meant to lead anywhere. */
+  /** Whether the network is meant to lead anywhere without asking us. */
   isNetworkOpen: boolean;
 }
 
