@@ -3,7 +3,7 @@ import type { BlockedConnection, Door, EgressRules, NamespaceEntrance } from '..
 import { HermeticError } from '../core/errors.ts';
 import { settlesWithin, within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
-import { BlockedList } from './blocked-list.ts';
+import { BlockedJournal } from './blocked-journal.ts';
 import type { DoorFailure, Notice, NumberedRequest, Request } from './messages.ts';
 
 /** Longer than the thread takes for anything, also on a machine that is so busy that starting it takes a while. */
@@ -16,7 +16,7 @@ interface OpeningDoor {
   /** Called once. */
   onStarted: (() => void) | undefined;
   lost: PromiseWithResolvers<string>;
-  watches: Set<BlockedList>;
+  blocked: BlockedJournal;
 }
 
 interface Waiting {
@@ -55,7 +55,7 @@ export class RunningThread {
   async open(entrance: NamespaceEntrance, signal: AbortSignal | undefined): Promise<Door> {
     const { command, input, namespace } = entrance;
     const number = this.#nextNumber();
-    const door: OpeningDoor = { onStarted: () => entrance.onStarted?.(), lost: Promise.withResolvers(), watches: new Set() };
+    const door: OpeningDoor = { onStarted: () => entrance.onStarted?.(), lost: Promise.withResolvers(), blocked: new BlockedJournal() };
     this.#doors.set(number, door);
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -101,13 +101,11 @@ export class RunningThread {
   }
 
   #watch(door: OpeningDoor): () => Promise<readonly BlockedConnection[]> {
-    const list = new BlockedList();
-    door.watches.add(list);
+    const answer = door.blocked.watch();
     return async () => {
       const reported = this.#ask({ kind: 'report' }).catch(() => undefined);
       await settlesWithin(reportMs, reported);
-      door.watches.delete(list);
-      return list.take();
+      return answer();
     };
   }
 
@@ -139,7 +137,7 @@ export class RunningThread {
     const door = this.#doors.get(notice.door);
     if (!door) return;
     if (notice.kind === 'started') tellStarted(door);
-    else if (notice.kind === 'blocked') for (const connection of notice.connections) for (const list of door.watches) list.add(connection);
+    else if (notice.kind === 'blocked') door.blocked.add(notice.connections);
     else door.lost.resolve(notice.reason);
   }
 

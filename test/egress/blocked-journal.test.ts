@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import type { BlockedConnection } from '../../src/core/egress.ts';
+import { BlockedJournal } from '../../src/egress/blocked-journal.ts';
+
+const connection = (host: string, count = 1): BlockedConnection => ({ host, port: 443, reason: 'unlisted', count });
+
+describe('the journal of blocked connections', () => {
+  it('answers each watch with the connections since it began, and again with later ones', () => {
+    const journal = new BlockedJournal();
+    journal.add([connection('before.example')]);
+    const first = journal.watch();
+    journal.add([connection('a.example'), connection('b.example')]);
+    const second = journal.watch();
+    journal.add([connection('a.example', 2)]);
+    expect(first()).toEqual([connection('a.example', 3), connection('b.example')]);
+    expect(second()).toEqual([connection('a.example', 2)]);
+    journal.add([connection('c.example')]);
+    expect(second()).toEqual([connection('a.example', 2), connection('c.example')]);
+    expect(journal.watch()()).toEqual([]);
+  });
+
+  it('keeps the latest connections when there are very many', () => {
+    const journal = new BlockedJournal();
+    const all = journal.watch();
+    for (let number = 0; number < 5_000; number++) journal.add([connection(`${number % 8}.example`)]);
+    const kept = all();
+    expect(kept).toHaveLength(8);
+    expect(kept.reduce((sum, { count }) => sum + count, 0)).toBe(2_048);
+  });
+});
