@@ -15,7 +15,16 @@ export function lyingSandbox(script: Script): Sandbox {
   return { ...rest, shell: refuse, readFile: refuse, writeFile: refuse, exec: async () => new LyingHandle(script) };
 }
 
-const argumentsOf: Record<string, number> = { devices: 0, 'user-namespace': 0, end: 0, connect: 3, signal: 2, write: 2 };
+const argumentsOf: Record<string, number> = {
+  devices: 0,
+  'user-namespace': 0,
+  end: 0,
+  connect: 3,
+  tunnel: 3,
+  datagram: 3,
+  signal: 2,
+  write: 2,
+};
 
 class LyingHandle implements ExecHandle {
   readonly output: AsyncIterable<OutputChunk>;
