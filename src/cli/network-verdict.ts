@@ -24,7 +24,7 @@ export interface NetworkVerdict extends Destination {
   /** The rule that decided, and where it is from. */
   rule: string | undefined;
   source: string | undefined;
-  /** Whether programs that know no proxy reach the port too. */
+  /** Whether programs that know no proxy reach it too: by its name, on one of the direct ports. */
   direct: boolean;
   /** undefined when nothing was resolved. */
   addresses: readonly JudgedAddress[] | undefined;
@@ -50,20 +50,20 @@ export async function networkVerdict(config: Config, destination: Destination, r
   const rules = { ...egressRules(config), allow: [...sources.keys()] };
   const decision = decide(rules, destination);
   const rule = decision.verdict === 'unlisted' ? undefined : decision.rule;
+  const { host } = destination;
+  const literal = isIP(host) === 0 ? undefined : judged(host, host, rules);
   const answer = (reason?: Reason, addresses?: readonly JudgedAddress[]): NetworkVerdict => ({
     ...destination,
     verdict: reason === undefined ? 'allowed' : reason === 'unresolved' ? 'unresolved' : 'denied',
     reason,
     rule: rule?.text,
     source: rule && (sources.get(rule) ?? 'network.deny'),
-    direct: directPorts(rules).includes(destination.port),
+    direct: !literal && directPorts(rules).includes(destination.port),
     addresses,
   });
-  const { host } = destination;
-  const literal = isIP(host) === 0 ? undefined : judged(host, host, rules);
   if (decision.verdict === 'denied') return answer('denied');
-  // No rule opens them.
-  if (literal?.class === 'special' || literal?.class === 'own') return answer(`${literal.class}-address`, [literal]);
+  // An address that no rule of `network.allow` could open says so, listed or not.
+  if (literal && literal.class !== 'public' && !literal.allowed) return answer(`${literal.class}-address`, [literal]);
   if (decision.verdict === 'unlisted') return answer('unlisted');
   if (!literal && !resolve) return answer();
   const addresses = literal ? [literal] : ((await resolve?.(host)) ?? []).map((address) => judged(address, host, rules));

@@ -51,6 +51,8 @@ describe('hermetic network test', () => {
     ['evilexample.com', 4, 'evilexample.com:443 is denied: no rule allows it.'],
     ['bad.example.com:5432', 4, 'bad.example.com:5432 is denied by bad.example.com (network.deny).\n'],
     ['10.1.2.3', 4, '10.1.2.3:443 is denied: it leads to a private address.'],
+    ['192.168.7.7', 4, '192.168.7.7:443 is denied: it leads to a private address.'],
+    ['203.0.113.7', 4, '203.0.113.7:443 is denied: no rule allows it.'],
     ['127.0.0.1:80', 4, '127.0.0.1:80 is denied: it leads to a special address'],
     ['0x7f.1', 4, '127.0.0.1:443 is denied: it leads to a special address'],
     ['[::1]:80', 4, '[::1]:80 is denied: it leads to a special address'],
@@ -112,6 +114,13 @@ describe('hermetic network test', () => {
       direct: false,
       addresses: null,
     });
+  });
+
+  it('says that an address is reached through the proxy only', async () => {
+    const { out } = await network(['test', '203.0.113.7'], { HERMETIC_NETWORK_ALLOW: '["203.0.113.7"]' });
+    expect(out).toBe(
+      '203.0.113.7:443 is allowed by 203.0.113.7 (network.allow).\n  203.0.113.7: public, allowed\nPrograms reach it through the proxy only.\n',
+    );
   });
 
   it('adds that the rules apply to no session when terminal.network is open', async () => {
