@@ -11,6 +11,11 @@ import { EgressThread } from '../src/egress/thread.ts';
 
 const drivers: Record<string, BackendDriver> = { local, bubblewrap, docker };
 
+/** Lets restricted sandboxes reach nothing. */
+export function strictEgress(): EgressThread {
+  return new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] }));
+}
+
 /** With the options of the one backend that has some. */
 export interface TestContext extends BackendContext {
   docker: { image: string } & Partial<DockerOptions>;
@@ -30,7 +35,7 @@ export function contextIn(sandboxesDirectory: string): TestContext {
     sandboxesDirectory,
     // A home of its own: what `local` runs must not touch the one of whoever runs the tests.
     environment: { PATH, DOCKER_HOST, HOME: join(sandboxesDirectory, 'home') },
-    egress: new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] })),
+    egress: strictEgress(),
     docker: { image: process.env.HERMETIC_TEST_IMAGE || 'hermetic-test:base' },
   };
 }

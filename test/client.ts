@@ -4,11 +4,12 @@
  */
 
 import type { OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
-import { backendOf, type TestContext } from './backends.ts';
+import { backendOf, strictEgress, type TestContext } from './backends.ts';
 
 export interface Task {
   kind: string;
-  context: TestContext;
+  /** A thread cannot be handed over. */
+  context: Omit<TestContext, 'egress'>;
   spec: SandboxSpec;
   /** `start`: runs each command until it has printed or ended. `measure`: reads the output of the last and says how memory grew. */
   action: 'start' | 'measure';
@@ -16,7 +17,10 @@ export interface Task {
 }
 
 const { kind, context, spec, action, commands } = JSON.parse(process.argv[2] ?? '') as Task;
-const sandbox = await backendOf(kind, context).open(spec, { notice: () => undefined, progress: () => undefined });
+const sandbox = await backendOf(kind, { ...context, egress: strictEgress() }).open(spec, {
+  notice: () => undefined,
+  progress: () => undefined,
+});
 const answer = action === 'start' ? await startAll(sandbox) : await measure(sandbox);
 console.log(JSON.stringify(answer));
 setInterval(() => undefined, 60_000);

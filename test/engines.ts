@@ -128,7 +128,8 @@ class Engine implements TestEngine {
 
   async startClient(task: Pick<Task, 'spec' | 'action' | 'commands'>): Promise<Client> {
     const program = join(import.meta.dirname, 'client.ts');
-    const order: Task = { kind: this.kind, context: this.context, ...task };
+    const { egress: _, ...context } = this.context;
+    const order: Task = { kind: this.kind, context, ...task };
     const child = spawn(process.execPath, ['--expose-gc', program, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#clients.push(child);
     const ended = once(child, 'close');

@@ -11,6 +11,7 @@ export function exitCodeFor(code: ErrorCode): number {
     case 'config/bad-value':
     case 'backend/unknown':
     case 'backend/cannot-honour':
+    case 'backend/cannot-restrict':
       return 2;
     case 'backend/unavailable':
     case 'backend/not-installed':

@@ -35,12 +35,13 @@ function backendNamed(kind: string, backends: ReadonlyMap<string, Backend>): Bac
   });
 }
 
-/** Failures after which `auto` tries the next backend: this one cannot work here with any spec. In words that reveal nothing of the host. */
+/** Failures after which `auto` tries the next backend: this one cannot work here with any spec, or not with the network that is configured. In words that reveal nothing of the host. */
 const skippable: ReadonlyMap<string, string> = new Map([
   ['backend/not-installed', 'is not installed'],
   ['backend/not-running', 'is not running'],
   ['backend/not-permitted', 'may not be used'],
   ['backend/unavailable', 'does not work'],
+  ['backend/cannot-restrict', 'cannot restrict the network'],
   ['sandbox/no-image', 'has no image'],
 ]);
 

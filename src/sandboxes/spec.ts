@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { cannotRestrict } from '../backends/cannot-restrict.ts';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Audience, engineSockets, sandboxSettings } from '../config/sandbox-settings.ts';
@@ -94,7 +95,7 @@ export async function networkFor({ terminal }: Config, audience: Audience, backe
   const answer = await backend.canRestrict();
   if (answer === true) return 'restricted';
   if (terminal.network === undefined) return undefined;
-  throw cannotHonour(backend, [answer]);
+  throw cannotRestrict(backend.kind, answer);
 }
 
 export function limitsOf({ terminal }: LoadedConfig['config']): Limits {

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Door } from '../../core/egress.ts';
+import type { Egress } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { claim } from '../../shell/pipes/attachments.ts';
-import type { AttachmentPipes } from '../../shell/pipes/forker.ts';
-import { attachToForker } from '../../shell/pipes/forker.ts';
+import { type AttachmentPipes, attachToForker, makeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import type { Place } from '../../shell/shell-sandbox.ts';
 import { fileStateStore, memoryStateStore } from '../../shell/state-store.ts';
 import { attachByStreams } from '../../shell/streams/stream-spawner.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import { placesInside } from './container.ts';
 import { countsOf } from './container-counts.ts';
+import { ContainerDoor } from './door.ts';
 import type { ContainerState, Engine } from './engine.ts';
 import { stopUnused } from './stop.ts';
 import { attachTo } from './transport.ts';
@@ -29,36 +29,43 @@ export interface RunningContainer {
   found: ContainerState | undefined;
   /** When they are being made already. */
   pipes?: Promise<AttachmentPipes> | undefined;
-  /** Tells which connections failed; undefined where the network is not restricted. */
-  network?: Pick<Door, 'watch'> | undefined;
+  /** For a restricted network. */
+  egress: Egress;
   /** Removes the container. */
   remove(): Promise<void>;
   removeFiles(): Promise<void>;
 }
 
-/** A running container as a sandbox. When this throws, the container is gone. */
+/** A running container as a sandbox. When this throws, no shell of ours is in the container; one in which none starts is gone. */
 export async function attachToContainer(container: RunningContainer, signal: AbortSignal | undefined): Promise<OpenSandbox> {
-  const { engine, id, spec, isForked, found, pipes, network, remove, removeFiles } = container;
+  const { engine, id, spec, isForked, found, egress, remove, removeFiles } = container;
   const isNew = !found;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
+  const pipes = isForked ? (container.pipes ?? makeAttachmentPipes(paths.run)) : undefined;
+  const door = spec.network === 'restricted' ? new ContainerDoor({ egress, engine, id, runDirectory: paths.run }) : undefined;
   const unclaim = isForked ? () => undefined : claim(paths.run);
   const removeAll = async (): Promise<void> => {
     await remove();
     await removeFiles();
   };
+  const end = async (): Promise<void> => {
+    await door?.close();
+    await (spec.persistent ? engine.kill(id) : removeAll());
+  };
   const close = async (): Promise<void> => {
     waiting.abort();
     unclaim();
+    await door?.close();
     if (!spec.persistent) await removeAll();
   };
   const place: Place = {
     name: spec.name,
     workdir: placesInside(spec).workdir,
     limits: isForked ? { read: countsOf(engine, id, found), isCheap: true, isNew } : { isNew },
-    network,
-    ended: containerEnd(engine, id, waiting.signal),
-    end: () => (spec.persistent ? engine.kill(id) : removeAll()),
+    network: door,
+    ended: endWithDoor(containerEnd(engine, id, waiting.signal), door, end),
+    end,
     close,
     stop: async () => {
       await close();
@@ -66,16 +73,22 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
     },
     destroy: async () => {
       unclaim();
+      await door?.close();
       await removeAll();
     },
   };
   const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
+  // Beside the shells, which take about as long.
+  const opening = openAt(door, pipes, signal);
+  let sandbox: OpenSandbox;
   try {
-    if (isForked) return await attachToForker({ ...place, runDirectory: paths.run, pipes }, store, signal);
     const streams = { attach: attachTo(engine, id), keep: 'background', processes: 'own' } as const;
-    return await attachByStreams({ ...place, ...streams }, store, signal);
+    sandbox = isForked
+      ? await attachToForker({ ...place, runDirectory: paths.run, pipes }, store, signal)
+      : await attachByStreams({ ...place, ...streams }, store, signal);
   } catch (error) {
     unclaim();
+    await door?.close();
     // A new container may not have the fault that keeps a shell from starting in this one.
     await engine.remove(id);
     signal?.throwIfAborted();
@@ -84,6 +97,42 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
       cause: error,
     });
   }
+  try {
+    await opening;
+    return sandbox;
+  } catch (error) {
+    await sandbox.close();
+    throw error;
+  }
+}
+
+/** Its rejection may be awaited later. */
+function openAt(door: ContainerDoor | undefined, pipes: Promise<AttachmentPipes> | undefined, signal?: AbortSignal): Promise<void> {
+  const open = async (): Promise<void> => {
+    if (!door) return;
+    // Security: without a forker the namespace could not be told from another one.
+    if (!pipes) throw new HermeticError('backend/cannot-honour', 'The network of this container cannot be restricted.');
+    await door.open((await pipes).name, signal);
+  };
+  const opening = open();
+  opening.catch(() => undefined);
+  return opening;
+}
+
+/** A container without its way out is ended, and the reason is that of the door. */
+async function endWithDoor(ended: Promise<string>, door: ContainerDoor | undefined, end: () => Promise<void>): Promise<string> {
+  if (!door) return await ended;
+  const over = Promise.withResolvers<string>();
+  let cause: string | undefined;
+  void ended.then((reason) => over.resolve(cause ?? reason));
+  void door.lost.then(async (reason) => {
+    cause = `its network was lost: ${reason}`;
+    // An engine that cannot end it now is not waited for.
+    await end().catch(() => over.resolve(cause ?? reason));
+  });
+  const reason = await over.promise;
+  await door.close();
+  return reason;
 }
 
 /** Resolves with the reason when the container has ended. A cut connection is none: the container is looked for again. */

@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
+import { restrictedResolver } from '../../egress/environment.ts';
 import { receivedInside } from '../received-files.ts';
 import type { Volumes } from '../volume-names.ts';
 import { workdirInside } from '../workdir.ts';
@@ -86,6 +87,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
   const root = user.uid === 0;
   const mounts = mountsOf(input);
   const runtime = runtimeOf(input.runtime, extra.runtime);
+  const resolvers = resolversOf(spec, extra.dns);
   return {
     Image: input.imageId,
     // Replaces the entry point of the image, so that nothing of it (an s6 `/init`, a server) runs.
@@ -135,7 +137,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
       ...(extra.shmBytes !== undefined && { ShmSize: extra.shmBytes }),
       ...(extra.ulimits.length > 0 && { Ulimits: extra.ulimits }),
       ...(extra.hosts.length > 0 && { ExtraHosts: extra.hosts }),
-      ...(extra.dns.length > 0 && { Dns: extra.dns }),
+      ...(resolvers.length > 0 && { Dns: resolvers }),
       ...(extra.gpus !== undefined && { DeviceRequests: [{ Count: extra.gpus, Capabilities: [['gpu']] }] }),
     },
   };
@@ -155,32 +157,29 @@ function userOf({ spec, hostUser }: ContainerInput): HostUser {
 }
 
 function networkOf({ spec, installation }: ContainerInput, named: string | undefined): string {
-  if (spec.network === 'restricted') {
-    throw new HermeticError('backend/cannot-honour', 'The docker backend cannot restrict the network of a sandbox.', {
-      hint: 'Set terminal.network to none or open.',
-    });
-  }
-  if (spec.network === 'none') {
-    // Security: a network named elsewhere must not undo `none`.
-    if (named !== undefined) {
-      throw new HermeticError('config/bad-value', `terminal.docker_extra_args: --network ${named} contradicts terminal.network: none.`, {
-        hint: 'Remove one of them.',
-      });
-    }
+  if (spec.network === 'none' || spec.network === 'restricted') {
+    // Security: a network named elsewhere must not undo them.
+    if (named !== undefined) throw contradiction(`--network ${named}`, `terminal.network: ${spec.network}`);
     return 'none';
   }
   return named ?? networkName(installation);
 }
 
+function resolversOf({ network }: SandboxSpec, named: readonly string[]): readonly string[] {
+  if (network !== 'restricted') return named;
+  if (named.length > 0) throw contradiction(`--dns ${named.join(', ')}`, 'terminal.network: restricted');
+  return [restrictedResolver];
+}
+
+function contradiction(argument: string, setting: string): HermeticError {
+  return new HermeticError('config/bad-value', `terminal.docker_extra_args: ${argument} contradicts ${setting}.`, {
+    hint: 'Remove one of them.',
+  });
+}
+
 function runtimeOf(configured: string | undefined, extra: string | undefined): string | undefined {
   if (configured !== undefined && extra !== undefined && configured !== extra) {
-    throw new HermeticError(
-      'config/bad-value',
-      `terminal.docker_extra_args: --runtime ${extra} contradicts terminal.docker_runtime: ${configured}.`,
-      {
-        hint: 'Remove one of them.',
-      },
-    );
+    throw contradiction(`--runtime ${extra}`, `terminal.docker_runtime: ${configured}`);
   }
   return configured ?? extra;
 }

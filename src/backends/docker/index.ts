@@ -17,6 +17,7 @@ import { guestVersion } from '../../shell/guest-scripts.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
+import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import type { BackendDriver } from '../driver.ts';
 import { receivedInside } from '../received-files.ts';
@@ -36,10 +37,15 @@ import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
 import { type DockerOptions, dockerOptions } from './options.ts';
 import { removeForeignFiles } from './remove-files.ts';
+import { restrictionObstacle } from './restriction.ts';
 import { hasLeftProcesses, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
 import { keeperCommand, sharesKernel } from './transport.ts';
 import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
+
+const infoMs = 5_000;
+/** A program that opens many sandboxes asks the engine once in so long. */
+const restrictionMs = 10_000;
 
 export const docker: BackendDriver<typeof dockerOptions> = {
   kind: 'docker',
@@ -61,6 +67,7 @@ class DockerBackend implements Backend {
   readonly #context: BackendContext;
   readonly #options: DockerOptions;
   #found: Promise<Engine> | undefined;
+  #restriction: { answer: Promise<string | undefined>; until: number } | undefined;
 
   constructor(context: BackendContext, options: DockerOptions) {
     this.#context = context;
@@ -107,8 +114,32 @@ class DockerBackend implements Backend {
     return checkDocker(() => this.#engine(), image, this.#context.installation, this.#options.docker_runtime);
   }
 
+  /** Security: true while the engine does not answer. Opening fails with its own error then, or makes a restricted sandbox, and never an open one. */
   async canRestrict(): Promise<true | string> {
-    return 'docker cannot restrict the network of a sandbox yet';
+    if (!this.#restriction || this.#restriction.until < Date.now()) {
+      const answer = this.#findRestriction();
+      this.#restriction = { answer, until: Date.now() + restrictionMs };
+    }
+    return (await this.#restriction.answer) ?? true;
+  }
+
+  async #findRestriction(): Promise<string | undefined> {
+    try {
+      const engine = await this.#engine();
+      return this.#restrictionObstacle(engine, await engine.info({ timeoutMs: infoMs }));
+    } catch {
+      this.#restriction = undefined;
+      return undefined;
+    }
+  }
+
+  #restrictionObstacle({ address }: Engine, info: EngineInfo): string | undefined {
+    return restrictionObstacle({ address, info, runtime: this.#runtime() });
+  }
+
+  #runtime(): string | undefined {
+    const { docker_runtime: runtime, docker_extra_args: extraArgs } = this.#options;
+    return runtime ?? parseExtraArguments(extraArgs).runtime;
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
@@ -159,7 +190,8 @@ class DockerBackend implements Backend {
     const attach = (id: string, running?: ContainerState, pipes?: Promise<AttachmentPipes>): Promise<OpenSandbox> => {
       const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
       const removeFiles = (): Promise<void> => this.#removeFiles(engine, spec);
-      return attachToContainer({ engine, id, spec, isForked, found: running, pipes, remove, removeFiles }, signal);
+      const { egress } = this.#context;
+      return attachToContainer({ engine, id, spec, isForked, found: running, pipes, egress, remove, removeFiles }, signal);
     };
     const launch = async (): Promise<OpenSandbox> => {
       if (hasVolumes(engine)) await giveVolumes(engine, body);
@@ -167,9 +199,12 @@ class DockerBackend implements Backend {
       const ready = isForked ? makeRunDirectory(run) : Promise.resolve();
       const pipes = isForked ? makeAttachmentPipes(run) : undefined;
       for (const work of [ready, pipes]) work?.catch(() => undefined);
+      let id: string | undefined;
       try {
-        return await attach(await launchOnNetwork(engine, name, body, signal, ready), undefined, pipes);
+        id = await launchOnNetwork(engine, name, body, signal, ready);
+        return await attach(id, undefined, pipes);
       } catch (error) {
+        if (id !== undefined) await engine.remove(id);
         await Promise.allSettled([ready, pipes?.then(removeAttachmentPipes)]);
         throw error;
       }
@@ -185,9 +220,14 @@ class DockerBackend implements Backend {
       }
       return await attach(found.id, found.running ? found : undefined);
     } catch (error) {
-      if (signal?.aborted) throw error;
+      const code = error instanceof HermeticError ? error.code : undefined;
+      if (signal?.aborted || code === 'sandbox/network-failed') throw error;
       // It may have been about to end, or a command has broken it.
-      tellReplaced(listener, 'The container of this sandbox did not answer');
+      const isTaken = code === 'sandbox/network-taken';
+      tellReplaced(
+        listener,
+        isTaken ? 'A program in this sandbox held a port of its network' : 'The container of this sandbox did not answer',
+      );
       await engine.remove(found.id);
       return await launch();
     }
@@ -210,7 +250,9 @@ class DockerBackend implements Backend {
     const { diskMb } = spec.limits;
     const storage = diskMb > 0 ? await storageSupport(engine, info, image.id, diskMb) : { enforced: false, how: 'not asked for' };
     const paths = pathsIn(spec.directory);
-    const isForked = sharesKernel(engine.address, info, runtime ?? parseExtraArguments(extraArgs).runtime);
+    const isForked = sharesKernel(engine.address, info, this.#runtime());
+    const obstacle = spec.network === 'restricted' ? this.#restrictionObstacle(engine, info) : undefined;
+    if (obstacle !== undefined) throw cannotRestrict(this.kind, obstacle);
     const files = hasVolumes(engine)
       ? { volumes: volumesOf(spec.name) }
       : { workspace: paths.workspace, home: paths.home, received: paths.received };

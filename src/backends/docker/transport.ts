@@ -35,7 +35,7 @@ function isNative(runtime: string, { Runtimes: runtimes }: EngineInfo): boolean 
   return nativeRuntimes.has(basename(path));
 }
 
-function thisMachine(): Here {
+export function thisMachine(): Here {
   return { platform: process.platform, kernel: release() };
 }
 

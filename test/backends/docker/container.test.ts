@@ -121,13 +121,16 @@ describe('the body of a container', () => {
     expect(() => hostConfig({ mounts })).toThrow(badValue);
   });
 
-  it('sets the network mode, and refuses a network that it cannot give', () => {
+  it('sets the network mode, and refuses arguments that contradict it', () => {
     expect(hostConfig({ network: 'none' }).NetworkMode).toBe('none');
     expect(hostConfig({ network: 'open' }).NetworkMode).toBe('hermetic-example');
     expect(hostConfig({ network: undefined }).NetworkMode).toBe('hermetic-example');
     expect(hostConfig({ network: 'open' }, { extraArgs: ['--network', 'lab'] }).NetworkMode).toBe('lab');
     expect(() => hostConfig({ network: 'none' }, { extraArgs: ['--network=lab'] })).toThrow(badValue);
-    expect(() => hostConfig({ network: 'restricted' })).toThrow(expect.objectContaining({ code: 'backend/cannot-honour' }));
+    expect(hostConfig({ network: 'restricted' })).toMatchObject({ NetworkMode: 'none', Dns: ['127.0.0.1'] });
+    for (const extra of ['--network=lab', '--dns=192.0.2.1']) {
+      expect(() => hostConfig({ network: 'restricted' }, { extraArgs: [extra] })).toThrow(badValue);
+    }
   });
 
   it('labels the container, and refuses labels of its own from the configuration', () => {
