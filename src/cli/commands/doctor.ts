@@ -17,6 +17,7 @@ import { errorText } from '../../lib/error-text.ts';
 import { printable } from '../../lib/printable.ts';
 import { proofJson, proofText } from '../../proof/index.ts';
 import { proveBackend } from '../../sandboxes/prove-backend.ts';
+import { networkFor } from '../../sandboxes/spec.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
@@ -46,11 +47,15 @@ export function doctorCommand(io: CliIo): Command {
         if (!json) io.stderr.write(`hermetic: trying ${kind} …\n`);
         checks.set(kind, await backend.check());
       }
-      const proofs = new Map<string, Proof | HermeticError>();
+      const proofs: Proofs = new Map();
+      const chatProofs: Proofs = new Map();
       for (const [kind, backend] of prove ? app.backends : []) {
         if (!checks.get(kind)?.usable) continue;
         if (!json) io.stderr.write(`hermetic: trying to break out of ${kind} …\n`);
         proofs.set(kind, await proveBackend(app.deps, backend, 'cli').catch(asFailure));
+        if (!(await hasOtherNetworkInChats(app, backend))) continue;
+        if (!json) io.stderr.write(`hermetic: trying to break out of ${kind} with the network of chat sessions …\n`);
+        chatProofs.set(kind, await proveBackend(app.deps, backend, 'messaging').catch(asFailure));
       }
       const now = await approvalsNow(app);
       const usableFor = async (audience: Audience): Promise<Backend | undefined> =>
@@ -62,22 +67,26 @@ export function doctorCommand(io: CliIo): Command {
       };
       await app.close();
       // Security: a backend that could not be tried counts as not contained.
-      const isBroken = [...proofs].some(([kind, proof]) => !held(proof) && app.backends.get(kind)?.traits.isolation !== 'none');
+      const isBroken = [...proofs, ...chatProofs].some(
+        ([kind, proof]) => !held(proof) && app.backends.get(kind)?.traits.isolation !== 'none',
+      );
       if (json) {
-        const shown = Object.fromEntries([...proofs].map(([kind, proof]) => [kind, proofFacts(proof)]));
-        io.stdout.write(
-          `${JSON.stringify({ ...facts(app, checks, usable?.kind), networks, ...now, ...(prove && { proofs: shown }) }, undefined, 2)}\n`,
-        );
+        const proven = prove ? { proofs: proofFacts(proofs), chatProofs: proofFacts(chatProofs) } : {};
+        io.stdout.write(`${JSON.stringify({ ...facts(app, checks, usable?.kind), networks, ...now, ...proven }, undefined, 2)}\n`);
       } else {
         io.stdout.write(
           prose(app, { checks, usable: usable?.kind, networks }, now) +
-            [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join(''),
+            [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join('') +
+            [...chatProofs].map(([kind, proof]) => proofProse(`${kind}, with the network of chat sessions`, proof)).join(''),
         );
       }
       const opens = usable !== undefined && networks.cli.network !== null;
       io.setExitCode(opens ? (isBroken ? 1 : 0) : 3);
     });
 }
+
+/** By backend. */
+type Proofs = Map<string, Proof | HermeticError>;
 
 function asFailure(error: unknown): HermeticError {
   if (error instanceof HermeticError) return error;
@@ -88,10 +97,20 @@ function held(proof: Proof | HermeticError): boolean {
   return !(proof instanceof HermeticError) && proof.held;
 }
 
-function proofFacts(proof: Proof | HermeticError) {
-  if (!(proof instanceof HermeticError)) return proofJson(proof);
-  const { code, message, hint } = proof;
-  return { held: null, code, reason: message, fix: hint ?? null };
+function proofFacts(proofs: Proofs) {
+  return Object.fromEntries(
+    [...proofs].map(([kind, proof]) => {
+      if (!(proof instanceof HermeticError)) return [kind, proofJson(proof)];
+      const { code, message, hint } = proof;
+      return [kind, { held: null, code, reason: message, fix: hint ?? null }];
+    }),
+  );
+}
+
+/** The proof of the command line says nothing about another network. */
+async function hasOtherNetworkInChats({ loaded: { config } }: App, backend: Backend): Promise<boolean> {
+  const [cli, messaging] = await Promise.allSettled([networkFor(config, 'cli', backend), networkFor(config, 'messaging', backend)]);
+  return messaging.status === 'fulfilled' && messaging.value !== (cli.status === 'fulfilled' ? cli.value : undefined);
 }
 
 function proofProse(kind: string, proof: Proof | HermeticError): string {
