@@ -5,8 +5,8 @@
 #   attach: $4 `copy`: make a device file of its own for that user   $5… slirp4netns and its options
 #   enter:  $4 nsenter   $5… the program
 #
-# Standard input: where bubblewrap says which process is inside. Descriptor 4, or for `enter` the one that NODE_CHANNEL_FD names: closes when the
-# product dies. `attach` reads NUL-ended names of the control groups' files to enter and an empty one from it, `enter` nothing.
+# Standard input: where bubblewrap says which process is inside. Descriptor 4: NUL-ended names of the control groups' files to enter and an
+# empty one; it closes when the product dies.
 #
 # Until it is that program it holds the end of the pipe that bubblewrap reports to, even when the product dies: bubblewrap would die of a broken
 # one and leave its process inside behind. That process can be joined when its user namespace has its maps, the last thing before its mounts;
@@ -14,30 +14,26 @@
 # its maps for ever: the script kills the process group of bubblewrap instead.
 
 set -eu
-step=$1 user=$2 group=$3 process= tie=4
+step=$1 user=$2 group=$3 process=
 shift 3
 become() {
   [ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all -- "$@"
   exec "$@"
 }
-if [ "$step" = attach ]; then
-  while IFS= read -r -d '' -u "$tie" entrance && [ -n "$entrance" ]; do printf 0 > "$entrance"; done
-  if [ "$1" = copy ]; then
-    mount -n -t tmpfs -o mode=0755,nosuid,noexec,size=64k hermetic /dev/net
-    mknod -m 0666 /dev/net/tun c 10 200
-  fi
-  shift
-else
-  tie=$NODE_CHANNEL_FD
+while IFS= read -r -d '' -u 4 entrance && [ -n "$entrance" ]; do printf 0 > "$entrance"; done
+if [ "$step $1" = 'attach copy' ]; then
+  mount -n -t tmpfs -o mode=0755,nosuid,noexec,size=64k hermetic /dev/net
+  mknod -m 0666 /dev/net/tun c 10 200
 fi
 while [ -z "$process" ] && IFS= read -r line; do
   [[ $line != *'"child-pid"'* ]] || process=${line//[!0-9]/}
 done
 [ -n "$process" ] || become /bin/bash --norc --noprofile -p -c 'kill -KILL -- "-$1" 2>/dev/null' kill "$group"
 until read -r map < "/proc/$process/gid_map"; do
-  read -r -t 0.002 -u "$tie" || [ $? -gt 128 ] || become /bin/bash --norc --noprofile -p -c 'kill -KILL "$1"' kill "$process"
+  [ -e "/proc/$process" ] || exit 1
+  read -r -t 0.002 -u 4 || [ $? -gt 128 ] || become /bin/bash --norc --noprofile -p -c 'kill -KILL "$1"' kill "$process"
 done
-[ "$step" = enter ] || become "$@" "$process" tap0
+[ "$step" = enter ] || become "${@:2}" "$process" tap0
 
 # Security: the namespaces are opened first, and belong to the sandbox if the process is a child of bubblewrap after that. The number of one that
 # has ended could be the number of another process by now, and the sockets of the sandbox would be opened in that one's network.

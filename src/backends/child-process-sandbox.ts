@@ -18,8 +18,8 @@ export interface ForkerProcess {
   child: ChildProcess;
   /** undefined where limit hits are not counted. */
   limits: LimitSource | undefined;
-  /** Tells which connections failed; undefined where the network is not restricted. */
-  network?: Pick<Door, 'watch'> | undefined;
+  /** Tells which connections failed; undefined where the network is not restricted. The child is ended when it is lost. */
+  network?: Pick<Door, 'watch' | 'lost'> | undefined;
   /** Called when the child has ended. */
   release(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function openChildProcessSandbox(
     await makeRunDirectory(runDirectory);
     signal?.throwIfAborted();
     const { child, limits, network, release } = await start(runDirectory, isNew);
-    const ended = endOf(child);
+    const ended = endOf(child, network?.lost);
     if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
     const close = async (): Promise<void> => {
       child.ref();
@@ -83,13 +83,18 @@ export function forkerProcesses(run: string): number[] {
   return liveAttachments(run).flatMap((name) => forkerProcess(join(run, name)) ?? []);
 }
 
-/** Nothing of the child keeps this program running. */
-function endOf(child: ChildProcess): Promise<string> {
+/** Nothing of the child keeps this program running. Kills it when its network is lost. */
+function endOf(child: ChildProcess, networkLost: Promise<string> | undefined): Promise<string> {
   child.unref();
   for (const stream of child.stdio) (stream as { unref?(): void } | null | undefined)?.unref?.();
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve('its process was ended');
+  let cause = 'its process was ended';
+  void networkLost?.then((reason) => {
+    cause = `its network was lost (${reason})`;
+    child.kill('SIGKILL');
+  });
   return new Promise((resolve) => {
-    child.once('exit', () => resolve('its process was ended'));
+    child.once('exit', () => resolve(cause));
     child.once('error', (error) => resolve(error.message));
   });
 }

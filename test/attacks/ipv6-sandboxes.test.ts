@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
-import { networkObstacle } from '../../src/backends/bubblewrap/network.ts';
+import { openNetworkObstacle } from '../../src/backends/bubblewrap/open-network.ts';
 import { command } from '../backends/attacks/rig.ts';
 import { describeBackend } from '../engines.ts';
 import { isRequired } from '../required.ts';
@@ -15,7 +15,7 @@ const own = Object.values(networkInterfaces())
 const addresses = [...new Set(['::1', '::ffff:127.0.0.1', '::ffff:10.0.2.2', 'fe80::1', 'fe80::2', 'fd00::2', 'fec0::2', ...own])];
 
 for (const kind of ['bubblewrap', 'docker']) {
-  const obstacle = kind === 'bubblewrap' && !isRequired(kind) ? networkObstacle() : undefined;
+  const obstacle = kind === 'bubblewrap' && !isRequired(kind) ? openNetworkObstacle() : undefined;
   await describeBackend(kind, (engine) => {
     it.skipIf(obstacle !== undefined)('reaches no service of the host over IPv6 from a sandbox with a network', async () => {
       let reached = 0;

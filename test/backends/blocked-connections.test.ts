@@ -9,7 +9,8 @@ import type { OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { forkerCommand, noLease } from '../../src/shell/pipes/run-directory.ts';
 
 /** Answers each watch with the connections that failed since it began, as the door of a sandbox does. */
-class WatchedNetwork implements Pick<Door, 'watch'> {
+class WatchedNetwork implements Pick<Door, 'watch' | 'lost'> {
+  readonly lost = new Promise<string>(() => undefined);
   readonly failed: BlockedConnection[] = [];
   asked = 0;
 
@@ -35,7 +36,7 @@ describe('blocked connections of a command', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const open = async (network: Pick<Door, 'watch'> | undefined): Promise<OpenSandbox> => {
+  const open = async (network: WatchedNetwork | undefined): Promise<OpenSandbox> => {
     const spec: SandboxSpec = {
       name: 'blocked',
       session: 'blocked',

@@ -14,7 +14,8 @@ const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], direc
 const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH }, egress };
 const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(context, {});
 const attempts: Record<string, () => Promise<unknown>> = {
-  probe: () => probe({ network: true }),
+  probe: () => probe('open'),
+  restricted: () => probe({ egress }),
   enforcement: enforcementHere,
   witness: async () => await (await startWitness()).remove(),
   size: () => directoryBytes(directory),

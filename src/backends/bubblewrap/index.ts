@@ -23,8 +23,10 @@ import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { homeInside, workspaceInside } from './arguments.ts';
 import { countsApart } from './launch.ts';
-import { networkObstacle } from './network.ts';
+import type { NetworkChoice } from './network.ts';
+import { openNetworkObstacle } from './open-network.ts';
 import { enforcementHere, probe } from './probe.ts';
+import { restrictedNetworkObstacle } from './restricted-network.ts';
 import { startBubblewrap } from './start.ts';
 
 /** Everything inside ends with bubblewrap, however that ends. */
@@ -55,7 +57,7 @@ class BubblewrapBackend implements Backend {
       'network-none': true,
       /** Looked up each time, so that what is installed meanwhile counts. */
       get 'network-open'(): true | string {
-        const obstacle = networkObstacle();
+        const obstacle = openNetworkObstacle();
         return obstacle === undefined ? true : `no network: ${obstacle}`;
       },
       ephemeral: true,
@@ -69,28 +71,33 @@ class BubblewrapBackend implements Backend {
   }
 
   async check(): Promise<Check> {
-    const obstacle = networkObstacle();
-    const [answer, connected] = await Promise.all([probe(), obstacle === undefined ? probe({ network: true }) : undefined]);
+    const [answer, ...notes] = await Promise.all([probe(), openNote(), this.#restrictedNote()]);
     if (!answer.ok) return { usable: false, code: answer.code, reason: answer.reason, fix: answer.fix };
-    const note = connected?.ok
-      ? 'Its sandboxes reach the network through slirp4netns, and not the loopback of this machine.'
-      : connected === undefined
-        ? `Its sandboxes have no network: ${obstacle}.`
-        : `Its sandboxes cannot have a network: ${connected.reason} Until that is solved, set terminal.network to none.`;
-    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes: [note] };
+    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes };
   }
 
+  /** Security: what a trial would tell is not asked. A failure of the moment would make the network of a sandbox an open one. */
   async canRestrict(): Promise<true | string> {
-    return 'bubblewrap cannot restrict the network of a sandbox yet';
+    const obstacle = restrictedNetworkObstacle();
+    return obstacle === undefined ? true : `bubblewrap cannot restrict a network: ${obstacle}`;
+  }
+
+  async #restrictedNote(): Promise<string> {
+    const obstacle = restrictedNetworkObstacle();
+    if (obstacle !== undefined) return `Their network cannot be restricted: ${obstacle}.`;
+    const answer = await probe({ egress: this.#context.egress });
+    if (answer.ok) return 'Their network can be restricted to chosen hosts.';
+    return `Their network cannot be restricted: ${answer.reason} Until that is solved, set terminal.network to open or none.`;
   }
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const paths = pathsIn(spec.directory);
-    const obstacle = spec.network === undefined ? networkObstacle() : undefined;
-    const network = spec.network === 'open' || (spec.network === undefined && obstacle === undefined);
+    const obstacle = spec.network === undefined ? openNetworkObstacle() : undefined;
+    const wanted = spec.network ?? (obstacle === undefined ? 'open' : 'none');
+    const network: NetworkChoice = wanted === 'restricted' ? { egress: this.#context.egress } : wanted;
     const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
       const commandProcesses = countsApart() ? maxForCommands(spec.limits.pids) : 0;
-      const { child, enforcement, counter, release } = await startBubblewrap({
+      const { child, enforcement, counter, door, release } = await startBubblewrap({
         name: spec.name,
         installation: this.#context.installation,
         runDirectory,
@@ -107,7 +114,7 @@ class BubblewrapBackend implements Backend {
         if (obstacle !== undefined) tellOfMissingNetwork(listener, obstacle);
       }
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
-      return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, release };
+      return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, network: door, release };
     };
     return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
   }
@@ -129,6 +136,14 @@ class BubblewrapBackend implements Backend {
   list(): Promise<ListedSandbox[]> {
     return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
   }
+}
+
+async function openNote(): Promise<string> {
+  const obstacle = openNetworkObstacle();
+  if (obstacle !== undefined) return `Its sandboxes cannot have an open network: ${obstacle}.`;
+  const answer = await probe('open');
+  if (answer.ok) return 'Its sandboxes reach the network through slirp4netns, and not the loopback of this machine.';
+  return `Its sandboxes cannot have an open network: ${answer.reason} Until that is solved, set terminal.network to none.`;
 }
 
 /** In the chat too: people would otherwise look for the fault in what they asked. */

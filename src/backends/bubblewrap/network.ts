@@ -1,117 +1,55 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { constants, statSync } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import type { Door, Egress } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
-import { started } from '../../lib/started.ts';
-import { findProgram, isAccessible, standardPath } from '../programs.ts';
 import type { ControlGroups } from './cgroup.ts';
-import { bash } from './launch.ts';
+import { openNetworkObstacle, startOpenNetwork } from './open-network.ts';
+import { restrictedNetwork, restrictedNetworkObstacle } from './restricted-network.ts';
 
-/** The content of /etc/resolv.conf inside: slirp4netns answers there for the resolver of the host. */
-export const resolverConfiguration = 'nameserver 10.0.2.3\n';
+/**
+ * `none`: the sandbox reaches only itself. `open`: also what the host reaches, but not the host's loopback. With an egress: also the sockets that
+ * it opens in the network of the sandbox.
+ */
+export type NetworkChoice = 'none' | 'open' | { egress: Egress };
 
-/** slirp4netns counts as one process of the sandbox. */
-export const networkProcesses = 1;
-
-/** Carries what programs inside send to sockets of the host, and back. */
-export interface NetworkProcess {
-  /** Puts it under the limits of the sandbox. Comes before `connect`. */
+/** The way out of one sandbox. */
+export interface SandboxNetwork {
+  /** The content of /etc/resolv.conf inside. */
+  readonly resolver: string;
+  /** How many processes of its own count as the sandbox's. */
+  readonly processes: number;
+  /** Puts it under the limits of the sandbox. bubblewrap must not report before this has resolved. */
   enter(groups: Pick<ControlGroups, 'entrances' | 'add'>): Promise<void>;
-  /** Resolves when programs inside can connect. Rejects with the reason; what is left then is for `end`. */
-  connect(): Promise<void>;
+  /**
+   * Resolves when programs inside can connect, with the sockets of a restricted network. Rejects with the reason; what is left then is for `end`.
+   * Comes after `enter`.
+   */
+  connect(): Promise<Door | undefined>;
   /** Resolves when it is gone. */
   end(): Promise<void>;
 }
 
-const device = '/dev/net/tun';
-/** Descriptors of the started process; see `host-scripts/bubblewrap-network.bash`. */
-const readyDescriptor = 3;
-const tieDescriptor = 4;
-
-/** Why sandboxes can have no network on this machine, with the remedy; undefined when they can. */
-export function networkObstacle(): string | undefined {
-  if (findProgram('slirp4netns') === undefined) return 'slirp4netns is not installed (apt-get install slirp4netns)';
-  if (!isAccessible(device, constants.F_OK)) return `${device} is missing (modprobe tun)`;
-  if (!isAccessible(device, constants.R_OK | constants.W_OK)) return `this user may not open ${device} (sudo chmod 0666 ${device})`;
-  return undefined;
+/** The process of bubblewrap, as its network needs it. */
+export interface Launched {
+  /** Its process group. */
+  group: number;
+  /** Where it says which process is inside. The network takes it over. */
+  info: Duplex;
+  /** The host user that the sandbox is; undefined: the one that we are. */
+  user: number | undefined;
 }
 
-export function refuseNetworkObstacle(): void {
-  const obstacle = networkObstacle();
+export function refuseObstacle(choice: NetworkChoice): void {
+  if (choice === 'none') return;
+  const obstacle = choice === 'open' ? openNetworkObstacle() : restrictedNetworkObstacle();
   if (obstacle === undefined) return;
-  throw new HermeticError('backend/cannot-honour', `This sandbox cannot have a network: ${obstacle}.`, {
+  const network = choice === 'open' ? 'a network' : 'a restricted network';
+  throw new HermeticError('backend/cannot-honour', `This sandbox cannot have ${network}: ${obstacle}.`, {
     hint: 'Remove the obstacle, or set terminal.network to none.',
   });
 }
 
-/**
- * Starts what will be the network of one sandbox, and takes over the stream on which bubblewrap reports. `group` is bubblewrap's process group.
- * It ends when this program does, even if that is killed: a descriptor it watches is then closed. Security: as root it becomes the user of the
- * sandbox, because it parses the packets of programs inside.
- */
-export function startNetwork(script: string, user: number | undefined, info: Readable, group: number): NetworkProcess {
-  const needsCopy = user !== undefined && (statSync(device).mode & 0o006) !== 0o006;
-  const ownMounts = needsCopy ? ['unshare', '--mount', '--propagation', 'slave', '--'] : [];
-  const words = [`${user ?? ''}`, needsCopy ? 'copy' : '', String(group), findProgram('slirp4netns') ?? 'slirp4netns', ...options];
-  const [file = '', ...rest] = [...ownMounts, ...bash, script, 'network', ...words];
-  const child = started(
-    spawn(file, rest, {
-      stdio: [info, 'ignore', 'pipe', 'pipe', 'pipe'],
-      env: { PATH: standardPath },
-      cwd: '/',
-      // A process group of its own: Ctrl-C at the terminal is for the product to handle.
-      detached: true,
-    }),
-  );
-  // Now, before anything is read from it here.
-  info.destroy();
-  const [, , stderr, ready, tie] = child.stdio as unknown as [null, null, Readable, Readable, Writable];
-  let said = '';
-  stderr.on('data', (data: Buffer) => {
-    if (said.length < 4096) said += data.toString();
-  });
-  tie.on('error', () => undefined);
-  const ended = new Promise<void>((resolve) => {
-    child.once('error', (error) => {
-      said += error.message;
-      resolve();
-    });
-    child.once('close', () => resolve());
-  });
-  const handles = [child, stderr, ready, tie] as unknown as { ref(): void; unref(): void }[];
-  return {
-    enter: async ({ entrances, add }) => {
-      tie.write([...entrances, ''].map((word) => `${word}\0`).join(''));
-      await add(child.pid);
-    },
-    connect: async () => {
-      const isReady = await Promise.race([once(ready, 'data').then(() => true), ended.then(() => false)]);
-      if (!isReady) throw networkError(said);
-      // It must not keep this program running.
-      for (const handle of handles) handle.unref();
-    },
-    end: async () => {
-      for (const handle of handles) handle.ref();
-      child.kill('SIGKILL');
-      await ended;
-    },
-  };
-}
-
-/**
- * Security: the host's own loopback stays out of reach; and slirp4netns, once it has its device, gives up all rights it does not need and sees
- * no files but those that say where the resolver is.
- */
-const options = [
-  ...['--configure', '--mtu=65520', '--disable-host-loopback', '--enable-sandbox', '--enable-seccomp'],
-  ...[`--exit-fd=${tieDescriptor}`, `--ready-fd=${readyDescriptor}`],
-];
-
-function networkError(stderr: string): HermeticError {
-  const isOld = /unrecognized option|unknown option/i.test(stderr);
-  const said = stderr.trim().split('\n').slice(-3).join('; ') || 'it ended without a message';
-  return new HermeticError('sandbox/open-failed', `The sandbox could not be connected to the network by slirp4netns: ${said}`, {
-    hint: isOld ? 'slirp4netns 1.0 or newer is needed.' : 'hermetic doctor shows more. terminal.network: none does without a network.',
-  });
+/** What will be the network of one sandbox. It ends when this program does, even if that is killed. `script` is `host-scripts/bubblewrap-network.bash`. */
+export function startNetwork(choice: NetworkChoice, script: string, launched: Launched): SandboxNetwork | undefined {
+  if (choice === 'none') return undefined;
+  return choice === 'open' ? startOpenNetwork(script, launched) : restrictedNetwork(choice.egress, script, launched);
 }

@@ -10,6 +10,7 @@ import { type ControlGroups, findHierarchies, makeControlGroups } from './cgroup
 import { enforcementWith } from './enforcement.ts';
 import type { Failure } from './failures.ts';
 import { bash, groupVersions, hostUserHere } from './launch.ts';
+import type { NetworkChoice } from './network.ts';
 import { startBubblewrap } from './start.ts';
 
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
@@ -19,7 +20,7 @@ const probeInstallation = 'ffff';
 const inMemory = { runDirectory: undefined, workspace: undefined, home: undefined };
 
 /** Runs `true` in a throw-away sandbox, with a directory of the host in it. Never throws. */
-export async function probe({ network = false } = {}): Promise<{ ok: true } | ({ ok: false } & Failure)> {
+export async function probe(network: NetworkChoice = 'none'): Promise<{ ok: true } | ({ ok: false } & Failure)> {
   try {
     const mounts = [{ source: '/usr', target: '/mounted', readOnly: true }];
     const options = { ...inMemory, name: probeName(), installation: probeInstallation, mounts, env: {}, limits: noLimits };

@@ -1,8 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
+import type { Door } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
 import { settlesWithin, within } from '../../lib/deadline.ts';
@@ -16,7 +17,7 @@ import { enforcementWith } from './enforcement.ts';
 import { generatedEtc } from './etc.ts';
 import { explainFailure, failureError, notInstalled } from './failures.ts';
 import * as launch from './launch.ts';
-import { type NetworkProcess, networkProcesses, refuseNetworkObstacle, resolverConfiguration, startNetwork } from './network.ts';
+import { type NetworkChoice, refuseObstacle, type SandboxNetwork, startNetwork } from './network.ts';
 import { seccompFilter } from './seccomp.ts';
 
 export interface BubblewrapOptions {
@@ -35,8 +36,7 @@ export interface BubblewrapOptions {
   mounts: readonly Mount[];
   env: Readonly<Record<string, string>>;
   limits: Limits;
-  /** Reaches what the host reaches, but not the host's loopback. Otherwise only itself. */
-  network?: boolean;
+  network: NetworkChoice;
   command: readonly string[];
 }
 
@@ -46,6 +46,8 @@ export interface BubblewrapProcess {
   enforcement: Enforcement;
   /** Limit hits of the control groups; see there. */
   counter: ControlGroups['counter'];
+  /** The sockets of a restricted network. Without them it is useless: end the child when they are lost. */
+  door: Pick<Door, 'watch' | 'lost'> | undefined;
   /** Call when the child has ended. Ends what may be left and removes the control groups. */
   release(): Promise<void>;
 }
@@ -61,7 +63,7 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
     throw new HermeticError('sandbox/open-failed', `${options.name} of ${options.installation} is not a name for a sandbox.`);
   }
   for (const mount of options.mounts) normalMount(mount, reservedTargets);
-  if (options.network) refuseNetworkObstacle();
+  refuseObstacle(options.network);
   await launch.checkSources(options.mounts);
   const program = findProgram('bwrap');
   if (program === undefined) throw failureError(notInstalled);
@@ -103,7 +105,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
   const inside = [...launch.bash, gate, 'sandbox', ...options.command];
   const child = started(spawnLauncher(program, inside, user === undefined ? undefined : stageScript));
   const { stdin, stderr, args, filter, ready, stageStream, info, etcStreams } = streamsOf(child);
-  let network: NetworkProcess | undefined;
+  let network: SandboxNetwork | undefined;
   const ended = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('close', () => resolve());
@@ -119,12 +121,12 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     await groups?.remove();
   };
   try {
-    network = options.network ? startNetwork(networkScript, user, info, child.pid) : undefined;
+    network = startNetwork(options.network, networkScript, { group: child.pid, info, user });
     const hierarchies = await findHierarchies(attempt.versions);
     // Of its own: the session may be open elsewhere, and the first to end empties and removes its groups.
     const group = `${options.name}-${child.pid}`;
     const { limits } = options;
-    const groupLimits = network && limits.pids > 0 ? { ...limits, pids: limits.pids + networkProcesses } : limits;
+    const groupLimits = network && limits.pids > 0 ? { ...limits, pids: limits.pids + network.processes } : limits;
     groups = await makeControlGroups(options.installation, group, groupLimits, hierarchies);
     const stage = user === undefined ? undefined : await prepareStage(options, user, groups.entrances);
     stageStream.end(terminated(stage?.words ?? []));
@@ -142,7 +144,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     if (outcome === 'ready') {
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
-      return { child, enforcement: enforcementWith(groups.held), counter: groups.counter, release };
+      return { child, enforcement: enforcementWith(groups.held), counter: groups.counter, door: await handedOver, release };
     }
     await release();
     return { stderr: errorText.text() };
@@ -161,15 +163,16 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
  * The file of the resolver comes when the network is there. Until bubblewrap has read it, its process inside stays in the user namespace that
  * owns the network; from the one it moves to then, nothing could be attached any more.
  */
-async function handOverFiles(files: Streams['etcStreams'], network: NetworkProcess | undefined): Promise<void> {
+async function handOverFiles(files: Streams['etcStreams'], network: SandboxNetwork | undefined): Promise<Door | undefined> {
   const isLate = (name: string): boolean => network !== undefined && name === 'resolv.conf';
   for (const [name, stream] of files) if (!isLate(name)) stream.end(generatedEtc[name]);
-  await network?.connect();
-  for (const [name, stream] of files) if (isLate(name)) stream.end(resolverConfiguration);
+  const door = await network?.connect();
+  for (const [name, stream] of files) if (isLate(name)) stream.end(network?.resolver);
+  return door;
 }
 
 /** Rejects when the work fails, and otherwise never settles. Where bubblewrap fails too, its end is the better account. */
-async function failureOf(work: Promise<void>, ended: Promise<void>): Promise<never> {
+async function failureOf(work: Promise<unknown>, ended: Promise<void>): Promise<never> {
   await work.catch(async (error: unknown) => {
     await settlesWithin({ ms: 500, ref: false }, ended);
     throw error;
@@ -184,13 +187,13 @@ interface Streams {
   filter: Writable;
   ready: Readable;
   stageStream: Writable;
-  info: Readable;
+  info: Duplex;
   etcStreams: ReadonlyMap<string, Writable>;
 }
 
 function streamsOf(child: ChildProcess): Streams {
-  const all = child.stdio as unknown as (Readable & Writable)[];
-  const at = (descriptor: number): Readable & Writable => all[descriptor] as Readable & Writable;
+  const all = child.stdio as unknown as Duplex[];
+  const at = (descriptor: number): Duplex => all[descriptor] as Duplex;
   return {
     stdin: at(0),
     stderr: at(2),
@@ -244,7 +247,7 @@ function viewOf(options: BubblewrapOptions, places: readonly (string | undefined
     home,
     mounts: shown,
     etcDescriptors: launch.etcDescriptors,
-    infoDescriptor: options.network ? launch.infoDescriptor : undefined,
+    infoDescriptor: options.network !== 'none' ? launch.infoDescriptor : undefined,
     env,
     memoryBytes: Math.round(limits.memoryMb * 1024 * 1024),
   };

@@ -79,7 +79,7 @@ describeBubblewrap('the lifetime of a bubblewrap sandbox', () => {
 async function startAndDie(person: Person, command: string[], dieAfterMs: number): Promise<void> {
   const { directory: _, ...paths } = makeDirectories(person);
   const product = spawnProduct(person);
-  const options = { installation, mounts: [], env: {}, limits: { ...noLimits, pids: 20 }, umask: 0o022 };
+  const options = { installation, mounts: [], env: {}, limits: { ...noLimits, pids: 20 }, network: 'none', umask: 0o022 };
   product.send({ name: `moment-${dieAfterMs}`, ...options, ...paths, command, dieAfterMs });
   expect(await once(product, 'close')).toEqual([null, 'SIGKILL']);
 }

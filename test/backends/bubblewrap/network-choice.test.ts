@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { networkObstacle } from '../../../src/backends/bubblewrap/network.ts';
+import { openNetworkObstacle } from '../../../src/backends/bubblewrap/open-network.ts';
 import { findProgram } from '../../../src/backends/programs.ts';
 import { isRequired } from '../../required.ts';
 import { describeBubblewrap, isRoot } from './open.ts';
@@ -69,7 +69,7 @@ describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
       });
     });
 
-    it.skipIf(networkObstacle() !== undefined && !isRequired('bubblewrap'))(
+    it.skipIf(openNetworkObstacle() !== undefined && !isRequired('bubblewrap'))(
       'opens sandboxes with a network where slirp4netns is installed',
       async () => {
         expect(await ask(false)).toEqual({

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
-import { networkObstacle, startNetwork } from '../../../src/backends/bubblewrap/network.ts';
+import { openNetworkObstacle, startOpenNetwork } from '../../../src/backends/bubblewrap/open-network.ts';
 import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
 import { isRequired } from '../../required.ts';
@@ -26,7 +26,7 @@ import {
   statusOf,
 } from './open.ts';
 
-const obstacle = isRoot ? networkObstacle() : 'only root can make the namespaces in which this is tested';
+const obstacle = isRoot ? openNetworkObstacle() : 'only root can make the namespaces in which this is tested';
 
 /** Each in a host of its own, so that nobody meets processes of somebody else. */
 function onTestHost(title: string, body: (host: () => TestHost) => void): void {
@@ -62,7 +62,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
             attempt('the gateway', '10.0.2.2', loopbackPort),
             attempt('the resolver', '10.0.2.3', loopbackPort),
           ].join('\n'),
-          true,
+          'open',
         );
         expect(stdout.trim().split('\n')).toEqual([
           'nameserver 10.0.2.3',
@@ -80,14 +80,14 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
       it('gives a sandbox only its own loopback when the network is off', async () => {
         const { beyond } = host();
         const script = `wc -c < /etc/resolv.conf; ip -br addr | tr -s " "; ${attempt('beyond', beyond.address, beyond.port)}`;
-        const { stdout } = await run(person, host(), script, false);
+        const { stdout } = await run(person, host(), script, 'none');
         expect(stdout.trim().split('\n')).toEqual(['0', expect.stringMatching(/^lo UNKNOWN 127\.0\.0\.1\/8/), 'beyond: refused']);
         await expectNoNewcomers(host());
       });
 
       it('prevents programs inside from changing the network', async () => {
         const script = 'ip link add x type dummy; ip addr add 10.99.77.9/24 dev tap0; perl -e "socket(S, 17, 3, 0) or die"';
-        const { stdout, stderr } = await run(person, host(), `{ ${script}; } 2>&1; grep CapEff /proc/self/status`, true);
+        const { stdout, stderr } = await run(person, host(), `{ ${script}; } 2>&1; grep CapEff /proc/self/status`, 'open');
         expect(stderr).toBe('');
         expect(stdout).toMatch(/^(RTNETLINK answers: Operation not permitted\n){2}Died at .*\nCapEff:\s+0+\n$/);
       });
@@ -96,7 +96,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
         const running = await start(
           person,
           'touch ready; sleep 60',
-          { network: true, limits: { ...noLimits, pids: 20 } },
+          { network: 'open', limits: { ...noLimits, pids: 20 } },
           [],
           host().around,
         );
@@ -118,7 +118,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
       });
 
       it.each(['the product', 'bubblewrap'])('ends slirp4netns and the sandbox when %s is killed', async (victim) => {
-        const running = await start(person, 'touch ready; sleep 60', { network: true }, [], host().around);
+        const running = await start(person, 'touch ready; sleep 60', { network: 'open' }, [], host().around);
         expect(await eventually(() => existsSync(join(running.directory, 'workspace/ready')))).toBe(true);
         expect(host().newcomers()).toContainEqual({ pid: expect.any(Number), name: 'slirp4netns' });
         if (victim === 'the product') running.product.kill('SIGKILL');
@@ -146,7 +146,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
       };
 
       it('refuses to open with the error of slirp4netns and leaves no process', async () => {
-        const refused = start(person, 'true', { network: true }, [], instead('/dev/net/fake'));
+        const refused = start(person, 'true', { network: 'open' }, [], instead('/dev/net/fake'));
         await expect(refused).rejects.toMatchObject({
           code: 'sandbox/open-failed',
           message: expect.stringMatching(/slirp4netns.*a bad day/),
@@ -155,7 +155,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
       });
 
       it('refuses a network with the line that installs slirp4netns', async () => {
-        const refused = start(person, 'true', { network: true }, [], instead('/dev/null'));
+        const refused = start(person, 'true', { network: 'open' }, [], instead('/dev/null'));
         await expect(refused).rejects.toMatchObject({
           code: 'backend/cannot-honour',
           message: expect.stringContaining('apt-get install slirp4netns'),
@@ -169,7 +169,8 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
     const mark = `300.${process.pid}`;
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const;
     const bubblewrap = spawn('bash', ['-c', `sleep ${mark} 3>&- & kill -KILL $$`], { detached: true, stdio: [...stdio] });
-    const network = startNetwork(await hostBash('bubblewrap-network'), undefined, bubblewrap.stdio[3] as Readable, bubblewrap.pid ?? 0);
+    const launched = { group: bubblewrap.pid ?? 0, info: bubblewrap.stdio[3] as Duplex, user: undefined };
+    const network = startOpenNetwork(await hostBash('bubblewrap-network'), launched);
     await network.enter({ entrances: [], add: async () => undefined });
     await expect(network.connect()).rejects.toMatchObject({ code: 'sandbox/open-failed' });
     expect(await eventually(() => processesWith(mark).length === 0)).toBe(true);
@@ -188,7 +189,7 @@ async function expectNoNewcomers(host: TestHost): Promise<void> {
   expect(host.newcomers()).toEqual([]);
 }
 
-async function run(person: Person, host: TestHost, script: string, network: boolean): Promise<Ended> {
+async function run(person: Person, host: TestHost, script: string, network: 'none' | 'open'): Promise<Ended> {
   const running: Running = await start(person, script, { network }, [], host.around);
   return await running.ended;
 }
@@ -201,6 +202,6 @@ async function startAndDie(person: Person, host: TestHost, command: string[], di
   const { directory: _, ...paths } = makeDirectories(person);
   const product = spawnProduct(person, [], host.around);
   const options = { installation, mounts: [], env: {}, limits: { ...noLimits, pids: 20 }, umask: 0o022, command };
-  product.send({ name: `moment-${dieAfterMs}`, ...options, ...paths, network: true, dieAfterMs });
+  product.send({ name: `moment-${dieAfterMs}`, ...options, ...paths, network: 'open', dieAfterMs });
   expect(await once(product, 'close')).toEqual([null, 'SIGKILL']);
 }

@@ -22,7 +22,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { probe } from '../../../src/backends/bubblewrap/probe.ts';
 import type { BubblewrapOptions } from '../../../src/backends/bubblewrap/start.ts';
-import type { Enforcement, Limits } from '../../../src/core/sandbox.ts';
+import type { Enforcement, Limits, Network } from '../../../src/core/sandbox.ts';
 import { isRequired } from '../../required.ts';
 
 /** Who runs the product. */
@@ -76,8 +76,8 @@ afterAll(() => {
 function copySources(): string {
   const target = join(root, 'product');
   const clone = join(import.meta.dirname, '../../..');
-  const backends = ['bubblewrap', 'engine-sockets.ts', 'mounts.ts'].map((part) => join('src/backends', part));
-  for (const part of ['guest', 'host-scripts', 'src/core', 'src/lib', ...backends, 'src/shell/limit-counts.ts'])
+  const backends = ['bubblewrap', 'engine-sockets.ts', 'mounts.ts', 'programs.ts'].map((part) => join('src/backends', part));
+  for (const part of ['guest', 'host-scripts', 'src/core', 'src/egress', 'src/lib', ...backends, 'src/shell/limit-counts.ts'])
     cpSync(join(clone, part), join(target, part), { recursive: true });
   rmSync(join(target, 'src/backends/bubblewrap/index.ts'), { force: true });
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
@@ -89,10 +89,13 @@ const product = copySources();
 
 const starter = `
   import { startBubblewrap } from ${JSON.stringify(`file://${product}/src/backends/bubblewrap/start.ts`)};
+  import { EgressThread } from ${JSON.stringify(`file://${product}/src/egress/thread.ts`)};
+  const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] }));
   process.once('message', async (options) => {
     process.umask(options.umask);
     if (options.dieAfterMs !== undefined) setTimeout(() => process.kill(process.pid, 'SIGKILL'), options.dieAfterMs);
-    const started = await startBubblewrap(options).catch((error) => process.send({ failed: error.message, code: error.code, hint: error.hint }));
+    const network = options.network === 'restricted' ? { egress } : options.network;
+    const started = await startBubblewrap({ ...options, network }).catch((error) => process.send({ failed: error.message, code: error.code, hint: error.hint }));
     if (started === true) process.exit(1);
     started.child.stdout.pipe(process.stdout);
     started.child.stderr.pipe(process.stderr);
@@ -127,7 +130,7 @@ export interface Running {
   kill(): void;
 }
 
-export type Wishes = Partial<BubblewrapOptions> & { umask?: number };
+export type Wishes = Partial<Omit<BubblewrapOptions, 'network'>> & { network?: Network; umask?: number };
 
 /** Directories for one sandbox that belong to the person. */
 export function makeDirectories(person: Person): { directory: string; runDirectory: string; workspace: string; home: string } {
@@ -168,7 +171,7 @@ export async function start(
   const name = wishes.name ?? `test-${randomBytes(6).toString('hex')}`;
   const child = spawnProduct(person, wrapper, around);
   const output = Promise.all([text(child.stdout), text(child.stderr)]);
-  const options = { installation, mounts: [], env: {}, limits: noLimits, umask: 0o022, command: ['bash', '-c', script] };
+  const options = { installation, mounts: [], env: {}, limits: noLimits, network: 'none', umask: 0o022, command: ['bash', '-c', script] };
   child.send({ name, ...paths, ...options, ...wishes });
   const first = await Promise.race([once(child, 'message'), once(child, 'close')]);
   const message = first[0] as { pid: number; enforcement: Enforcement } | { failed: string; code: string } | number | null;
