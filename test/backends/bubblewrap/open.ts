@@ -87,6 +87,9 @@ function copySources(): string {
 
 const product = copySources();
 
+/** What opens the sockets of a restricted network, of this test file alone. */
+export const opener = join(product, 'src/egress/opener.mjs');
+
 const starter = `
   import { startBubblewrap } from ${JSON.stringify(`file://${product}/src/backends/bubblewrap/start.ts`)};
   import { EgressThread } from ${JSON.stringify(`file://${product}/src/egress/thread.ts`)};
