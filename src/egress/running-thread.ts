@@ -36,8 +36,8 @@ export class RunningThread {
   #lastNumber = 0;
 
   constructor(file: URL, rules: EgressRules) {
-    // Security: it needs nothing of the environment.
-    this.#worker = new Worker(file, { workerData: rules, env: {}, resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
+    // Security: it needs nothing of the environment, and no option of this program.
+    this.#worker = new Worker(file, { workerData: rules, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
     this.#worker.unref();
     this.#worker.on('message', (notice: Notice) => this.#take(notice));
     this.#worker.on('error', (error) => {

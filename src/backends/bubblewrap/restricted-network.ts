@@ -1,12 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { Door, Egress } from '../../core/egress.ts';
 import { restrictedResolver } from '../../egress/environment.ts';
-import { settlesWithin } from '../../lib/deadline.ts';
 import { findProgram } from '../programs.ts';
 import { bash } from './launch.ts';
 import type { Launched, SandboxNetwork } from './network.ts';
-
-const endPatienceMs = 5_000;
 
 /** Why no network can be restricted on this machine, with the remedy; undefined when it can. */
 export function restrictedNetworkObstacle(): string | undefined {
@@ -40,10 +37,8 @@ export function restrictedNetwork(egress: Egress, script: string, { user, info, 
       return await opening;
     },
     end: async () => {
-      const opened = opening?.catch(() => undefined);
-      // The script ends when bubblewrap has, and may have to end a process inside first.
-      if (!(await settlesWithin({ ms: endPatienceMs, ref: false }, Promise.resolve(opened)))) ending.abort();
-      await (await opened)?.close();
+      ending.abort();
+      await (await opening?.catch(() => undefined))?.close();
     },
   };
 }

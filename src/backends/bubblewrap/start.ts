@@ -110,7 +110,11 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     child.once('error', () => resolve());
     child.once('close', () => resolve());
   });
-  child.once('exit', () => void network?.end());
+  let isRunning = false;
+  child.once('exit', () => {
+    if (!isRunning) killGroup(child.pid);
+    void network?.end();
+  });
   const errorText = collect(stderr);
   // A pipe breaks when the other end is gone, and the end of the process tells that better.
   for (const stream of [stdin, args, filter, ready, stageStream, info, ...etcStreams.values()]) stream.on('error', () => undefined);
@@ -142,11 +146,13 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
       throw new HermeticError('sandbox/open-failed', `bubblewrap did not start in ${startTimeoutMs / 1000} s.`);
     });
     if (outcome === 'ready') {
+      isRunning = true;
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
       return { child, enforcement: enforcementWith(groups.held), counter: groups.counter, door: await handedOver, release };
     }
     await release();
+    if (errorText.text() === '') await handedOver;
     return { stderr: errorText.text() };
   } catch (error) {
     // The process inside may not die with bubblewrap yet. Its pipes are closed, so it ends by itself.
@@ -169,6 +175,15 @@ async function handOverFiles(files: Streams['etcStreams'], network: SandboxNetwo
   const door = await network?.connect();
   for (const [name, stream] of files) if (isLate(name)) stream.end(network?.resolver);
   return door;
+}
+
+/** A process inside that still waits for its maps does not die with bubblewrap. Its group has this number for as long as it is there. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // There is none.
+  }
 }
 
 /** Rejects when the work fails, and otherwise never settles. Where bubblewrap fails too, its end is the better account. */

@@ -166,7 +166,7 @@ describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
 
     it('leaves no process when the product is killed at any moment of a start', async () => {
       const mark = `600.${process.pid}${person.length}`;
-      const moments = Array.from({ length: 40 }, (_, index) => index * 5);
+      const moments = Array.from({ length: 40 }, (_, index) => index * 10);
       for (let first = 0; first < moments.length; first += 4) {
         await Promise.all(moments.slice(first, first + 4).map((dieAfterMs) => startAndDie(person, ['sleep', mark], dieAfterMs)));
       }
