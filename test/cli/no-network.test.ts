@@ -8,14 +8,15 @@ import { describeBackend } from '../engines.ts';
 import { Hermetic } from './hermetic.ts';
 
 const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
-const slirp4netns = findProgram('slirp4netns');
+/** For an open network, and for a restricted one. */
+const programs = ['slirp4netns', 'nsenter'].flatMap((name) => findProgram(name) ?? []);
 
 await describeBackend('bubblewrap', () => {
   it.skipIf(process.getuid?.() !== 0)(
-    'chat says that there is no network without slirp4netns, and what to run',
+    'chat says that there is no network without slirp4netns and nsenter, and what to run',
     async () => {
       const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
-      const hide = slirp4netns ? `mount --bind /dev/null ${slirp4netns};` : '';
+      const hide = programs.map((program) => `mount --bind /dev/null ${program};`).join(' ');
       const child = spawn('unshare', ['--mount', '--', 'sh', '-c', `${hide} exec "$@"`, 'sh', process.execPath, bin, 'chat'], {
         env: hermetic.environment,
         cwd: hermetic.home,
