@@ -170,7 +170,7 @@ describe('the source tree', () => {
 
   it('only lib/deadline races work against time; other races are between two events', () => {
     const betweenEvents = [
-      'backends/bubblewrap/network',
+      'backends/bubblewrap/open-network',
       'backends/bubblewrap/start',
       'cli/joined-chat',
       'cli/streams',
