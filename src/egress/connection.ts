@@ -1,0 +1,87 @@
+import type { Socket } from 'node:net';
+import type { Destination } from '../core/egress.ts';
+
+/** How long a client may take to read a refusal. */
+const farewellMs = 5_000;
+/** How long a host may take to read what a client sent before it left. */
+const flushMs = 30_000;
+
+/** A connection from inside a sandbox, and the connection that it leads to. */
+export class Connection {
+  readonly socket: Socket;
+  readonly #gone = new AbortController();
+  readonly #onGone: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #upstream: Socket | undefined;
+  /** The host that it leads to now, or waits for. */
+  destination: Destination | undefined;
+
+  /** `onGone`: both connections are closed. */
+  constructor(socket: Socket, onGone: () => void) {
+    this.socket = socket;
+    this.#onGone = onGone;
+    // What one side still sends after the other has ended its half must arrive.
+    socket.allowHalfOpen = true;
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.once('close', () => this.#clientClosed());
+  }
+
+  /** Aborted when the client has left or was cut off. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get upstream(): Socket | undefined {
+    return this.#upstream;
+  }
+
+  /** The connection to the host ends when the client leaves. */
+  lead(upstream: Socket): void {
+    this.#upstream = upstream;
+    if (this.#gone.signal.aborted) upstream.destroy();
+    upstream.once('close', () => {
+      if (this.#upstream !== upstream) return;
+      this.#upstream = undefined;
+      if (this.#gone.signal.aborted) this.#onGone();
+    });
+  }
+
+  /** Does this after the time, unless another limit is set before. */
+  limit(ms: number | undefined, onTime: () => void = () => this.cut()): void {
+    clearTimeout(this.#timer);
+    if (ms === undefined || this.#gone.signal.aborted) return;
+    this.#timer = setTimeout(onTime, ms).unref();
+  }
+
+  /** Resets it, so that the program inside does not take it for an orderly end. */
+  cut(): void {
+    this.#upstream?.destroy();
+    this.socket.resetAndDestroy();
+  }
+
+  /** Says this, then ends. */
+  end(farewell: string | Buffer): void {
+    this.limit(farewellMs);
+    this.socket.end(farewell);
+    // Bytes that are not read would reset the connection before the client has the answer.
+    this.socket.resume();
+  }
+
+  #clientClosed(): void {
+    clearTimeout(this.#timer);
+    this.#gone.abort();
+    const upstream = this.#upstream;
+    if (!upstream) {
+      this.#onGone();
+      return;
+    }
+    if (!this.socket.readableEnded) {
+      upstream.destroy();
+      return;
+    }
+    upstream.destroySoon();
+    const timer = setTimeout(() => upstream.destroy(), flushMs).unref();
+    upstream.once('close', () => clearTimeout(timer));
+  }
+}

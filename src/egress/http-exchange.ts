@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { type ClientRequest, request as httpRequest, type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Connection } from './connection.ts';
+import { endToEnd, forwardedHeaders, hasBody, isPlainlyFramed } from './http-headers.ts';
+import { carryBothWays, type Route } from './tunnel.ts';
+
+export const maxHeaderBytes = 65_536;
+
+interface Upgraded {
+  incoming: IncomingMessage;
+  head: Buffer;
+}
+
+/** Sends a request over the connection of the route and its answer back. False when the host gave no answer that can be forwarded. */
+export async function exchange(request: IncomingMessage, response: ServerResponse, route: Route, path: string): Promise<boolean> {
+  const outgoing = send(request, route, path, forwardedHeaders(request, route.destination));
+  outgoing.on('continue', () => {
+    if (!response.headersSent) response.writeContinue();
+  });
+  response.once('close', () => outgoing.destroy());
+  if (hasBody(request)) request.pipe(outgoing);
+  else outgoing.end();
+  const incoming = await answered(outgoing);
+  if (!incoming || !isPlainlyFramed(incoming)) {
+    outgoing.destroy();
+    return false;
+  }
+  response.once('finish', () => {
+    // The host answered before it had the whole body: the rest is dropped, so that the next request can be read.
+    request.unpipe(outgoing);
+    request.resume();
+  });
+  await forwardAnswer(incoming, response, request);
+  return true;
+}
+
+/** Asks the host to switch to WebSocket, then carries bytes both ways. False when it gave no answer that can be forwarded. */
+export async function exchangeUpgrade(
+  request: IncomingMessage,
+  head: Buffer,
+  connection: Connection,
+  route: Route,
+  path: string,
+): Promise<boolean> {
+  const { upstream } = route;
+  const switching = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+  const outgoing = send(request, route, path, [...forwardedHeaders(request, route.destination), ...switching]);
+  outgoing.end();
+  const upgraded = Promise.withResolvers<Upgraded | undefined>();
+  outgoing.once('upgrade', (incoming: IncomingMessage, _socket: Socket, begun: Buffer) => upgraded.resolve({ incoming, head: begun }));
+  const incoming = await answered(outgoing);
+  upgraded.resolve(undefined);
+  const switched = await upgraded.promise;
+  if (switched) {
+    const lines = [...endToEnd(switched.incoming), ...switching];
+    const headers = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+    connection.socket.write(Buffer.from(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n`, 'latin1'));
+    connection.socket.write(switched.head);
+    // Security: only now, because a host that did not switch would read it as another request.
+    upstream.write(head);
+    carryBothWays(connection, upstream);
+    return true;
+  }
+  if (!incoming || !isPlainlyFramed(incoming)) {
+    outgoing.destroy();
+    return false;
+  }
+  const response = new ServerResponse(request);
+  response.assignSocket(connection.socket);
+  response.shouldKeepAlive = false;
+  await forwardAnswer(incoming, response, request);
+  connection.end('');
+  return true;
+}
+
+function send(request: IncomingMessage, { upstream }: Route, path: string, headers: string[]): ClientRequest {
+  const outgoing = httpRequest({
+    createConnection: () => upstream,
+    method: request.method ?? 'GET',
+    path,
+    headers,
+    setHost: false,
+    insecureHTTPParser: false,
+    maxHeaderSize: maxHeaderBytes,
+  });
+  outgoing.flushHeaders();
+  return outgoing;
+}
+
+/** Undefined when there is none. */
+async function answered(outgoing: ClientRequest): Promise<IncomingMessage | undefined> {
+  const { promise, resolve } = Promise.withResolvers<IncomingMessage | undefined>();
+  outgoing.on('error', () => resolve(undefined));
+  outgoing.once('close', () => resolve(undefined));
+  outgoing.once('upgrade', () => resolve(undefined));
+  outgoing.once('response', resolve);
+  return await promise;
+}
+
+/** Resolves when it was sent, or the client has left. */
+async function forwardAnswer(incoming: IncomingMessage, response: ServerResponse, request: IncomingMessage): Promise<void> {
+  // A client that was not told to go on may never send the body that it announced.
+  if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
+  response.sendDate = false;
+  response.on('error', () => undefined);
+  incoming.on('error', () => undefined);
+  response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', endToEnd(incoming));
+  const closed = once(response, 'close');
+  incoming.once('end', () => {
+    if (response.chunkedEncoding) response.addTrailers(trailersOf(incoming));
+  });
+  incoming.once('close', () => {
+    // The client must not take a part for the whole.
+    if (!incoming.complete) response.destroy();
+  });
+  incoming.pipe(response);
+  await closed;
+}
+
+function trailersOf(incoming: IncomingMessage): [string, string][] {
+  const raw = endToEnd(incoming, incoming.rawTrailers);
+  return raw.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
+}

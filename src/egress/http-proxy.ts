@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Destination } from '../core/egress.ts';
+import { Lane } from '../lib/lanes.ts';
+import type { Connection } from './connection.ts';
+import { exchange, exchangeUpgrade, maxHeaderBytes } from './http-exchange.ts';
+import { hasBody, requestProblem } from './http-headers.ts';
+import { fixedTarget, parseAuthority, proxyTarget } from './http-target.ts';
+import { isRefusal, malformed, type Refusal, refusal, statusOf } from './refusal.ts';
+import type { Route } from './tunnel.ts';
+
+export interface HttpProxyParts {
+  /** From the first byte to the end of the headers. */
+  headersMs: number;
+  /** From an answer to the end of the headers of the next request. */
+  idleMs: number;
+  /** Connects when the destination is allowed. Refusals are noted. */
+  reach(connection: Connection, host: string, port: number): Promise<Route | Refusal>;
+  /** Opens the tunnel that CONNECT asks for. */
+  openTunnel(connection: Connection, host: string, port: number): Promise<void>;
+  onUnanswered(destination: Destination): void;
+}
+
+/** More requests than this are not read before the first is answered. */
+const maxPipelined = 32;
+
+/** A connection while it speaks HTTP. */
+interface Visit {
+  connection: Connection;
+  /** All requests are for this host. */
+  fixed: Destination | undefined;
+  /** For the first request. */
+  ready: Route | undefined;
+  /** Answers requests one after the other. */
+  lane: Lane;
+  unanswered: number;
+}
+
+export const tunnelAccepted = 'HTTP/1.1 200 Connection Established\r\n\r\n';
+
+/** The answer to a refused CONNECT, or to a request that cannot be parsed. */
+export function refusedText(refused: Refusal): string {
+  const body = `${refused.sentence}\n`;
+  const headers = Object.entries({ ...refusalHeaders(body), Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${statusOf(refused)} Blocked\r\n${headers.join('')}\r\n${body}`;
+}
+
+/** Forwards plain HTTP. Security: each request is parsed, judged and written anew; the bytes of the client never reach a host as they are. */
+export class HttpProxy {
+  readonly #parts: HttpProxyParts;
+  readonly #server: Server;
+  readonly #visits = new WeakMap<Socket, Visit>();
+
+  constructor(parts: HttpProxyParts) {
+    this.#parts = parts;
+    // Node's own time limits work only for a server that listens.
+    this.#server = createServer({
+      insecureHTTPParser: false,
+      maxHeaderSize: maxHeaderBytes,
+      keepAliveTimeout: 0,
+      requestTimeout: 0,
+      // Security: after h2c a client could name other hosts, unseen.
+      shouldUpgradeCallback: isWebSocket,
+    });
+    this.#server.maxHeadersCount = 0;
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response);
+    this.#server.on('request', onRequest);
+    this.#server.on('checkContinue', onRequest);
+    this.#server.on('connect', (request, socket, head) => this.#leave(request, socket as Socket, head, 'connect'));
+    this.#server.on('upgrade', (request, socket, head) => this.#leave(request, socket as Socket, head, 'upgrade'));
+    this.#server.on('clientError', (_error, socket) => this.#reject(socket as Socket));
+  }
+
+  /** Reads requests from a connection. With a route, all of them are for its destination, and the first uses its connection. */
+  serve(connection: Connection, route?: Route): void {
+    this.#visits.set(connection.socket, { connection, fixed: route?.destination, ready: route, lane: new Lane(), unanswered: 0 });
+    connection.limit(this.#parts.headersMs);
+    this.#server.emit('connection', connection.socket);
+    connection.socket.resume();
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    const visit = this.#visits.get(request.socket);
+    if (!visit || visit.unanswered >= maxPipelined) {
+      request.socket.destroy();
+      return;
+    }
+    const { connection, fixed, lane } = visit;
+    visit.unanswered += 1;
+    connection.limit(undefined);
+    response.once('close', () => {
+      visit.unanswered -= 1;
+      if (visit.unanswered === 0) connection.limit(this.#parts.idleMs);
+    });
+    guard(
+      connection,
+      lane.run(async () => {
+        if (connection.gone.aborted) return;
+        const refused = await this.#attempt(visit, request, async (route, path) => await exchange(request, response, route, path));
+        if (refused && !response.destroyed) refuse(request, response, refused);
+        if (!response.destroyed) await once(response, 'close');
+        connection.destination = fixed;
+      }),
+    );
+  }
+
+  /** A request after which the connection speaks another protocol. */
+  #leave(request: IncomingMessage, socket: Socket, head: Buffer, kind: 'connect' | 'upgrade'): void {
+    const visit = this.#visits.get(socket);
+    // Security: answers to earlier requests are still to come, and would mix with what follows.
+    if (!visit || visit.unanswered > 0) {
+      socket.destroy();
+      return;
+    }
+    visit.connection.limit(undefined);
+    guard(visit.connection, kind === 'connect' ? this.#connect(visit, request, head) : this.#upgrade(visit, request, head));
+  }
+
+  async #connect({ connection, fixed }: Visit, request: IncomingMessage, head: Buffer): Promise<void> {
+    const problem = requestProblem(request) ?? (fixed && 'This connection leads to a host already.');
+    const target = parseAuthority(request.url ?? '');
+    if (problem !== undefined || !target) {
+      connection.end(refusedText(malformed(problem ?? 'CONNECT needs a host and a port.')));
+      return;
+    }
+    if (head.length > 0) connection.socket.unshift(head);
+    await this.#parts.openTunnel(connection, target.host, target.port);
+  }
+
+  async #upgrade(visit: Visit, request: IncomingMessage, head: Buffer): Promise<void> {
+    const { connection } = visit;
+    const isPlain = isWebSocket(request) && !hasBody(request);
+    const refused = isPlain
+      ? await this.#attempt(visit, request, async (route, path) => await exchangeUpgrade(request, head, connection, route, path))
+      : malformed('The proxy forwards upgrades to WebSocket only.');
+    if (refused && !connection.gone.aborted) connection.end(refusedText(refused));
+  }
+
+  /** Why the request was not answered by its host; undefined when it was. */
+  async #attempt(
+    visit: Visit,
+    request: IncomingMessage,
+    send: (route: Route, path: string) => Promise<boolean>,
+  ): Promise<Refusal | undefined> {
+    const { connection, fixed } = visit;
+    const problem = requestProblem(request);
+    if (problem !== undefined) return malformed(problem);
+    const target = fixed ? fixedTarget(request, fixed) : proxyTarget(request);
+    if (isRefusal(target)) return target;
+    const route = takeReady(visit) ?? (await this.#parts.reach(connection, target.host, target.port));
+    if (isRefusal(route)) return route;
+    if (await send(route, target.path)) return undefined;
+    if (!connection.gone.aborted) this.#parts.onUnanswered(route.destination);
+    return refusal('unreachable', route.destination);
+  }
+
+  /** A request that cannot be parsed. Nothing after it is read as a request. */
+  #reject(socket: Socket): void {
+    const visit = this.#visits.get(socket);
+    if (!visit || visit.unanswered > 0 || !socket.writable) socket.destroy();
+    else visit.connection.end(refusedText(malformed('The request is not valid HTTP/1.1.')));
+  }
+}
+
+function guard(connection: Connection, work: Promise<void>): void {
+  work.catch(() => connection.cut());
+}
+
+/** The connection that was made for the first request, if it still stands. */
+function takeReady(visit: Visit): Route | undefined {
+  const { ready } = visit;
+  visit.ready = undefined;
+  return ready && !ready.upstream.destroyed && !ready.upstream.readableEnded ? ready : undefined;
+}
+
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, refused: Refusal): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = `${refused.sentence}\n`;
+  // Without it, the next request could be read from a body that the client does not send.
+  if (refused.reason === 'malformed' || request.headers.expect !== undefined) response.shouldKeepAlive = false;
+  response.writeHead(statusOf(refused), 'Blocked', refusalHeaders(body));
+  response.end(body);
+}
+
+function refusalHeaders(body: string): Record<string, string> {
+  return { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': String(Buffer.byteLength(body)), 'X-Hermetic': 'blocked' };
+}

@@ -1,0 +1,53 @@
+import type { BlockReason, Destination } from '../core/egress.ts';
+
+/** Why a connection is not made, with the sentence that the program inside is told. */
+export interface Refusal {
+  reason: BlockReason;
+  sentence: string;
+}
+
+export function refusal(reason: BlockReason, destination: Destination): Refusal {
+  return { reason, sentence: sentences[reason](destinationText(destination)) };
+}
+
+/** A request that names no destination, or none that can be read. */
+export function malformed(sentence: string): Refusal {
+  return { reason: 'malformed', sentence };
+}
+
+export function isRefusal(value: object | undefined): value is Refusal {
+  return value !== undefined && 'reason' in value && 'sentence' in value;
+}
+
+/** The status of a proxy's answer. */
+export function statusOf({ reason }: Refusal): 400 | 403 | 502 | 503 {
+  switch (reason) {
+    case 'malformed':
+      return 400;
+    case 'unresolved':
+    case 'unreachable':
+      return 502;
+    case 'too-many-connections':
+      return 503;
+    default:
+      return 403;
+  }
+}
+
+/** As it is written in a URL and in the header Host. */
+export function destinationText({ host, port }: Destination): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const sentences: Record<BlockReason, (to: string) => string> = {
+  unlisted: (to) => `${to} is blocked: no rule of network.allow or network.presets allows it.`,
+  denied: (to) => `${to} is blocked by a rule of network.deny.`,
+  'private-address': (to) => `${to} is blocked: it leads to a private address. An entry of network.private would allow it.`,
+  'special-address': (to) => `${to} is blocked: it leads to a special address, which sandboxes never reach.`,
+  'own-address': (to) => `${to} is blocked: it leads to an address of the gateway's machine, which sandboxes never reach.`,
+  malformed: (to) => `${to} is not a valid host and port.`,
+  'other-tls-name': (to) => `The connection to ${to} is blocked: its TLS handshake names another host, or none.`,
+  'too-many-connections': (to) => `The connection to ${to} is refused: too many connections are open.`,
+  unresolved: (to) => `${to} cannot be reached: its name has no address.`,
+  unreachable: (to) => `${to} cannot be reached: it does not answer.`,
+};

@@ -1,0 +1,60 @@
+import { promises as dns, type LookupAddress } from 'node:dns';
+import { CallSlots } from '../lib/call-slots.ts';
+
+export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
+
+/** A look-up takes a thread of Node's pool, which has four. */
+const maxLookups = 2;
+const maxWaiting = 256;
+const keptMs = 30_000;
+const keptFailureMs = 5_000;
+const maxKept = 1_000;
+
+interface Kept {
+  addresses: Promise<readonly LookupAddress[]>;
+  until: number;
+}
+
+/** The addresses of hosts, from the resolver of the gateway's machine. Asks for one host once at a time, and keeps answers for a while. */
+export class Resolver {
+  readonly #lookup: Lookup;
+  readonly #slots = new CallSlots(maxLookups);
+  #waiting = 0;
+  /** In the order in which they were asked for. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(lookup: Lookup = async (host) => await dns.lookup(host, { all: true, order: 'verbatim' })) {
+    this.#lookup = lookup;
+  }
+
+  /** No addresses: the host has none, or the resolver does not say. Never rejects. */
+  async addressesOf(host: string): Promise<readonly LookupAddress[]> {
+    const known = this.#kept.get(host);
+    if (known && known.until > Date.now()) return await known.addresses;
+    if (this.#waiting >= maxWaiting) return [];
+    // While it is asked for, it does not become too old.
+    const entry: Kept = { addresses: this.#ask(host), until: Number.POSITIVE_INFINITY };
+    this.#keep(host, entry);
+    const addresses = await entry.addresses;
+    entry.until = Date.now() + (addresses.length > 0 ? keptMs : keptFailureMs);
+    return addresses;
+  }
+
+  async #ask(host: string): Promise<readonly LookupAddress[]> {
+    this.#waiting += 1;
+    try {
+      return await this.#slots.run(async () => await this.#lookup(host));
+    } catch {
+      return [];
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #keep(host: string, entry: Kept): void {
+    this.#kept.delete(host);
+    this.#kept.set(host, entry);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}

@@ -1,0 +1,231 @@
+import { isIP, Socket } from 'node:net';
+import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import { canonicalAddress } from '../lib/ip-address.ts';
+import { Connection } from './connection.ts';
+import type { Dialer } from './dial.ts';
+import { proxyPort } from './environment.ts';
+import { FirstBytes } from './first-bytes.ts';
+import { canonicalHost } from './host-name.ts';
+import { HttpProxy, refusedText, tunnelAccepted } from './http-proxy.ts';
+import { Names } from './names.ts';
+import { isRefusal, type Refusal, refusal } from './refusal.ts';
+import { decide } from './rules.ts';
+import { readSocksRequest, socksAccepted, socksRefusal, socksVersion } from './socks.ts';
+import { type Route, tunnel } from './tunnel.ts';
+
+export interface ConnectionLimits {
+  maxConnections: number;
+  /** From the connection to its first byte. */
+  firstByteMs: number;
+  /** From there to the end of the headers of a request, of a SOCKS request, or of the first message of TLS. */
+  openingMs: number;
+  /** From an HTTP answer to the end of the headers of the next request. */
+  idleMs: number;
+  /** When neither side of a tunnel has said anything for so long, it is cut. */
+  silentMs: number;
+}
+
+export interface SessionEgressOptions {
+  rules(): EgressRules;
+  onBlocked(destination: Destination, reason: BlockReason): void;
+  /** Shared by all sessions of the thread. */
+  dialer: Dialer;
+  limits?: Partial<ConnectionLimits>;
+}
+
+const standardLimits: ConnectionLimits = {
+  maxConnections: 256,
+  firstByteMs: 20_000,
+  openingMs: 20_000,
+  idleMs: 60_000,
+  silentMs: 60_000,
+};
+
+/** What the client of a tunnel is told before bytes are carried. */
+interface Replies {
+  accepted?: string | Buffer;
+  /** Without it, the connection is reset. */
+  refused?(refused: Refusal): string | Buffer;
+}
+
+/** The connections of one sandbox. No method throws. */
+export class SessionEgress {
+  readonly #options: SessionEgressOptions;
+  readonly #limits: ConnectionLimits;
+  readonly #names = new Names();
+  readonly #connections = new Set<Connection>();
+  readonly #http: HttpProxy;
+  #isClosed = false;
+
+  constructor(options: SessionEgressOptions) {
+    this.#options = options;
+    this.#limits = { ...standardLimits, ...options.limits };
+    this.#http = new HttpProxy({
+      headersMs: this.#limits.openingMs,
+      idleMs: this.#limits.idleMs,
+      reach: async (connection, host, port) => await this.#reach(connection, host, port),
+      openTunnel: async (connection, host, port) =>
+        await this.#openTunnel(connection, host, port, { accepted: tunnelAccepted, refused: refusedText }),
+      onUnanswered: (destination) => options.onBlocked(destination, 'unreachable'),
+    });
+  }
+
+  /** A connection to the proxy. */
+  acceptAtProxy(socket: Socket): void {
+    const connection = this.#admit(socket, { host: '127.0.0.1', port: proxyPort });
+    if (connection) guard(connection, this.#serveAtProxy(connection));
+  }
+
+  /** A connection to a direct port. Its local address says which name was meant. */
+  acceptByName(socket: Socket): void {
+    const host = this.#names.hostAt(canonicalAddress(socket.localAddress ?? ''));
+    const port = socket.localPort;
+    if (host === undefined || port === undefined) {
+      socket.on('error', () => undefined);
+      socket.resetAndDestroy();
+      return;
+    }
+    const connection = this.#admit(socket, { host, port });
+    if (connection) guard(connection, this.#openTunnel(connection, host, port, {}));
+  }
+
+  /** The answer to a DNS query. No other resolver is asked. */
+  answerQuery(query: Buffer): Buffer | undefined {
+    return this.#names.answer(query);
+  }
+
+  /** Cuts connections that are no longer allowed. */
+  rulesChanged(): void {
+    for (const connection of this.#connections) {
+      const { destination } = connection;
+      const refused = destination && (this.#ruleRefusal(destination) ?? this.#upstreamRefusal(connection, destination));
+      if (!refused) continue;
+      this.#options.onBlocked(destination, refused.reason);
+      connection.cut();
+    }
+  }
+
+  /** Cuts all connections, and accepts no more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections) connection.cut();
+  }
+
+  #admit(socket: Socket, destination: Destination): Connection | undefined {
+    const { dialer, onBlocked } = this.#options;
+    const isFull = this.#connections.size >= this.#limits.maxConnections;
+    if (this.#isClosed || isFull || !dialer.admit()) {
+      if (!this.#isClosed) onBlocked(destination, 'too-many-connections');
+      socket.on('error', () => undefined);
+      socket.resetAndDestroy();
+      return undefined;
+    }
+    const connection: Connection = new Connection(socket, () => {
+      this.#connections.delete(connection);
+      dialer.release();
+    });
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /** The first byte decides which protocol the client speaks. */
+  async #serveAtProxy(connection: Connection): Promise<void> {
+    const first = new FirstBytes(connection.socket);
+    connection.limit(this.#limits.firstByteMs);
+    const [byte] = (await first.peek()) ?? [];
+    connection.limit(this.#limits.openingMs);
+    if (byte === socksVersion) {
+      const request = await readSocksRequest(first, connection.socket);
+      first.stop();
+      if (request?.kind === 'connect') {
+        const replies = { accepted: socksAccepted, refused: ({ reason }: Refusal) => socksRefusal(reason) };
+        await this.#openTunnel(connection, request.host, request.port, replies);
+      } else if (request) connection.end(request.farewell);
+      else connection.cut();
+      return;
+    }
+    first.stop();
+    if (byte !== undefined && isLetter(byte)) this.#http.serve(connection);
+    else connection.cut();
+  }
+
+  async #openTunnel(connection: Connection, host: string, port: number, replies: Replies): Promise<void> {
+    connection.limit(undefined);
+    // Reads from now on, so that a client that leaves is noticed while it waits.
+    const first = new FirstBytes(connection.socket);
+    const route = await this.#reach(connection, host, port);
+    if (connection.gone.aborted) return;
+    if (isRefusal(route)) {
+      first.stop();
+      const farewell = replies.refused?.(route);
+      if (farewell === undefined) connection.cut();
+      else connection.end(farewell);
+      return;
+    }
+    if (replies.accepted !== undefined) connection.socket.write(replies.accepted);
+    await tunnel(connection, first, route, {
+      silentMs: this.#limits.silentMs,
+      helloMs: this.#limits.openingMs,
+      serveHttp: (one, to) => this.#http.serve(one, to),
+      onOtherName: (destination) => this.#options.onBlocked(destination, 'other-tls-name'),
+    });
+  }
+
+  /** Connects to a destination when it is allowed. A refusal is noted, unless the client has left before. */
+  async #reach(connection: Connection, hostText: string, port: number): Promise<Route | Refusal> {
+    const { dialer, rules, onBlocked } = this.#options;
+    const written = canonicalHost(hostText);
+    if (written === undefined || port === 0) {
+      const destination = { host: legible(hostText), port };
+      onBlocked(destination, 'malformed');
+      return refusal('malformed', destination);
+    }
+    // A program that resolves names itself before it asks the proxy has an address of ours.
+    const destination = { host: this.#names.hostAt(written) ?? written, port };
+    connection.destination = destination;
+    const refused = await this.#judge(destination, connection.gone);
+    const upstream = refused ?? (await dialer.dial(destination, rules(), connection.gone));
+    if (upstream instanceof Socket) {
+      connection.lead(upstream);
+      return { destination, upstream };
+    }
+    if (!connection.gone.aborted) onBlocked(destination, upstream.reason);
+    return upstream;
+  }
+
+  /** Decides whether a destination is allowed. The connection waits, and may be gone before the answer. Nothing is resolved before it. */
+  async #judge(destination: Destination, _gone: AbortSignal): Promise<Refusal | undefined> {
+    return this.#ruleRefusal(destination);
+  }
+
+  #ruleRefusal(destination: Destination): Refusal | undefined {
+    const rules = this.#options.rules();
+    const { verdict } = decide(rules, destination);
+    if (verdict === 'denied') return refusal('denied', destination);
+    const { host } = destination;
+    // An address that no rule could open says so, listed or not.
+    const refused = isIP(host) === 0 ? undefined : this.#options.dialer.addressRefusal(host, destination, rules);
+    return refused ?? (verdict === 'allowed' ? undefined : refusal('unlisted', destination));
+  }
+
+  /** Whether its address was allowed by an entry of `network.private` that is gone. */
+  #upstreamRefusal({ upstream }: Connection, destination: Destination): Refusal | undefined {
+    const address = upstream?.remoteAddress;
+    return address === undefined ? undefined : this.#options.dialer.addressRefusal(address, destination, this.#options.rules());
+  }
+}
+
+/** Security: nothing that happens on a connection ends the thread. */
+function guard(connection: Connection, work: Promise<void>): void {
+  work.catch(() => connection.cut());
+}
+
+function isLetter(byte: number): boolean {
+  const folded = byte | 0x20;
+  return folded >= 0x61 && folded <= 0x7a;
+}
+
+/** Security: a host that a program inside wrote, for messages and the log: no control characters, and not long. */
+function legible(host: string): string {
+  return host.slice(0, 64).replace(/[^\w.:-]/g, '?');
+}
