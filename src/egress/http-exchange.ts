@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from './connection.ts';
@@ -70,6 +69,7 @@ export async function exchangeUpgrade(
   response.assignSocket(connection.socket);
   response.shouldKeepAlive = false;
   await forwardAnswer(incoming, response, request);
+  response.detachSocket(connection.socket);
   connection.end('');
   return true;
 }
@@ -106,7 +106,7 @@ async function forwardAnswer(incoming: IncomingMessage, response: ServerResponse
   response.on('error', () => undefined);
   incoming.on('error', () => undefined);
   response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', endToEnd(incoming));
-  const closed = once(response, 'close');
+  const sent = new Promise((resolve) => response.once('finish', resolve).once('close', resolve));
   incoming.once('end', () => {
     if (response.chunkedEncoding) response.addTrailers(trailersOf(incoming));
   });
@@ -115,7 +115,7 @@ async function forwardAnswer(incoming: IncomingMessage, response: ServerResponse
     if (!incoming.complete) response.destroy();
   });
   incoming.pipe(response);
-  await closed;
+  await sent;
 }
 
 function trailersOf(incoming: IncomingMessage): [string, string][] {

@@ -46,7 +46,7 @@ export function requestProblem(request: IncomingMessage): string | undefined {
   const { httpVersion, rawHeaders } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The proxy speaks HTTP/1.0 and HTTP/1.1.';
   const hosts = pairs(rawHeaders).filter(([name]) => name.toLowerCase() === 'host');
-  if (hosts.length > 1) return 'The request has more than one header Host.';
+  if (hosts.length > 1 || (hosts.length === 0 && httpVersion === '1.1')) return 'The request must have one header Host.';
   if (!isPlainlyFramed(request) || (httpVersion === '1.0' && request.headers['transfer-encoding'] !== undefined))
     return 'The transfer encoding of the request is not supported.';
   return undefined;

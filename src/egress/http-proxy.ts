@@ -6,7 +6,7 @@ import { Lane } from '../lib/lanes.ts';
 import type { Connection } from './connection.ts';
 import { exchange, exchangeUpgrade, maxHeaderBytes } from './http-exchange.ts';
 import { hasBody, requestProblem } from './http-headers.ts';
-import { fixedTarget, parseAuthority, proxyTarget } from './http-target.ts';
+import { fixedTarget, parseAuthority, proxyTarget, type Target } from './http-target.ts';
 import { isRefusal, malformed, type Refusal, refusal, statusOf } from './refusal.ts';
 import type { Route } from './tunnel.ts';
 
@@ -15,6 +15,8 @@ export interface HttpProxyParts {
   headersMs: number;
   /** From an answer to the end of the headers of the next request. */
   idleMs: number;
+  /** How long the answer to a client that has ended its half may take to begin. */
+  silentMs: number;
   /** Connects when the destination is allowed. Refusals are noted. */
   reach(connection: Connection, host: string, port: number): Promise<Route | Refusal>;
   /** Opens the tunnel that CONNECT asks for. */
@@ -35,6 +37,8 @@ interface Visit {
   /** Answers requests one after the other. */
   lane: Lane;
   unanswered: number;
+  /** A request was malformed. Security: what comes after it is not read as a request. */
+  isOver: boolean;
 }
 
 export const tunnelAccepted = 'HTTP/1.1 200 Connection Established\r\n\r\n';
@@ -60,10 +64,13 @@ export class HttpProxy {
       maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: 0,
       requestTimeout: 0,
+      // Node's own answer would not keep the next request from being read.
+      requireHostHeader: false,
       // Security: after h2c a client could name other hosts, unseen.
       shouldUpgradeCallback: isWebSocket,
     });
     this.#server.maxHeadersCount = 0;
+    // A client may end its half after its request, and still wait for the answer.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     const onRequest = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response);
     this.#server.on('request', onRequest);
@@ -75,10 +82,26 @@ export class HttpProxy {
 
   /** Reads requests from a connection. With a route, all of them are for its destination, and the first uses its connection. */
   serve(connection: Connection, route?: Route): void {
-    this.#visits.set(connection.socket, { connection, fixed: route?.destination, ready: route, lane: new Lane(), unanswered: 0 });
+    this.#visits.set(connection.socket, {
+      connection,
+      fixed: route?.destination,
+      ready: route,
+      lane: new Lane(),
+      unanswered: 0,
+      isOver: false,
+    });
     connection.limit(this.#parts.headersMs);
+    connection.socket.once('end', () => this.#limitHalfOpen(connection));
     this.#server.emit('connection', connection.socket);
     connection.socket.resume();
+  }
+
+  /** A client that has ended its half waits for its answer, or has left. The next bytes to it show which; without any, it is cut. */
+  #limitHalfOpen(connection: Connection): void {
+    const { bytesWritten } = connection.socket;
+    connection.limit(this.#parts.silentMs, () => {
+      if (connection.socket.bytesWritten === bytesWritten) connection.cut();
+    });
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
@@ -89,6 +112,7 @@ export class HttpProxy {
       request.socket.destroy();
       return;
     }
+    if (visit.isOver) return;
     const { connection, fixed, lane } = visit;
     visit.unanswered += 1;
     connection.limit(undefined);
@@ -96,11 +120,20 @@ export class HttpProxy {
       visit.unanswered -= 1;
       if (visit.unanswered === 0) connection.limit(this.#parts.idleMs);
     });
+    const target = targetOf(request, fixed);
+    if (isRefusal(target)) visit.isOver = true;
     guard(
       connection,
       lane.run(async () => {
-        if (connection.gone.aborted) return;
-        const refused = await this.#attempt(visit, request, async (route, path) => await exchange(request, response, route, path));
+        if (connection.gone.aborted || connection.socket.writableEnded) return;
+        const refused = isRefusal(target)
+          ? target
+          : await this.#attempt(visit, target, async (route) => await exchange(request, response, route, target.path));
+        if (refused?.reason === 'malformed') {
+          visit.isOver = true;
+          connection.end(refusedText(refused));
+          return;
+        }
         if (refused && !response.destroyed) refuse(request, response, refused);
         if (!response.destroyed) await once(response, 'close');
         connection.destination = fixed;
@@ -111,6 +144,7 @@ export class HttpProxy {
   /** A request after which the connection speaks another protocol. */
   #leave(request: IncomingMessage, socket: Socket, head: Buffer, kind: 'connect' | 'upgrade'): void {
     const visit = this.#visits.get(socket);
+    if (visit?.isOver) return;
     // Security: answers to earlier requests are still to come, and would mix with what follows.
     if (!visit || visit.unanswered > 0) {
       socket.destroy();
@@ -132,37 +166,35 @@ export class HttpProxy {
   }
 
   async #upgrade(visit: Visit, request: IncomingMessage, head: Buffer): Promise<void> {
-    const { connection } = visit;
+    const { connection, fixed } = visit;
     const isPlain = isWebSocket(request) && !hasBody(request);
-    const refused = isPlain
-      ? await this.#attempt(visit, request, async (route, path) => await exchangeUpgrade(request, head, connection, route, path))
-      : malformed('The proxy forwards upgrades to WebSocket only.');
+    const target = isPlain ? targetOf(request, fixed) : malformed('The proxy forwards upgrades to WebSocket only.');
+    const refused = isRefusal(target)
+      ? target
+      : await this.#attempt(visit, target, async (route) => await exchangeUpgrade(request, head, connection, route, target.path));
     if (refused && !connection.gone.aborted) connection.end(refusedText(refused));
   }
 
   /** Why the request was not answered by its host; undefined when it was. */
-  async #attempt(
-    visit: Visit,
-    request: IncomingMessage,
-    send: (route: Route, path: string) => Promise<boolean>,
-  ): Promise<Refusal | undefined> {
-    const { connection, fixed } = visit;
-    const problem = requestProblem(request);
-    if (problem !== undefined) return malformed(problem);
-    const target = fixed ? fixedTarget(request, fixed) : proxyTarget(request);
-    if (isRefusal(target)) return target;
+  async #attempt(visit: Visit, target: Target, send: (route: Route) => Promise<boolean>): Promise<Refusal | undefined> {
+    const { connection } = visit;
     const route = takeReady(visit) ?? (await this.#parts.reach(connection, target.host, target.port));
     if (isRefusal(route)) return route;
-    if (await send(route, target.path)) return undefined;
+    if (await send(route)) return undefined;
     if (!connection.gone.aborted) this.#parts.onUnanswered(route.destination);
     return refusal('unreachable', route.destination);
   }
 
-  /** A request that cannot be parsed. Nothing after it is read as a request. */
+  /** A request that cannot be parsed. Node reads no other one after it. */
   #reject(socket: Socket): void {
     const visit = this.#visits.get(socket);
-    if (!visit || visit.unanswered > 0 || !socket.writable) socket.destroy();
-    else visit.connection.end(refusedText(malformed('The request is not valid HTTP/1.1.')));
+    if (visit?.isOver) return;
+    if (!visit || visit.unanswered > 0 || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    visit.isOver = true;
+    visit.connection.end(refusedText(malformed('The request is not valid HTTP/1.1.')));
   }
 }
 
@@ -177,6 +209,12 @@ function takeReady(visit: Visit): Route | undefined {
   return ready && !ready.upstream.destroyed && !ready.upstream.readableEnded ? ready : undefined;
 }
 
+function targetOf(request: IncomingMessage, fixed: Destination | undefined): Target | Refusal {
+  const problem = requestProblem(request);
+  if (problem !== undefined) return malformed(problem);
+  return fixed ? fixedTarget(request, fixed) : proxyTarget(request);
+}
+
 function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }
@@ -188,7 +226,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, refused: Ref
   }
   const body = `${refused.sentence}\n`;
   // Without it, the next request could be read from a body that the client does not send.
-  if (refused.reason === 'malformed' || request.headers.expect !== undefined) response.shouldKeepAlive = false;
+  if (request.headers.expect !== undefined) response.shouldKeepAlive = false;
   response.writeHead(statusOf(refused), 'Blocked', refusalHeaders(body));
   response.end(body);
 }

@@ -21,7 +21,7 @@ export interface ConnectionLimits {
   openingMs: number;
   /** From an HTTP answer to the end of the headers of the next request. */
   idleMs: number;
-  /** When neither side of a tunnel has said anything for so long, it is cut. */
+  /** When neither side of a tunnel has said anything for so long, or no answer has begun for a client that has ended its half, it is cut. */
   silentMs: number;
 }
 
@@ -63,6 +63,7 @@ export class SessionEgress {
     this.#http = new HttpProxy({
       headersMs: this.#limits.openingMs,
       idleMs: this.#limits.idleMs,
+      silentMs: this.#limits.silentMs,
       reach: async (connection, host, port) => await this.#reach(connection, host, port),
       openTunnel: async (connection, host, port) =>
         await this.#openTunnel(connection, host, port, { accepted: tunnelAccepted, refused: refusedText }),

@@ -10,7 +10,7 @@ let rig: SessionRig;
 afterEach(async () => await rig.stop());
 
 /** Names that TLS clients asked this host for. */
-let names: (string | false | undefined)[] = [];
+let names: (string | false | null)[] = [];
 
 /** A TLS host on port 443, an echo on 7, a host that speaks first on 22, a web server on 80. */
 async function open(options: RigOptions = {}): Promise<SessionRig> {
