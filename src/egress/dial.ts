@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { connect, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import type { CallSlots } from '../lib/call-slots.ts';
 import { type AddressClass, addressClass, isPrivateAllowed } from './addresses.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import { type Lookup, Resolver } from './resolver.ts';
@@ -13,6 +14,15 @@ export interface DialerOptions {
   classify?(address: string): AddressClass;
   maxConnections?: number;
   connectMs?: number;
+}
+
+/** For whom a destination is dialled. */
+export interface DialParts {
+  rules: EgressRules;
+  /** Its client has left. */
+  signal: AbortSignal;
+  /** The turns of its sandbox at the resolver. */
+  lookups: CallSlots;
 }
 
 const reasons: Record<Exclude<AddressClass, 'public'>, BlockReason> = {
@@ -61,10 +71,10 @@ export class Dialer {
   }
 
   /** A connection to an allowed destination. Resolves its name once, and connects only to addresses that were checked. Never rejects. */
-  async dial(destination: Destination, rules: EgressRules, signal: AbortSignal): Promise<Socket | Refusal> {
+  async dial(destination: Destination, { rules, signal, lookups }: DialParts): Promise<Socket | Refusal> {
     const { host } = destination;
     const family = isIP(host);
-    const addresses = family === 0 ? await this.#resolver.addressesOf(host) : [{ address: host, family }];
+    const addresses = family === 0 ? await this.#resolver.addressesOf(host, lookups) : [{ address: host, family }];
     if (addresses.length === 0) return refusal('unresolved', destination);
     const refusals = new Map(addresses.map(({ address }) => [address, this.addressRefusal(address, destination, rules)]));
     const checked = addresses.filter(({ address }) => refusals.get(address) === undefined);

@@ -5,7 +5,6 @@ export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** A look-up takes a thread of Node's pool, which has four. */
 const maxLookups = 2;
-const maxWaiting = 256;
 const keptMs = 30_000;
 const keptFailureMs = 5_000;
 const maxKept = 1_000;
@@ -19,7 +18,6 @@ interface Kept {
 export class Resolver {
   readonly #lookup: Lookup;
   readonly #slots = new CallSlots(maxLookups);
-  #waiting = 0;
   /** In the order in which they were asked for. */
   readonly #kept = new Map<string, Kept>();
 
@@ -27,27 +25,34 @@ export class Resolver {
     this.#lookup = lookup;
   }
 
-  /** No addresses: the host has none, or the resolver does not say. Never rejects. */
-  async addressesOf(host: string): Promise<readonly LookupAddress[]> {
-    const known = this.#kept.get(host);
-    if (known && known.until > Date.now()) return await known.addresses;
-    if (this.#waiting >= maxWaiting) return [];
+  /**
+   * No addresses: the host has none, or the resolver does not say. Never rejects. `turns` are those of one sandbox, so that the look-ups of another
+   * sandbox do not wait behind all of its own.
+   */
+  async addressesOf(host: string, turns: CallSlots): Promise<readonly LookupAddress[]> {
+    const inTurn = async () => await this.#slots.run(async () => await (this.#known(host) ?? this.#ask(host)));
+    return await (this.#known(host) ?? turns.run(async () => await (this.#known(host) ?? inTurn())));
+  }
+
+  #known(host: string): Promise<readonly LookupAddress[]> | undefined {
+    const kept = this.#kept.get(host);
+    return kept && kept.until > Date.now() ? kept.addresses : undefined;
+  }
+
+  async #ask(host: string): Promise<readonly LookupAddress[]> {
     // While it is asked for, it does not become too old.
-    const entry: Kept = { addresses: this.#ask(host), until: Number.POSITIVE_INFINITY };
+    const entry: Kept = { addresses: this.#answer(host), until: Number.POSITIVE_INFINITY };
     this.#keep(host, entry);
     const addresses = await entry.addresses;
     entry.until = Date.now() + (addresses.length > 0 ? keptMs : keptFailureMs);
     return addresses;
   }
 
-  async #ask(host: string): Promise<readonly LookupAddress[]> {
-    this.#waiting += 1;
+  async #answer(host: string): Promise<readonly LookupAddress[]> {
     try {
-      return await this.#slots.run(async () => await this.#lookup(host));
+      return await this.#lookup(host);
     } catch {
       return [];
-    } finally {
-      this.#waiting -= 1;
     }
   }
 

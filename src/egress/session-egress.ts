@@ -1,5 +1,6 @@
 import { isIP, Socket } from 'node:net';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import { CallSlots } from '../lib/call-slots.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
 import { Connection } from './connection.ts';
 import type { Dialer } from './dial.ts';
@@ -53,6 +54,7 @@ export class SessionEgress {
   readonly #options: SessionEgressOptions;
   readonly #limits: ConnectionLimits;
   readonly #names = new Names();
+  readonly #lookups = new CallSlots(1);
   readonly #connections = new Set<Connection>();
   readonly #http: HttpProxy;
   #isClosed = false;
@@ -185,7 +187,7 @@ export class SessionEgress {
     const destination = { host: this.#names.hostAt(written) ?? written, port };
     connection.destination = destination;
     const refused = await this.#judge(destination, connection.gone);
-    const upstream = refused ?? (await dialer.dial(destination, rules(), connection.gone));
+    const upstream = refused ?? (await dialer.dial(destination, { rules: rules(), signal: connection.gone, lookups: this.#lookups }));
     if (upstream instanceof Socket) {
       connection.lead(upstream);
       return { destination, upstream };

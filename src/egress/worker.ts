@@ -1,13 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { EgressRules } from '../core/egress.ts';
+import { Dialer } from './dial.ts';
 import { serveDoors } from './doors.ts';
+import { SessionEgress } from './session-egress.ts';
 
 if (parentPort) {
-  serveDoors(parentPort, workerData as EgressRules, () => ({
-    acceptAtProxy: (socket) => socket.destroy(),
-    acceptByName: (socket) => socket.destroy(),
-    answerQuery: () => undefined,
-    rulesChanged: () => undefined,
-    close: () => undefined,
-  }));
+  const dialer = new Dialer();
+  serveDoors(parentPort, workerData as EgressRules, (parts) => new SessionEgress({ ...parts, dialer }));
 }

@@ -46,8 +46,8 @@ export function rulesOf(allow: string[], deny: string[] = [], privateRules: stri
 class RigDialer extends Dialer {
   readonly ports = new Map<number, number>();
 
-  override async dial(...[destination, rules, signal]: Parameters<Dialer['dial']>): ReturnType<Dialer['dial']> {
-    return await super.dial({ ...destination, port: this.ports.get(destination.port) ?? destination.port }, rules, signal);
+  override async dial(...[destination, parts]: Parameters<Dialer['dial']>): ReturnType<Dialer['dial']> {
+    return await super.dial({ ...destination, port: this.ports.get(destination.port) ?? destination.port }, parts);
   }
 }
 
