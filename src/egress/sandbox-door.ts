@@ -5,6 +5,7 @@ import { BlockedList } from './blocked-list.ts';
 import { proxyPort, restrictedResolver } from './environment.ts';
 import type { EntranceWords } from './messages.ts';
 import { openSockets, type WantedSocket } from './open-sockets.ts';
+import { directPorts } from './rules.ts';
 
 /** The connections of one sandbox. */
 export interface DoorSession {
@@ -149,10 +150,4 @@ export class SandboxDoor {
     this.report();
     this.#reportTimer = setTimeout(() => this.report(), reportMs);
   }
-}
-
-/** The ports on which hosts are reached by name: the configured ones, and those of rules for one host. */
-function directPorts({ directPorts, allow }: EgressRules): number[] {
-  const ofRules = allow.flatMap(({ isWildcard, ports }) => (isWildcard || ports === 'all' ? [] : ports));
-  return [...new Set([...directPorts, ...ofRules])].filter((port) => port !== proxyPort);
 }
