@@ -6,6 +6,7 @@ import { findSandboxStatus } from '../../src/app/status/sandbox-status.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { type App, createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
+import { fakeEngine } from '../backends/docker/fake-engine.ts';
 import { describeBackend } from '../engines.ts';
 
 /** Port 1 of this machine: nobody listens there, so nothing leaves it. */
@@ -66,6 +67,28 @@ await describeBackend('docker', ({ context }) => {
     expect(unusable).toMatchObject([
       { backend: 'docker', reason: expect.stringContaining(`${missing} is not there and cannot be pulled`) },
     ]);
+  });
+
+  it('runs on the next backend when a restricted network is configured and the engine cannot restrict it', async () => {
+    const told: string[] = [];
+    await using fake = await fakeEngine({ 'GET /info': { status: 200, body: { OperatingSystem: 'Docker Desktop', Runtimes: {} } } });
+    const app = appWith({ TERMINAL_DOCKER_HOST: `unix://${fake.path}`, TERMINAL_NETWORK: 'restricted' });
+    const elsewhere = { notice: (text: string) => void told.push(text), progress: () => undefined };
+    const bubblewrap = await app.candidates('bubblewrap')[0]?.canRestrict();
+    const opening = app.openSandbox(cliSession('guarded'), elsewhere);
+    if (bubblewrap === true) {
+      const { backend, spec, sandbox } = await opening;
+      expect([backend.kind, spec.network]).toEqual(['bubblewrap', 'restricted']);
+      expect(told.join()).toMatch(/docker: .*virtual machine.* runs on bubblewrap instead/);
+      await sandbox.destroy();
+    } else {
+      await expect(opening).rejects.toMatchObject({
+        code: 'backend/unavailable',
+        message: expect.stringMatching(/docker: .*bubblewrap: /),
+      });
+    }
+    const named = appWith({ TERMINAL_DOCKER_HOST: `unix://${fake.path}`, TERMINAL_NETWORK: 'restricted', TERMINAL_ENV: 'docker' });
+    await expect(named.openSandbox(cliSession('named'), quiet)).rejects.toMatchObject({ code: 'backend/cannot-restrict' });
   });
 
   it('uses no other backend when a runtime is configured', async () => {

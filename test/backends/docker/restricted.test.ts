@@ -8,10 +8,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/backends/docker/engine.ts';
 import { pathsIn } from '../../../src/backends/sandbox-directory.ts';
-import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
+import type { Egress } from '../../../src/core/egress.ts';
+import { type OpenSandbox, quiet, type SandboxSpec } from '../../../src/core/sandbox.ts';
 import { egressEnvironment } from '../../../src/egress/environment.ts';
 import { shellQuote } from '../../../src/lib/shell-quote.ts';
-import { collect } from '../../contracts/sandbox/rig.ts';
+import { backendOf } from '../../backends.ts';
+import { collect, sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine, withDocker } from '../../engines.ts';
 import { until } from '../../until.ts';
 
@@ -212,6 +214,50 @@ function restrictedTests(engine: TestEngine): void {
     expect(await proxy(third)).toBe('open\n');
     expect(existsSync(fileOf(wanted, 'squatted'))).toBe(true);
     await third.destroy();
+  });
+
+  it('ends with the reason, and keeps its container and files, when its sockets are lost', async () => {
+    const wanted = spec();
+    const broken = Promise.withResolvers<string>();
+    const egress: Egress = {
+      open: async (entrance, signal) => ({ ...(await engine.context.egress.open(entrance, signal)), lost: broken.promise }),
+    };
+    const sandbox = await backendOf('docker', { ...engine.context, egress }).open(wanted, quiet);
+    const before = await containerOf(wanted);
+    broken.resolve('a test broke them');
+    expect(await sandbox.ended).toMatch(/network was lost: a test broke them/);
+    expect(await containerOf(wanted)).toMatchObject({ id: before?.id, running: false });
+    await sandbox.close();
+    const again = await engine.open(wanted);
+    expect(await proxy(again)).toBe('open\n');
+    expect((await containerOf(wanted))?.id).toBe(before?.id);
+    await again.destroy();
+  });
+
+  it('is left as it was, with its processes, when the sockets cannot be opened from outside', async () => {
+    const wanted = spec();
+    const first = await engine.open(wanted);
+    const mark = sleepMark();
+    await output(first, `setsid sleep ${mark} >/dev/null 2>&1 &`);
+    await untilAsleep(first, mark);
+    await first.close();
+    const before = await containerOf(wanted);
+    const egress: Egress = {
+      open: async ({ onStarted }) => {
+        onStarted?.();
+        throw new Error('no more processes');
+      },
+    };
+    const failing = backendOf('docker', { ...engine.context, egress });
+    await expect(failing.open(wanted, quiet)).rejects.toMatchObject({ code: 'sandbox/network-failed', message: 'no more processes' });
+    expect(await containerOf(wanted)).toMatchObject({ id: before?.id, running: true });
+    const second = await engine.open(wanted);
+    expect(await sleepers(second, mark)).toBe(1);
+    await second.destroy();
+    const fresh = spec();
+    await expect(failing.open(fresh, quiet)).rejects.toMatchObject({ code: 'sandbox/network-failed' });
+    expect(await containerOf(fresh)).toBeUndefined();
+    expect(existsSync(fresh.directory)).toBe(false);
   });
 
   it('has its network after its container was restarted', async () => {
