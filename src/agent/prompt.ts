@@ -13,7 +13,7 @@ const isolations: Readonly<Record<Isolation, string>> = {
 const networks: Readonly<Record<Network, string>> = {
   none: 'It has no network.',
   restricted:
-    'Its network is restricted: only listed hosts can be reached (package registries, git hosts and the hosts that the owner allowed), everything else is refused. Results say which connections were blocked. Do not look for another way out and do not change the proxy variables: tell the person which host is missing, and that the owner can add it to network.allow.',
+    'Its network is restricted: only listed hosts can be reached, everything else is refused. Results say which connections were blocked. Do not look for another way out and do not change the proxy variables: tell the person which host is missing, and that the owner can add it to network.allow.',
   open: 'It has network access.',
 };
 
@@ -50,7 +50,19 @@ Between <summary-…> marks stands what you wrote down about the conversation be
 
 function sandboxPart({ sandbox }: TurnFacts): string {
   if (!sandbox) return '# Sandbox\n\nThere is no sandbox at this moment, so nothing can be run.';
-  const { backend, isolation, network, networkObstacle, persistent, image, workdir, installing, received, skills } = sandbox;
+  const {
+    backend,
+    isolation,
+    network,
+    networkHosts = [],
+    networkObstacle,
+    persistent,
+    image,
+    workdir,
+    installing,
+    received,
+    skills,
+  } = sandbox;
   return [
     '# Sandbox',
     '',
@@ -58,6 +70,7 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     networkObstacle
       ? `The reason is ${asData(networkObstacle, 200)}. The person who runs you can change that: say so when a network is needed.`
       : '',
+    networkHosts.length > 0 ? `The list has ${asData(networkHosts.join(', '), 600)}.` : '',
     limitsText(sandbox),
     installing ? `${installing}${network === 'none' ? ' Without a network nothing can be downloaded.' : ''}` : '',
     persistent

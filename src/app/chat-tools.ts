@@ -17,6 +17,7 @@ import type { ProcessTable } from '../tools/process/process-table.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
 import { sessionTools } from './session-toolbox.ts';
+import { allowedHosts } from './status/network-status.ts';
 
 export interface ChatToolsOptions {
   id: SessionId;
@@ -115,6 +116,7 @@ export class ChatTools implements SessionTools {
       isolation,
       network,
       networkObstacle,
+      networkHosts: network === 'restricted' ? allowedHosts(config) : undefined,
       persistent: config.terminal.container_persistent,
       image,
       workdir: this.#sandbox.isOpen ? this.#sandbox.cwd : undefined,

@@ -72,6 +72,8 @@ export interface TurnFacts {
         workdir: string | undefined;
         /** Why there is no network although one is configured. */
         networkObstacle?: string | undefined;
+        /** What a restricted network reaches: hosts, or words for many of them. */
+        networkHosts?: readonly string[] | undefined;
         /** undefined where there are none. */
         limits?: Limits | undefined;
         /** Ways to install packages inside, in sentences. */

@@ -116,6 +116,20 @@ describe('the system prompt', () => {
     expect(prompt).toContain('are in "/opt/hermetic/skills"');
   });
 
+  it('names in the system prompt the hosts that a restricted network reaches', () => {
+    const about = {
+      backend: 'bubblewrap',
+      isolation: 'process',
+      network: 'restricted',
+      persistent: true,
+      image: undefined,
+      workdir: undefined,
+    } as const;
+    const prompt = systemPrompt({ ...facts, sandbox: { ...about, networkHosts: ['package registries', '*.example.com'] } });
+    expect(prompt).toContain('The list has "package registries, *.example.com".');
+    expect(systemPrompt({ ...facts, sandbox: about })).not.toContain('The list has');
+  });
+
   it('warns in the system prompt when there is no isolation', () => {
     const prompt = systemPrompt({
       ...facts,

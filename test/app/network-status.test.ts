@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { findNetworkFacts, findNetworkStatus, networkFactsText, networkText } from '../../src/app/status/network-status.ts';
+import { allowedHosts, findNetworkFacts, findNetworkStatus, networkFactsText, networkText } from '../../src/app/status/network-status.ts';
 import { usableBackend } from '../../src/app/status/sandbox-status.ts';
 import { egressRules } from '../../src/config/egress-rules.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -76,6 +76,15 @@ describe('the network of sessions', () => {
       expect(networkFactsText(facts)).toMatch(/^Sessions do not open\. The toy backend cannot .*: nsenter is not installed/);
     },
   );
+
+  it('is told to the agent by presets and by the hosts of network.allow', () => {
+    expect(allowedHosts(config('restricted', { presets: ['git'], allow: ['a.example', '*.b.example:8443'] }))).toEqual([
+      'git hosts',
+      'a.example',
+      '*.b.example:8443',
+    ]);
+    expect(allowedHosts(config('restricted', { presets: [] }))).toEqual([]);
+  });
 
   it('is not told without a backend', async () => {
     expect(networkFactsText(await findNetworkFacts(config(), 'messaging', undefined))).toBe('no sandbox backend works here');

@@ -2,6 +2,7 @@ import type { Audience } from '../../config/sandbox-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Network } from '../../core/sandbox.ts';
+import type { PresetName } from '../../egress/presets.ts';
 import { networkFor } from '../../sandboxes/spec.ts';
 
 /** The network of the sandboxes of one audience. */
@@ -81,6 +82,13 @@ export function networkFactsText({ backend, network, rules, problem }: NetworkFa
 
 function rulesIn({ network }: Config): NetworkRules {
   return { presets: network.presets, allow: network.allow.length, deny: network.deny.length, private: network.private.length };
+}
+
+const presetHosts: Readonly<Record<PresetName, string>> = { packages: 'package registries', git: 'git hosts' };
+
+/** What restricted sandboxes reach, for the agent: its presets in words, then the entries of `network.allow`. */
+export function allowedHosts({ network }: Config): string[] {
+  return [...[...new Set(network.presets)].map((name) => presetHosts[name]), ...network.allow];
 }
 
 /** For a line of a status. */
