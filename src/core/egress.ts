@@ -28,7 +28,7 @@ export interface EgressRules {
   deny: readonly HostRule[];
   /** Private addresses that an allowed host may lead to. */
   private: readonly PrivateRule[];
-  /** Ports on which programs reach hosts by name, without the proxy. The ports of exact rules are added. */
+  /** Ports on which programs reach hosts by name, without the proxy. The ports that rules name are added, but not 53, 80 and that of the proxy. */
   directPorts: readonly number[];
 }
 

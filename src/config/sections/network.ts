@@ -31,7 +31,7 @@ export const network = z
     direct_ports: directPorts()
       .default([22, 443])
       .describe(
-        'Ports on which programs in a restricted sandbox reach allowed hosts by name, without the proxy. Ports that exact rules name are added. Programs inside cannot listen on these ports.',
+        'Ports on which programs in a restricted sandbox reach allowed hosts by name, without the proxy. Ports that rules name are added, except 80. Programs inside cannot listen on these ports.',
       ),
   })
   .describe('What a sandbox reaches whose `terminal.network` is `restricted`: see [network](network.md).');
