@@ -1,8 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { EgressRules } from '../core/egress.ts';
+import { CallSlots } from '../lib/call-slots.ts';
 import type { DoorFailure, EntranceWords, Notice, NumberedRequest, Request } from './messages.ts';
 import { DoorError } from './open-sockets.ts';
 import { type DoorSession, SandboxDoor, type SessionParts } from './sandbox-door.ts';
+
+/** Each helper is a process of 45 MB for a moment. */
+const maxHelpers = 8;
 
 /**
  * Serves the requests of `EgressThread`. Security: an error that is none of the expected ones ends the thread, which closes every socket: no
@@ -10,6 +14,7 @@ import { type DoorSession, SandboxDoor, type SessionParts } from './sandbox-door
  */
 export function serveDoors(port: MessagePort, firstRules: EgressRules, makeSession: (parts: SessionParts) => DoorSession): void {
   const doors = new Map<number, SandboxDoor>();
+  const slots = new CallSlots(maxHelpers);
   let rules = firstRules;
   const notify = (notice: Notice): void => port.postMessage(notice);
 
@@ -18,6 +23,7 @@ export function serveDoors(port: MessagePort, firstRules: EgressRules, makeSessi
       entrance,
       rules: () => rules,
       makeSession,
+      slots,
       onStarted: () => notify({ kind: 'started', door: number }),
       onBlocked: (connections) => notify({ kind: 'blocked', door: number, connections }),
       onLost: (reason) => {

@@ -36,14 +36,15 @@ export class DoorError extends Error {
 
 /**
  * Opens sockets in a network namespace by a helper process that enters it. `onStarted` is called once the helper was started or could not be.
- * Rejects with a DoorError; the sockets that were opened before are for the caller to close. The helper is gone when this settles.
+ * Rejects with a DoorError when the helper is gone; the sockets that were opened before are for the caller to close. Resolves when all are open;
+ * the helper ends at once, and `helperGone` then resolves.
  */
 export async function openSockets(
   entrance: EntranceWords,
   wanted: readonly WantedSocket[],
   onStarted: () => void,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ helperGone: Promise<unknown> }> {
   let helper: ChildProcess & { pid: number };
   try {
     helper = startHelper(entrance, wanted);
@@ -68,9 +69,12 @@ export async function openSockets(
         reason: signal.aborted ? 'it was given up' : `it took longer than ${openMs / 1_000} s. ${lastLines(said)}`.trim(),
       });
     });
-  } finally {
+    end(helper);
+    return { helperGone: closed };
+  } catch (error) {
     end(helper);
     await settlesWithin(endMs, closed);
+    throw error;
   }
 }
 

@@ -1,47 +1,41 @@
 // Runs as a program of its own, inside the network namespace of one sandbox: opens the sockets of its order, hands them one after the other to the
 // egress thread that started it, and is then ended by it. Plain JavaScript: removing types would make every opening take twice as long.
 //
-//   $1 the order, `OpenerOrder` in messages.ts as JSON
+//   $1 the order, `OpenerOrder` in messages.ts as JSON   descriptor 4: closes when the gateway dies
 //
-// Sends an `OpenerReport` for each socket, with the socket, and goes on with the next one at any answer.
+// Sends an `OpenerReport` for each socket, with the socket, and opens the next one at any answer.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const retryMs = 2;
 const { sockets, outside, maxMs } = JSON.parse(process.argv[2]);
-const deadline = Date.now() + maxMs;
 
-// The gateway is gone, or has all it wants.
-process.on('disconnect', () => process.exit());
+// Descriptor 4 closes when the gateway dies. The end of the IPC channel is not always told: not when a socket is being sent.
+new Socket({ fd: 4 }).on('close', () => process.exit()).resume();
 setTimeout(() => process.exit(1), maxMs);
 
 // Security: never opens anything in the network of the gateway itself.
-if (readlinkSync('/proc/self/ns/net') === outside) await report({ kind: 'failed', reason: 'it is not in a network of its own' });
+if (readlinkSync('/proc/self/ns/net') === outside) await fail('it is not in a network of its own');
+
+while (!isLoopbackUp()) await delay(retryMs);
 
 for (const { protocol, address, port } of sockets) {
   try {
-    const socket = await open(protocol, address, port);
+    const socket = await (protocol === 'tcp' ? listen(address, port) : bind(address, port));
     // In the turn of the event loop in which it was opened: this process never takes a connection itself.
-    const answer = report({ kind: 'opened' }, socket);
-    await answer;
+    await hand(socket);
   } catch (error) {
-    await report({ kind: 'failed', reason: error.message, takenPort: error.code === 'EADDRINUSE' ? port : undefined });
+    await fail(error.message, error.code === 'EADDRINUSE' ? port : undefined);
   }
 }
 
-async function open(protocol, address, port) {
-  for (;;) {
-    try {
-      return await (protocol === 'tcp' ? listen(address, port) : bind(address, port));
-    } catch (error) {
-      // The loopback interface is not up yet.
-      if (error.code !== 'EADDRNOTAVAIL' || Date.now() > deadline) throw error;
-      await delay(retryMs);
-    }
-  }
+/** Only then can programs inside connect. Some kernels let a socket be opened before. */
+function isLoopbackUp() {
+  return networkInterfaces().lo?.some(({ address }) => address === '127.0.0.1') ?? false;
 }
 
 async function listen(host, port) {
@@ -58,8 +52,14 @@ async function bind(address, port) {
   return socket;
 }
 
-async function report(message, socket) {
+async function hand(socket) {
   const answered = once(process, 'message');
-  process.send(message, socket, undefined, () => socket?.close());
+  process.send({ kind: 'opened' }, socket, undefined, () => socket.close());
   await answered;
+}
+
+/** Then the egress thread ends this program. */
+async function fail(reason, takenPort) {
+  process.send({ kind: 'failed', reason, takenPort }, () => undefined);
+  await new Promise(() => undefined);
 }

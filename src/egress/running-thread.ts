@@ -6,8 +6,6 @@ import { errorText } from '../lib/error-text.ts';
 import { BlockedJournal } from './blocked-journal.ts';
 import type { DoorFailure, Notice, NumberedRequest, Request } from './messages.ts';
 
-/** Longer than the thread takes for anything, also on a machine that is so busy that starting it takes a while. */
-const answerMs = 60_000;
 const reportMs = 1_000;
 /** Out of memory, the thread dies, and the program does not. */
 const maxHeapMb = 512;
@@ -29,13 +27,15 @@ export class RunningThread {
   /** Resolves when it has ended. None of its sockets is open then. */
   readonly ended: Promise<void>;
   readonly #worker: Worker;
+  readonly #answerMs: number;
   readonly #doors = new Map<number, OpeningDoor>();
   readonly #waiting = new Map<number, Waiting>();
   #failure = 'it was stopped';
   #hasEnded = false;
   #lastNumber = 0;
 
-  constructor(file: URL, rules: EgressRules) {
+  constructor(file: URL, rules: EgressRules, answerMs: number) {
+    this.#answerMs = answerMs;
     // Security: it needs nothing of the environment, and no option of this program.
     this.#worker = new Worker(file, { workerData: rules, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
     this.#worker.unref();
@@ -118,7 +118,7 @@ export class RunningThread {
     this.#waiting.set(id, { resolve, reject });
     this.#worker.postMessage({ id, request } satisfies NumberedRequest);
     try {
-      return await within(answerMs, promise, async () => {
+      return await within(this.#answerMs, promise, async () => {
         this.#failure = 'it did not answer';
         await this.#worker.terminate();
         return await promise;

@@ -1,10 +1,12 @@
 import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import type { BlockedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import type { CallSlots } from '../lib/call-slots.ts';
+import { within } from '../lib/deadline.ts';
 import { BlockedList } from './blocked-list.ts';
 import { proxyPort, restrictedResolver } from './environment.ts';
 import type { EntranceWords } from './messages.ts';
-import { openSockets, type WantedSocket } from './open-sockets.ts';
+import { DoorError, openSockets, type WantedSocket } from './open-sockets.ts';
 import { directPorts } from './rules.ts';
 
 /** The connections of one sandbox. */
@@ -28,6 +30,8 @@ export interface DoorParts {
   entrance: EntranceWords;
   rules(): EgressRules;
   makeSession(parts: SessionParts): DoorSession;
+  /** For the helpers of all doors. */
+  slots: CallSlots;
   onStarted(): void;
   onBlocked(connections: readonly BlockedConnection[]): void;
   /** A socket broke; the door is closed. */
@@ -49,8 +53,7 @@ export class SandboxDoor {
   readonly #sockets: (Server | DatagramSocket)[] = [];
   readonly #blocked = new BlockedList();
   #reportTimer: NodeJS.Timeout | undefined;
-  /** Settles when the helper is gone. */
-  #opening: Promise<void> = Promise.resolve();
+  #helperGone: Promise<unknown> = Promise.resolve();
 
   constructor(parts: DoorParts) {
     this.#parts = parts;
@@ -62,10 +65,19 @@ export class SandboxDoor {
 
   /** Rejects with a DoorError; the door is closed then. */
   async open(): Promise<void> {
-    const { entrance, onStarted } = this.#parts;
-    this.#opening = openSockets(entrance, this.#wanted(), onStarted, this.#abort.signal);
+    const { entrance, slots, onStarted } = this.#parts;
+    const { signal } = this.#abort;
+    const opening = slots.run(async () => {
+      if (signal.aborted) return;
+      const opened = openSockets(entrance, this.#wanted(), onStarted, signal);
+      this.#helperGone = opened.then(({ helperGone }) => helperGone).catch(() => undefined);
+      await opened;
+    });
     try {
-      await this.#opening;
+      await within({ signal }, opening, async () => {
+        await this.#helperGone;
+        throw new DoorError({ reason: 'it was given up' });
+      });
     } catch (error) {
       this.#cut();
       throw error;
@@ -87,7 +99,7 @@ export class SandboxDoor {
   /** Resolves when nothing is open and no helper runs. */
   async close(): Promise<void> {
     this.#cut();
-    await this.#opening.catch(() => undefined);
+    await this.#helperGone;
   }
 
   #cut(): void {

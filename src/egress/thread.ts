@@ -4,6 +4,18 @@ import { HermeticError } from '../core/errors.ts';
 import { errorText } from '../lib/error-text.ts';
 import { RunningThread } from './running-thread.ts';
 
+export interface EgressThreadOptions {
+  /** The code of the thread. */
+  file?: URL;
+  /** A thread that takes longer to answer is ended. */
+  answerMs?: number;
+}
+
+/** The same file ending as this one: source or build. */
+const workerFile = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+/** Longer than the thread takes for anything, also on a machine that is so busy that starting it takes a while. */
+const defaultAnswerMs = 60_000;
+
 /**
  * Owns the sockets of every restricted sandbox, in a thread of its own that starts with the first of them. A thread that dies closes them all,
  * and the next `open` starts another one. It does not keep the program running.
@@ -11,12 +23,13 @@ import { RunningThread } from './running-thread.ts';
 export class EgressThread implements Egress {
   readonly #rules: () => EgressRules;
   readonly #file: URL;
+  readonly #answerMs: number;
   #running: RunningThread | undefined;
 
-  /** The file is that of the thread; its ending is the same as that of this one: source or build. */
-  constructor(rules: () => EgressRules, file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url)) {
+  constructor(rules: () => EgressRules, { file = workerFile, answerMs = defaultAnswerMs }: EgressThreadOptions = {}) {
     this.#rules = rules;
     this.#file = file;
+    this.#answerMs = answerMs;
   }
 
   async open(entrance: NamespaceEntrance, signal?: AbortSignal): Promise<Door> {
@@ -44,7 +57,7 @@ export class EgressThread implements Egress {
   #start(): RunningThread {
     let thread: RunningThread;
     try {
-      thread = new RunningThread(this.#file, this.#rules());
+      thread = new RunningThread(this.#file, this.#rules(), this.#answerMs);
     } catch (error) {
       throw new HermeticError('sandbox/open-failed', `The egress thread could not be started: ${errorText(error)}`, { cause: error });
     }

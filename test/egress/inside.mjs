@@ -1,5 +1,5 @@
 // Runs inside a namespace: sends to PROTOCOL ADDRESS PORT each further word as a line once something has arrived, and prints all that arrives. Ends
-// when all is answered, or the connection does.
+// when all is answered, unless the last word is `stay`, or the connection does.
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
 

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { EgressRules, NamespaceEntrance } from '../../src/core/egress.ts';
+import { until } from '../until.ts';
 
-const inside = join(import.meta.dirname, 'inside.mjs');
+export const inside = join(import.meta.dirname, 'inside.mjs');
 export const noRules: EgressRules = { allow: [], deny: [], private: [], directPorts: [22, 443] };
 
 export interface NamespaceOptions {
@@ -37,7 +38,12 @@ export class Namespace {
   }
 
   get entrance(): NamespaceEntrance {
-    return { command: ['nsenter', '--target', String(this.pid), ...(this.#hasUsers ? ['--user', '--preserve-credentials'] : []), '--net'] };
+    return entranceOf(this.place);
+  }
+
+  /** For `entranceOf`. */
+  get place(): string {
+    return `${this.pid} ${this.#hasUsers ? 'users' : ''}`;
   }
 
   /** What a program inside prints. */
@@ -46,9 +52,23 @@ export class Namespace {
     return (await promisify(execFile)(command, words, { cwd: '/' })).stdout;
   }
 
-  /** What arrives at a client inside that sends these lines, one after the other. */
+  /** What arrives at a client inside that sends these lines, each after an answer. */
   async client(protocol: 'tcp' | 'udp', address: string, port: number, ...lines: string[]): Promise<string> {
     return await this.run(process.execPath, inside, protocol, address, String(port), ...lines);
+  }
+
+  /** A client of the proxy, once `text` has arrived there. It stays after its last line, and returns all that arrived until it was cut off. */
+  async stayingClient(text: string, ...lines: string[]): Promise<() => Promise<string>> {
+    const [command = '', ...words] = [...this.entrance.command, process.execPath, inside, 'tcp', '127.0.0.1', '3128', ...lines, 'stay'];
+    const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
+    let arrived = '';
+    child.stdout.on('data', (data: Buffer) => (arrived += data.toString()));
+    const closed = once(child, 'close');
+    await until(`"${text}" arrived`, () => arrived.includes(text));
+    return async () => {
+      await closed;
+      return arrived;
+    };
   }
 
   async remove(): Promise<void> {
@@ -58,6 +78,11 @@ export class Namespace {
   }
 }
 
-function asUser(uid: number): string[] {
+export function entranceOf(place: string): NamespaceEntrance {
+  const [pid = '', users] = place.split(' ');
+  return { command: ['nsenter', '--target', pid, ...(users ? ['--user', '--preserve-credentials'] : []), '--net'] };
+}
+
+export function asUser(uid: number): string[] {
   return ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--inh-caps=-all', '--'];
 }

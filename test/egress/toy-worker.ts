@@ -17,8 +17,8 @@ if (parentPort) {
         const [word, host = ''] = data.toString().trim().split(' ');
         if (word === 'block') onBlocked({ host, port: 443 }, 'unlisted');
         if (word === 'crash') throw new Error('a bug of the toy');
-        for (; word === 'spin'; );
         socket.write(data);
+        for (; word === 'spin'; );
       });
     };
     return {
