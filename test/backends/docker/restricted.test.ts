@@ -27,6 +27,27 @@ except ConnectionRefusedError:
   print('refused')
 `;
 
+/** Prints the answer of the proxy about a host. */
+const askProxy = `
+import socket
+with socket.create_connection(('127.0.0.1', 3128)) as proxy:
+  proxy.sendall(b'CONNECT unlisted.example:443 HTTP/1.1\\r\\nHost: unlisted.example:443\\r\\n\\r\\n')
+  while chunk := proxy.recv(4096): print(chunk.decode(), end='')
+`;
+
+/** Prints the address of a host, and that a connection to it ends. */
+const connectByName = `
+import socket
+address = socket.gethostbyname('unlisted.example')
+print(address)
+try:
+  with socket.create_connection((address, 443)) as host:
+    host.sendall(b'hello')
+    print('cut' if host.recv(1) == b'' else 'answered')
+except ConnectionResetError:
+  print('cut')
+`;
+
 /** Writes down again and again whether it can connect to the proxy. */
 const watchProxy = `
 import os, socket, time
@@ -121,6 +142,25 @@ function restrictedTests(engine: TestEngine): void {
   it('asks its own loopback for names', async () => {
     const sandbox = await engine.open(spec());
     expect(await output(sandbox, 'grep ^nameserver /etc/resolv.conf')).toBe('nameserver 127.0.0.1\n');
+    await sandbox.destroy();
+  });
+
+  it('is told by the proxy that no rule allows a host, and the command reports it', async () => {
+    const sandbox = await engine.open(spec());
+    const handle = await sandbox.exec({ command: 'python3 -c "$1"', args: [askProxy] });
+    const { stdout } = await collect(handle);
+    expect(stdout).toMatch(/^HTTP\/1\.1 403 /);
+    expect(stdout).toMatch(/^x-hermetic: blocked\r?$/im);
+    expect(await handle.blocked()).toEqual([{ host: 'unlisted.example', port: 443, reason: 'unlisted', count: 1 }]);
+    await sandbox.destroy();
+  });
+
+  it('is cut off when it connects by name to a host that no rule allows, and the command reports it', async () => {
+    const sandbox = await engine.open(spec());
+    const handle = await sandbox.exec({ command: 'python3 -c "$1"', args: [connectByName] });
+    const { stdout } = await collect(handle);
+    expect(stdout).toMatch(/^127\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+\ncut\n$/);
+    expect(await handle.blocked()).toEqual([{ host: 'unlisted.example', port: 443, reason: 'unlisted', count: 1 }]);
     await sandbox.destroy();
   });
 
