@@ -147,7 +147,7 @@ tunnel() { # port destination word
 datagram() { # address port bytes
   local at bytes= answer
   for ((at = 0; at < ${#3}; at += 2)); do bytes+="\\x${3:at:2}"; done
-  answer=$(exec 3<>"/dev/udp/$1/$2" && printf '%b' "$bytes" >&3 && timeout 2 dd bs=1024 count=1 <&3 | od -An -v -tx1) 2>/dev/null
+  answer=$({ exec 3<>"/dev/udp/$1/$2" && printf '%b' "$bytes" >&3 && timeout 2 dd bs=1024 count=1 <&3 | od -An -v -tx1; } 2>/dev/null)
   detail=${answer//[[:space:]]/}
   if [[ $detail ]]; then outcome=answered; else outcome=silent; fi
 }
