@@ -113,7 +113,7 @@ async function checkNames(ground: Ground): Promise<ProofLine> {
   const outside = addresses.filter((address) => !isInside(address));
   if (outside.length > 0) return line(check, tried, 'broken', `The name led to ${outside.join(' and ')}.`);
   if (addresses.length === 0) return line(check, tried, 'held', 'The name has no address inside.');
-  return line(check, tried, 'held', `The name led to ${addresses.join(' and ')}, where only the gateway listens.`);
+  return line(check, tried, 'held', `The name led to ${addresses.join(' and ')}, an address of its own loopback interface.`);
 }
 
 /** A question for the IPv4 address of a name. Without a byte 10: see `guest/proof.bash`. */

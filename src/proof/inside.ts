@@ -84,6 +84,8 @@ export class Inside {
     await this.ask('end');
     this.#ended = true;
     await this.#handle?.exit;
+    // Then they are not told to the next command, as its own.
+    await this.#handle?.blocked();
     clearTimeout(this.#timer);
   }
 

@@ -10,7 +10,7 @@ const connection = (host: string, reason: BlockReason = 'unlisted', count = 1, p
 });
 
 describe('the sentence about blocked connections', () => {
-  it('is absent when no connection failed', () => {
+  it('no sentence is there when no connection failed', () => {
     expect(blockedSentence([])).toBeUndefined();
   });
 

@@ -74,19 +74,19 @@ async function proofOf(behaviour: Behaviour, network: SandboxSpec['network'] = '
 }
 
 describe('the proof of a restricted network', () => {
-  it('holds when the proxy refuses everything and names lead to the gateway', async () => {
+  it('the proof holds when the proxy refuses everything and names lead to the gateway', async () => {
     const proof = await proofOf({});
     for (const check of ownChecks) expect(lineOf(proof, check), check).toMatchObject({ verdict: 'held' });
     expect(lineOf(proof, 'proxy-host')?.happened).toMatch(/^The proxy refused 127\.0\.0\.1:\d+ and localhost:\d+/);
     expect(lineOf(proof, 'proxy-metadata')?.happened).toContain('169.254.169.254:80 and [fd00:ec2::254]:80');
   });
 
-  it.each(['none', 'open'] as const)('does not ask for a proxy where the network is %s', async (network) => {
+  it.each(['none', 'open'] as const)('the proof does not ask for a proxy where the network is %s', async (network) => {
     const proof = await proofOf({}, network);
     for (const check of ownChecks) expect(lineOf(proof, check)).toBeUndefined();
   });
 
-  it('breaks when a connection through the proxy arrives at the host', async () => {
+  it('the proof breaks when a connection through the proxy arrives at the host', async () => {
     const proxy = async (destination: string, word: string): Promise<string> => {
       const [, port = ''] = /^127\.0\.0\.1:(\d+)$/.exec(destination) ?? [];
       if (port === '') return '403';
@@ -103,7 +103,7 @@ describe('the proof of a restricted network', () => {
     expect(lineOf(proof, 'proxy-unlisted')).toMatchObject({ verdict: 'held' });
   });
 
-  it.each(['200', '502'])('breaks when the proxy answers an unlisted host with %s', async (status) => {
+  it.each(['200', '502'])('the proof breaks when the proxy answers an unlisted host with %s', async (status) => {
     const proof = await proofOf({ proxy: (destination) => (destination.endsWith('.invalid:443') ? status : '403') });
     expect(lineOf(proof, 'proxy-unlisted')).toMatchObject({
       verdict: 'broken',
@@ -112,18 +112,18 @@ describe('the proof of a restricted network', () => {
     expect(proof.held).toBe(false);
   });
 
-  it('breaks when the proxy connects to a metadata service', async () => {
+  it('the proof breaks when the proxy connects to a metadata service', async () => {
     const proof = await proofOf({ proxy: (destination) => (destination.startsWith('169.254.') ? '200' : '403') });
     expect(lineOf(proof, 'proxy-metadata')).toMatchObject({ verdict: 'broken' });
   });
 
-  it.each(['refused', 'silent', '503', 'maybe'])('is unknown, and says why, when the proxy answers with %s', async (status) => {
+  it.each(['refused', 'silent', '503', 'maybe'])('the proof is unknown, and says why, when the proxy answers with %s', async (status) => {
     const proof = await proofOf({ proxy: () => status });
     for (const check of ['proxy-unlisted', 'proxy-host', 'proxy-metadata'])
       expect(lineOf(proof, check)).toMatchObject({ verdict: 'unknown', happened: expect.stringContaining('The proxy') });
   });
 
-  it('breaks when a name leads to an address outside', async () => {
+  it('the proof breaks when a name leads to an address outside', async () => {
     for (const address of ['203.0.113.7', '127.0.0.1', '127.128.0.1'])
       expect(lineOf(await proofOf({ address }), 'name-server')).toMatchObject({
         verdict: 'broken',
@@ -131,13 +131,13 @@ describe('the proof of a restricted network', () => {
       });
   });
 
-  it('holds when a name has no address, and is unknown when the name server is silent', async () => {
+  it('the proof holds when a name has no address, and is unknown when the name server is silent', async () => {
     const none = await proofOf({ address: '' });
     expect(lineOf(none, 'name-server')).toMatchObject({ verdict: 'held', happened: 'The name has no address inside.' });
     expect(lineOf(await proofOf({ isSilent: true }), 'name-server')).toMatchObject({ verdict: 'unknown' });
   });
 
-  it('breaks when there is a route out of the sandbox', async () => {
+  it('the proof breaks when there is a route out of the sandbox', async () => {
     const proof = await proofOf({ routes: ['eth0 00000000 010011AC 0003 0 0 0 00000000 0 0 0'] });
     expect(lineOf(proof, 'network-routes')).toMatchObject({ verdict: 'broken' });
     expect(lineOf(proof, 'cloud-metadata')).toMatchObject({ verdict: 'broken' });
@@ -147,17 +147,17 @@ describe('the proof of a restricted network', () => {
 describe('the answer of a name server', () => {
   const query = nameQuery('proof.invalid');
 
-  it('is asked for without a byte that bash would part it at', () => {
+  it('a name server is asked without a byte that bash would part it at', () => {
     expect(query.includes(10)).toBe(false);
     expect(query.toString('latin1')).toContain('\u0005proof\u0007invalid\u0000');
   });
 
-  it('has the addresses of a name', () => {
+  it('an answer of a name server has the addresses of a name', () => {
     expect(addressesIn(named(query, '127.64.0.9'), query)).toEqual(['127.64.0.9']);
     expect(addressesIn(named(query, undefined), query)).toEqual([]);
   });
 
-  it('is not read when it is cut, has another question, or is a question itself', () => {
+  it('an answer of a name server is not read when it is cut, has another question, or is a question itself', () => {
     const answer = named(query, '127.64.0.9');
     for (let length = 0; length < answer.length; length++) expect(addressesIn(answer.subarray(0, length), query)).toBeUndefined();
     expect(addressesIn(named(nameQuery('other.invalid'), '127.64.0.9'), query)).toBeUndefined();
@@ -167,7 +167,7 @@ describe('the answer of a name server', () => {
 
 describe.each(['bubblewrap', 'docker'])('the proof of a restricted network on a real engine', async (kind) => {
   await describeBackend(kind, (engine) => {
-    it('holds every check, and contacts nothing outside', async (context) => {
+    it('the proof of a restricted network holds every check, and its connections are not told to the next command', async (context) => {
       const answer = await engine.backend.canRestrict();
       if (answer !== true) return context.skip(answer);
       const spec = engine.spec({ network: 'restricted' });
@@ -176,6 +176,8 @@ describe.each(['bubblewrap', 'docker'])('the proof of a restricted network on a 
       expect(proof.held, proofText(proof)).toBe(true);
       for (const check of [...ownChecks, 'host-loopback', 'host-network', 'cloud-metadata'])
         expect(lineOf(proof, check), proofText(proof)).toMatchObject({ verdict: 'held' });
+      const next = await sandbox.exec({ command: 'true' });
+      expect(await next.blocked()).toEqual([]);
       await sandbox.destroy();
     });
   });

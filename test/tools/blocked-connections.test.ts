@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { BackgroundEvent } from '../../src/core/background.ts';
 import type { BlockedConnection } from '../../src/core/egress.ts';
 import type { ExecRequest, OpenSandbox, Sandbox } from '../../src/core/sandbox.ts';
-import { redactor } from '../../src/lib/redact.ts';
+import { redactor, unredacted } from '../../src/lib/redact.ts';
 import { executeCode } from '../../src/tools/execute-code/execute-code.ts';
 import { backgroundEvent } from '../../src/tools/process/background-events.ts';
 import { process as processTool } from '../../src/tools/process/process.ts';
@@ -103,5 +103,60 @@ await describeBackend('bubblewrap', (engine) => {
     const ended = await until('its end is told', async () => events.find(({ kind, process }) => kind === 'ended' && process === id));
     expect(JSON.stringify(ended)).not.toContain(secret);
     expect(ended).toMatchObject({ output: expect.stringContaining('.evil.example:443') });
+  });
+});
+
+describe.each(['bubblewrap', 'docker'])('results on a restricted network', async (kind) => {
+  await describeBackend(kind, (engine) => {
+    let sandbox: OpenSandbox | undefined;
+    let toolbox: Toolbox;
+    let obstacle: string | undefined;
+
+    beforeAll(async () => {
+      const answer = await engine.backend.canRestrict();
+      obstacle = answer === true ? undefined : answer;
+      if (obstacle !== undefined) return;
+      sandbox = await engine.open(engine.spec({ network: 'restricted' }));
+      const processes = new ProcessTable(sandbox);
+      const tools = [
+        terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 120, processes }),
+        processTool(processes),
+        executeCode({ timeoutSeconds: 60, maxToolCalls: 5, mode: 'project', tools: [] }),
+      ];
+      toolbox = new Toolbox({ tools, sandbox, redact: unredacted, guard: async () => ({ allowed: true }), maxBytes: 10_000 });
+    });
+    beforeEach((context) => {
+      if (obstacle !== undefined) context.skip(obstacle);
+    });
+    afterAll(() => sandbox?.destroy());
+
+    /** Asks the proxy for a connection and prints the first line of its answer. */
+    const viaProxy = (destination: string): string =>
+      `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT %s HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n' ${destination} ${destination} >&3; head -n 1 <&3; exec 3>&-`;
+
+    it('results name a host that the proxy refused, and one that was refused by name', async () => {
+      const proxied = await toolbox.call('terminal', { command: viaProxy('Evil.Example:443') });
+      expect(proxied.text).toMatch(/^HTTP\/1\.1 403 .*\n\[Network: blocked evil\.example:443 \(not in network\.allow\)\.\]$/);
+      const direct = await toolbox.call('terminal', { command: 'exec 3<>/dev/tcp/direct.example/443 && cat <&3; true' });
+      expect(direct.text).toMatch(/\[Network: blocked direct\.example:443 \(not in network\.allow\)\.\]$/);
+    });
+
+    it('results count the attempts of a command, and name none of an earlier one', async () => {
+      const twice = await toolbox.call('terminal', { command: `${viaProxy('10.0.0.5:80')}; ${viaProxy('10.0.0.5:80')}` });
+      expect(twice.text).toContain('10.0.0.5:80 ×2 (');
+      expect((await toolbox.call('terminal', { command: 'echo quiet' })).text).toBe('quiet\n');
+    });
+
+    it('results name a host that a script or a background process could not reach', async () => {
+      const script = await toolbox.call('execute_code', { language: 'bash', code: viaProxy('script.example:443') });
+      expect(script).toMatchObject({ data: { network: 'Network: blocked script.example:443 (not in network.allow).' } });
+      const started = await toolbox.call('terminal', { command: `${viaProxy('server.example:443')}; read -r word`, background: true });
+      const id = started.ok ? started.data.process_id : '';
+      await until('the process has tried', async () => {
+        const { text } = await toolbox.call('process', { action: 'poll', id });
+        return text.includes('[Network: blocked server.example:443 (not in network.allow).]');
+      });
+      expect((await toolbox.call('process', { action: 'kill', id })).text).toContain('server.example');
+    });
   });
 });
