@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { allowRules, egressRules } from '../config/egress-rules.ts';
 import type { Config } from '../config/schema.ts';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
-import { type AddressClass, addressClass, isPrivateAllowed } from '../egress/addresses.ts';
+import { type AddressClass, isPrivateAllowed } from '../egress/addresses.ts';
+import { classifyHere } from '../egress/dial.ts';
 import { canonicalHost } from '../egress/host-name.ts';
+import { isPublicName } from '../egress/names.ts';
 import { decide, directPorts } from '../egress/rules.ts';
 
 interface JudgedAddress {
@@ -58,7 +59,7 @@ export async function networkVerdict(config: Config, destination: Destination, r
     reason,
     rule: rule?.text,
     source: rule && (sources.get(rule) ?? 'network.deny'),
-    direct: !literal && directPorts(rules).includes(destination.port),
+    direct: isPublicName(host) && directPorts(rules).includes(destination.port),
     addresses,
   });
   if (decision.verdict === 'denied') return answer('denied');
@@ -74,8 +75,7 @@ export async function networkVerdict(config: Config, destination: Destination, r
 }
 
 function judged(address: string, host: string, rules: EgressRules): JudgedAddress {
-  const own = Object.values(networkInterfaces()).flatMap((list) => list?.map((one) => one.address) ?? []);
-  const kind = addressClass(address, own);
+  const kind = classifyHere(address);
   return { address, class: kind, allowed: kind === 'public' || (kind === 'private' && isPrivateAllowed(address, host, rules.private)) };
 }
 

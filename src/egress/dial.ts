@@ -116,7 +116,8 @@ function worst(refusals: readonly (Refusal | undefined)[]): Refusal | undefined 
   return found.find(({ reason }) => reason !== 'private-address') ?? found[0];
 }
 
-function classifyHere(address: string): AddressClass {
+/** By the tables of addresses and by the addresses of this machine. */
+export function classifyHere(address: string): AddressClass {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map((one) => one.address) ?? []);
   return addressClass(address, own);
 }

@@ -118,8 +118,8 @@ function parseQuestion(query: Buffer): Question | undefined {
   return { type, class: classNumber, name, raw: query.subarray(headerBytes, headerBytes + bytes) };
 }
 
-/** Whether a host somewhere else may have it. */
-function isPublicName(name: string): boolean {
+/** Whether a host somewhere else may have it: other names get no address. */
+export function isPublicName(name: string): boolean {
   return name.includes('.') && isIP(name) === 0 && !/\.(?:local|localhost|arpa)$/.test(name);
 }
 
