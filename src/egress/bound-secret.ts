@@ -1,23 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Destination } from '../core/egress.ts';
-
-/** A secret whose value is put into requests on their way to its hosts. Sandboxes have the placeholder. */
-export interface BoundSecret {
-  name: string;
-  /** Security: known to the egress thread, never to a sandbox. */
-  value: string;
-  placeholder: string;
-  /** Exact hosts, each with its port. */
-  destinations: readonly Destination[];
-  /** Names of headers in small letters. */
-  headers: readonly string[];
-  /** Also in the query of the URL. */
-  query: boolean;
-  /** Also in the path of the URL. */
-  path: boolean;
-  /** Requests to its hosts with other credentials are refused. */
-  exclusive: boolean;
-}
+import type { BoundSecret, Destination } from '../core/egress.ts';
 
 /** Headers that carry credentials. */
 export const credentialHeaders: readonly string[] = [

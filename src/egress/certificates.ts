@@ -1,15 +1,8 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
+import type { Authority } from '../core/egress.ts';
 import { ipv6Words } from '../lib/ip-address.ts';
 import { bits, der, identifier, integer, isTrue, numbered, octets, sequence, setOf, text, time } from './der.ts';
-
-/** Signs the certificates that sandboxes see at hosts with a secret. Known to sandboxes of this installation alone. */
-export interface Authority {
-  /** PEM. */
-  certificate: string;
-  /** PEM. Security: stays on the host. */
-  key: string;
-}
 
 /** A certificate for one host, with its chain, and its key. Both PEM. */
 export interface HostCertificate {

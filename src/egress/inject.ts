@@ -1,5 +1,6 @@
+import type { BoundSecret } from '../core/egress.ts';
 import { credentialLike } from '../lib/credential-like.ts';
-import { type BoundSecret, credentialHeaders } from './bound-secret.ts';
+import { credentialHeaders } from './bound-secret.ts';
 
 /** A request on its way to a host that has secrets. Names of headers are in small letters. */
 export interface OutgoingRequest {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BoundSecret, isFor, placeholderFor } from '../../src/egress/bound-secret.ts';
+import type { BoundSecret } from '../../src/core/egress.ts';
+import { isFor, placeholderFor } from '../../src/egress/bound-secret.ts';
 import { inject } from '../../src/egress/inject.ts';
 
 const value = `ghp_${'R'.repeat(36)}`;
