@@ -2,12 +2,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest on a quiet machine, longest first (`npm run test:slow` lists them). A few seconds do not matter. */
 const longest = [
+  'world/programs',
   'backends/docker-streams',
   'mcp/mcp',
   'sandboxes/spares',
   'backends/docker',
   'cli/approvals',
   'backends/attacks',
+  'world/destinations',
+  'world/escapes',
   'gateway/killed',
   'cli/run',
   'backends/data-attacks',

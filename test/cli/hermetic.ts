@@ -16,13 +16,17 @@ export interface Outcome {
 export class Hermetic {
   readonly home = mkdtempSync(join(tmpdir(), 'hermetic-cli-'));
   readonly environment: Record<string, string>;
+  readonly #launcher: readonly string[];
 
-  constructor(environment: Record<string, string> = {}) {
+  /** `launcher` runs the words after it, for example in another network. */
+  constructor(environment: Record<string, string> = {}, launcher: readonly string[] = []) {
+    this.#launcher = launcher;
     this.environment = { PATH: process.env.PATH ?? '', HOME: this.home, HERMETIC_HOME: join(this.home, '.hermetic'), ...environment };
   }
 
   start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
-    return spawn(process.execPath, [bin, ...args], { env: { ...this.environment, ...environment }, stdio: 'pipe', cwd: this.home });
+    const [program = '', ...words] = [...this.#launcher, process.execPath, bin, ...args];
+    return spawn(program, words, { env: { ...this.environment, ...environment }, stdio: 'pipe', cwd: this.home });
   }
 
   /** Configures the model that a server on this machine serves. */

@@ -23,6 +23,8 @@ export interface ProgramOptions {
   prepare?: (home: string) => void;
   /** Runs it, and owns its home. Default: the user of the tests. */
   user?: number;
+  /** Given the ports of its servers, the words that run it in another network. */
+  launcher?: (ports: readonly number[]) => Promise<readonly string[]>;
 }
 
 /** `hermetic start` as a process of its own, which can be killed at any moment and started again, between servers that stay. */
@@ -34,6 +36,7 @@ export class Program {
   #child: ChildProcess | undefined;
   #identity: { uid?: number; gid?: number } = {};
   readonly #nodeOptions: readonly string[];
+  #launcher: readonly string[] = [];
 
   private constructor(
     api: FakeBotApi,
@@ -60,6 +63,8 @@ export class Program {
 
   static async start(options: ProgramOptions = {}): Promise<Program> {
     const program = new Program(await FakeBotApi.start(), await startModelServer(options.script ?? (() => says('Fine.'))), options);
+    const ports = [program.api.root, program.model.url].map((url) => Number(new URL(url).port));
+    program.#launcher = (await options.launcher?.(ports)) ?? [];
     await program.start();
     return program;
   }
@@ -81,7 +86,8 @@ export class Program {
       HERMETIC_HOME: this.directory,
       TELEGRAM_BOT_TOKEN: this.api.token,
     };
-    const child = spawn(process.execPath, [...this.#nodeOptions, bin, 'start'], {
+    const [file = '', ...words] = [...this.#launcher, process.execPath, ...this.#nodeOptions, bin, 'start'];
+    const child = spawn(file, words, {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.home,

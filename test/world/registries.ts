@@ -102,7 +102,31 @@ export function debianArchive(directory: string): Site {
   };
 }
 
-export function notFound(response: ServerResponse): void {
+/** The index of crates with one crate, `tiny-cargo`, in the sparse protocol, and the host of its files. */
+export function crateRegistry(directory: string): { index: Site; files: Site } {
+  const crate = once(() => {
+    const folder = join(directory, 'crate');
+    mkdirSync(join(folder, 'tiny-cargo-1.0.0/src'), { recursive: true });
+    writeFileSync(join(folder, 'tiny-cargo-1.0.0/Cargo.toml'), '[package]\nname = "tiny-cargo"\nversion = "1.0.0"\nedition = "2021"\n');
+    writeFileSync(join(folder, 'tiny-cargo-1.0.0/src/lib.rs'), '// tiny-cargo works\n');
+    return execFileSync('tar', ['czf', '-', '-C', folder, 'tiny-cargo-1.0.0']);
+  });
+  const configuration = JSON.stringify({ dl: 'https://static.crates.io/crates', api: 'https://crates.io' });
+  const entry = () => ({ name: 'tiny-cargo', vers: '1.0.0', deps: [], cksum: hash('sha256', crate()), features: {}, yanked: false });
+  return {
+    index: (_request, response, path) => {
+      if (path === '/config.json') response.end(configuration);
+      else if (path === '/ti/ny/tiny-cargo') response.end(`${JSON.stringify(entry())}\n`);
+      else notFound(response);
+    },
+    files: (_request, response, path) => {
+      if (path === '/crates/tiny-cargo/1.0.0/download') response.end(crate());
+      else notFound(response);
+    },
+  };
+}
+
+function notFound(response: ServerResponse): void {
   response.statusCode = 404;
   response.end('not found\n');
 }

@@ -15,7 +15,7 @@ import { GitHost } from './git-host.ts';
 import { joinPlaces } from './join.ts';
 import { NameServer } from './name-server.ts';
 import { type AnswerMessage, Arrivals, type Order, type OrderMessage } from './records.ts';
-import { debianArchive, npmRegistry, pythonFiles, pythonIndex, type Site } from './registries.ts';
+import { crateRegistry, debianArchive, npmRegistry, pythonFiles, pythonIndex, type Site } from './registries.ts';
 
 /** Given as JSON on the command line. */
 export type Task =
@@ -49,13 +49,15 @@ async function obey(order: Order): Promise<unknown> {
 async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { role: 'world' }>): Promise<void> {
   const authority = new Authority(directory);
   const git = new GitHost(directory);
+  const crates = crateRegistry(directory);
   const sites: Readonly<Record<string, Site>> = {
     'registry.npmjs.org': npmRegistry(directory),
     'pypi.org': pythonIndex(),
     'files.pythonhosted.org': pythonFiles(directory),
     'deb.debian.org': debianArchive(directory),
+    'index.crates.io': crates.index,
+    'static.crates.io': crates.files,
     'github.com': git.site,
-    'git.test': git.site,
   };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { host = '' } = request.headers;
@@ -119,12 +121,13 @@ async function listen(server: Server, port: number): Promise<void> {
   await once(server, 'listening');
 }
 
-/** IP packets that this namespace received, of any protocol. */
+/** Goes up with every packet of IPv4, and every one of TCP or UDP over IPv6: the kernel itself sends others there. */
 function receivedPackets(): number {
-  const [names = [], values = []] = readFileSync('/proc/self/net/snmp', 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('Ip: '))
-    .map((line) => line.split(' '));
-  const ipv6 = /^Ip6InReceives\s+(\d+)$/m.exec(readFileSync('/proc/self/net/snmp6', 'utf8'))?.[1];
-  return Number(values[names.indexOf('InReceives')]) + Number(ipv6 ?? 0);
+  const counters = readFileSync('/proc/self/net/snmp', 'utf8').split('\n');
+  const count = (protocol: string, counter: string): number => {
+    const [names = [], values = []] = counters.filter((line) => line.startsWith(`${protocol}: `)).map((line) => line.split(' '));
+    return Number(values[names.indexOf(counter)]);
+  };
+  const udp6 = readFileSync('/proc/self/net/snmp6', 'utf8').matchAll(/^Udp6(?:InDatagrams|NoPorts)\s+(\d+)$/gm);
+  return count('Ip', 'InReceives') + count('Tcp', 'InSegs') + [...udp6].reduce((sum, [, value]) => sum + Number(value), 0);
 }

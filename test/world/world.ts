@@ -7,7 +7,9 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findProgram } from '../../src/backends/programs.ts';
+import { isRequired } from '../required.ts';
 import { joinPlaces } from './join.ts';
 import type { AnswerMessage, Arrival, NameAnswer, Order } from './records.ts';
 import type { Task } from './server.ts';
@@ -20,7 +22,7 @@ export const worldAddress = '203.0.113.10';
 export const gatewayAddress = '203.0.113.1';
 const nameServer = '203.0.113.53';
 /** Ports of the world that echo, besides 22, 80, 443 and 8443. */
-export const echoPorts = [25, 3128, 5432, 8080] as const;
+const echoPorts = [25, 3128, 5432, 8080] as const;
 /** Ports of the gateway where no sandbox may arrive. */
 export const baitPorts = [7070, 8080] as const;
 
@@ -76,7 +78,7 @@ export class World {
     return (await this.#gateway.ask({ order: 'take-arrivals' })) as Arrival[];
   }
 
-  /** How many IP packets ever arrived in the world. */
+  /** A number that goes up with every packet that arrives in the world. */
   async packets(): Promise<number> {
     return (await this.#world.ask({ order: 'count-packets' })) as number;
   }
@@ -180,11 +182,21 @@ class Namespace {
 }
 
 /** Why there can be no world on this machine. */
-const obstacle = process.getuid?.() === 0 ? undefined : 'only root can make its network namespaces';
+function findObstacle(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root can make its network namespaces';
+  const missing = ['git', 'ip', 'nsenter', 'openssl', 'unshare'].filter((name) => !findProgram(name));
+  return missing.length > 0 ? `${missing.join(', ')} not installed` : undefined;
+}
 
-/** The tests of one file that share a world; skipped with the reason where there can be none. */
+/** The tests of one file that share a world; skipped with the reason where there can be none, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeWorld(body: (world: () => World) => void): void {
-  describe.skipIf(obstacle)(obstacle ? `a small internet (skipped: ${obstacle})` : 'a small internet', () => {
+  const obstacle = findObstacle();
+  if (obstacle !== undefined) {
+    if (isRequired('world')) it('the small internet of the tests works on this machine', () => expect.fail(obstacle));
+    else it.skip(`the small internet of the tests works on this machine: ${obstacle}`, () => undefined);
+    return;
+  }
+  describe('a small internet', () => {
     let world: World | undefined;
     beforeAll(async () => {
       world = await World.start();
