@@ -1,6 +1,3 @@
-import type { HostRule } from '../core/egress.ts';
-import { parseHostRule } from './rules.ts';
-
 export const presetNames = ['packages', 'git'] as const;
 
 export type PresetName = (typeof presetNames)[number];
@@ -80,8 +77,3 @@ const git: readonly PresetPart[] = [
 ];
 
 export const presets: Readonly<Record<PresetName, readonly PresetPart[]>> = { packages, git };
-
-export function presetRules(name: PresetName): HostRule[] {
-  const texts = presets[name].flatMap((part) => part.rules);
-  return texts.map(parseHostRule).filter((rule) => typeof rule !== 'string');
-}
