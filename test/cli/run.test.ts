@@ -8,7 +8,7 @@ import { describeBackend } from '../engines.ts';
 import { withEnoughTime } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
-await describeBackend('bubblewrap', () => {
+await describeBackend('bubblewrap', (engine) => {
   const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
   const { home } = hermetic;
   afterAll(() => rm(home, { recursive: true, force: true }));
@@ -112,7 +112,7 @@ await describeBackend('bubblewrap', () => {
   });
 
   it.each([
-    ['a wish the backend cannot honour', { TERMINAL_NETWORK: 'restricted' }, /cannot restrict/],
+    ['a wish the backend cannot honour', { TERMINAL_ENV: 'local', TERMINAL_NETWORK: 'restricted' }, /which has its network/],
     ['a wrong value in the environment', { TERMINAL_TIMEOUT: 'soon' }, /TERMINAL_TIMEOUT/],
   ])('%s stops hermetic run before anything runs', async (_, environment, message) => {
     const outcome = await hermetic.run(['run', '--session', 'unwanted', '--', 'true'], { environment });
@@ -213,9 +213,42 @@ await describeBackend('bubblewrap', () => {
     expect(words.stdout).toMatch(/\nlocal: could not be tried: .*which has its network/);
     expect(words.code).toBe(0);
     // Nobody knows whether a backend contains that could not be tried.
-    const data = await hermetic.run(['doctor', '--prove', '--json'], { environment: { ...without, TERMINAL_NETWORK: 'restricted' } });
-    expect(JSON.parse(data.stdout)).toMatchObject({ proofs: { bubblewrap: { held: null, reason: expect.stringMatching(/restrict/) } } });
+    const unmountable = { ...without, TERMINAL_DOCKER_VOLUMES: JSON.stringify(['/no/such/place:/data']) };
+    const data = await hermetic.run(['doctor', '--prove', '--json'], { environment: unmountable });
+    expect(JSON.parse(data.stdout)).toMatchObject({ proofs: { bubblewrap: { held: null, reason: expect.stringMatching(/such/) } } });
     expect(data.code).toBe(1);
+  });
+
+  it('doctor proves the network of chat sessions apart where it is another one', async (context) => {
+    const answer = await engine.backend.canRestrict();
+    if (answer !== true) return context.skip(answer);
+    const prove = async (environment: Record<string, string>) => {
+      const outcome = await hermetic.run(['doctor', '--prove', '--json'], {
+        environment: { DOCKER_HOST: 'unix:///nowhere/docker.sock', ...environment },
+      });
+      expect(outcome.code).toBe(0);
+      return JSON.parse(outcome.stdout) as Record<'proofs' | 'chatProofs', Record<string, { held: boolean; lines: { check: string }[] }>>;
+    };
+    const triesProxy = (proof: { lines: { check: string }[] } | undefined) => proof?.lines.some(({ check }) => check === 'proxy-host');
+    const { proofs, chatProofs } = await prove({});
+    expect([triesProxy(proofs.bubblewrap), triesProxy(chatProofs.bubblewrap)]).toEqual([false, true]);
+    expect(Object.keys(chatProofs)).toEqual(['bubblewrap']);
+    const same = await prove({ TERMINAL_NETWORK: 'restricted' });
+    expect([triesProxy(same.proofs.bubblewrap), same.chatProofs]).toEqual([true, {}]);
+  });
+
+  it('run and code name the connections that a restricted network blocked', async (context) => {
+    const answer = await engine.backend.canRestrict();
+    if (answer !== true) return context.skip(answer);
+    const environment = { TERMINAL_NETWORK: 'restricted' };
+    const script = 'exec 3<>/dev/tcp/evil.example/443; cat <&3; echo printed';
+    const ran = await hermetic.run(['run', '--', script], { environment });
+    expect(ran).toMatchObject({ code: 0, stdout: 'printed\n' });
+    expect(ran.stderr).toMatch(/\nhermetic: Network: blocked evil\.example:443 \(not in network\.allow\)\.\n$/);
+    const coded = await hermetic.run(['code', '--language', 'bash', '-'], { environment, input: script });
+    expect(coded.code).toBe(0);
+    expect(coded.stderr).toMatch(/hermetic: Network: blocked evil\.example:443 \(not in network\.allow\)\.\n$/);
+    expect((await hermetic.run(['run', '--', 'true'], { environment })).stderr).not.toContain('Network');
   });
 
   it('status does not wait long for an engine that accepts connections and never answers', async () => {
