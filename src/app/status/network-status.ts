@@ -17,7 +17,7 @@ export interface NetworkStatus {
 }
 
 /** JSON, for other processes. */
-interface NetworkRules {
+export interface NetworkRules {
   presets: readonly string[];
   /** Numbers of entries in the configuration. */
   allow: number;

@@ -8,7 +8,7 @@ import { sentence } from '../../sandboxes/backend-choice.ts';
 import { latestProof } from '../../sandboxes/prove-backend.ts';
 import { limitsOf } from '../../sandboxes/spec.ts';
 import type { App } from '../app.ts';
-import { findNetworkStatus, type NetworkStatus, networkText } from './network-status.ts';
+import { findNetworkStatus, type NetworkRules, type NetworkStatus, networkText } from './network-status.ts';
 
 /** Where sessions of one audience run, as a check found it. */
 export interface SandboxStatus extends NetworkStatus {
@@ -86,13 +86,15 @@ async function proofOf(
 /** The same as JSON, for other processes. */
 export function sandboxStatusFacts(status: SandboxStatus) {
   const { configured, backend, image, network, networkRules, networkWarning, idleSeconds, unusable, proof } = status;
+  // Named, so that the declarations of the package can name it.
+  const rules: NetworkRules | null = networkRules ?? null;
   return {
     configured,
     used: backend?.kind ?? null,
     isolation: backend?.traits.isolation ?? null,
     image: image ?? null,
     network,
-    networkRules: networkRules ?? null,
+    networkRules: rules,
     networkWarning: networkWarning ?? null,
     idleSeconds,
     unusable,
