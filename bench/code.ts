@@ -13,8 +13,8 @@ import { executeCode } from '../src/tools/execute-code/execute-code.ts';
 import { readFile } from '../src/tools/files/read-file.ts';
 import { writeFile } from '../src/tools/files/write-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
-import { median, quantile, row } from './figures.ts';
-import { backendOf, directory, program, quiet, specFor, timed } from './ground.ts';
+import { median, quantile, row, timed } from './figures.ts';
+import { backendOf, directory, program, quiet, specFor } from './ground.ts';
 
 const rounds = 12;
 const calls = 20;

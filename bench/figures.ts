@@ -11,3 +11,10 @@ export function median(values: readonly number[]): number {
 export function row(...cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
+
+/** In milliseconds. */
+export async function timed(action: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await action();
+  return performance.now() - start;
+}

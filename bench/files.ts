@@ -15,8 +15,8 @@ import { readFile } from '../src/tools/files/read-file.ts';
 import { searchFiles } from '../src/tools/files/search-files.ts';
 import { writeFile } from '../src/tools/files/write-file.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
-import { median, quantile, row } from './figures.ts';
-import { backendOf, directory, lived, program, quiet, specFor, timed } from './ground.ts';
+import { median, quantile, row, timed } from './figures.ts';
+import { backendOf, directory, lived, program, quiet, specFor } from './ground.ts';
 
 const rounds = 60;
 const searchRounds = 15;

@@ -14,8 +14,8 @@ import { redactor } from '../src/lib/redact.ts';
 import { ProcessTable } from '../src/tools/process/process-table.ts';
 import { terminal } from '../src/tools/terminal.ts';
 import { Toolbox } from '../src/tools/toolbox.ts';
-import { median, quantile, row } from './figures.ts';
-import { backendOf, directory, quiet, specFor, timed } from './ground.ts';
+import { median, quantile, row, timed } from './figures.ts';
+import { backendOf, directory, quiet, specFor } from './ground.ts';
 
 const rounds = 3;
 const commands = 20;

@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
-import { median, quantile, row } from './figures.ts';
+import { median, quantile, row, timed } from './figures.ts';
 import { type Exchange, GatewayUnderLoad, longConversation, shortConversation } from './gateway-under-load.ts';
-import { directory, image, program, timed } from './ground.ts';
+import { directory, image, program } from './ground.ts';
 
 const rounds = 25;
 const unitRounds = 10;

@@ -45,12 +45,6 @@ for n in {1..40}; do export "SETTING_$n=some value number $n"; done
 for n in {1..20}; do eval "helper_$n() { local x=$n; if [[ \\$x ]]; then echo \\"value \\$x\\"; fi; }"; done
 alias ll='ls -l' gs='git status'`;
 
-export async function timed(action: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await action();
-  return performance.now() - start;
-}
-
 /** Runs a program of this machine to its end. */
 export async function program(file: string, args: readonly string[]): Promise<void> {
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });

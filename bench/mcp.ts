@@ -15,8 +15,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
-import { median, quantile, row } from './figures.ts';
-import { backendOf, directory, image, lived, quiet, specFor, timed } from './ground.ts';
+import { median, quantile, row, timed } from './figures.ts';
+import { backendOf, directory, image, lived, quiet, specFor } from './ground.ts';
 
 const rounds = 80;
 const gapMs = 100;

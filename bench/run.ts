@@ -9,8 +9,8 @@ import { findEngine } from '../src/backends/docker/discover.ts';
 import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
-import { median, quantile, row } from './figures.ts';
-import { backendOf, directory, image, lived, program, quiet, specFor, timed } from './ground.ts';
+import { median, quantile, row, timed } from './figures.ts';
+import { backendOf, directory, image, lived, program, quiet, specFor } from './ground.ts';
 import { firstOpenings } from './spares.ts';
 
 const rounds = 40;
