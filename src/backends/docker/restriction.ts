@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { findProgram } from '../programs.ts';
 import type { EngineAddress } from './connection.ts';
 import type { EngineInfo } from './engine.ts';
@@ -18,6 +19,8 @@ export interface RestrictionFacts {
 
 export interface Entrant {
   isRoot: boolean;
+  /** Root of a container usually may not. */
+  mayEnter: boolean;
   hasEntrance: boolean;
   here: Here;
 }
@@ -25,7 +28,7 @@ export interface Entrant {
 /** Why the network of this engine's containers cannot be restricted, with the remedy; undefined when it can. */
 export function restrictionObstacle(facts: RestrictionFacts, entrant: Entrant = thisProgram()): string | undefined {
   const { address, info, runtime = info.DefaultRuntime } = facts;
-  const { isRoot, hasEntrance, here } = entrant;
+  const { isRoot, mayEnter, hasEntrance, here } = entrant;
   const instead = 'use the bubblewrap backend';
   if (!sharesKernel(address, info, runtime, here)) {
     if (here.platform !== 'linux' || info.OperatingSystem.includes('Docker Desktop')) {
@@ -38,10 +41,26 @@ export function restrictionObstacle(facts: RestrictionFacts, entrant: Entrant = 
     return `the container runtime ${runtime} has networks of its own, which Hermetic cannot enter (use runc, or ${instead})`;
   }
   if (!isRoot) return `only root can enter the network of a container (run Hermetic as root, or ${instead})`;
+  if (!mayEnter) return `root lacks the capability CAP_SYS_ADMIN here, as in a container (run Hermetic outside of it, or ${instead})`;
   if (!hasEntrance) return `nsenter is not installed (apt-get install util-linux, or ${instead})`;
   return undefined;
 }
 
 function thisProgram(): Entrant {
-  return { isRoot: process.getuid?.() === 0, hasEntrance: namespaceEntrance() !== undefined, here: thisMachine() };
+  return {
+    isRoot: process.getuid?.() === 0,
+    mayEnter: hasCapability(21),
+    hasEntrance: namespaceEntrance() !== undefined,
+    here: thisMachine(),
+  };
+}
+
+/** In the numbers of linux/capability.h. */
+function hasCapability(number: number): boolean {
+  try {
+    const [, effective = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    return ((BigInt(`0x${effective}`) >> BigInt(number)) & 1n) === 1n;
+  } catch {
+    return false;
+  }
 }

@@ -17,7 +17,7 @@ const directory = mkdtempSync(join(tmpdir(), 'hermetic-restriction-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const socket: EngineAddress = { kind: 'unix', path: '/var/run/docker.sock' };
-const root: Entrant = { isRoot: true, hasEntrance: true, here: { platform: 'linux', kernel: '6.1.0' } };
+const root: Entrant = { isRoot: true, mayEnter: true, hasEntrance: true, here: { platform: 'linux', kernel: '6.1.0' } };
 const info = {
   OperatingSystem: 'Debian GNU/Linux 12 (bookworm)',
   KernelVersion: '6.1.0',
@@ -32,6 +32,7 @@ describe('whether docker can restrict a network', () => {
 
   it.each<[string, RegExp, Partial<Parameters<typeof restrictionObstacle>[0]>, Partial<Entrant>]>([
     ['as a member of the group docker', /only root.*run Hermetic as root.*bubblewrap/, {}, { isRoot: false }],
+    ['as root of a container', /CAP_SYS_ADMIN.*outside/, {}, { mayEnter: false }],
     ['without nsenter', /nsenter is not installed.*util-linux/, {}, { hasEntrance: false }],
     ['with Docker Desktop', /virtual machine/, { info: { ...info, OperatingSystem: 'Docker Desktop' } }, {}],
     ['on macOS', /virtual machine/, {}, { here: { platform: 'darwin', kernel: '24.0' } }],
