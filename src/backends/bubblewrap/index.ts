@@ -78,8 +78,7 @@ class BubblewrapBackend implements Backend {
 
   /** Security: what a trial would tell is not asked. A failure of the moment would make the network of a sandbox an open one. */
   async canRestrict(): Promise<true | string> {
-    const obstacle = restrictedNetworkObstacle();
-    return obstacle === undefined ? true : `bubblewrap cannot restrict a network: ${obstacle}`;
+    return restrictedNetworkObstacle() ?? true;
   }
 
   async #restrictedNote(): Promise<string> {
