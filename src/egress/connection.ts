@@ -13,6 +13,8 @@ export class Connection {
   readonly #onGone: () => void;
   #timer: NodeJS.Timeout | undefined;
   #upstream: Socket | undefined;
+  /** The client's side is closed. */
+  #isClosed = false;
   /** The host that it leads to now, or waits for. */
   destination: Destination | undefined;
 
@@ -43,7 +45,7 @@ export class Connection {
     upstream.once('close', () => {
       if (this.#upstream !== upstream) return;
       this.#upstream = undefined;
-      if (this.#gone.signal.aborted) this.#onGone();
+      if (this.#isClosed) this.#onGone();
     });
   }
 
@@ -56,8 +58,9 @@ export class Connection {
 
   /** Resets it, so that the program inside does not take it for an orderly end. */
   cut(): void {
+    this.#leave();
     this.#upstream?.destroy();
-    this.socket.resetAndDestroy();
+    reset(this.socket);
   }
 
   /** Says this, then ends. */
@@ -68,9 +71,14 @@ export class Connection {
     this.socket.resume();
   }
 
-  #clientClosed(): void {
+  #leave(): void {
     clearTimeout(this.#timer);
     this.#gone.abort();
+  }
+
+  #clientClosed(): void {
+    this.#leave();
+    this.#isClosed = true;
     const upstream = this.#upstream;
     if (!upstream) {
       this.#onGone();
@@ -83,5 +91,17 @@ export class Connection {
     upstream.destroySoon();
     const timer = setTimeout(() => upstream.destroy(), flushMs).unref();
     upstream.once('close', () => clearTimeout(timer));
+  }
+}
+
+/** Closes a connection at once, so that the program inside sees an error and no orderly end. What is not sent yet is dropped. */
+export function reset(socket: Socket): void {
+  socket.on('error', () => undefined);
+  // While its end waits to be sent, the kernel does not take a reset, and Node would leave the descriptor open.
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else {
+    // Node would first wait until everything is sent, for ever when the client does not read.
+    socket.destroySoon = () => void socket.destroy();
+    socket.resetAndDestroy();
   }
 }

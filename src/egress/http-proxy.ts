@@ -229,6 +229,9 @@ function refuse(request: IncomingMessage, response: ServerResponse, refused: Ref
   if (request.headers.expect !== undefined) response.shouldKeepAlive = false;
   response.writeHead(statusOf(refused), 'Blocked', refusalHeaders(body));
   response.end(body);
+  // The rest of a body that went to a host until it failed.
+  request.unpipe();
+  request.resume();
 }
 
 function refusalHeaders(body: string): Record<string, string> {

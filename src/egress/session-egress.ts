@@ -2,7 +2,7 @@ import { isIP, Socket } from 'node:net';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import { CallSlots } from '../lib/call-slots.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
-import { Connection } from './connection.ts';
+import { Connection, reset } from './connection.ts';
 import type { Dialer } from './dial.ts';
 import { proxyPort } from './environment.ts';
 import { FirstBytes } from './first-bytes.ts';
@@ -84,8 +84,7 @@ export class SessionEgress {
     const host = this.#names.hostAt(canonicalAddress(socket.localAddress ?? ''));
     const port = socket.localPort;
     if (host === undefined || port === undefined) {
-      socket.on('error', () => undefined);
-      socket.resetAndDestroy();
+      reset(socket);
       return;
     }
     const connection = this.#admit(socket, { host, port });
@@ -119,8 +118,7 @@ export class SessionEgress {
     const isFull = this.#connections.size >= this.#limits.maxConnections;
     if (this.#isClosed || isFull || !dialer.admit()) {
       if (!this.#isClosed) onBlocked(destination, 'too-many-connections');
-      socket.on('error', () => undefined);
-      socket.resetAndDestroy();
+      reset(socket);
       return undefined;
     }
     const connection: Connection = new Connection(socket, () => {

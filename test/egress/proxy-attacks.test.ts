@@ -1,9 +1,8 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
-import { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { addressClass } from '../../src/egress/addresses.ts';
+import { helloOfNode } from './hello-bytes.ts';
 import { type RigOptions, SessionRig } from './session-rig.ts';
 
 let rig: SessionRig;
@@ -39,14 +38,6 @@ async function sent(text: string): Promise<string> {
 async function statusOfTunnel(authority: string): Promise<number> {
   const answer = await sent(`CONNECT ${authority} HTTP/1.1\r\nHost: api.test\r\n\r\n`);
   return Number(answer.split(' ')[1]);
-}
-
-/** The first message of a TLS client that asks for this name. */
-async function clientHelloFor(servername: string): Promise<Buffer> {
-  return await new Promise((resolve) => {
-    const wire = new Duplex({ read: () => undefined, write: (chunk: Buffer) => resolve(chunk) });
-    connectTls({ socket: wire, servername }).on('error', () => undefined);
-  });
 }
 
 describe('attacks on the address of a destination', () => {
@@ -170,7 +161,7 @@ describe('attacks on the name in TLS', () => {
   it('a ClientHello that comes byte by byte is read to its end before the host gets a byte', async () => {
     await open();
     const { peer } = await rig.tunnel('api.test:443');
-    const hello = await clientHelloFor('evil.test');
+    const hello = await helloOfNode({ servername: 'evil.test' });
     for (const byte of hello) {
       if (peer.socket.destroyed) break;
       await new Promise((resolve) => peer.socket.write(Buffer.from([byte]), resolve));
@@ -183,7 +174,7 @@ describe('attacks on the name in TLS', () => {
   it('an allowed ClientHello that comes byte by byte arrives whole', async () => {
     await open();
     const { peer } = await rig.tunnel('api.test:443');
-    const hello = await clientHelloFor('api.test');
+    const hello = await helloOfNode({ servername: 'api.test' });
     for (const byte of hello) await new Promise((resolve) => peer.socket.write(Buffer.from([byte]), resolve));
     peer.socket.write('after');
     await expect.poll(() => arrived.join('')).toBe(`${hello.toString('latin1')}after`);
@@ -204,7 +195,7 @@ describe('attacks on the name in TLS', () => {
   it('another name is also refused on a port that is not 443', async () => {
     await open();
     const { peer } = await rig.tunnel('api.test:7');
-    peer.socket.write(await clientHelloFor('evil.test'));
+    peer.socket.write(await helloOfNode({ servername: 'evil.test' }));
     expect(await peer.closed()).toBe('reset');
     expect(arrived).toEqual([]);
   });

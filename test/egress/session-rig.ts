@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { BlockedConnection, EgressRules, HostRule } from '../../src/core/egress.ts';
 import { Dialer, type DialerOptions } from '../../src/egress/dial.ts';
+import type { Lookup } from '../../src/egress/resolver.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../../src/egress/rules.ts';
 import { SessionEgress, type SessionEgressOptions } from '../../src/egress/session-egress.ts';
 
@@ -57,6 +58,8 @@ export interface RigOptions {
   private?: string[];
   /** Addresses of names; every other name has 127.0.0.1. */
   hosts?: Record<string, string[]>;
+  /** Instead of `hosts`. */
+  lookup?: Lookup;
   dialer?: Omit<DialerOptions, 'lookup'>;
   limits?: SessionEgressOptions['limits'];
 }
@@ -75,7 +78,7 @@ export class SessionRig {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
 
-  constructor({ allow = [], deny = [], private: privateRules = [], hosts = {}, dialer, limits }: RigOptions) {
+  constructor({ allow = [], deny = [], private: privateRules = [], hosts = {}, lookup, dialer, limits }: RigOptions) {
     this.rules = rulesOf(allow, deny, privateRules);
     this.dialer = new RigDialer({
       // The hosts of the tests are on loopback. Everything else is judged as in the product.
@@ -83,6 +86,7 @@ export class SessionRig {
       ...dialer,
       lookup: async (host) => {
         this.lookups.push(host);
+        if (lookup) return await lookup(host);
         const addresses = hosts[host] ?? ['127.0.0.1'];
         if (addresses.length === 0) throw new Error('no such host');
         return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));

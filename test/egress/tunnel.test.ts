@@ -105,6 +105,14 @@ describe('a tunnel by CONNECT', () => {
     expect(await peer.ended()).toMatch(/last words$/);
   });
 
+  it('carries bytes that the client sends before it has the answer', async () => {
+    await open();
+    const peer = await rig.connect();
+    peer.socket.write('CONNECT api.test:7 HTTP/1.1\r\nHost: api.test:7\r\n\r\nearly bytes');
+    await peer.until('HTTP/1.1 200 Connection Established\r\n\r\n');
+    await peer.until('early bytes');
+  });
+
   it('parses plain HTTP to port 80 and rewrites its host', async () => {
     await open();
     const { peer } = await rig.tunnel('api.test:80');
@@ -131,6 +139,25 @@ describe('SOCKS5', () => {
     const { peer, reply } = await socks('api.test', 443, command);
     expect(reply).toBe(code);
     await peer.ended();
+  });
+
+  it('reaches the name for which the resolver inside gave out an address', async () => {
+    await open();
+    const byName = await rig.connectByName('api.test', 7);
+    const address = byName.socket.remoteAddress?.split('.').map(Number) ?? [];
+    const { peer, reply } = await socks(Buffer.from([1, ...address]), 443);
+    expect(reply).toBe(0);
+    expect(await tlsEcho(peer.socket, 'api.test')).toBe('ping');
+  });
+
+  it.each([
+    ['a client that insists on a password', [5, 1, 2], [5, 0xff]],
+    ['an address of an unknown type', [5, 1, 0, 5, 1, 0, 9], [5, 0, 5, 8, 0, 1, 0, 0, 0, 0, 0, 0]],
+  ])('refuses %s', async (_what, sent, answer) => {
+    await open();
+    const peer = await rig.connect();
+    peer.socket.write(Buffer.from(sent));
+    expect(Buffer.from(await peer.ended(), 'latin1')).toEqual(Buffer.from(answer));
   });
 
   it('refuses an unlisted host with the reply for rules', async () => {
