@@ -10,6 +10,9 @@ const reasons: Readonly<Record<BlockReason, string>> = {
   malformed: 'not a valid request',
   'other-tls-name': 'TLS named another host or none',
   'too-many-connections': 'too many connections at once',
+  'secret-needs-tls': 'a secret is bound to it, so it takes TLS only',
+  'wrong-credential': 'a credential that this host does not take',
+  'unverified-certificate': 'its certificate could not be verified',
   unresolved: 'no address found',
   unreachable: 'no answer',
 };

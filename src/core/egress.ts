@@ -30,9 +30,43 @@ export interface EgressRules {
   private: readonly PrivateRule[];
   /** Ports on which programs reach hosts by name, without the proxy. The ports that rules name are added, but not 53, 80 and that of the proxy. */
   directPorts: readonly number[];
+  /** Undefined without secrets. */
+  vault?: Vault | undefined;
 }
 
-/** Why a connection failed. The last two are failures of the network, not decisions. */
+/** Signs the certificates that sandboxes see at hosts with a secret. Known to sandboxes of this installation alone. */
+export interface Authority {
+  /** PEM. */
+  certificate: string;
+  /** PEM. Security: stays on the host. */
+  key: string;
+}
+
+/** A secret whose value is put into requests on their way to its hosts. Sandboxes have the placeholder. */
+export interface BoundSecret {
+  name: string;
+  /** Security: known to the egress thread, never to a sandbox. */
+  value: string;
+  placeholder: string;
+  /** Exact hosts, each with its port. */
+  destinations: readonly Destination[];
+  /** Names of headers in lower case. */
+  headers: readonly string[];
+  /** Also in the query of the URL. */
+  query: boolean;
+  /** Also in the path of the URL. */
+  path: boolean;
+  /** Requests to its hosts with other credentials are refused. */
+  exclusive: boolean;
+}
+
+/** TLS to the destinations of these secrets is ended by the egress thread, and nowhere else. */
+export interface Vault {
+  authority: Authority;
+  secrets: readonly BoundSecret[];
+}
+
+/** Why a connection failed. The last three are failures of the network, not decisions. */
 export type BlockReason =
   | 'unlisted'
   | 'denied'
@@ -42,6 +76,11 @@ export type BlockReason =
   | 'malformed'
   | 'other-tls-name'
   | 'too-many-connections'
+  /** It is no TLS, and the host has a secret. */
+  | 'secret-needs-tls'
+  /** A request has a secret of another host, or another credential at a host that takes only its own. */
+  | 'wrong-credential'
+  | 'unverified-certificate'
   | 'unresolved'
   | 'unreachable';
 

@@ -10,7 +10,8 @@ import { errorText } from '../lib/error-text.ts';
 import { started } from '../lib/started.ts';
 import type { DoorFailure, EntranceWords, OpenerOrder, OpenerReport } from './messages.ts';
 
-const openMs = 10_000;
+/** A sandbox on a busy machine takes a while until it can be entered. */
+const openMs = 30_000;
 /** The kernel ends a killed process sooner, unless it waits for a broken disk. */
 const endMs = 5_000;
 const maxStderr = 4_096;

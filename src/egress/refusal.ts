@@ -26,6 +26,7 @@ export function statusOf({ reason }: Refusal): 400 | 403 | 502 | 503 {
       return 400;
     case 'unresolved':
     case 'unreachable':
+    case 'unverified-certificate':
       return 502;
     case 'too-many-connections':
       return 503;
@@ -48,6 +49,10 @@ const sentences: Record<BlockReason, (to: string) => string> = {
   malformed: (to) => `${to} is not a valid host and port.`,
   'other-tls-name': (to) => `The connection to ${to} is blocked: its TLS handshake names another host, or none.`,
   'too-many-connections': (to) => `The connection to ${to} is refused: too many connections are open.`,
+  'secret-needs-tls': (to) => `The connection to ${to} is blocked: a secret is bound to that host, which takes TLS only.`,
+  'wrong-credential': (to) =>
+    `The request to ${to} is blocked: it carries a secret of another host, or a credential that this host does not take.`,
+  'unverified-certificate': (to) => `${to} cannot be reached: its certificate could not be verified. Nothing was sent.`,
   unresolved: (to) => `${to} cannot be reached: its name has no address.`,
   unreachable: (to) => `${to} cannot be reached: it does not answer.`,
 };

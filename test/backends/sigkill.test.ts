@@ -18,7 +18,15 @@ const client = fileURLToPath(new URL('./sigkill-client.ts', import.meta.url));
 const kills = 20;
 const quiet = { notice: () => undefined, progress: () => undefined };
 
-for (const kind of ['bubblewrap', 'docker']) {
+/** A command and its network end together, also when both were only just begun. */
+const variants = [
+  { kind: 'bubblewrap', network: 'open' },
+  { kind: 'bubblewrap', network: 'restricted' },
+  { kind: 'docker', network: 'open' },
+  { kind: 'docker', network: 'restricted' },
+];
+
+for (const { kind, network } of variants) {
   await describeBackend(kind, ({ context }) => {
     const home = mkdtempSync(join(tmpdir(), `hermetic-sigkill-${kind}-`));
     const environment = {
@@ -27,6 +35,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       HOME: home,
       HERMETIC_HOME: join(home, '.hermetic'),
       TERMINAL_DOCKER_IMAGE: context.docker.image,
+      TERMINAL_NETWORK: network,
       TERMINAL_LIFETIME_SECONDS: '3',
       TERMINAL_CONTAINER_PIDS: '64',
     };
@@ -45,7 +54,9 @@ for (const kind of ['bubblewrap', 'docker']) {
       await removeTree(home);
     });
 
-    it('adopts or removes every sandbox of a program killed at any moment, and loses no file', { timeout: 240_000 }, async () => {
+    it(`adopts or removes every sandbox with the network ${network} of a program killed at any moment, and loses no file`, {
+      timeout: 240_000,
+    }, async () => {
       const bystander = await other.openSandbox({ ...cliSession('bystander'), backend: kind }, quiet);
       await bystander.sandbox.writeFile('/workspace/mine', 'untouched');
       const precious = await app.openSandbox({ ...cliSession('precious'), backend: kind }, quiet);

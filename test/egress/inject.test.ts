@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { BoundSecret } from '../../src/core/egress.ts';
+import { isFor, placeholderFor } from '../../src/egress/bound-secret.ts';
+import { inject } from '../../src/egress/inject.ts';
+
+const value = `ghp_${'R'.repeat(36)}`;
+const github: BoundSecret = {
+  name: 'GITHUB_TOKEN',
+  value,
+  placeholder: placeholderFor('GITHUB_TOKEN', value.length, 'key', 'ghp_'),
+  destinations: [{ host: 'git.test', port: 443 }],
+  headers: ['authorization', 'private-token'],
+  query: false,
+  path: false,
+  exclusive: false,
+};
+const other: BoundSecret = { ...github, name: 'OTHER', value: 'v'.repeat(40), placeholder: placeholderFor('OTHER', 40, 'key') };
+const send = (headers: Record<string, string | string[]>, path = '/', here = [github]) => inject({ headers, path }, here, [github, other]);
+
+describe('a placeholder', () => {
+  it('has the length of the value, its prefix, and is the same for the same name and key', () => {
+    expect(github.placeholder).toMatch(/^ghp_hmtc[a-z0-9]{32}$/);
+    expect(placeholderFor('GITHUB_TOKEN', value.length, 'key', 'ghp_')).toBe(github.placeholder);
+    expect(placeholderFor('GITHUB_TOKEN', value.length, 'other key', 'ghp_')).not.toBe(github.placeholder);
+  });
+
+  it('has at least 30 characters, also for a short value or a long prefix', () => {
+    expect(placeholderFor('A', 8, 'key')).toHaveLength(30);
+    expect(placeholderFor('A', 8, 'key', 'github_pat_0123456789_0123456789')).toHaveLength(52);
+  });
+});
+
+describe('inject', () => {
+  it('replaces the placeholder in named headers and names what was used', () => {
+    const injection = send({ authorization: `Bearer ${github.placeholder}`, 'private-token': [github.placeholder, 'x'] });
+    expect(injection).toEqual({
+      request: { headers: { authorization: `Bearer ${value}`, 'private-token': [value, 'x'] }, path: '/' },
+      used: ['GITHUB_TOKEN'],
+    });
+  });
+
+  it('replaces the placeholder inside Basic', () => {
+    const basic = Buffer.from(`x-access-token:${github.placeholder}`).toString('base64');
+    expect(send({ authorization: `Basic ${basic}` })).toMatchObject({
+      request: { headers: { authorization: `Basic ${Buffer.from(`x-access-token:${value}`).toString('base64')}` } },
+    });
+  });
+
+  it.each([
+    ['another header', { 'user-agent': github.placeholder }, '/'],
+    ['the path', {}, `/bot${github.placeholder}/x`],
+    ['the query', {}, `/?t=${github.placeholder}`],
+  ])('never replaces it in %s', (_, headers, path) => {
+    const injection = send(headers, path);
+    expect(injection).toEqual({ request: { headers, path }, used: [] });
+  });
+
+  it('replaces it in query and path where that is configured, encoded', () => {
+    const here = [{ ...github, query: true, path: true, value: 'a/b c&d' }];
+    expect(send({}, `/bot${github.placeholder}/x?t=${github.placeholder}&u=?`, here)).toMatchObject({
+      request: { path: '/bota%2Fb%20c%26d/x?t=a%2Fb%20c%26d&u=?' },
+    });
+  });
+
+  it.each([
+    ['a header', { authorization: `Bearer ${other.placeholder}` }, '/'],
+    ['Basic', { authorization: `Basic ${Buffer.from(`:${other.placeholder}`).toString('base64')}` }, '/'],
+    ['any other header', { 'x-note': [other.placeholder] }, '/'],
+    ['the path', {}, `/${other.placeholder}`],
+  ])('refuses the placeholder of a secret of another host in %s', (_, headers, path) => {
+    expect(send(headers as Record<string, string>, path)).toEqual({ refused: 'OTHER is not for this host' });
+  });
+
+  it('takes a dollar in a value for what it is', () => {
+    const here = [{ ...github, value: '$&$1$$' }];
+    expect(send({ authorization: github.placeholder }, '/', here)).toMatchObject({ request: { headers: { authorization: '$&$1$$' } } });
+  });
+
+  it.each([
+    ['a header', { authorization: 'Bearer attacker' }, '/'],
+    ['Basic', { authorization: `Basic ${Buffer.from('attacker:password').toString('base64')}` }, '/'],
+    ['one of two headers', { authorization: `Bearer ${github.placeholder}`, cookie: 'session=attacker' }, '/'],
+    ['the query', {}, '/?private_token=attacker'],
+  ])('refuses another credential in %s at a host that is exclusive', (_, headers, path) => {
+    const here = [{ ...github, exclusive: true }];
+    expect(send(headers as Record<string, string>, path, here)).toMatchObject({ refused: expect.stringContaining('another credential') });
+  });
+
+  it('lets requests without a credential and with its own through at a host that is exclusive', () => {
+    const here = [{ ...github, exclusive: true }];
+    expect(send({ accept: '*/*' }, '/?page=2', here)).toMatchObject({ used: [] });
+    expect(send({ authorization: `token ${github.placeholder}` }, '/', here)).toMatchObject({ used: ['GITHUB_TOKEN'] });
+  });
+});
+
+it('a secret is for its exact host and port', () => {
+  expect(isFor(github, { host: 'git.test', port: 443 })).toBe(true);
+  expect(isFor(github, { host: 'git.test', port: 8443 })).toBe(false);
+  expect(isFor(github, { host: 'a.git.test', port: 443 })).toBe(false);
+});
