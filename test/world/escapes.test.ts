@@ -81,6 +81,14 @@ await describeRestricted({ allow: ['api.test', 'api.test:5432'] }, ({ kind, worl
     expect(await sibling.end()).toBe('listening\nnone\nnone\n');
   });
 
+  it('two commands of one session use its network at the same time', async () => {
+    const first = restricted().start('echo ready; cat; curl -sS https://api.test/', 'attacker');
+    await first.printed('ready');
+    const second = await restricted().run('curl -sS https://api.test/', 'attacker');
+    expect(second.stdout, second.stderr).toBe('hello from api.test\n');
+    expect(await first.end()).toBe('ready\nhello from api.test\n');
+  });
+
   it('no name that is not allowed is looked up, in whichever way a program names it', async () => {
     await world().arrivals();
     const name = 'c2VjcmV0.data.evil.test';

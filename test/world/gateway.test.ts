@@ -57,6 +57,14 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         await running().shows('cut second', 1002);
         expect(running().texts(1001).join('\n')).not.toContain('cut first');
       });
+
+      it('gives a sandbox its network again after the gateway was killed in the middle of a connection', async () => {
+        say(`/run ${hold('kept.test', 'third', 1)}`, 1002);
+        await arrived('third');
+        await running().restart();
+        say(`/run ${hold('kept.test', 'fourth', 1)}`, 1001);
+        await arrived('fourth');
+      });
     });
   });
 }
