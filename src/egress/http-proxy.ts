@@ -75,6 +75,7 @@ export class HttpProxy {
     const onRequest = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response);
     this.#server.on('request', onRequest);
     this.#server.on('checkContinue', onRequest);
+    this.#server.on('checkExpectation', onRequest);
     this.#server.on('connect', (request, socket, head) => this.#leave(request, socket as Socket, head, 'connect'));
     this.#server.on('upgrade', (request, socket, head) => this.#leave(request, socket as Socket, head, 'upgrade'));
     this.#server.on('clientError', (_error, socket) => this.#reject(socket as Socket));
@@ -82,18 +83,15 @@ export class HttpProxy {
 
   /** Reads requests from a connection. With a route, all of them are for its destination, and the first uses its connection. */
   serve(connection: Connection, route?: Route): void {
-    this.#visits.set(connection.socket, {
-      connection,
-      fixed: route?.destination,
-      ready: route,
-      lane: new Lane(),
-      unanswered: 0,
-      isOver: false,
-    });
+    const { socket } = connection;
+    const visit: Visit = { connection, fixed: route?.destination, ready: route, lane: new Lane(), unanswered: 0, isOver: false };
+    this.#visits.set(socket, visit);
     connection.limit(this.#parts.headersMs);
-    connection.socket.once('end', () => this.#limitHalfOpen(connection));
-    this.#server.emit('connection', connection.socket);
-    connection.socket.resume();
+    socket.once('end', () => {
+      if (this.#visits.get(socket) === visit) this.#limitHalfOpen(connection);
+    });
+    this.#server.emit('connection', socket);
+    socket.resume();
   }
 
   /** A client that has ended its half waits for its answer, or has left. The next bytes to it show which; without any, it is cut. */
@@ -112,9 +110,9 @@ export class HttpProxy {
       request.socket.destroy();
       return;
     }
+    visit.unanswered += 1;
     if (visit.isOver) return;
     const { connection, fixed, lane } = visit;
-    visit.unanswered += 1;
     connection.limit(undefined);
     response.once('close', () => {
       visit.unanswered -= 1;
@@ -150,6 +148,7 @@ export class HttpProxy {
       socket.destroy();
       return;
     }
+    this.#visits.delete(socket);
     visit.connection.limit(undefined);
     guard(visit.connection, kind === 'connect' ? this.#connect(visit, request, head) : this.#upgrade(visit, request, head));
   }

@@ -273,6 +273,15 @@ describe('attacks on the parser of requests', () => {
     expect(arrived.length).toBeLessThan(40);
   });
 
+  it('requests without end after a malformed one cut the connection', async () => {
+    await open();
+    const peer = await rig.connect();
+    const flood = Buffer.from(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${second.repeat(1_000)}`);
+    peer.socket.write(flood);
+    await peer.closed();
+    expect(arrived).toEqual([]);
+  });
+
   it.each([
     ['0', [0]],
     ['SOCKS4', [4, 1, 0, 80, 1, 2, 3, 4, 0]],

@@ -105,6 +105,25 @@ describe('a tunnel by CONNECT', () => {
     expect(await peer.ended()).toMatch(/last words$/);
   });
 
+  it('stays open for a client that has ended its half while the host is silent', async () => {
+    await open({ allow: ['api.test:9', 'api.test:7'], limits: { silentMs: 50 } });
+    let atHost: Socket | undefined;
+    await rig.serve(
+      9,
+      createServer({ allowHalfOpen: true }, (socket) => {
+        atHost = socket.resume();
+      }),
+    );
+    const { peer } = await rig.tunnel('api.test:9');
+    peer.socket.end('question');
+    await until('the host has the question', () => atHost?.readableEnded);
+    // A later tunnel that is cut shows that the time is over.
+    const later = await rig.tunnel('api.test:7');
+    await later.peer.closed();
+    atHost?.end('answer');
+    expect(await peer.ended()).toMatch(/answer$/);
+  });
+
   it('carries bytes that the client sends before it has the answer', async () => {
     await open();
     const peer = await rig.connect();
