@@ -1,11 +1,15 @@
+import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../../src/backends/bubblewrap/restricted-network.ts';
+import { restrictedNetwork, restrictedNetworkObstacle } from '../../../src/backends/bubblewrap/restricted-network.ts';
+import { EgressThread } from '../../../src/egress/thread.ts';
+import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
 import { isRequired } from '../../required.ts';
 import { makeTestHost, type TestHost } from './network-host.ts';
@@ -173,6 +177,38 @@ describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
       const left = (): unknown[] => [...processesWith(opener), ...processesWith(mark)];
       await eventually(() => left().length === 0);
       expect(left()).toEqual([]);
+    });
+  });
+
+  describe.skipIf(obstacle !== undefined)('a bubblewrap that does not do what it should', () => {
+    const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [] }));
+    afterAll(() => egress.stop());
+    const mark = `601.${process.pid}`;
+
+    /** Reports when its network was told to enter, and then waits. */
+    async function connectTo(report: string): Promise<void> {
+      const script = `sleep ${mark} 3>&- & read -r; ${report}`;
+      const bubblewrap = spawn('bash', ['-c', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore', 'pipe'] });
+      const launched = { group: bubblewrap.pid ?? 0, info: bubblewrap.stdio[3] as Duplex, user: undefined };
+      const restricted = restrictedNetwork(egress, await hostBash('bubblewrap-network'), launched);
+      await restricted.enter({ entrances: [], add: async () => undefined });
+      bubblewrap.stdin?.on('error', () => undefined).end('\n');
+      try {
+        await restricted.connect();
+      } finally {
+        await restricted.end();
+        if (bubblewrap.exitCode === null && bubblewrap.signalCode === null) process.kill(-launched.group, 'SIGKILL');
+      }
+    }
+
+    it.each([
+      ['is killed before it has named the process inside', 'kill -KILL $$', ''],
+      ['names a process that is not its own', `echo '"child-pid": ${process.pid}' >&3; exec 3>&-; wait`, 'the sandbox has ended'],
+      ['names a process that has the network of the host', 'echo "\\"child-pid\\": $!" >&3; exec 3>&-; wait', 'the sandbox has ended'],
+      ['names a process that has ended', 'true & wait $!; echo "\\"child-pid\\": $!" >&3; exec 3>&-; wait', ''],
+    ])('opens no socket and leaves no process when it %s', async (_, report, reason) => {
+      await expect(connectTo(report)).rejects.toMatchObject({ code: 'sandbox/open-failed', message: expect.stringContaining(reason) });
+      expect(await eventually(() => processesWith(mark).length === 0)).toBe(true);
     });
   });
 
