@@ -1,7 +1,6 @@
 import { isIP, Socket } from 'node:net';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import { CallSlots } from '../lib/call-slots.ts';
-import { canonicalAddress } from '../lib/ip-address.ts';
 import { Connection, reset } from './connection.ts';
 import type { Dialer } from './dial.ts';
 import { proxyPort } from './environment.ts';
@@ -81,7 +80,7 @@ export class SessionEgress {
 
   /** A connection to a direct port. Its local address says which name was meant. */
   acceptByName(socket: Socket): void {
-    const host = this.#names.hostAt(canonicalAddress(socket.localAddress ?? ''));
+    const host = this.#names.hostAt(socket.localAddress ?? '');
     const port = socket.localPort;
     if (host === undefined || port === undefined) {
       reset(socket);
