@@ -3,12 +3,15 @@ import { egressRules } from '../config/egress-rules.ts';
 import { installationId } from '../config/installation.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from '../config/sandbox-settings.ts';
+import type { Vault } from '../core/egress.ts';
+import { HermeticError } from '../core/errors.ts';
 import type { Backend, OpenListener } from '../core/sandbox.ts';
 import type { Store } from '../core/store.ts';
 import { EgressThread } from '../egress/thread.ts';
 import { candidatesFor, createBackends } from '../sandboxes/backend-choice.ts';
 import { type OpenedSandbox, openSandbox, type SandboxDeps } from '../sandboxes/open.ts';
 import type { SandboxRequest } from '../sandboxes/request.ts';
+import { SandboxSecrets } from '../sandboxes/secrets.ts';
 import { SessionSandboxes } from '../sandboxes/session-sandboxes.ts';
 import { Approvals } from './approvals.ts';
 import { redactorOf } from './secrets.ts';
@@ -20,7 +23,11 @@ export class App {
   readonly redact = redactorOf(() => this.loaded);
   /** For the functions of `sandboxes`. */
   readonly deps: SandboxDeps;
-  readonly #egress = new EgressThread(() => egressRules(this.loaded.config));
+  readonly #egress = new EgressThread(() => ({ ...egressRules(this.loaded.config), vault: this.#vault() }));
+  readonly #secrets = new SandboxSecrets(
+    () => this.loaded,
+    () => this.#egress.rulesChanged(),
+  );
   #loaded: LoadedConfig;
   #backends: ReadonlyMap<string, Backend> | undefined;
   #installation: string | undefined;
@@ -35,6 +42,7 @@ export class App {
       loaded: () => this.loaded,
       workingDirectory,
       installation: () => this.installation,
+      secrets: this.#secrets,
       backends: () => this.backends,
       store: () => this.store(),
       note: (sandbox, parts, outcome) => this.approvals.noteSandbox(sandbox, parts, outcome),
@@ -55,6 +63,16 @@ export class App {
     this.redact('');
     this.#egress.rulesChanged();
     this.#status?.settingsChanged();
+  }
+
+  /** Without an authority no request gets a value. The next sandbox to open says why. */
+  #vault(): Vault | undefined {
+    try {
+      return this.#secrets.vault();
+    } catch (error) {
+      if (error instanceof HermeticError) return undefined;
+      throw error;
+    }
   }
 
   get installation(): string {

@@ -1,10 +1,11 @@
+import { secretSettings } from '../config/bound-secrets.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { platformSections } from '../config/schema.ts';
 import { credentialLike } from '../lib/credential-like.ts';
 import { type Redact, type RedactionStream, redactor } from '../lib/redact.ts';
 
 /**
- * Every value that must never be shown: what sandboxes are given by name, what variables hold that look like a credential, and the tokens and
+ * Every value that must never be shown: what sandboxes are given by name, the values of `secrets`, what variables hold that look like a credential, and the tokens and
  * keys of channels and models.
  */
 function knownSecrets({ config, environment, unusedTokenVariables }: LoadedConfig): string[] {
@@ -16,6 +17,7 @@ function knownSecrets({ config, environment, unusedTokenVariables }: LoadedConfi
   );
   const named = new Set([
     ...terminal.docker_forward_env,
+    ...secretSettings(config).map(({ env }) => env),
     ...channels,
     ...unusedTokenVariables,
     ...(model.api_key_env ? [model.api_key_env] : []),

@@ -5,9 +5,8 @@ import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type AddressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { classifyHere } from '../egress/dial.ts';
-import { canonicalHost } from '../egress/host-name.ts';
 import { isPublicName } from '../egress/names.ts';
-import { decide, directPorts } from '../egress/rules.ts';
+import { decide, directPorts, parseDestination } from '../egress/rules.ts';
 
 interface JudgedAddress {
   address: string;
@@ -33,10 +32,8 @@ export interface NetworkVerdict extends Destination {
 
 /** Reads `HOST[:PORT]`; without a port, 443. */
 export function destinationFrom(text: string): Destination {
-  const colon = isIP(text) === 6 || text.endsWith(']') ? -1 : text.lastIndexOf(':');
-  const host = canonicalHost(colon < 0 ? text : text.slice(0, colon));
-  const port = colon < 0 ? '443' : text.slice(colon + 1);
-  if (host !== undefined && /^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535) return { host, port: Number(port) };
+  const destination = parseDestination(text, 443);
+  if (destination) return destination;
   throw new HermeticError('usage/bad-argument', `${JSON.stringify(text)} is neither a host nor a host and a port.`, {
     hint: 'Usage: hermetic network test HOST[:PORT] [--resolve] [--json]',
   });

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import * as z from 'zod';
 import { HermeticError } from '../core/errors.ts';
 import { errorText } from '../lib/error-text.ts';
 import { replaceFile } from '../lib/replace-file.ts';
-import { scalarFromText } from './environment-layer.ts';
+import { conflictsIn } from './conflicts.ts';
+import { isCollection, scalarFromText } from './environment-layer.ts';
 import { complaintsAbout, throwProblems, unknownKeyError } from './explain.ts';
 import { refuseForeign } from './home.ts';
 import { type ConfigKey, findKey } from './keys.ts';
@@ -27,21 +27,35 @@ export function changeKeys(file: string, changes: Changes): void {
   edit(file, (before = '') => {
     const wanted = valuesOf(before);
     let after: string | undefined = before;
-    for (const { key, value } of checked) {
+    for (const { section, key, value } of checked.flatMap((change) => entriesOf(change, wanted))) {
       if (after === undefined) break;
       if (value !== undefined) {
-        wanted[key.section] = { ...wanted[key.section], [key.key]: value };
-        after = spliceIn(after, key.section, key.key, value);
-      } else if (Object.hasOwn(wanted[key.section] ?? {}, key.key)) {
-        delete wanted[key.section]?.[key.key];
-        after = spliceOut(after, key.section, key.key);
+        wanted[section] = { ...wanted[section], [key]: value };
+        after = spliceIn(after, section, key, value);
+      } else if (Object.hasOwn(wanted[section] ?? {}, key)) {
+        delete wanted[section]?.[key];
+        after = spliceOut(after, section, key);
       }
     }
     return { after, wanted };
   });
 }
 
-function checkedChange(name: string, text: string | undefined): { key: ConfigKey; value: unknown } {
+interface Change {
+  key: ConfigKey;
+  /** undefined takes the key out. */
+  value: unknown;
+}
+
+/** The lines that a change is made of: one, or those of a section that is one map. */
+function entriesOf({ key: { section, key }, value }: Change, values: Values): { section: string; key: string; value: unknown }[] {
+  if (key !== undefined) return [{ section, key, value }];
+  const entries = { ...(value as Record<string, unknown> | undefined) };
+  const names = new Set([...Object.keys(values[section] ?? {}), ...Object.keys(entries)]);
+  return [...names].map((name) => ({ section, key: name, value: entries[name] }));
+}
+
+function checkedChange(name: string, text: string | undefined): Change {
   const key = findKey(name);
   if (!key) throw unknownKeyError(name);
   if (text === undefined) return { key, value: undefined };
@@ -53,15 +67,17 @@ function checkedChange(name: string, text: string | undefined): { key: ConfigKey
 
 /** Takes one key out of a config.yaml, also one that does not exist by now. false when the file does not set it. */
 export function unsetKey(file: string, name: string): boolean {
-  const [section = '', key = ''] = name.split(/\.(.*)/s);
+  const [section = '', key] = name.split(/\.(.*)/s);
   let found = false;
   edit(file, (before) => {
     const wanted = valuesOf(before ?? '');
-    found = Object.hasOwn(wanted[section] ?? {}, key);
+    const isWhole = key === undefined && findKey(name) !== undefined;
+    const names = Object.keys(wanted[section] ?? {}).filter((one) => isWhole || one === key);
+    found = names.length > 0;
     if (!found && !findKey(name)) throw unknownKeyError(name);
     if (before === undefined || !found) return undefined;
-    delete wanted[section]?.[key];
-    return { after: spliceOut(before, section, key), wanted };
+    for (const one of names) delete wanted[section]?.[one];
+    return { after: names.reduce<string | undefined>((text, one) => text && spliceOut(text, section, one), before), wanted };
   });
   return found;
 }
@@ -81,14 +97,14 @@ function edit(file: string, change: (before: string | undefined) => Edit | undef
       const result = change(before);
       if (!result) return undefined;
       const after = result.after ?? '';
-      const { problems } = readYamlLayer(after, file);
+      const { problems, settings } = readYamlLayer(after, file);
       const asWanted = result.after !== undefined && !problems.some((problem) => problem.code === 'config/bad-yaml');
       if (!asWanted || !isDeepStrictEqual(withoutEmpty(valuesOf(after)), withoutEmpty(result.wanted))) {
         throw new HermeticError('config/bad-value', `${file} is written in a way that cannot be changed from here without changing more.`, {
           hint: 'Edit the file by hand, then run `hermetic config check`.',
         });
       }
-      throwProblems(problems);
+      throwProblems(problems.length > 0 ? problems : conflictsIn(settings, { config: file, dotenv: '' }));
       return after;
     });
   } catch (error) {
@@ -116,7 +132,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** Lists and maps are YAML, and so also JSON. Text needs no quotes. */
 function valueFromText(key: ConfigKey, text: string): unknown {
-  if (!(key.kind instanceof z.ZodArray || key.kind instanceof z.ZodRecord)) return scalarFromText(key, text);
+  if (!isCollection(key.kind)) return scalarFromText(key, text);
   const document = parseYaml(text);
   if (document.errors.length === 0) return document.toJS();
   throw new HermeticError('config/bad-value', `${key.name} must be ${key.notes.expects}, written as JSON or YAML.`);

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
-import type { EgressRules, HostRule, PrivateRule } from '../core/egress.ts';
+import type { Destination, EgressRules, HostRule, PrivateRule } from '../core/egress.ts';
 import { addressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { presets } from '../egress/presets.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../egress/rules.ts';
+import { secretSettings } from './bound-secrets.ts';
 import type { Config } from './schema.ts';
 
 /** What the configuration lets restricted sandboxes reach. */
@@ -23,19 +24,29 @@ export interface SourcedRule {
 }
 
 /** The rules that allow something. */
-export function allowRules({ network }: Config): SourcedRule[] {
+export function allowRules(config: Config): SourcedRule[] {
+  const { network } = config;
   const sourced = (source: string, texts: readonly string[]) => texts.map((text) => ({ rule: accepted(parseHostRule(text)), source }));
   const parts = [...new Set(network.presets)].flatMap((name) => presets[name].map((part) => ({ name, ...part })));
   return [
+    ...secretSettings(config).flatMap(({ name, destinations }) =>
+      destinations.map((one) => ({ rule: exactRule(one), source: `secret ${name}` })),
+    ),
     ...sourced('network.allow', network.allow),
     ...parts.flatMap(({ name, title, rules }) => sourced(`preset ${name}: ${title}`, rules)),
   ];
 }
 
-/** A sentence about each entry of `network.allow` that other entries of the section keep from working. */
+/** A sentence about each entry of `network.allow` and each host of a secret that other entries of `network` keep from working. */
 export function rulesWithoutEffect(config: Config): string[] {
   const { deny, private: privateRules } = egressRules(config);
-  return config.network.allow.flatMap((text) => {
+  const ofSecrets = secretSettings(config).flatMap(({ name, destinations }) =>
+    destinations.map(exactRule).flatMap((rule) => {
+      const denying = deny.find((one) => coversRule(one, rule));
+      return denying ? [`secrets.${name}: ${rule.text} cannot be reached, because network.deny has ${JSON.stringify(denying.text)}.`] : [];
+    }),
+  );
+  const ofAllow = config.network.allow.flatMap((text) => {
     const rule = accepted(parseHostRule(text));
     const denying = deny.find((one) => coversRule(one, rule));
     if (denying)
@@ -43,6 +54,12 @@ export function rulesWithoutEffect(config: Config): string[] {
     const isBlocked = isPrivateAddress(rule.host) && !isPrivateAllowed(rule.host, rule.host, privateRules);
     return isBlocked ? [`network.allow: ${JSON.stringify(text)} is a private address, and network.private does not have it.`] : [];
   });
+  return [...ofSecrets, ...ofAllow];
+}
+
+/** Security: the host of a secret on its one port. */
+function exactRule({ host, port }: Destination): HostRule {
+  return { host, isWildcard: false, ports: [port], text: `${isIP(host) === 6 ? `[${host}]` : host}:${port}` };
 }
 
 function isPrivateAddress(host: string): boolean {

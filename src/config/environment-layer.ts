@@ -52,9 +52,9 @@ function unknownVariables(environment: Environment, placeOf: (variable: string) 
     const leaf = variable.slice(`HERMETIC_${section.name}_`.length).toLowerCase();
     const meant = nearest(
       leaf,
-      section.keys.map((key) => key.key),
+      section.keys.map(({ key = '' }) => key),
     );
-    const suggestion = section.keys.find((key) => key.key === meant)?.variable;
+    const suggestion = section.keys.find(({ key }) => key === undefined || key === meant)?.variable;
     const sentence = `no key of ${section.name} has this variable.${didYouMean(suggestion)}`;
     return [problemAt(placeOf(variable), 'config/unknown-key', sentence, { key: `${section.name}.${leaf}` })];
   });
@@ -64,13 +64,18 @@ const notJson = Symbol('not JSON');
 
 /** A text that is not what the key's kind looks like is given back as it is, for the schema to refuse. */
 function valueOfVariable(key: ConfigKey, text: string): unknown {
-  if (!(key.kind instanceof z.ZodArray || key.kind instanceof z.ZodRecord)) return scalarFromText(key, text);
+  if (!isCollection(key.kind)) return scalarFromText(key, text);
   try {
     return JSON.parse(text);
   } catch {
     // The parser's message quotes the text, which may be a secret.
     return notJson;
   }
+}
+
+/** Lists and maps are written as JSON or YAML. */
+export function isCollection(kind: z.ZodType): boolean {
+  return kind instanceof z.ZodArray || kind instanceof z.ZodRecord || kind instanceof z.ZodObject;
 }
 
 const yes = ['true', 'yes', 'on', '1'];

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type ConfigKey, configSections } from './keys.ts';
+import { type ConfigKey, configSections, isWholeSection } from './keys.ts';
 
 const maxColumns = 140;
 
@@ -12,16 +12,18 @@ const preamble = `# Every key of Hermetic's configuration with its default, comm
 /** The text of docs/config.example.yaml. As it is, it sets nothing; without the `#` that stand directly before keys, it sets every default. */
 export function configExample(): string {
   const sections = configSections.map(
-    ({ name, description, keys }) => `\n${comment('', description)}${name}:\n${keys.map(entry).join('\n')}`,
+    ({ name, description, keys }) =>
+      `\n${keys.some(isWholeSection) ? '' : `${comment('', description)}${name}:\n`}${keys.map(entry).join('\n')}`,
   );
   return preamble + sections.join('');
 }
 
-function entry({ key, description, fallback, variable, notes }: ConfigKey): string {
+function entry({ section, key, description, fallback, variable, notes }: ConfigKey): string {
+  const indent = key === undefined ? '' : '  ';
   const about = `${description} (${notes.expects}; ${variable})`;
   // A key without a default takes null for unset.
   const value = typeof fallback === 'string' ? stringify(fallback, { lineWidth: 0 }).trimEnd() : JSON.stringify(fallback ?? null);
-  return `${comment('  ', about)}  #${key}: ${value}\n`;
+  return `${comment(indent, about)}${indent}#${key ?? section}: ${value}\n`;
 }
 
 function comment(indent: string, text: string): string {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { HermeticError } from '../core/errors.ts';
 import { filesVersion, unreadable } from './home.ts';
-import { configKeys } from './keys.ts';
+import { configKeys, setAt, valueAt } from './keys.ts';
 import type { LoadedConfig } from './load.ts';
 import { type Config, platformSections } from './schema.ts';
 
@@ -151,16 +151,10 @@ function withoutHome(message: string, home: string): string {
   return text;
 }
 
-type Values = Record<string, Record<string, unknown>>;
-
 const restartKeys = configKeys.filter((key) => key.needsRestart);
 
-function valueIn(config: Config, { section, key }: { section: string; key: string }): unknown {
-  return (config as unknown as Values)[section]?.[key];
-}
-
 function restartNotes(running: LoadedConfig, next: LoadedConfig): string[] {
-  const keys = restartKeys.filter((key) => !isDeepStrictEqual(valueIn(running.config, key), valueIn(next.config, key)));
+  const keys = restartKeys.filter((key) => !isDeepStrictEqual(valueAt(running.config, key), valueAt(next.config, key)));
   const variables = startVariables(running.config).filter((name) => running.environment[name] !== next.environment[name]);
   return [...keys.map(({ name }) => name), ...variables].map((name) => `${name} changed: restart the gateway to apply it`);
 }
@@ -173,14 +167,13 @@ function startVariables(config: Config): string[] {
 
 function withRestartKeysOf(running: LoadedConfig, next: LoadedConfig): LoadedConfig {
   const config = structuredClone(next.config);
-  for (const key of restartKeys)
-    Object.assign((config as unknown as Values)[key.section] ?? {}, { [key.key]: valueIn(running.config, key) });
+  for (const key of restartKeys) setAt(config, key, valueAt(running.config, key));
   return { ...next, config };
 }
 
 /** Of keys and variables, without their values. */
 function changedNames(before: LoadedConfig, after: LoadedConfig): string[] {
-  const keys = configKeys.filter((key) => !isDeepStrictEqual(valueIn(before.config, key), valueIn(after.config, key)));
+  const keys = configKeys.filter((key) => !isDeepStrictEqual(valueAt(before.config, key), valueAt(after.config, key)));
   const variables = new Set([...Object.keys(before.environment), ...Object.keys(after.environment)]);
   return [...keys.map(({ name }) => name), ...[...variables].filter((name) => before.environment[name] !== after.environment[name])];
 }

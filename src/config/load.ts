@@ -1,9 +1,10 @@
 import { HermeticError } from '../core/errors.ts';
 import { type Dotenv, parseDotenv } from '../lib/dotenv.ts';
+import { conflictsIn } from './conflicts.ts';
 import { type Environment, readEnvironmentLayer } from './environment-layer.ts';
 import { type Problem, problemAt, throwProblems } from './explain.ts';
 import { expandPath, filesVersion, findHome, type Home, type HomeRequest, prepareHome, readTextFile } from './home.ts';
-import { configKeys } from './keys.ts';
+import { configKeys, setAt } from './keys.ts';
 import { type Config, configSchema } from './schema.ts';
 import type { Layer, Origin, Setting } from './setting.ts';
 import { parseVolume } from './volumes.ts';
@@ -82,6 +83,13 @@ function inspect(request: HomeRequest): Inspection {
     readProcessLayer(request.environment),
   ];
   problems.push(...layers.flatMap((layer) => layer.problems));
+  if (problems.length === 0)
+    problems.push(
+      ...conflictsIn(
+        layers.flatMap((layer) => layer.settings),
+        home.files,
+      ),
+    );
   return { home, version, layers, problems, dotenv: valuesOf(dotenv) };
 }
 
@@ -114,11 +122,8 @@ function mergeEnvironments(...environments: readonly Environment[]): Record<stri
 }
 
 function assemble(settings: ReadonlyMap<string, Setting>, home: Home): Config {
-  const values: Record<string, Record<string, unknown>> = {};
-  for (const { key, value } of settings.values()) {
-    values[key.section] ??= {};
-    Object.assign(values[key.section] ?? {}, { [key.key]: value });
-  }
+  const values = {};
+  for (const { key, value } of settings.values()) setAt(values, key, value);
   return expandPaths(configSchema.parse(values), home);
 }
 

@@ -1,5 +1,6 @@
+import * as z from 'zod';
 import { errorCodes } from '../core/errors.ts';
-import { type ConfigKey, configSections } from './keys.ts';
+import { type ConfigKey, configSections, isWholeSection, notesOf, withoutDefault } from './keys.ts';
 import { valueText } from './show.ts';
 
 const configPreamble = `# Configuration
@@ -57,11 +58,13 @@ With \`--json\`, \`get\` prints \`{"key", "value", "origin"}\` and \`list\` an a
 \`code\`, \`message\` and, where known, \`key\`, \`file\`, \`line\`, \`column\`, \`variable\` and \`hint\`; warnings have \`code\`, \`message\` and \`hint\`.
 `;
 
+const columns = ['key', 'variable', 'type', 'default', 'description'];
+
 /** The text of docs/config.md. */
 export function configReference(): string {
   const sections = configSections.map(
     ({ name, description, keys }) =>
-      `\n## \`${name}\`\n\n${description}\n\n${table(['key', 'variable', 'type', 'default', 'description'], keys.map(keyRow))}`,
+      `\n## \`${name}\`\n\n${keys.some(isWholeSection) ? '' : `${description}\n\n`}${table(columns, keys.map(keyRow))}${keys.filter(isWholeSection).map(entryTable).join('')}`,
   );
   return configPreamble + sections.join('');
 }
@@ -81,6 +84,19 @@ function keyRow(key: ConfigKey): string[] {
     fallback,
     `${key.description}${key.needsRestart ? ' Needs a restart.' : ''}`,
   ];
+}
+
+/** The keys of each entry of a section that is one map. */
+function entryTable({ name, kind }: ConfigKey): string {
+  const entry = kind instanceof z.ZodRecord ? kind.def.valueType : undefined;
+  if (!(entry instanceof z.ZodObject)) return '';
+  const rows = Object.entries(entry.shape as Record<string, z.ZodType>).map(([inner, schema]) => [
+    `\`${inner}\``,
+    notesOf(withoutDefault(schema)).expects,
+    schema instanceof z.ZodDefault ? `\`${valueText(schema.def.defaultValue)}\`` : '–',
+    schema.description ?? '',
+  ]);
+  return `\nKeys of each entry of \`${name}\`:\n\n${table(['key', 'type', 'default', 'description'], rows)}`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

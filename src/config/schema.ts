@@ -5,6 +5,7 @@ import { webOptions } from '../channels/web/options.ts';
 import { audit, codeExecution, model, security, toolOutput } from './sections/agent.ts';
 import { approvals, gateway } from './sections/gateway.ts';
 import { network } from './sections/network.ts';
+import { secrets } from './sections/secrets.ts';
 import { terminal } from './sections/terminal.ts';
 
 export { backendNames } from './backend-names.ts';
@@ -18,6 +19,7 @@ const platforms = Object.fromEntries(channelDrivers.map(({ kind, options }) => [
 export const configSchema = z.strictObject({
   terminal: terminal.prefault({}),
   network: network.prefault({}),
+  secrets,
   gateway: gateway.prefault({}),
   approvals: approvals.prefault({}),
   code_execution: codeExecution.prefault({}),

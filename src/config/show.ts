@@ -1,4 +1,4 @@
-import type { ConfigKey } from './keys.ts';
+import { type ConfigKey, valueAt } from './keys.ts';
 import type { Config } from './schema.ts';
 import type { Origin } from './setting.ts';
 
@@ -6,7 +6,7 @@ const hidden = '***';
 
 /** A key's value as it may be shown: the values of secrets are replaced, their names are not. */
 export function shownValue(key: ConfigKey, config: Config): unknown {
-  const value = (config as unknown as Record<string, Record<string, unknown>>)[key.section]?.[key.key];
+  const value = valueAt(config, key);
   if (!key.notes.secret || value === undefined) return value;
   if (typeof value !== 'object' || value === null) return hidden;
   return Object.fromEntries(Object.keys(value).map((name) => [name, hidden]));

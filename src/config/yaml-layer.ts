@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { errorText } from '../lib/error-text.ts';
 import { nearest } from '../lib/nearest.ts';
 import { complaintsAbout, didYouMean, listHint, type Place, problemAt, unknownKey, unusedSetting } from './explain.ts';
-import { configSections, findKey, findSection, nearestKey } from './keys.ts';
+import { type ConfigKey, configSections, findKey, findSection, nearestKey } from './keys.ts';
 import type { Layer } from './setting.ts';
 import { platformsWithoutChannel, whyUnused } from './unused.ts';
 
@@ -70,7 +70,9 @@ function readRoot(document: Parsed, values: unknown, placeAt: (offset: number) =
     const section = isAlias(pair.value) ? pair.value.resolve(document) : pair.value;
     // A section whose keys are all commented out is null to YAML.
     if (section === null || section === undefined || (isScalar(section) && section.value === null)) continue;
-    if (isMap(section))
+    const whole = findKey(name);
+    if (whole) readKey(document, whole, (values as Record<string, unknown>)[name], pair, placeAt, layer);
+    else if (isMap(section))
       readSection(document, name, section.items, (values as Record<string, Record<string, unknown>>)[name] ?? {}, placeAt, layer);
     else if (!findSection(name)) layer.warnings.push(unusedSetting(place, name, false));
     else layer.problems.push(problemAt(placeAt(startOf(pair.value)), 'config/bad-value', `${name} must be a map of keys.`, { key: name }));
@@ -97,17 +99,22 @@ function readSection(
       if (name.endsWith('_env')) layer.tokenVariables.push(String(values[keyText(pair)]));
       continue;
     }
-    const value = values[key.key];
+    const value = values[keyText(pair)];
     // Blank means unset where being unset is possible; where there is a default, it is more likely an unfinished line.
     if ((value === null || value === '') && key.schema instanceof z.ZodOptional) continue;
-    const complaints = complaintsAbout(key, value);
-    for (const complaint of complaints) {
-      const inner = document.getIn([section, key.key, ...complaint.path], true);
-      const offset = startOf(isNode(inner) ? inner : pair.value);
-      layer.problems.push(problemAt(placeAt(offset), complaint.code, complaint.sentence, { key: name }));
-    }
-    if (complaints.length === 0) layer.settings.push({ key, value, origin: { source: 'config.yaml', line: place.line ?? 1 } });
+    readKey(document, key, value, pair, placeAt, layer);
   }
+}
+
+function readKey(document: Parsed, key: ConfigKey, value: unknown, pair: Pair, placeAt: (offset: number) => Place, layer: Layer): void {
+  const complaints = complaintsAbout(key, value);
+  for (const complaint of complaints) {
+    const inner = document.getIn([...key.name.split('.'), ...complaint.path], true);
+    const offset = startOf(isNode(inner) ? inner : pair.value);
+    layer.problems.push(problemAt(placeAt(offset), complaint.code, complaint.sentence, { key: key.name }));
+  }
+  const { line = 1 } = placeAt(startOf(pair.key));
+  if (complaints.length === 0) layer.settings.push({ key, value, origin: { source: 'config.yaml', line } });
 }
 
 function keyText(pair: Pair): string {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { BoundSecret, Destination } from '../core/egress.ts';
+import { placeholderSign as sign } from '../lib/token-formats.ts';
 
 /** Headers that carry credentials. */
 export const credentialHeaders: readonly string[] = [
@@ -12,8 +13,6 @@ export const credentialHeaders: readonly string[] = [
   'cookie',
 ];
 
-/** Every placeholder contains it, so that people and programs can tell one from a value. */
-const sign = 'hmtc';
 const minLength = 30;
 /** Enough that no text contains it by chance. */
 const minRandom = 16;

@@ -84,6 +84,13 @@ function parseRule(text: string, portsOfNone: HostRule['ports']): HostRule | str
   return { host, isWildcard, ports: [Number(port)], text };
 }
 
+/** Reads `HOST` or `HOST:PORT`. Undefined for anything else. */
+export function parseDestination(text: string, defaultPort: number): Destination | undefined {
+  const { written, port = String(defaultPort) } = splitPort(text.trim());
+  const host = canonicalHost(written);
+  return host !== undefined && /^[1-9]\d{0,4}$/.test(port) && isPort(Number(port)) ? { host, port: Number(port) } : undefined;
+}
+
 /** What is after the last colon, unless it is one of an IPv6 address. */
 function splitPort(entry: string): { written: string; port: string | undefined } {
   const colon = entry.lastIndexOf(':');

@@ -14,7 +14,7 @@ export function pemBundle(certificates: readonly string[]): string {
 }
 
 /** What Java expects of a store of roots. They are no secret. */
-export const javaStorePassword = 'changeit';
+const javaStorePassword = 'changeit';
 
 /** The same for Java: a key store of format JKS, version 2, with trusted certificates only. */
 export function javaKeyStore(certificates: readonly string[]): Buffer {
@@ -28,6 +28,29 @@ export function javaKeyStore(certificates: readonly string[]): Buffer {
   const password = Buffer.from(javaStorePassword, 'utf16le').swap16();
   const digest = createHash('sha1').update(password).update('Mighty Aphrodite').update(store).digest();
   return Buffer.concat([store, digest]);
+}
+
+/** The variables for programs that do not read the certificates of the system, or that would have to have them replaced. `directory` has the files. */
+export function trustEnvironment(directory: string): Readonly<Record<string, string>> {
+  const all = `${directory}/roots.pem`;
+  return {
+    SSL_CERT_FILE: all,
+    CURL_CA_BUNDLE: all,
+    GIT_SSL_CAINFO: all,
+    REQUESTS_CA_BUNDLE: all,
+    PIP_CERT: all,
+    CARGO_HTTP_CAINFO: all,
+    npm_config_cafile: all,
+    AWS_CA_BUNDLE: all,
+    CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE: all,
+    NIX_SSL_CERT_FILE: all,
+    // These two add to the list that the program has.
+    NODE_EXTRA_CA_CERTS: `${directory}/authority.pem`,
+    DENO_CERT: `${directory}/authority.pem`,
+    WGETRC: `${directory}/wgetrc`,
+    APT_CONFIG: `${directory}/apt.conf`,
+    JAVA_TOOL_OPTIONS: `-Djavax.net.ssl.trustStore=${directory}/roots.jks -Djavax.net.ssl.trustStorePassword=${javaStorePassword}`,
+  };
 }
 
 function number(value: number): Buffer {

@@ -100,7 +100,7 @@ export function listOf<Item extends z.ZodType>(item: Item, plural: string) {
   return z.array(item).register(notes, { expects: `a list of ${plural}` });
 }
 
-const variableNamePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
+export const variableNamePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const variableNameRule = 'letters, digits and _, not starting with a digit';
 
 /** Quiet, because people paste the token where its variable's name belongs. */

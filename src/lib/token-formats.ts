@@ -44,5 +44,8 @@ export const tokenFormats: readonly TokenFormat[] = [
   { starts: ['gsk_'], kind: kinds.alphanumeric, min: 20 },
 ];
 
+/** Every placeholder of a secret has it where the random part of a token would begin. Placeholders are no secrets. */
+export const placeholderSign = 'hmtc';
+
 /** Of Telegram: a number, a colon, and this. */
 export const botToken = { starts: [], kind: kinds.withDash, min: 35, isExact: true, digits: { min: 8, max: 10 } } as const;

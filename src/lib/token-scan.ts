@@ -1,7 +1,7 @@
 import { DottedScan } from './dotted-scan.ts';
 import type { RangeListener } from './known-values.ts';
 import { AddressScan, HeaderScan, KeyScan } from './place-scans.ts';
-import { botToken, kinds, kindsOf, type TokenFormat, tokenFormats } from './token-formats.ts';
+import { botToken, kinds, kindsOf, placeholderSign, type TokenFormat, tokenFormats } from './token-formats.ts';
 import { WordFinder } from './word-finder.ts';
 
 /** The starts of tokens and of places for a secret. */
@@ -17,10 +17,15 @@ const everyKind = 0xff;
 /** Longer than any start. */
 const ringSize = 32;
 
+/** The sign of a placeholder may come after a beginning such as `sk-ant-api03-`. */
+const maxBeforeSign = 12;
+
 interface OpenToken {
   from: number;
   format: TokenFormat;
   count: number;
+  /** So many letters of the sign of a placeholder have been read, at a place where one may stand. */
+  signed: number;
 }
 
 /**
@@ -74,7 +79,7 @@ export class TokenScan {
   push(code: number, at: number): void {
     const kind = code < 128 ? (kindsOf[code] ?? 0) : 0;
     this.#kinds[at % ringSize] = kind;
-    if (this.#open.length > 0) this.#extend(kind, at);
+    if (this.#open.length > 0) this.#extend(code, kind, at);
     this.#countDigits(code, kind, at);
     this.#dotted.push(code, kind, at);
     this.#key.push(code, at);
@@ -88,16 +93,17 @@ export class TokenScan {
   #begin(start: (typeof starts)[number] | undefined, from: number): void {
     if (!start) return;
     const { text, format } = start;
-    if (format && this.#isWordStart(from)) this.#open.push({ from, format, count: 0 });
+    if (format && this.#isWordStart(from)) this.#open.push({ from, format, count: 0, signed: 0 });
     else if (text === 'eyJ' && this.#isWordStart(from)) this.#dotted.json(from);
     else if (text === '://') this.#address.begin(from > 0 ? (this.#kinds[(from - 1) % ringSize] ?? 0) : 0);
     else if (text === '-----BEGIN ') this.#key.begin(from);
     else if (text === '-----END ') this.#key.end();
   }
 
-  #extend(kind: number, at: number): void {
+  #extend(code: number, kind: number, at: number): void {
     const before = this.#kinds[(at - 1) % ringSize] ?? 0;
     const isWordEnd = (kind & kinds.word) !== (before & kinds.word);
+    const isAfterMark = (before & kinds.alphanumeric) === 0;
     this.#steps += this.#open.length;
     // Security: what begins within a token that takes the same signs adds nothing to it, and there may be any number of those.
     let covered = 0;
@@ -109,6 +115,7 @@ export class TokenScan {
         return false;
       }
       if ((kind & format.kind) === 0) return false;
+      if (isSigned(token, code, isAfterMark)) return false;
       token.count += 1;
       if (isToken(format, token.count)) {
         this.#found(from, at + 1);
@@ -123,7 +130,8 @@ export class TokenScan {
       if (this.#digits > 0) this.#digits = this.#digits < botToken.digits.max ? this.#digits + 1 : 0;
       else if (this.#isWordStart(at)) this.#digits = 1;
     } else if (this.#digits > 0) {
-      if (code === colon && this.#digits >= botToken.digits.min) this.#open.push({ from: at - this.#digits, format: botToken, count: 0 });
+      if (code === colon && this.#digits >= botToken.digits.min)
+        this.#open.push({ from: at - this.#digits, format: botToken, count: 0, signed: 0 });
       this.#digits = 0;
     }
   }
@@ -135,4 +143,13 @@ export class TokenScan {
 
 function isToken(format: TokenFormat, count: number): boolean {
   return !format.isExact && count >= format.min;
+}
+
+/** Whether this sign is the last one that makes it a placeholder, directly after the start or after a mark such as a dash near it. */
+function isSigned(token: OpenToken, code: number, isAfterMark: boolean): boolean {
+  const { count, format } = token;
+  const mayBegin = count === 0 || (isAfterMark && count <= maxBeforeSign && count + placeholderSign.length < format.min);
+  const isNext = (token.signed > 0 || mayBegin) && code === placeholderSign.charCodeAt(token.signed);
+  token.signed = isNext ? token.signed + 1 : 0;
+  return token.signed === placeholderSign.length;
 }

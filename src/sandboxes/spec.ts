@@ -14,6 +14,7 @@ import { sandboxEnvironment } from './environment.ts';
 import { copyCredentials, type HomeMountOptions, homeMounts } from './home-mounts.ts';
 import { checkedMounts } from './mounts.ts';
 import { type SandboxRequest, sandboxName } from './request.ts';
+import type { SandboxSecrets } from './secrets.ts';
 
 /** The inputs of a spec besides the request. The configuration is read each time: that of a running gateway changes. */
 export interface SpecDeps {
@@ -21,6 +22,7 @@ export interface SpecDeps {
   /** For `terminal.cwd: .` and `terminal.docker_mount_cwd_to_workspace`. */
   workingDirectory: string;
   installation(): string;
+  secrets: SandboxSecrets;
 }
 
 export interface ResolvedSpec {
@@ -42,9 +44,11 @@ export async function resolveSpec(
   assertSupported(backend, configured);
   const volumes = await checkedVolumes(deps.loaded(), configured.mounts);
   const home = backend.traits.honours.mounts === true ? await homeMounts(homeMountOptions(deps.loaded(), configured)) : [];
+  const secrets = deps.secrets.inside(network, listener);
   // The proxy of a restricted network is the only one that can be reached.
-  const env = network === 'restricted' ? { ...configured.env, ...egressEnvironment } : configured.env;
-  const spec = { ...configured, env, mounts: [...volumes, ...home] };
+  const proxy = network === 'restricted' ? egressEnvironment : {};
+  const env = { ...secrets.trustEnv, ...configured.env, ...proxy, ...secrets.placeholders };
+  const spec = { ...configured, env, mounts: [...volumes, ...home, ...secrets.mounts] };
   return { spec, fingerprint: specFingerprint(deps.installation(), backend, spec) };
 }
 

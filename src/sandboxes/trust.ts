@@ -5,7 +5,7 @@ import { readTextFile, unreadable, unwritable } from '../config/home.ts';
 import type { Authority } from '../core/egress.ts';
 import type { Mount } from '../core/sandbox.ts';
 import { authorityDays, makeAuthority } from '../egress/certificates.ts';
-import { javaKeyStore, javaStorePassword, pemBundle, trustedRoots } from '../egress/trust-files.ts';
+import { javaKeyStore, pemBundle, trustEnvironment, trustedRoots } from '../egress/trust-files.ts';
 import { makeDirectory } from '../lib/make-directory.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 
@@ -61,30 +61,8 @@ export function trustIn(home: string, { current, former }: Authorities): Trust {
   write(join(directory, 'roots.jks'), javaKeyStore(roots));
   write(join(directory, 'wgetrc'), `ca_certificate = ${inside}/roots.pem\n`);
   write(join(directory, 'apt.conf'), `Acquire::https::CaInfo "${inside}/roots.pem";\n`);
-  return { mount: { source: directory, target: inside, readOnly: true }, env: trustEnvironment };
+  return { mount: { source: directory, target: inside, readOnly: true }, env: trustEnvironment(inside) };
 }
-
-const all = `${inside}/roots.pem`;
-
-/** For the programs that do not read the certificates of the system, or that would have to have them replaced. */
-const trustEnvironment: Readonly<Record<string, string>> = {
-  SSL_CERT_FILE: all,
-  CURL_CA_BUNDLE: all,
-  GIT_SSL_CAINFO: all,
-  REQUESTS_CA_BUNDLE: all,
-  PIP_CERT: all,
-  CARGO_HTTP_CAINFO: all,
-  npm_config_cafile: all,
-  AWS_CA_BUNDLE: all,
-  CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE: all,
-  NIX_SSL_CERT_FILE: all,
-  // These two add to the list that the program has.
-  NODE_EXTRA_CA_CERTS: `${inside}/authority.pem`,
-  DENO_CERT: `${inside}/authority.pem`,
-  WGETRC: `${inside}/wgetrc`,
-  APT_CONFIG: `${inside}/apt.conf`,
-  JAVA_TOOL_OPTIONS: `-Djavax.net.ssl.trustStore=${inside}/roots.jks -Djavax.net.ssl.trustStorePassword=${javaStorePassword}`,
-};
 
 function isFresh(text: string, now: number): boolean {
   const [current] = certificatesIn(text);

@@ -112,7 +112,7 @@ describe('the schema', () => {
     const isMissing = !backendDrivers.some(({ kind }) => kind === name);
     const refused = configKeys.find((key) => key.name === 'terminal.backend')?.description.split('This version refuses')[1] ?? '';
     expect(refused.includes(` ${name}`)).toBe(isMissing);
-    expect(isMissing && configKeys.some(({ section, key }) => section === 'terminal' && key.startsWith(`${name}_`))).toBe(false);
+    expect(isMissing && configKeys.some(({ section, key }) => section === 'terminal' && key?.startsWith(`${name}_`))).toBe(false);
   });
 
   test.each(backendDrivers)('the schema has every option of $kind, prefixed with its name', ({ kind, options }) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { placeholderFor } from '../../src/egress/bound-secret.ts';
 import { redactor } from '../../src/lib/redact.ts';
 
 describe('redact', () => {
@@ -40,6 +41,31 @@ describe('redact', () => {
   ])('redacts tokens that begin with %s', (start, rest) => {
     expect(redact(`token: ${start}${rest} end`)).toBe('token: [redacted] end');
     expect(redact(`${start}${rest}`)).toBe('[redacted]');
+  });
+
+  it.each(['', 'ghp_', 'github_pat_', 'glpat-', 'sk-', 'sk-ant-api03-', 'sk-proj-', 'npm_', 'pypi-', 'hf_', 'gsk_', 'xoxb-'])(
+    'keeps placeholders that begin with "%s"',
+    (prefix) => {
+      for (const length of [40, 80, 164]) {
+        const placeholder = placeholderFor('TOKEN', length, 'key', prefix);
+        expect(redact(`TOKEN=${placeholder} "${placeholder}"`)).toBe(`TOKEN=${placeholder} "${placeholder}"`);
+        const stream = redact.begin();
+        expect([...placeholder].map((sign) => stream.push(sign)).join('') + stream.end()).toBe(placeholder);
+      }
+    },
+  );
+
+  it('redacts tokens that have the sign of placeholders elsewhere, and tokens beside placeholders', () => {
+    const placeholder = placeholderFor('TOKEN', 40, 'key', 'ghp_');
+    for (const token of [
+      `ghp_x${'hmtc'.repeat(9)}`,
+      `ghp_hmt${'a'.repeat(36)}`,
+      `sk-${'a'.repeat(16)}-hmtc${'b'.repeat(20)}`,
+      `npm_ahmtc${'x'.repeat(31)}`,
+    ]) {
+      expect(redact(token)).toBe('[redacted]');
+      expect(redact(`${placeholder} ${token} ${placeholder}`)).toBe(`${placeholder} [redacted] ${placeholder}`);
+    }
   });
 
   it('redacts keys, passwords in addresses and authorization headers', () => {

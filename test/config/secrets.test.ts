@@ -1,0 +1,220 @@
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { missingSecrets, secretFlaw, secretSettings } from '../../src/config/bound-secrets.ts';
+import { changeKeys, unsetKey } from '../../src/config/edit.ts';
+import { allowRules, egressRules, rulesWithoutEffect } from '../../src/config/egress-rules.ts';
+import { findKey } from '../../src/config/keys.ts';
+import { checkConfig, loadConfig } from '../../src/config/load.ts';
+import { credentialHeaders } from '../../src/egress/bound-secret.ts';
+import { decide } from '../../src/egress/rules.ts';
+import { errorOf, makeHome, type TestHome } from './scratch.ts';
+
+let home: TestHome;
+beforeEach(() => {
+  home = makeHome();
+});
+
+const environment = (more: Record<string, string> = {}) => ({ environment: { ...home.environment, ...more } });
+const load = (more: Record<string, string> = {}) => loadConfig(environment(more));
+const problems = (more: Record<string, string> = {}) => checkConfig(environment(more));
+const messages = (more: Record<string, string> = {}) => problems(more).map(({ message }) => message);
+
+describe('the section secrets', () => {
+  test('a secret has the defaults of the reference', () => {
+    home.writeConfig('secrets:', '  GITHUB_TOKEN:', '    hosts: [API.github.com, "git.example.com:8443"]');
+    expect(secretSettings(load().config)).toEqual([
+      {
+        name: 'GITHUB_TOKEN',
+        env: 'GITHUB_TOKEN',
+        inside: 'GITHUB_TOKEN',
+        destinations: [
+          { host: 'api.github.com', port: 443 },
+          { host: 'git.example.com', port: 8443 },
+        ],
+        headers: credentialHeaders,
+        query: false,
+        path: false,
+        prefix: undefined,
+        exclusive: false,
+      },
+    ]);
+  });
+
+  test('every key of a secret can be set, in config.yaml and as JSON in HERMETIC_SECRETS, which wins', () => {
+    const entry = {
+      hosts: ['a.example'],
+      env: 'SOURCE',
+      as: 'INSIDE',
+      headers: ['X-Token'],
+      query: true,
+      path: true,
+      prefix: 'tok_',
+      exclusive: true,
+    };
+    home.writeConfig(`secrets: ${JSON.stringify({ ONE: entry })}`);
+    const expected = { env: 'SOURCE', inside: 'INSIDE', headers: ['x-token'], query: true, path: true, prefix: 'tok_', exclusive: true };
+    expect(secretSettings(load().config)).toMatchObject([{ name: 'ONE', ...expected }]);
+    const { config, origins } = load({ HERMETIC_SECRETS: JSON.stringify({ TWO: entry }) });
+    expect(secretSettings(config)).toMatchObject([{ name: 'TWO', ...expected }]);
+    expect(origins.secrets).toEqual({ source: 'environment', variable: 'HERMETIC_SECRETS' });
+  });
+
+  test.each([
+    ['https://a.example/x', /secrets\.X\.hosts\[0\]: .* is a URL/],
+    ['*.a.example', /secrets\.X\.hosts\[0\]: .* has a wildcard/],
+    ['a.example:*', /secrets\.X\.hosts\[0\]: .* has a wildcard/],
+    ['203.0.113.0/24', /secrets\.X\.hosts\[0\]: .* is an address range/],
+    ['a b', /secrets\.X\.hosts\[0\]: .* is not HOST or HOST:PORT/],
+    ['a.example:0', /secrets\.X\.hosts\[0\]: .* is not HOST or HOST:PORT/],
+    ['a.example:80', /secrets\.X\.hosts\[0\]: .* is a port without TLS/],
+    ['localhost', /secrets\.X\.hosts\[0\]: .* is not a public address/],
+    ['api.localhost', /secrets\.X\.hosts\[0\]: .* is not a public address/],
+    ['10.0.0.1', /secrets\.X\.hosts\[0\]: .* is not a public address/],
+    ['0x7f.1', /secrets\.X\.hosts\[0\]: .* is not a public address/],
+    ['169.254.169.254', /secrets\.X\.hosts\[0\]: .* is not a public address/],
+    ['[::1]:443', /secrets\.X\.hosts\[0\]: .* is not a public address/],
+  ])('refuses the host %s of a secret with file, line, key and a sentence', (host, sentence) => {
+    home.writeConfig('secrets:', '  X:', '    hosts:', `      - ${JSON.stringify(host)}`);
+    const [problem, ...others] = problems();
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ code: 'config/bad-value', file: home.config, line: 4, key: 'secrets' });
+    expect(problem?.message).toMatch(sentence);
+  });
+
+  test.each([
+    ['X: { hosts: [] }', 'secrets.X.hosts: it names no host.'],
+    ['X: {}', 'secrets.X.hosts must be a list of hosts (HOST or HOST:PORT), not nothing.'],
+    ['X: { hosts: [a.example], host: b }', 'secrets.X.host is not a key. Did you mean hosts?'],
+    ['X: { hosts: [a.example], exclusiv: true }', 'secrets.X.exclusiv is not a key. Did you mean exclusive?'],
+    ['X: { hosts: [a.example], exclusive: maybe }', 'secrets.X.exclusive must be true or false, not "maybe".'],
+    ['X: { hosts: [a.example], headers: ["a b"] }', 'secrets.X.headers[0] must be the name of a header'],
+    ['X: { hosts: [a.example], headers: [Host] }', 'it belongs to the connection or to the body'],
+    ['X: { hosts: [a.example], headers: [] }', 'secrets.X: it is never put in'],
+    ['X: { hosts: [a.example], as: "1x" }', 'secrets.X.as must be the name of an environment variable'],
+    ['X: { hosts: [a.example], as: HTTPS_PROXY }', 'secrets.X: the sandbox sets HTTPS_PROXY itself.'],
+    ['X: { hosts: [a.example], as: SSL_CERT_FILE }', 'secrets.X: the sandbox sets SSL_CERT_FILE itself.'],
+    ['NODE_EXTRA_CA_CERTS: { hosts: [a.example] }', 'the sandbox sets NODE_EXTRA_CA_CERTS itself.'],
+    ['"a-b": { hosts: [a.example] }', 'and "a-b" is not such a name.'],
+    ['{ X: { hosts: [a.example] }, Y: { hosts: [b.example], as: X } }', 'secrets.Y: X inside the sandbox is already the variable of X.'],
+  ])('refuses %s', (text, sentence) => {
+    home.writeConfig('secrets:', `  ${text}`);
+    expect(messages()).toEqual([expect.stringContaining(sentence)]);
+  });
+
+  test.each([
+    'secrets: { X: ghp_thisIsAValue }',
+    'secrets: ghp_thisIsAValue',
+    'secrets: { X: { hosts: ghp_thisIsAValue } }',
+    'secrets: { X: { hosts: [a.example], env: "ghp_thisIsAValue-" } }',
+    'secrets: { X: { hosts: [a.example], prefix: "ghp_thisIsAValue and more" } }',
+  ])('never repeats a value that was written where none belongs: %s', (line) => {
+    home.writeConfig(line);
+    expect(messages()).toHaveLength(1);
+    expect(messages()[0]).not.toContain('thisIsAValue');
+  });
+
+  test.each([
+    ['docker_forward_env', '[X]'],
+    ['env_passthrough', '[X]'],
+    ['docker_env', '{ X: value }'],
+  ])('refuses a secret that terminal.%s also names', (key, value) => {
+    for (const entry of ['X: { hosts: [a.example] }', 'Y: { hosts: [a.example], env: X }', 'Y: { hosts: [a.example], as: X }']) {
+      home.writeConfig('terminal:', `  ${key}: ${value}`, 'secrets:', `  ${entry}`);
+      const [problem, ...others] = problems();
+      expect(others).toEqual([]);
+      expect(problem).toMatchObject({ code: 'config/bad-value', file: home.config, line: 3, key: `secrets.${entry[0]}` });
+      expect(problem?.message).toContain(`terminal.${key} also names X`);
+      expect(() => load()).toThrow(/A secret never enters/);
+    }
+  });
+
+  test('refuses a secret that a variable of the process forwards', () => {
+    home.writeConfig('secrets: { X: { hosts: [a.example] } }');
+    expect(messages({ TERMINAL_DOCKER_FORWARD_ENV: '["X"]' })).toEqual([
+      expect.stringContaining('terminal.docker_forward_env also names X'),
+    ]);
+  });
+});
+
+describe('values of secrets', () => {
+  const sentencesFor = (value: string) => {
+    home.writeConfig('secrets: { X: { hosts: [a.example] } }');
+    const loaded = load({ X: value });
+    return secretSettings(loaded.config).map((setting) => secretFlaw(loaded, setting));
+  };
+
+  test.each([
+    ['short77', 'shorter than 8'],
+    ['with\nnewline', 'characters that no header can carry'],
+    ['with\ttabulator', 'characters that no header can carry'],
+    ['schlüssel1', 'characters that no header can carry'],
+    ['trailing-blank ', 'characters that no header can carry'],
+    ['x'.repeat(9000), 'longer than 8192'],
+  ])('says what is wrong with a value without showing it', (value, sentence) => {
+    const [flaw] = sentencesFor(value);
+    expect(flaw).toContain(sentence);
+    expect(flaw).not.toContain(value);
+  });
+
+  test('accepts printable values', () => {
+    expect(sentencesFor('ghp_0123456789')).toEqual([undefined]);
+  });
+
+  test('says which secrets have no value', () => {
+    home.writeConfig('secrets: { X: { hosts: [a.example], env: SOURCE }, Y: { hosts: [a.example] } }');
+    home.writeDotenv('Y=value-of-dotenv\nSOURCE=\n');
+    expect(missingSecrets(load())).toEqual([expect.stringContaining('secrets.X has no value: SOURCE is neither')]);
+  });
+});
+
+describe('rules of secrets', () => {
+  test('the hosts of secrets are allowed on their port only, with the secret as source, and deny wins', () => {
+    home.writeConfig('network: { presets: [], deny: [b.example] }', 'secrets: { X: { hosts: [a.example, "b.example:8443"] } }');
+    const { config } = load();
+    expect(allowRules(config).map(({ rule, source }) => [rule.text, source])).toEqual([
+      ['a.example:443', 'secret X'],
+      ['b.example:8443', 'secret X'],
+    ]);
+    expect(decide(egressRules(config), { host: 'a.example', port: 443 }).verdict).toBe('allowed');
+    expect(decide(egressRules(config), { host: 'a.example', port: 80 }).verdict).toBe('unlisted');
+    expect(decide(egressRules(config), { host: 'x.a.example', port: 443 }).verdict).toBe('unlisted');
+    expect(decide(egressRules(config), { host: 'b.example', port: 8443 }).verdict).toBe('denied');
+    expect(rulesWithoutEffect(config)).toEqual(['secrets.X: b.example:8443 cannot be reached, because network.deny has "b.example".']);
+  });
+});
+
+describe('editing secrets', () => {
+  test('config set changes one secret or all of them, keeps comments, and unset takes them out', () => {
+    home.writeConfig('# first', 'secrets: # of mine', '  # the one', '  ONE: { hosts: [a.example] } # here', 'network: { presets: [] }');
+    changeKeys(home.config, { 'secrets.TWO': '{"hosts": ["b.example:8443"], "exclusive": true}' });
+    expect(Object.keys(load().config.secrets)).toEqual(['ONE', 'TWO']);
+    for (const comment of ['# first', '# of mine', '# the one', '# here']) expect(readFileSync(home.config, 'utf8')).toContain(comment);
+    changeKeys(home.config, { secrets: '{"TWO": {"hosts": ["c.example"]}, "THREE": {"hosts": ["d.example"]}}' });
+    expect(load().config.secrets).toMatchObject({ TWO: { hosts: ['c.example'] }, THREE: { hosts: ['d.example'] } });
+    expect(Object.keys(load().config.secrets)).toEqual(['TWO', 'THREE']);
+    expect(unsetKey(home.config, 'secrets.TWO')).toBe(true);
+    expect(unsetKey(home.config, 'secrets.TWO')).toBe(false);
+    expect(unsetKey(home.config, 'secrets')).toBe(true);
+    expect(load().config.secrets).toEqual({});
+    expect(readFileSync(home.config, 'utf8')).toContain('# first');
+  });
+
+  test('config set refuses a secret that is wrong or forwarded, and a forwarded variable that is a secret, and changes nothing', () => {
+    home.writeConfig('terminal: { docker_forward_env: [X] }', 'secrets: { Y: { hosts: [a.example] } }');
+    const before = readFileSync(home.config, 'utf8');
+    expect(errorOf(() => changeKeys(home.config, { 'secrets.X': '{"hosts": ["a.example"]}' })).message).toContain('also names X');
+    expect(errorOf(() => changeKeys(home.config, { 'secrets.Z': '{"hosts": ["*.example.com"]}' })).message).toContain(
+      'secrets.Z.hosts[0]: ',
+    );
+    expect(errorOf(() => changeKeys(home.config, { 'secrets.Z.hosts': '["a.example"]' })).code).toBe('config/unknown-key');
+    expect(errorOf(() => changeKeys(home.config, { 'terminal.docker_env': '{"Y": "1"}' })).message).toContain('also names Y');
+    expect(readFileSync(home.config, 'utf8')).toBe(before);
+  });
+
+  test('a key of a section that is no map of entries is still unknown', () => {
+    expect(findKey('terminal.nothing')).toBeUndefined();
+    expect(findKey('secrets.')).toBeUndefined();
+    expect(findKey('secrets.a-b')).toBeUndefined();
+    expect(findKey('secrets.X')?.name).toBe('secrets.X');
+  });
+});
