@@ -89,6 +89,15 @@ await describeRestricted({ allow: ['api.test', 'api.test:5432'] }, ({ kind, worl
     expect(await first.end()).toBe('ready\nhello from api.test\n');
   });
 
+  it('a command keeps its network, after a moment, when the other command of its session ends', async () => {
+    const first = restricted().start('echo ready; cat', 'attacker');
+    await first.printed('ready');
+    const second = restricted().start('echo ready; cat; until curl -sS https://api.test/ 2>/dev/null; do sleep 0.2; done', 'attacker');
+    await second.printed('ready');
+    await first.end();
+    expect(await second.end()).toBe('ready\nhello from api.test\n');
+  });
+
   it('no name that is not allowed is looked up, in whichever way a program names it', async () => {
     await world().arrivals();
     const name = 'c2VjcmV0.data.evil.test';
