@@ -60,9 +60,6 @@ const entryKeys = {
   exclusive: flag().default(false).describe('Requests to these hosts that have another credential are refused.'),
 };
 
-/** For the reference. */
-export const secretKeys: Readonly<Record<string, z.ZodType>> = entryKeys;
-
 const entry = z
   .strictObject(entryKeys)
   .superRefine(({ headers, query, path }, context) => {
