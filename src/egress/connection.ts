@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Destination } from '../core/egress.ts';
 
 /** How long a client may take to read a refusal. */
@@ -17,6 +18,8 @@ export class Connection {
   #isClosed = false;
   /** The host that it leads to now, or waits for. */
   destination: Destination | undefined;
+  /** Whether the TLS of its client is ended here; undefined when it is no tunnel. */
+  isIntercepted: boolean | undefined;
 
   /** `onGone`: both connections are closed. */
   constructor(socket: Socket, onGone: () => void) {
@@ -97,8 +100,8 @@ export class Connection {
 /** Closes a connection at once, so that the program inside sees an error and no orderly end. What is not sent yet is dropped. */
 export function reset(socket: Socket): void {
   socket.on('error', () => undefined);
-  // While its end waits to be sent, the kernel does not take a reset, and Node would leave the descriptor open.
-  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  // While its end waits to be sent, the kernel does not take a reset, and Node would leave the descriptor open. Inside TLS there is none.
+  if (socket instanceof TLSSocket || (socket.writableEnded && !socket.writableFinished)) socket.destroy();
   else {
     // Node would first wait until everything is sent, for ever when the client does not read.
     socket.destroySoon = () => void socket.destroy();

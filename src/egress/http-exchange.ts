@@ -1,10 +1,17 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from './connection.ts';
-import { endToEnd, forwardedHeaders, hasBody, isPlainlyFramed } from './http-headers.ts';
+import { endToEnd, hasBody, isPlainlyFramed } from './http-headers.ts';
+import type { Transit } from './transit.ts';
 import { carryBothWays, type Route } from './tunnel.ts';
 
 export const maxHeaderBytes = 65_536;
+
+/** What a host is sent; headers are names and values in turn. */
+export interface Outgoing {
+  headers: string[];
+  path: string;
+}
 
 interface Upgraded {
   incoming: IncomingMessage;
@@ -12,8 +19,13 @@ interface Upgraded {
 }
 
 /** Sends a request over the connection of the route and its answer back. False when the host gave no answer that can be forwarded. */
-export async function exchange(request: IncomingMessage, response: ServerResponse, route: Route, path: string): Promise<boolean> {
-  const outgoing = send(request, route, path, forwardedHeaders(request, route.destination));
+export async function exchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  route: Route,
+  { headers, path }: Outgoing,
+): Promise<boolean> {
+  const outgoing = send(request, route, path, headers);
   outgoing.on('continue', () => {
     if (!response.headersSent) response.writeContinue();
   });
@@ -30,8 +42,7 @@ export async function exchange(request: IncomingMessage, response: ServerRespons
     request.unpipe(outgoing);
     request.resume();
   });
-  await forwardAnswer(incoming, response, request);
-  return true;
+  return await forwardAnswer(incoming, response, request, route.transit);
 }
 
 /** Asks the host to switch to WebSocket, then carries bytes both ways. False when it gave no answer that can be forwarded. */
@@ -40,11 +51,11 @@ export async function exchangeUpgrade(
   head: Buffer,
   connection: Connection,
   route: Route,
-  path: string,
+  { headers, path }: Outgoing,
 ): Promise<boolean> {
-  const { upstream } = route;
+  const { upstream, transit } = route;
   const switching = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
-  const outgoing = send(request, route, path, [...forwardedHeaders(request, route.destination), ...switching]);
+  const outgoing = send(request, route, path, [...headers, ...switching]);
   outgoing.end();
   const upgraded = Promise.withResolvers<Upgraded | undefined>();
   outgoing.once('upgrade', (incoming: IncomingMessage, _socket: Socket, begun: Buffer) => upgraded.resolve({ incoming, head: begun }));
@@ -52,13 +63,15 @@ export async function exchangeUpgrade(
   upgraded.resolve(undefined);
   const switched = await upgraded.promise;
   if (switched) {
-    const lines = [...endToEnd(switched.incoming), ...switching];
-    const headers = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
-    connection.socket.write(Buffer.from(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n`, 'latin1'));
-    connection.socket.write(switched.head);
+    const kept = endToEnd(switched.incoming);
+    const lines = [...(transit?.incomingHeaders(kept) ?? kept), ...switching];
+    const answerHeaders = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+    connection.socket.write(Buffer.from(`HTTP/1.1 101 Switching Protocols\r\n${answerHeaders}\r\n`, 'latin1'));
+    // Through the same stream as what follows.
+    upstream.unshift(switched.head);
     // Security: only now, because a host that did not switch would read it as another request.
     upstream.write(head);
-    carryBothWays(connection, upstream);
+    carryBothWays(connection, route);
     return true;
   }
   if (!incoming || !isPlainlyFramed(incoming)) {
@@ -68,10 +81,10 @@ export async function exchangeUpgrade(
   const response = new ServerResponse(request);
   response.assignSocket(connection.socket);
   response.shouldKeepAlive = false;
-  await forwardAnswer(incoming, response, request);
+  const isForwarded = await forwardAnswer(incoming, response, request, transit);
   response.detachSocket(connection.socket);
-  connection.end('');
-  return true;
+  if (isForwarded) connection.end('');
+  return isForwarded;
 }
 
 function send(request: IncomingMessage, { upstream }: Route, path: string, headers: string[]): ClientRequest {
@@ -98,27 +111,43 @@ async function answered(outgoing: ClientRequest): Promise<IncomingMessage | unde
   return await promise;
 }
 
-/** Resolves when it was sent, or the client has left. */
-async function forwardAnswer(incoming: IncomingMessage, response: ServerResponse, request: IncomingMessage): Promise<void> {
+/** Resolves when it was sent, or the client has left. False when the answer cannot be forwarded. */
+async function forwardAnswer(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  request: IncomingMessage,
+  transit: Transit | undefined,
+): Promise<boolean> {
+  const answer = transit ? transit.incoming(incoming) : { headers: incoming.rawHeaders, body: incoming };
+  if (!answer) {
+    incoming.destroy();
+    return false;
+  }
   // A client that was not told to go on may never send the body that it announced.
   if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
   response.sendDate = false;
   response.on('error', () => undefined);
   incoming.on('error', () => undefined);
-  response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', endToEnd(incoming));
+  const reason = incoming.statusMessage ?? '';
+  const scrubbedReason = transit ? (transit.incomingHeaders([reason])[0] ?? '') : reason;
+  response.writeHead(incoming.statusCode ?? 502, scrubbedReason, endToEnd(incoming, answer.headers));
   const sent = new Promise((resolve) => response.once('finish', resolve).once('close', resolve));
   incoming.once('end', () => {
-    if (response.chunkedEncoding) response.addTrailers(trailersOf(incoming));
+    if (response.chunkedEncoding) response.addTrailers(trailersOf(incoming, transit));
   });
   incoming.once('close', () => {
     // The client must not take a part for the whole.
     if (!incoming.complete) response.destroy();
   });
-  incoming.pipe(response);
+  // What cannot be decoded is no answer: the client must not take a part for the whole.
+  answer.body.once('error', () => response.destroy());
+  answer.body.pipe(response);
   await sent;
+  return true;
 }
 
-function trailersOf(incoming: IncomingMessage): [string, string][] {
-  const raw = endToEnd(incoming, incoming.rawTrailers);
+function trailersOf(incoming: IncomingMessage, transit: Transit | undefined): [string, string][] {
+  const kept = endToEnd(incoming, incoming.rawTrailers);
+  const raw = transit?.incomingHeaders(kept) ?? kept;
   return raw.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
 }

@@ -26,10 +26,11 @@ export function endToEnd(message: IncomingMessage, raw: readonly string[] = mess
 }
 
 /** The headers of a request as the host gets them. Security: `Host` is the allowed host, and only here a body gets its framing. */
-export function forwardedHeaders(request: IncomingMessage, { host, port }: Destination): string[] {
+export function forwardedHeaders(request: IncomingMessage, { host, port }: Destination, usualPort: number): string[] {
   const headers = pairs(endToEnd(request)).filter(([name]) => name.toLowerCase() !== 'host');
   const hasLength = headers.some(([name]) => name.toLowerCase() === 'content-length');
-  headers.unshift(['Host', port === 80 ? destinationText({ host, port }).replace(/:80$/, '') : destinationText({ host, port })]);
+  const text = destinationText({ host, port });
+  headers.unshift(['Host', port === usualPort ? text.slice(0, text.lastIndexOf(':')) : text]);
   if (hasBody(request)) {
     if (!hasLength) headers.push(['Transfer-Encoding', 'chunked']);
   } else if (!hasLength && methodsWithBody.includes(request.method)) headers.push(['Content-Length', '0']);

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Destination } from '../core/egress.ts';
+import type { BlockReason, Destination } from '../core/egress.ts';
 import { Lane } from '../lib/lanes.ts';
 import type { Connection } from './connection.ts';
-import { exchange, exchangeUpgrade, maxHeaderBytes } from './http-exchange.ts';
-import { hasBody, requestProblem } from './http-headers.ts';
+import { exchange, exchangeUpgrade, maxHeaderBytes, type Outgoing } from './http-exchange.ts';
+import { forwardedHeaders, hasBody, requestProblem } from './http-headers.ts';
 import { fixedTarget, parseAuthority, proxyTarget, type Target } from './http-target.ts';
 import { isRefusal, malformed, type Refusal, refusal, statusOf } from './refusal.ts';
 import type { Route } from './tunnel.ts';
@@ -18,14 +18,25 @@ export interface HttpProxyParts {
   /** How long the answer to a client that has ended its half may take to begin. */
   silentMs: number;
   /** Connects when the destination is allowed. Refusals are noted. */
-  reach(connection: Connection, host: string, port: number): Promise<Route | Refusal>;
+  reach(connection: Connection, host: string, port: number, isSecure: boolean): Promise<Route | Refusal>;
   /** Opens the tunnel that CONNECT asks for. */
   openTunnel(connection: Connection, host: string, port: number): Promise<void>;
-  onUnanswered(destination: Destination): void;
+  onRefused(destination: Destination, reason: BlockReason): void;
 }
 
+const httpPort = 80;
+const httpsPort = 443;
 /** More requests than this are not read before the first is answered. */
 const maxPipelined = 32;
+
+/** Where all requests of a connection go. */
+export interface Lead {
+  destination: Destination;
+  /** A connection for the first request. */
+  ready?: Route;
+  /** The client spoke TLS, which was ended here; so do requests to the host. */
+  isSecure?: boolean;
+}
 
 /** A connection while it speaks HTTP. */
 interface Visit {
@@ -34,6 +45,7 @@ interface Visit {
   fixed: Destination | undefined;
   /** For the first request. */
   ready: Route | undefined;
+  isSecure: boolean;
   /** Answers requests one after the other. */
   lane: Lane;
   unanswered: number;
@@ -81,10 +93,18 @@ export class HttpProxy {
     this.#server.on('clientError', (_error, socket) => this.#reject(socket as Socket));
   }
 
-  /** Reads requests from a connection. With a route, all of them are for its destination, and the first uses its connection. */
-  serve(connection: Connection, route?: Route): void {
+  /** Reads requests from a connection. With a lead, all of them are for its destination. */
+  serve(connection: Connection, lead?: Lead): void {
     const { socket } = connection;
-    const visit: Visit = { connection, fixed: route?.destination, ready: route, lane: new Lane(), unanswered: 0, isOver: false };
+    const visit: Visit = {
+      connection,
+      fixed: lead?.destination,
+      ready: lead?.ready,
+      isSecure: lead?.isSecure ?? false,
+      lane: new Lane(),
+      unanswered: 0,
+      isOver: false,
+    };
     this.#visits.set(socket, visit);
     connection.limit(this.#parts.headersMs);
     socket.once('end', () => {
@@ -126,7 +146,7 @@ export class HttpProxy {
         if (connection.gone.aborted || connection.socket.writableEnded) return;
         const refused = isRefusal(target)
           ? target
-          : await this.#attempt(visit, target, async (route) => await exchange(request, response, route, target.path));
+          : await this.#attempt(visit, request, target, async (route, outgoing) => await exchange(request, response, route, outgoing));
         if (refused?.reason === 'malformed') {
           visit.isOver = true;
           connection.end(refusedText(refused));
@@ -170,18 +190,35 @@ export class HttpProxy {
     const target = isPlain ? targetOf(request, fixed) : malformed('The proxy forwards upgrades to WebSocket only.');
     const refused = isRefusal(target)
       ? target
-      : await this.#attempt(visit, target, async (route) => await exchangeUpgrade(request, head, connection, route, target.path));
+      : await this.#attempt(
+          visit,
+          request,
+          target,
+          async (route, outgoing) => await exchangeUpgrade(request, head, connection, route, outgoing),
+        );
     if (refused && !connection.gone.aborted) connection.end(refusedText(refused));
   }
 
   /** Why the request was not answered by its host; undefined when it was. */
-  async #attempt(visit: Visit, target: Target, send: (route: Route) => Promise<boolean>): Promise<Refusal | undefined> {
-    const { connection } = visit;
-    const route = takeReady(visit) ?? (await this.#parts.reach(connection, target.host, target.port));
+  async #attempt(
+    visit: Visit,
+    request: IncomingMessage,
+    target: Target,
+    send: (route: Route, outgoing: Outgoing) => Promise<boolean>,
+  ): Promise<Refusal | undefined> {
+    const { connection, isSecure } = visit;
+    const route = takeReady(visit) ?? (await this.#parts.reach(connection, target.host, target.port, isSecure));
     if (isRefusal(route)) return route;
-    if (await send(route)) return undefined;
-    if (!connection.gone.aborted) this.#parts.onUnanswered(route.destination);
-    return refusal('unreachable', route.destination);
+    const { destination, upstream } = route;
+    const outgoing = outgoingOf(request, route, target.path);
+    if (isRefusal(outgoing)) {
+      upstream.destroy();
+      this.#parts.onRefused(destination, outgoing.reason);
+      return outgoing;
+    }
+    if (await send(route, outgoing)) return undefined;
+    if (!connection.gone.aborted) this.#parts.onRefused(destination, 'unreachable');
+    return refusal('unreachable', destination);
   }
 
   /** A request that cannot be parsed. Node reads no other one after it. */
@@ -206,6 +243,14 @@ function takeReady(visit: Visit): Route | undefined {
   const { ready } = visit;
   visit.ready = undefined;
   return ready && !ready.upstream.destroyed && !ready.upstream.readableEnded ? ready : undefined;
+}
+
+/** A request as its host gets it, or why it is not sent. */
+function outgoingOf(request: IncomingMessage, { destination, transit }: Route, path: string): Outgoing | Refusal {
+  const headers = forwardedHeaders(request, destination, transit ? httpsPort : httpPort);
+  if (!transit) return { headers, path };
+  const injection = transit.outgoing(headers, path);
+  return 'refused' in injection ? refusal('wrong-credential', destination) : injection.request;
 }
 
 function targetOf(request: IncomingMessage, fixed: Destination | undefined): Target | Refusal {

@@ -2,9 +2,10 @@ import type { BoundSecret } from '../core/egress.ts';
 import { credentialLike } from '../lib/credential-like.ts';
 import { credentialHeaders } from './bound-secret.ts';
 
-/** A request on its way to a host that has secrets. Names of headers are in small letters. */
+/** A request on its way to a host that has secrets. */
 export interface OutgoingRequest {
-  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Names and values in turn. */
+  headers: string[];
   /** With its query. */
   path: string;
 }
@@ -31,12 +32,7 @@ export function inject(request: OutgoingRequest, here: readonly BoundSecret[], a
     const own = here.filter(({ headers }) => headers.includes(name));
     return own.reduce((result, secret) => inBasic(name, replaced(result, secret), (inner) => replaced(inner, secret)), text);
   };
-  const headers = Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map((one) => header(name, one)) : value && header(name, value),
-    ]),
-  );
+  const headers = request.headers.map((text, at) => (at % 2 === 0 ? text : header((request.headers[at - 1] ?? '').toLowerCase(), text)));
   const [path = '', ...queries] = request.path.split('?');
   const query = queries.join('?');
   const inUrl = (text: string, secrets: readonly BoundSecret[]): string =>
@@ -62,16 +58,14 @@ function inBasic(name: string, text: string, change: (inner: string) => string):
 }
 
 function mentions(request: OutgoingRequest, { placeholder }: BoundSecret): boolean {
-  const texts = Object.entries(request.headers).flatMap(([name, value]) =>
-    [value ?? []].flat().flatMap((text) => {
-      let inner = '';
-      inBasic(name, text, (decoded) => {
-        inner = decoded;
-        return decoded;
-      });
-      return [text, inner];
-    }),
-  );
+  const texts = pairs(request.headers).flatMap(([name, text]) => {
+    let inner = '';
+    inBasic(name, text, (decoded) => {
+      inner = decoded;
+      return decoded;
+    });
+    return [name, text, inner];
+  });
   return [request.path, ...texts].some((text) => text.includes(placeholder));
 }
 
@@ -79,11 +73,14 @@ function mentions(request: OutgoingRequest, { placeholder }: BoundSecret): boole
 function otherCredential(request: OutgoingRequest, here: readonly BoundSecret[]): string | undefined {
   const names = new Set([...credentialHeaders, ...here.flatMap(({ headers }) => headers)]);
   const isOwn = (single: OutgoingRequest): boolean => here.some((secret) => mentions(single, secret));
-  const header = Object.entries(request.headers).find(([name, value]) =>
-    [value ?? []].flat().some((text) => names.has(name) && !isOwn({ headers: { [name]: text }, path: '' })),
-  );
+  const header = pairs(request.headers).find(([name, text]) => names.has(name) && !isOwn({ headers: [name, text], path: '' }));
   if (header) return `the header ${header[0]}`;
   const parameters = new URLSearchParams(request.path.split('?').slice(1).join('?'));
-  const parameter = [...parameters].find(([name, value]) => credentialLike.test(name) && !isOwn({ headers: {}, path: value }));
+  const parameter = [...parameters].find(([name, value]) => credentialLike.test(name) && !isOwn({ headers: [], path: value }));
   return parameter && 'the query';
+}
+
+/** Names in lower case. */
+function pairs(headers: readonly string[]): [name: string, value: string][] {
+  return headers.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), headers[at + 1] ?? '']] : []));
 }

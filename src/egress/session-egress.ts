@@ -7,11 +7,12 @@ import { proxyPort } from './environment.ts';
 import { FirstBytes } from './first-bytes.ts';
 import { canonicalHost } from './host-name.ts';
 import { HttpProxy, refusedText, tunnelAccepted } from './http-proxy.ts';
+import { Interceptor } from './interceptor.ts';
 import { Names } from './names.ts';
 import { isRefusal, type Refusal, refusal } from './refusal.ts';
 import { decide } from './rules.ts';
 import { readSocksRequest, socksAccepted, socksRefusal, socksVersion } from './socks.ts';
-import { type Route, tunnel } from './tunnel.ts';
+import { beginningOf, type Route, tunnel } from './tunnel.ts';
 
 export interface ConnectionLimits {
   maxConnections: number;
@@ -30,6 +31,8 @@ export interface SessionEgressOptions {
   onBlocked(destination: Destination, reason: BlockReason): void;
   /** Shared by all sessions of the thread. */
   dialer: Dialer;
+  /** Shared as well. */
+  interceptor?: Interceptor;
   limits?: Partial<ConnectionLimits>;
 }
 
@@ -55,20 +58,24 @@ export class SessionEgress {
   readonly #names = new Names();
   readonly #lookups = new CallSlots(1);
   readonly #connections = new Set<Connection>();
+  /** The insides of connections whose TLS is ended here. */
+  readonly #intercepted = new Set<Connection>();
   readonly #http: HttpProxy;
+  readonly #interceptor: Interceptor;
   #isClosed = false;
 
   constructor(options: SessionEgressOptions) {
     this.#options = options;
+    this.#interceptor = options.interceptor ?? new Interceptor();
     this.#limits = { ...standardLimits, ...options.limits };
     this.#http = new HttpProxy({
       headersMs: this.#limits.openingMs,
       idleMs: this.#limits.idleMs,
       silentMs: this.#limits.silentMs,
-      reach: async (connection, host, port) => await this.#reach(connection, host, port),
+      reach: async (connection, host, port, isSecure) => await this.#reach(connection, host, port, isSecure),
       openTunnel: async (connection, host, port) =>
         await this.#openTunnel(connection, host, port, { accepted: tunnelAccepted, refused: refusedText }),
-      onUnanswered: (destination) => options.onBlocked(destination, 'unreachable'),
+      onRefused: (destination, reason) => options.onBlocked(destination, reason),
     });
   }
 
@@ -97,12 +104,14 @@ export class SessionEgress {
 
   /** Cuts connections that are no longer allowed. */
   rulesChanged(): void {
-    for (const connection of this.#connections) {
+    for (const connection of [...this.#connections, ...this.#intercepted]) {
       const { destination } = connection;
-      const refused = destination && (this.#ruleRefusal(destination) ?? this.#upstreamRefusal(connection, destination));
-      if (!refused) continue;
-      this.#options.onBlocked(destination, refused.reason);
-      connection.cut();
+      if (!destination) continue;
+      const refused = this.#ruleRefusal(destination) ?? this.#upstreamRefusal(connection, destination);
+      if (refused) this.#options.onBlocked(destination, refused.reason);
+      // Security: a secret that is bound to a host from now on must not find connections that pass by it.
+      const isOtherwise = connection.isIntercepted !== undefined && connection.isIntercepted !== this.#isIntercepted(destination);
+      if (refused || isOtherwise) connection.cut();
     }
   }
 
@@ -153,7 +162,10 @@ export class SessionEgress {
     connection.limit(undefined);
     // Reads from now on, so that a client that leaves is noticed while it waits.
     const first = new FirstBytes(connection.socket);
-    const route = await this.#reach(connection, host, port);
+    const permitted = await this.#permit(connection, host, port);
+    const isIntercepted = !isRefusal(permitted) && this.#isIntercepted(permitted);
+    connection.isIntercepted = isIntercepted;
+    const route = isIntercepted || isRefusal(permitted) ? permitted : await this.#dial(connection, permitted);
     if (connection.gone.aborted) return;
     if (isRefusal(route)) {
       first.stop();
@@ -163,34 +175,82 @@ export class SessionEgress {
       return;
     }
     if (replies.accepted !== undefined) connection.socket.write(replies.accepted);
+    if (!('upstream' in route)) {
+      await this.#intercept(connection, first, route);
+      return;
+    }
     await tunnel(connection, first, route, {
       silentMs: this.#limits.silentMs,
       helloMs: this.#limits.openingMs,
-      serveHttp: (one, to) => this.#http.serve(one, to),
+      serveHttp: (one, to) => this.#http.serve(one, { destination: to.destination, ready: to }),
       onOtherName: (destination) => this.#options.onBlocked(destination, 'other-tls-name'),
     });
   }
 
-  /** Connects to a destination when it is allowed. A refusal is noted, unless the client has left before. */
-  async #reach(connection: Connection, hostText: string, port: number): Promise<Route | Refusal> {
-    const { dialer, rules, onBlocked } = this.#options;
+  /** Connects to a destination when it is allowed, with TLS where the client spoke it to us. Refusals are noted. */
+  async #reach(connection: Connection, hostText: string, port: number, isSecure: boolean): Promise<Route | Refusal> {
+    const destination = await this.#permit(connection, hostText, port);
+    if (isRefusal(destination)) return destination;
+    const route = await this.#dial(connection, destination);
+    if (isRefusal(route) || !isSecure) return route;
+    const secured = await this.#interceptor.connect(destination, route.upstream);
+    if (isRefusal(secured)) return this.#refused(connection, destination, secured);
+    connection.lead(secured);
+    return { destination, upstream: secured, transit: this.#interceptor.transitFor(this.#options.rules(), destination) };
+  }
+
+  /** The destination in its one spelling, when it is allowed. A refusal is noted. */
+  async #permit(connection: Connection, hostText: string, port: number): Promise<Destination | Refusal> {
     const written = canonicalHost(hostText);
     if (written === undefined || port === 0) {
       const destination = { host: legible(hostText), port };
-      onBlocked(destination, 'malformed');
+      this.#options.onBlocked(destination, 'malformed');
       return refusal('malformed', destination);
     }
     // A program that resolves names itself before it asks the proxy has an address of ours.
     const destination = { host: this.#names.hostAt(written) ?? written, port };
     connection.destination = destination;
     const refused = await this.#judge(destination, connection.gone);
-    const upstream = refused ?? (await dialer.dial(destination, { rules: rules(), signal: connection.gone, lookups: this.#lookups }));
-    if (upstream instanceof Socket) {
-      connection.lead(upstream);
-      return { destination, upstream };
+    return refused ? this.#refused(connection, destination, refused) : destination;
+  }
+
+  async #dial(connection: Connection, destination: Destination): Promise<Route | Refusal> {
+    const { dialer, rules } = this.#options;
+    const upstream = await dialer.dial(destination, { rules: rules(), signal: connection.gone, lookups: this.#lookups });
+    if (!(upstream instanceof Socket)) return this.#refused(connection, destination, upstream);
+    connection.lead(upstream);
+    return { destination, upstream };
+  }
+
+  /** Notes a refusal, unless the client has left before. */
+  #refused(connection: Connection, destination: Destination, refused: Refusal): Refusal {
+    if (!connection.gone.aborted) this.#options.onBlocked(destination, refused.reason);
+    return refused;
+  }
+
+  #isIntercepted(destination: Destination): boolean {
+    return this.#interceptor.secretsFor(this.#options.rules(), destination).length > 0;
+  }
+
+  /** Security: a host that has secrets is spoken to in TLS that names it, and by nothing else. */
+  async #intercept(connection: Connection, first: FirstBytes, destination: Destination): Promise<void> {
+    connection.limit(this.#limits.openingMs);
+    const beginning = await beginningOf(first, destination, () => undefined);
+    first.stop();
+    if (connection.gone.aborted) return;
+    const reason = beginning === 'other-name' ? 'other-tls-name' : 'secret-needs-tls';
+    if (beginning !== 'named') this.#refused(connection, destination, refusal(reason, destination));
+    const secure = beginning === 'named' && (await this.#interceptor.accept(this.#options.rules(), destination.host, connection.socket));
+    connection.limit(undefined);
+    if (!secure) {
+      connection.cut();
+      return;
     }
-    if (!connection.gone.aborted) onBlocked(destination, upstream.reason);
-    return upstream;
+    const inner: Connection = new Connection(secure, () => this.#intercepted.delete(inner));
+    inner.destination = destination;
+    inner.isIntercepted = true;
+    this.#intercepted.add(inner);
+    this.#http.serve(inner, { destination, isSecure: true });
   }
 
   /** Decides whether a destination is allowed. The connection waits, and may be gone before the answer. Nothing is resolved before it. */

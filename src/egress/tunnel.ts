@@ -3,11 +3,14 @@ import type { Destination } from '../core/egress.ts';
 import { readClientHello } from './client-hello.ts';
 import type { Connection } from './connection.ts';
 import type { FirstBytes } from './first-bytes.ts';
+import type { Transit } from './transit.ts';
 
 /** An allowed destination, and a connection to it. */
 export interface Route {
   destination: Destination;
   upstream: Socket;
+  /** Of a host that has secrets. The connection to it is TLS then. */
+  transit?: Transit | undefined;
 }
 
 export interface TunnelParts {
@@ -49,12 +52,12 @@ export async function tunnel(connection: Connection, first: FirstBytes, route: R
 }
 
 /** Copies both ways until both have ended. */
-export function carryBothWays(connection: Connection, upstream: Socket): void {
-  carryBack(connection, upstream);
+export function carryBothWays(connection: Connection, { upstream, transit }: Route): void {
+  carryBack(connection, upstream, transit);
   connection.socket.pipe(upstream);
 }
 
-function carryBack(connection: Connection, upstream: Socket): void {
+function carryBack(connection: Connection, upstream: Socket, transit?: Transit): void {
   const { socket } = connection;
   // What the host sent before it closed still has to reach the client.
   const onClosed = (): void => (upstream.readableEnded ? socket.destroySoon() : connection.cut());
@@ -62,12 +65,13 @@ function carryBack(connection: Connection, upstream: Socket): void {
     onClosed();
     return;
   }
-  upstream.pipe(socket);
+  if (transit) upstream.pipe(transit.stream()).pipe(socket);
+  else upstream.pipe(socket);
   upstream.once('close', onClosed);
 }
 
 /** `silence`: the client ended its half before it sent anything. */
-async function beginningOf(
+export async function beginningOf(
   first: FirstBytes,
   { host }: Destination,
   onHandshake: () => void,

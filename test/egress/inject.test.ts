@@ -15,7 +15,12 @@ const github: BoundSecret = {
   exclusive: false,
 };
 const other: BoundSecret = { ...github, name: 'OTHER', value: 'v'.repeat(40), placeholder: placeholderFor('OTHER', 40, 'key') };
-const send = (headers: Record<string, string | string[]>, path = '/', here = [github]) => inject({ headers, path }, here, [github, other]);
+const send = (headers: Record<string, string | string[]>, path = '/', here = [github]) =>
+  inject({ headers: listOf(headers), path }, here, [github, other]);
+
+function listOf(headers: Record<string, string | string[]>): string[] {
+  return Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]));
+}
 
 describe('a placeholder', () => {
   it('has the length of the value, its prefix, and is the same for the same name and key', () => {
@@ -32,9 +37,9 @@ describe('a placeholder', () => {
 
 describe('inject', () => {
   it('replaces the placeholder in named headers and names what was used', () => {
-    const injection = send({ authorization: `Bearer ${github.placeholder}`, 'private-token': [github.placeholder, 'x'] });
+    const injection = send({ Authorization: `Bearer ${github.placeholder}`, 'private-token': [github.placeholder, 'x'] });
     expect(injection).toEqual({
-      request: { headers: { authorization: `Bearer ${value}`, 'private-token': [value, 'x'] }, path: '/' },
+      request: { headers: ['Authorization', `Bearer ${value}`, 'private-token', value, 'private-token', 'x'], path: '/' },
       used: ['GITHUB_TOKEN'],
     });
   });
@@ -42,7 +47,7 @@ describe('inject', () => {
   it('replaces the placeholder inside Basic', () => {
     const basic = Buffer.from(`x-access-token:${github.placeholder}`).toString('base64');
     expect(send({ authorization: `Basic ${basic}` })).toMatchObject({
-      request: { headers: { authorization: `Basic ${Buffer.from(`x-access-token:${value}`).toString('base64')}` } },
+      request: { headers: ['authorization', `Basic ${Buffer.from(`x-access-token:${value}`).toString('base64')}`] },
     });
   });
 
@@ -52,7 +57,7 @@ describe('inject', () => {
     ['the query', {}, `/?t=${github.placeholder}`],
   ])('never replaces it in %s', (_, headers, path) => {
     const injection = send(headers, path);
-    expect(injection).toEqual({ request: { headers, path }, used: [] });
+    expect(injection).toEqual({ request: { headers: listOf(headers), path }, used: [] });
   });
 
   it('replaces it in query and path where that is configured, encoded', () => {
@@ -73,7 +78,7 @@ describe('inject', () => {
 
   it('takes a dollar in a value for what it is', () => {
     const here = [{ ...github, value: '$&$1$$' }];
-    expect(send({ authorization: github.placeholder }, '/', here)).toMatchObject({ request: { headers: { authorization: '$&$1$$' } } });
+    expect(send({ authorization: github.placeholder }, '/', here)).toMatchObject({ request: { headers: ['authorization', '$&$1$$'] } });
   });
 
   it.each([

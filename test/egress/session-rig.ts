@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import type { BlockedConnection, EgressRules, HostRule } from '../../src/core/egress.ts';
+import type { BlockedConnection, EgressRules, HostRule, Vault } from '../../src/core/egress.ts';
 import { Dialer, type DialerOptions } from '../../src/egress/dial.ts';
+import { Interceptor } from '../../src/egress/interceptor.ts';
 import type { Lookup } from '../../src/egress/resolver.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../../src/egress/rules.ts';
 import { SessionEgress, type SessionEgressOptions } from '../../src/egress/session-egress.ts';
@@ -62,6 +63,9 @@ export interface RigOptions {
   lookup?: Lookup;
   dialer?: Omit<DialerOptions, 'lookup'>;
   limits?: SessionEgressOptions['limits'];
+  vault?: Vault;
+  /** The authorities of its hosts. */
+  roots?: string[];
 }
 
 /** A session whose proxy listens on a loopback port, with its hosts on loopback too. */
@@ -78,8 +82,8 @@ export class SessionRig {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
 
-  constructor({ allow = [], deny = [], private: privateRules = [], hosts = {}, lookup, dialer, limits }: RigOptions) {
-    this.rules = rulesOf(allow, deny, privateRules);
+  constructor({ allow = [], deny = [], private: privateRules = [], hosts = {}, lookup, dialer, limits, vault, roots = [] }: RigOptions) {
+    this.rules = { ...rulesOf(allow, deny, privateRules), vault };
     this.dialer = new RigDialer({
       // The hosts of the tests are on loopback. Everything else is judged as in the product.
       classify: (address) => (address === '127.0.0.1' ? 'public' : 'special'),
@@ -96,6 +100,7 @@ export class SessionRig {
       rules: () => this.rules,
       onBlocked: ({ host, port }, reason) => this.blocked.push({ host, port, reason }),
       dialer: this.dialer,
+      interceptor: new Interceptor(() => roots),
       ...(limits && { limits }),
     });
     this.#proxy = this.#track(createServer({ allowHalfOpen: true }, (socket) => this.session.acceptAtProxy(socket)));
