@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { destinationText } from '../config/bound-secrets.ts';
 import { allowRules, egressRules } from '../config/egress-rules.ts';
 import type { Config } from '../config/schema.ts';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
@@ -86,7 +87,7 @@ const whyNot: Readonly<Record<Exclude<Reason, 'denied'>, string>> = {
 
 /** In sentences. */
 export function verdictText({ host, port, verdict, reason, rule, source, direct, addresses = [] }: NetworkVerdict): string {
-  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const where = destinationText({ host, port });
   const by = rule === undefined ? '' : ` by ${rule} (${source})`;
   const first = {
     allowed: `${where} is allowed${by}.`,

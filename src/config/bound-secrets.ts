@@ -28,22 +28,27 @@ export function secretSettings({ secrets }: Config): SecretSetting[] {
   }));
 }
 
+/** `HOST:PORT` */
+export function destinationText({ host, port }: Destination): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 const minLength = 8;
 /** Servers refuse longer headers. */
 const maxLength = 8_192;
 
-/** Security: a sentence says what is wrong with a value and shows no part of it. undefined: nothing is. */
+/** What is wrong with the value of a secret, to complete "the value …". Security: shows no part of it. undefined: nothing is. */
+export function valueFlaw(value: string): string | undefined {
+  if (value.length < minLength) return `is shorter than ${minLength} characters`;
+  if (value.length > maxLength) return `is longer than ${maxLength} characters`;
+  const isPrintable = /^[\x20-\x7e]+$/.test(value) && value.trim() === value;
+  return isPrintable ? undefined : 'has characters that no header can carry (it takes printable ASCII, with no blank at either end)';
+}
+
+/** A sentence about a value that cannot be used; undefined when it can, or there is none. */
 export function secretFlaw({ environment }: Pick<LoadedConfig, 'environment'>, { name, env }: SecretSetting): string | undefined {
   const value = environment[env];
-  if (value === undefined) return undefined;
-  const flaw =
-    value.length < minLength
-      ? `is shorter than ${minLength} characters`
-      : value.length > maxLength
-        ? `is longer than ${maxLength} characters`
-        : /^[\x20-\x7e]+$/.test(value) && value.trim() === value
-          ? undefined
-          : 'has characters that no header can carry (only printable ASCII can be, with no blank at either end)';
+  const flaw = value === undefined ? undefined : valueFlaw(value);
   return flaw && `secrets.${name} cannot be used: the value of ${env} ${flaw}.`;
 }
 

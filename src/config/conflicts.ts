@@ -26,5 +26,5 @@ export function conflictsIn(settings: readonly Setting[], files: Home['files']):
 function placeOf(origin: Origin, files: Home['files']) {
   if (origin.source === 'config.yaml') return { file: files.config, line: origin.line };
   if (origin.source === '.env') return { file: files.dotenv, line: origin.line, variable: origin.variable };
-  return origin.source === 'environment' ? { variable: origin.variable } : {};
+  return origin.source === 'environment' ? { variable: origin.variable } : { file: files.config };
 }

@@ -21,10 +21,19 @@ export function checkChanges(changes: Changes): void {
   for (const [name, text] of Object.entries(changes)) checkedChange(name, text);
 }
 
+/** Throws when `changeKeys` would refuse. */
+export function tryChanges(file: string, changes: Changes): void {
+  applyChanges(file, changes, true);
+}
+
 /** Changes keys of a config.yaml all at once, making the file when there is none. Writes only a file that would load as a whole. */
 export function changeKeys(file: string, changes: Changes): void {
+  applyChanges(file, changes, false);
+}
+
+function applyChanges(file: string, changes: Changes, isTrial: boolean): void {
   const checked = Object.entries(changes).map(([name, text]) => checkedChange(name, text));
-  edit(file, (before = '') => {
+  edit(file, isTrial, (before = '') => {
     const wanted = valuesOf(before);
     let after: string | undefined = before;
     for (const { section, key, value } of checked.flatMap((change) => entriesOf(change, wanted))) {
@@ -69,7 +78,7 @@ function checkedChange(name: string, text: string | undefined): Change {
 export function unsetKey(file: string, name: string): boolean {
   const [section = '', key] = name.split(/\.(.*)/s);
   let found = false;
-  edit(file, (before) => {
+  edit(file, false, (before) => {
     const wanted = valuesOf(before ?? '');
     const isWhole = key === undefined && findKey(name) !== undefined;
     const names = Object.keys(wanted[section] ?? {}).filter((one) => isWhole || one === key);
@@ -89,7 +98,8 @@ interface Edit {
   wanted: Values;
 }
 
-function edit(file: string, change: (before: string | undefined) => Edit | undefined): void {
+/** A trial writes nothing. */
+function edit(file: string, isTrial: boolean, change: (before: string | undefined) => Edit | undefined): void {
   refuseForeign(file, dirname(file));
   try {
     replaceFile(file, { mode: 0o600 }, (before) => {
@@ -105,7 +115,7 @@ function edit(file: string, change: (before: string | undefined) => Edit | undef
         });
       }
       throwProblems(problems.length > 0 ? problems : conflictsIn(settings, { config: file, dotenv: '' }));
-      return after;
+      return isTrial ? undefined : after;
     });
   } catch (error) {
     if (error instanceof HermeticError) throw error;

@@ -3,7 +3,7 @@ import type { Destination, EgressRules, HostRule, PrivateRule } from '../core/eg
 import { addressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { presets } from '../egress/presets.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../egress/rules.ts';
-import { secretSettings } from './bound-secrets.ts';
+import { destinationText, secretSettings } from './bound-secrets.ts';
 import type { Config } from './schema.ts';
 
 /** What the configuration lets restricted sandboxes reach. */
@@ -58,8 +58,8 @@ export function rulesWithoutEffect(config: Config): string[] {
 }
 
 /** Security: the host of a secret on its one port. */
-function exactRule({ host, port }: Destination): HostRule {
-  return { host, isWildcard: false, ports: [port], text: `${isIP(host) === 6 ? `[${host}]` : host}:${port}` };
+function exactRule(destination: Destination): HostRule {
+  return { host: destination.host, isWildcard: false, ports: [destination.port], text: destinationText(destination) };
 }
 
 function isPrivateAddress(host: string): boolean {

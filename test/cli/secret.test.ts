@@ -117,7 +117,10 @@ describe('hermetic secret list and remove', () => {
   it('lists secret names only, and removes one', async () => {
     write('# mine\nA=hunter2\nexport B="x\ny"\nA=hunter3\n');
     expect(await hermetic.run(['secret', 'list'])).toMatchObject({ code: 0, stdout: 'A\nB\n' });
-    expect(JSON.parse((await hermetic.run(['secret', 'list', '--json'])).stdout)).toEqual(['A', 'B']);
+    expect(JSON.parse((await hermetic.run(['secret', 'list', '--json'])).stdout)).toEqual([
+      { name: 'A', hosts: [], variable: null, value: '.env', problem: null },
+      { name: 'B', hosts: [], variable: null, value: '.env', problem: null },
+    ]);
     expect(await hermetic.run(['secret', 'remove', 'A'])).toMatchObject({ code: 0 });
     expect(dotenv()).toBe('# mine\nexport B="x\ny"\n');
     expect(await hermetic.run(['secret', 'remove', 'A'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no secret') });
@@ -128,5 +131,97 @@ describe('hermetic secret list and remove', () => {
     writeFileSync(join(directory(), 'config.yaml'), 'nonsense: true\n');
     expect(await set('B', '2')).toMatchObject({ code: 0 });
     expect(await hermetic.run(['secret', 'list'])).toMatchObject({ code: 0, stdout: 'A\nB\n' });
+  });
+});
+
+describe('secrets that are bound to hosts', () => {
+  const config = (): string => readFileSync(join(directory(), 'config.yaml'), 'utf8');
+  const writeConfig = (text: string): void => {
+    write('A=1\n');
+    writeFileSync(join(directory(), 'config.yaml'), text);
+  };
+  const settings = () => loadConfig({ environment: hermetic.environment }).config.secrets;
+  const bind = (...options: string[]) => hermetic.run(['secret', 'set', 'MY_TOKEN', ...options], { input: 'hunter2-hunter2\n' });
+
+  it('stores the value and binds it to its hosts, keeps comments, and prints none of the value', async () => {
+    writeConfig('# mine\nnetwork: { presets: [] } # none\n');
+    const outcome = await bind(
+      '--host',
+      'api.example.com',
+      '--host',
+      'git.example.com:8443',
+      '--exclusive',
+      '--as',
+      'INSIDE',
+      '--header',
+      'X-Token',
+      '--prefix',
+      'tok_',
+    );
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome.stdout).toContain('MY_TOKEN is bound to api.example.com, git.example.com:8443 in ');
+    expect(stored('MY_TOKEN')).toBe('hunter2-hunter2');
+    expect(config()).toMatch(/^# mine\n.*# none\n/);
+    expect(settings()).toMatchObject({
+      MY_TOKEN: { hosts: ['api.example.com', 'git.example.com:8443'], exclusive: true, as: 'INSIDE', headers: ['X-Token'], prefix: 'tok_' },
+    });
+    expect(outcome.stdout + outcome.stderr + config()).not.toContain('hunter2');
+    expect(await bind('--host', 'other.example')).toMatchObject({ code: 0 });
+    expect(settings()).toMatchObject({ MY_TOKEN: { hosts: ['other.example'], exclusive: true, as: 'INSIDE' } });
+  });
+
+  it.each([
+    ['a wildcard', ['--host', '*.example.com'], '', /has a wildcard/],
+    ['a private address', ['--host', '10.0.0.1'], '', /not a public address/],
+    ['a variable of the sandbox', ['--host', 'a.example', '--as', 'HTTPS_PROXY'], '', /the sandbox sets HTTPS_PROXY itself/],
+    ['a forwarded name', ['--host', 'a.example'], 'terminal: { docker_forward_env: [MY_TOKEN] }\n', /also names MY_TOKEN/],
+    ['options without a host', ['--exclusive'], '', /for a secret that is bound to hosts/],
+    ['a configuration that does not load', ['--host', 'a.example'], 'nonsense: true\n', /nonsense is not a section/],
+  ])('refuses %s and stores nothing', async (_, options, text, message) => {
+    writeConfig(text);
+    const outcome = await bind(...options);
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toMatch(message);
+    expect(dotenv()).toBe('A=1\n');
+    expect(config()).toBe(text);
+  });
+
+  it('refuses a binding that a variable of the environment forwards, and a value that no header can carry', async () => {
+    writeConfig('');
+    const forwarded = { TERMINAL_DOCKER_FORWARD_ENV: '["MY_TOKEN"]' };
+    const args = ['secret', 'set', 'MY_TOKEN', '--host', 'a.example'];
+    expect((await hermetic.run(args, { input: 'hunter2-hunter2', environment: forwarded })).stderr).toMatch(/also names MY_TOKEN/);
+    const short = await hermetic.run(args, { input: 'hunter2' });
+    expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('it is shorter than 8 characters') });
+    expect(short.stderr).not.toContain('hunter2');
+    expect(dotenv()).toBe('A=1\n');
+    expect(config()).toBe('');
+  });
+
+  it('lists bindings with the variable inside and the source of the value, and removes value and binding', async () => {
+    writeConfig(
+      'secrets:\n  ONE: { hosts: [a.example], as: INSIDE }\n  TWO: { hosts: [b.example], env: SOURCE }\n  BAD: { hosts: [c.example] }\n',
+    );
+    write('A=1\nONE=hunter2-one\nBAD=short\n');
+    const environment = { SOURCE: 'hunter2-two' };
+    const { stdout } = await hermetic.run(['secret', 'list'], { environment });
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^ONE +a\.example:443 +as INSIDE +value from \.env$/),
+      expect.stringMatching(/^TWO +b\.example:443 +as TWO +value from the environment$/),
+      expect.stringMatching(/^BAD +c\.example:443 +as BAD +secrets\.BAD cannot be used: the value of BAD is shorter than 8 characters\.$/),
+      'A',
+      '',
+    ]);
+    expect(stdout).not.toMatch(/hunter2|short$/m);
+    const listed = JSON.parse((await hermetic.run(['secret', 'list', '--json'])).stdout);
+    expect(listed[1]).toEqual({ name: 'TWO', hosts: ['b.example:443'], variable: 'TWO', value: null, problem: null });
+    const removed = await hermetic.run(['secret', 'remove', 'ONE']);
+    expect(removed).toMatchObject({ code: 0, stderr: '' });
+    expect(removed.stdout).toMatch(
+      /^ONE is removed from .*\.env\nsecrets\.ONE is removed from .*config\.yaml: sandboxes no longer get its placeholder\n$/,
+    );
+    expect(Object.keys(settings())).toEqual(['TWO', 'BAD']);
+    expect((await hermetic.run(['secret', 'remove', 'TWO'])).stdout).toMatch(/^secrets\.TWO is removed/);
+    expect(dotenv()).toBe('A=1\nBAD=short\n');
   });
 });

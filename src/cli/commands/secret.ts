@@ -1,37 +1,65 @@
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { bindingChanges } from '../../config/bind-secret.ts';
+import { destinationText, secretFlaw, secretSettings, valueFlaw } from '../../config/bound-secrets.ts';
+import { type Changes, changeKeys, unsetKey } from '../../config/edit.ts';
 import { findHome, prepareHome } from '../../config/home.ts';
+import { findKey } from '../../config/keys.ts';
+import { checkConfig, loadConfig } from '../../config/load.ts';
 import { checkSecretName, checkSecretValue, removeSecret, saveSecret, secretNames } from '../../config/secrets-file.ts';
+import { originText } from '../../config/show.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
+import { table } from '../table.ts';
 
 const explanation = `
 Secrets are in .env of the home, which only its owner can read. In a terminal the command asks for the value without showing it; otherwise it reads standard input to
 the end, without the final newline. Use standard input for a value of several lines. A value is never an argument: other users could read it.
 
-A sandbox gets a secret only when terminal.docker_forward_env names it, and then anything inside can read it and send it away.
+With --host, the secret is bound to these hosts in config.yaml: a restricted sandbox has a placeholder in the variable, and the gateway puts the value into requests to these
+hosts. The value never enters. Otherwise a sandbox gets a secret only when terminal.docker_forward_env names it, and then anything inside can read it and send it away.
 
 Examples:
-  hermetic secret set GITHUB_TOKEN
+  hermetic secret set GITHUB_TOKEN --host api.github.com --host github.com
+  hermetic secret set OPENAI_API_KEY --host api.openai.com --exclusive
   hermetic secret set DEPLOY_KEY < key.pem
   hermetic secret list
   hermetic secret remove GITHUB_TOKEN`;
 
+interface SetOptions {
+  host?: string[];
+  as?: string;
+  header?: string[];
+  query?: true;
+  path?: true;
+  prefix?: string;
+  exclusive?: true;
+}
+
+const repeated = (value: string, former: string[] = []): string[] => [...former, value];
+
 export function secretCommand(io: CliIo): Command {
   const secret = commandOn(io, 'secret').description('manage tokens and keys in .env').addHelpText('after', explanation);
-  const dotenv = (): string => {
+  const homeFiles = () => {
     const home = findHome({ environment: io.environment });
     prepareHome(home);
-    return home.files.dotenv;
+    return home.files;
   };
 
   secret
     .command('set <name>')
     .description('store a value from the terminal or from standard input')
+    .option('--host <host[:port]>', 'bind it to this host; may be repeated', repeated)
+    .option('--as <variable>', 'the variable inside that holds the placeholder; default: the name')
+    .option('--header <name>', 'a header in which the placeholder is replaced, instead of the usual ones; may be repeated', repeated)
+    .option('--query', 'replace it also in the query of URLs')
+    .option('--path', 'replace it also in the path of URLs')
+    .option('--prefix <text>', 'what programs expect the token to begin with')
+    .option('--exclusive', 'refuse requests to its hosts that have another credential')
     .allowExcessArguments()
-    .action(async (name: string, _options: unknown, command: Command) => {
+    .action(async (name: string, options: SetOptions, command: Command) => {
       // Security: an extra argument is most likely the value, so it is not repeated.
       if (command.args.length > 1) {
         throw new HermeticError(
@@ -43,41 +71,115 @@ export function secretCommand(io: CliIo): Command {
         );
       }
       checkSecretName(name);
-      const file = dotenv();
-      // Refuses a file that others can read before the value is asked for.
-      const isKnown = secretNames(file).includes(name);
+      const files = homeFiles();
+      // Everything that can be refused is refused before the value is asked for.
+      const isKnown = secretNames(files.dotenv).includes(name);
+      const changes = bindingFor(io, name, options);
       const value = await valueFor(io, name);
       checkSecretValue(value);
-      saveSecret(file, name, value);
-      io.stdout.write(`${name} is ${isKnown ? 'replaced' : 'stored'} in ${file}\n`);
+      const flaw = changes && valueFlaw(value);
+      if (flaw) throw new HermeticError('usage/bad-argument', `The value cannot be bound to hosts: it ${flaw}. Nothing was changed.`);
+      if (changes) changeKeys(files.config, changes);
+      saveSecret(files.dotenv, name, value);
+      io.stdout.write(`${name} is ${isKnown ? 'replaced' : 'stored'} in ${files.dotenv}\n`);
+      if (changes) io.stdout.write(`${name} is bound to ${options.host?.join(', ')} in ${files.config}\n`);
       if (io.environment[name]?.trim()) io.stderr.write(`note: ${name} is also set in the environment, which overrides .env\n`);
+      if (changes) tellOfOverride(io);
     });
 
   secret
     .command('list')
-    .description('print the names, never the values')
+    .description('print the names and what they are bound to, never the values')
     .option('--json', 'print an array')
     .action(({ json }: { json?: boolean }) => {
-      const names = secretNames(dotenv());
-      io.stdout.write(json ? jsonText(names) : names.map((name) => `${name}\n`).join(''));
+      const listed = listing(io, secretNames(homeFiles().dotenv));
+      io.stdout.write(json ? jsonText(listed) : prose(listed));
     });
 
   secret
     .command('remove <name>')
-    .description('remove a secret from .env')
+    .description('remove a secret from .env, and its binding from config.yaml')
     .action((name: string) => {
-      const file = dotenv();
-      if (removeSecret(file, name)) {
-        io.stdout.write(`${name} is removed from ${file}\n`);
-        return;
-      }
-      const meant = nearest(name, secretNames(file));
-      throw new HermeticError('secret/not-found', `${file} has no secret of this name.${meant ? ` Did you mean ${meant}?` : ''}`, {
+      const files = homeFiles();
+      const wasStored = removeSecret(files.dotenv, name);
+      if (wasStored) io.stdout.write(`${name} is removed from ${files.dotenv}\n`);
+      const wasBound = findKey(`secrets.${name}`) !== undefined && unsetKey(files.config, `secrets.${name}`);
+      if (wasBound) io.stdout.write(`secrets.${name} is removed from ${files.config}: sandboxes no longer get its placeholder\n`);
+      if (wasBound) tellOfOverride(io);
+      if (wasStored || wasBound) return;
+      const meant = nearest(name, secretNames(files.dotenv));
+      throw new HermeticError('secret/not-found', `${files.dotenv} has no secret of this name.${meant ? ` Did you mean ${meant}?` : ''}`, {
         hint: 'hermetic secret list prints the names.',
       });
     });
 
   return secret;
+}
+
+/** The change that binds the secret; undefined when it is not to be bound. Throws when the configuration would not load with it. */
+function bindingFor(io: CliIo, name: string, { host, as: inside, header, ...others }: SetOptions): Changes | undefined {
+  if (host === undefined) {
+    if (inside === undefined && header === undefined && Object.keys(others).length === 0) return undefined;
+    throw new HermeticError('usage/bad-argument', 'These options are for a secret that is bound to hosts.', {
+      hint: 'Usage: hermetic secret set NAME --host HOST[:PORT] [--as VARIABLE] [--header NAME] [--query] [--path] [--prefix TEXT] [--exclusive]',
+    });
+  }
+  const chosen = { hosts: host, ...(inside !== undefined && { as: inside }), ...(header && { headers: header }), ...others };
+  return bindingChanges(loadConfig({ environment: io.environment }), name, chosen);
+}
+
+function tellOfOverride(io: CliIo): void {
+  const { secrets: origin } = loadConfig({ environment: io.environment }).origins;
+  if (origin && 'variable' in origin) io.stderr.write(`note: ${originText(origin)} is set and overrides config.yaml\n`);
+}
+
+/** JSON. */
+interface ListedSecret {
+  name: string;
+  /** Empty when it is not bound. */
+  hosts: readonly string[];
+  /** The variable inside that holds the placeholder; null when it is not bound. */
+  variable: string | null;
+  /** Where the value is from; null when there is none. */
+  value: 'environment' | '.env' | null;
+  /** Why the value cannot be used. */
+  problem: string | null;
+}
+
+/** The secrets of the configuration, then the other names of `.env`. */
+function listing(io: CliIo, stored: readonly string[]): ListedSecret[] {
+  const loaded = checkConfig({ environment: io.environment }).length === 0 ? loadConfig({ environment: io.environment }) : undefined;
+  const bound = (loaded ? secretSettings(loaded.config) : []).map((setting) => {
+    const { name, env, inside, destinations } = setting;
+    const source = io.environment[env]?.trim() ? 'environment' : '.env';
+    const problem = (loaded && secretFlaw(loaded, setting)) ?? null;
+    return {
+      env,
+      name,
+      hosts: destinations.map(destinationText),
+      variable: inside,
+      value: loaded?.environment[env] === undefined ? null : source,
+      problem,
+    } as const;
+  });
+  const others = stored.filter((name) => !bound.some(({ env }) => env === name));
+  return [
+    ...bound.map(({ env: _, ...listed }) => listed),
+    ...others.map((name) => ({ name, hosts: [], variable: null, value: '.env', problem: null }) as const),
+  ];
+}
+
+function prose(listed: readonly ListedSecret[]): string {
+  const row = ({ name, hosts, variable, value, problem }: ListedSecret): string[] =>
+    variable === null
+      ? [name]
+      : [
+          name,
+          hosts.join(', '),
+          `as ${variable}`,
+          problem ?? (value === null ? 'no value' : `value from ${value === '.env' ? '.env' : 'the environment'}`),
+        ];
+  return table(listed.map(row));
 }
 
 async function valueFor(io: CliIo, name: string): Promise<string> {
