@@ -55,6 +55,7 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     isolation,
     network,
     networkHosts = [],
+    secrets = [],
     networkObstacle,
     persistent,
     image,
@@ -71,6 +72,9 @@ function sandboxPart({ sandbox }: TurnFacts): string {
       ? `The reason is ${asData(networkObstacle, 200)}. The person who runs you can change that: say so when a network is needed.`
       : '',
     networkHosts.length > 0 ? `The list has ${asData(networkHosts.join(', '), 600)}.` : '',
+    secrets.length > 0
+      ? `Variables that hold the placeholder of a secret, each with its hosts: ${asData(secrets.map(({ variable, hosts }) => `${variable} (${hosts.join(', ')})`).join(', '), 600)}. Programs use a placeholder as it is, as a credential in HTTPS requests to those hosts, where the real value takes its place; it is worth nothing anywhere else, and nothing inside can show the value.`
+      : '',
     limitsText(sandbox),
     installing ? `${installing}${network === 'none' ? ' Without a network nothing can be downloaded.' : ''}` : '',
     persistent

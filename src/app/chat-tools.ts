@@ -17,7 +17,7 @@ import type { ProcessTable } from '../tools/process/process-table.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
 import { sessionTools } from './session-toolbox.ts';
-import { allowedHosts } from './status/network-status.ts';
+import { allowedHosts, secretsInside } from './status/network-status.ts';
 
 export interface ChatToolsOptions {
   id: SessionId;
@@ -117,6 +117,7 @@ export class ChatTools implements SessionTools {
       network,
       networkObstacle,
       networkHosts: network === 'restricted' ? allowedHosts(config) : undefined,
+      secrets: network === 'restricted' ? secretsInside(this.#app.loaded) : undefined,
       persistent: config.terminal.container_persistent,
       image,
       workdir: this.#sandbox.isOpen ? this.#sandbox.cwd : undefined,

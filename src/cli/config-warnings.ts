@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts';
 import { platformChannels } from '../app/channels.ts';
+import { secretProblems } from '../config/bound-secrets.ts';
 import { rulesWithoutEffect } from '../config/egress-rules.ts';
 import { problemsError } from '../config/explain.ts';
 import type { Audience } from '../config/sandbox-settings.ts';
@@ -19,7 +20,9 @@ export async function configWarnings(app: App): Promise<HermeticError[]> {
   ];
   const known = [
     ...app.loaded.warnings.map((warning) => problemsError([warning])),
-    ...rulesWithoutEffect(app.loaded.config).map((sentence) => new HermeticError('config/bad-value', sentence)),
+    ...[...rulesWithoutEffect(app.loaded.config), ...secretProblems(app.loaded)].map(
+      (sentence) => new HermeticError('config/bad-value', sentence),
+    ),
   ];
   const found = new Map<string, HermeticError>(known.map((error) => [error.message, error]));
   for (const check of checks) {

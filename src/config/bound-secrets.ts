@@ -52,9 +52,20 @@ export function secretFlaw({ environment }: Pick<LoadedConfig, 'environment'>, {
   return flaw && `secrets.${name} cannot be used: the value of ${env} ${flaw}.`;
 }
 
+/** Those that have a value that can be used. */
+export function usableSecrets(loaded: Pick<LoadedConfig, 'config' | 'environment'>): SecretSetting[] {
+  return secretSettings(loaded.config).filter((setting) => loaded.environment[setting.env] !== undefined && !secretFlaw(loaded, setting));
+}
+
 /** A sentence about each secret that has no value. Sandboxes open without it. */
 export function missingSecrets({ config, environment }: Pick<LoadedConfig, 'config' | 'environment'>): string[] {
   return secretSettings(config)
     .filter(({ env }) => environment[env] === undefined)
     .map(({ name, env }) => `secrets.${name} has no value: ${env} is neither in the environment nor in .env. Sandboxes open without it.`);
+}
+
+/** A sentence about each secret that has no value, or one that cannot be used. */
+export function secretProblems(loaded: Pick<LoadedConfig, 'config' | 'environment'>): string[] {
+  const flaws = secretSettings(loaded.config).flatMap((setting) => secretFlaw(loaded, setting) ?? []);
+  return [...flaws.map((flaw) => `${flaw} Sandboxes with a restricted network do not open.`), ...missingSecrets(loaded)];
 }

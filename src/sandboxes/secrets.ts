@@ -1,4 +1,4 @@
-import { missingSecrets, type SecretSetting, secretFlaw, secretSettings } from '../config/bound-secrets.ts';
+import { missingSecrets, type SecretSetting, secretFlaw, secretSettings, usableSecrets } from '../config/bound-secrets.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { BoundSecret, Vault } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
@@ -74,14 +74,10 @@ export class SandboxSecrets {
   #current(): Kept | undefined {
     const loaded = this.#loaded();
     if (this.#kept?.loaded === loaded && Date.now() - this.#kept.at < dayMs) return this.#kept;
-    const usable = secretSettings(loaded.config).filter((setting) => hasUsableValue(loaded, setting));
+    const usable = usableSecrets(loaded);
     this.#kept = usable.length === 0 ? undefined : keep(loaded, usable);
     return this.#kept;
   }
-}
-
-function hasUsableValue(loaded: LoadedConfig, setting: SecretSetting): boolean {
-  return loaded.environment[setting.env] !== undefined && secretFlaw(loaded, setting) === undefined;
 }
 
 function keep(loaded: LoadedConfig, settings: readonly SecretSetting[]): Kept {

@@ -130,6 +130,23 @@ describe('the system prompt', () => {
     expect(systemPrompt({ ...facts, sandbox: about })).not.toContain('The list has');
   });
 
+  it('tells the agent which variables hold placeholders of secrets, and for which hosts', () => {
+    const sandbox = {
+      backend: 'bubblewrap',
+      isolation: 'process',
+      network: 'restricted',
+      persistent: true,
+      image: undefined,
+      workdir: undefined,
+    } as const;
+    const prompt = systemPrompt({
+      ...facts,
+      sandbox: { ...sandbox, secrets: [{ variable: 'GH_TOKEN', hosts: ['api.github.com:443', 'github.com:443'] }] },
+    });
+    expect(prompt).toContain('each with its hosts: "GH_TOKEN (api.github.com:443, github.com:443)". Programs use a placeholder as it is');
+    expect(systemPrompt({ ...facts, sandbox })).not.toContain('placeholder');
+  });
+
   it('warns in the system prompt when there is no isolation', () => {
     const prompt = systemPrompt({
       ...facts,

@@ -1,5 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import { allowedHosts, findNetworkFacts, findNetworkStatus, networkFactsText, networkText } from '../../src/app/status/network-status.ts';
+import {
+  allowedHosts,
+  findNetworkFacts,
+  findNetworkStatus,
+  networkFactsText,
+  networkText,
+  secretsInside,
+} from '../../src/app/status/network-status.ts';
 import { usableBackend } from '../../src/app/status/sandbox-status.ts';
 import { egressRules } from '../../src/config/egress-rules.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -21,40 +28,48 @@ function backend(canRestrict: true | string, more: { open?: true | string; isola
 
 const config = (network?: 'open' | 'none' | 'restricted', rules: object = {}) =>
   configSchema.parse({ terminal: { network }, network: rules });
+const loadedWith = (network?: 'open' | 'none' | 'restricted', rules: object = {}) => ({ config: config(network, rules), environment: {} });
 const reason = 'nsenter is not installed (apt-get install util-linux)';
 
 describe('the network of sessions', () => {
   it('is restricted for chat sessions where the backend supports it, with the presets and the number of rules', async () => {
-    const status = await findNetworkStatus(config(undefined, { allow: ['a.example'], deny: ['b.example'] }), 'messaging', backend(true));
+    const status = await findNetworkStatus(
+      loadedWith(undefined, { allow: ['a.example'], deny: ['b.example'] }),
+      'messaging',
+      backend(true),
+    );
     expect(status).toEqual({
       network: 'restricted',
       networkObstacle: undefined,
       networkWarning: undefined,
-      networkRules: { presets: ['packages', 'git'], allow: 1, deny: 1, private: 0 },
+      networkRules: { presets: ['packages', 'git'], allow: 1, deny: 1, private: 0, secrets: [] },
     });
     expect(networkText(status)).toBe('restricted (presets packages, git, 1 rule of network.allow, 1 of network.deny)');
   });
 
   it('is open for the command line when nothing is configured, without a warning', async () => {
-    expect(await findNetworkStatus(config(), 'cli', backend(reason))).toMatchObject({ network: 'open', networkWarning: undefined });
+    expect(await findNetworkStatus(loadedWith(), 'cli', backend(reason))).toMatchObject({ network: 'open', networkWarning: undefined });
   });
 
   it('is open for chat sessions where the backend cannot restrict it, with the reason and what to do', async () => {
-    const { network, networkWarning } = await findNetworkStatus(config(), 'messaging', backend(reason));
+    const { network, networkWarning } = await findNetworkStatus(loadedWith(), 'messaging', backend(reason));
     expect(network).toBe('open');
     expect(networkWarning).toMatch(/^WARNING: Chat sessions have an open network/);
     expect(networkWarning).toContain(`${reason}. Solve that, or set terminal.network to open or none`);
   });
 
   it.each(['open', 'none'] as const)('is %s without a warning when that is configured', async (network) => {
-    expect(await findNetworkStatus(config(network), 'messaging', backend(reason))).toMatchObject({ network, networkWarning: undefined });
+    expect(await findNetworkStatus(loadedWith(network), 'messaging', backend(reason))).toMatchObject({
+      network,
+      networkWarning: undefined,
+    });
   });
 
   it('has no warning of its own where nothing is contained, or where there is no network anyway', async () => {
     const local = backend(reason, { isolation: 'none' });
-    expect((await findNetworkStatus(config(), 'messaging', local)).networkWarning).toBeUndefined();
+    expect((await findNetworkStatus(loadedWith(), 'messaging', local)).networkWarning).toBeUndefined();
     const unconnected = await findNetworkStatus(
-      config(),
+      loadedWith(),
       'messaging',
       backend(reason, { open: 'no network: slirp4netns is not installed' }),
     );
@@ -68,10 +83,10 @@ describe('the network of sessions', () => {
   it.each(['messaging', 'cli'] as const)(
     'keeps sessions of %s from opening when it is configured to be restricted and cannot be',
     async (audience) => {
-      await expect(findNetworkStatus(config('restricted'), audience, backend(reason))).rejects.toMatchObject({
+      await expect(findNetworkStatus(loadedWith('restricted'), audience, backend(reason))).rejects.toMatchObject({
         code: expect.stringMatching(/^backend\/cannot-/),
       });
-      const facts = await findNetworkFacts(config('restricted'), audience, backend(reason));
+      const facts = await findNetworkFacts(loadedWith('restricted'), audience, backend(reason));
       expect(facts).toMatchObject({ backend: 'toy', network: null, rules: null });
       expect(networkFactsText(facts)).toMatch(/^Sessions do not open\. The toy backend cannot .*: nsenter is not installed/);
     },
@@ -86,8 +101,21 @@ describe('the network of sessions', () => {
     expect(allowedHosts(config('restricted', { presets: [] }))).toEqual([]);
   });
 
+  it('is told with the names of secrets, and which of them have no value', async () => {
+    const secrets = { A: { hosts: ['a.example'], as: 'INSIDE' }, B: { hosts: ['b.example:8443'] }, C: { hosts: ['c.example'] } };
+    const loaded = {
+      config: configSchema.parse({ terminal: { network: 'restricted' }, network: { presets: [] }, secrets }),
+      environment: { A: 'hunter2-hunter2', C: 'short' },
+    };
+    const facts = await findNetworkFacts(loaded, 'messaging', backend(true));
+    expect(networkFactsText(facts)).toBe('restricted (no presets, 0 rules of network.allow; secrets A, B (no value), C (unusable value))');
+    expect(JSON.stringify(facts)).not.toMatch(/hunter2|short/);
+    expect(allowedHosts(loaded.config)).toEqual(['a.example:443', 'b.example:8443', 'c.example:443']);
+    expect(secretsInside(loaded)).toEqual([{ variable: 'INSIDE', hosts: ['a.example:443'] }]);
+  });
+
   it('is not told without a backend', async () => {
-    expect(networkFactsText(await findNetworkFacts(config(), 'messaging', undefined))).toBe('no sandbox backend works here');
+    expect(networkFactsText(await findNetworkFacts(loadedWith(), 'messaging', undefined))).toBe('no sandbox backend works here');
   });
 });
 
@@ -96,7 +124,7 @@ describe('the backend that a status names', () => {
   const named = (kind: string, canRestrict: true | string) => ({ ...backend(canRestrict), kind, check: async () => usable });
   const appOf = (network: 'restricted' | undefined, candidates: object[]) =>
     ({
-      loaded: { config: config(network) },
+      loaded: loadedWith(network),
       settings: () => ({ backend: 'auto', imageFor: () => undefined }),
       candidates: () => candidates,
     }) as unknown as App;

@@ -1,3 +1,5 @@
+import { destinationText, secretFlaw, secretSettings, usableSecrets } from '../../config/bound-secrets.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import type { Audience } from '../../config/sandbox-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -23,10 +25,21 @@ export interface NetworkRules {
   allow: number;
   deny: number;
   private: number;
+  secrets: readonly SecretStatus[];
 }
 
+/** JSON, for other processes. Never the value. */
+interface SecretStatus {
+  name: string;
+  /** Why sandboxes open without it, or not at all. */
+  problem: 'no value' | 'unusable value' | null;
+}
+
+type Loaded = Pick<LoadedConfig, 'config' | 'environment'>;
+
 /** Throws when the network that is configured is a restricted one and the backend does not support it. */
-export async function findNetworkStatus(config: Config, audience: Audience, backend: Backend | undefined): Promise<NetworkStatus> {
+export async function findNetworkStatus(loaded: Loaded, audience: Audience, backend: Backend | undefined): Promise<NetworkStatus> {
+  const { config } = loaded;
   const chosen = backend ? await networkFor(config, audience, backend) : config.terminal.network;
   const openness = backend?.traits.honours['network-open'];
   const network = chosen ?? (openness === true ? 'open' : 'none');
@@ -34,7 +47,7 @@ export async function findNetworkStatus(config: Config, audience: Audience, back
     network,
     networkObstacle: chosen === undefined && typeof openness === 'string' ? openness : undefined,
     networkWarning: await warningAbout(config, audience, backend, network),
-    networkRules: network === 'restricted' ? rulesIn(config) : undefined,
+    networkRules: network === 'restricted' ? rulesIn(loaded) : undefined,
   };
 }
 
@@ -63,10 +76,10 @@ export interface NetworkFacts {
 }
 
 /** The same for people who ask what is wrong: never throws because of what is configured. */
-export async function findNetworkFacts(config: Config, audience: Audience, backend: Backend | undefined): Promise<NetworkFacts> {
+export async function findNetworkFacts(loaded: Loaded, audience: Audience, backend: Backend | undefined): Promise<NetworkFacts> {
   const kind = backend?.kind ?? null;
   try {
-    const { network, networkRules, networkWarning, networkObstacle } = await findNetworkStatus(config, audience, backend);
+    const { network, networkRules, networkWarning, networkObstacle } = await findNetworkStatus(loaded, audience, backend);
     return { backend: kind, network, rules: networkRules ?? null, problem: networkWarning ?? networkObstacle ?? null };
   } catch (error) {
     if (!(error instanceof HermeticError)) throw error;
@@ -80,22 +93,37 @@ export function networkFactsText({ backend, network, rules, problem }: NetworkFa
   return [text, problem].filter((part) => part !== null).join('; ');
 }
 
-function rulesIn({ network }: Config): NetworkRules {
-  return { presets: network.presets, allow: network.allow.length, deny: network.deny.length, private: network.private.length };
+function rulesIn(loaded: Loaded): NetworkRules {
+  const { network } = loaded.config;
+  const secrets = secretSettings(loaded.config).map((setting): SecretStatus => {
+    const { name, env } = setting;
+    const problem = loaded.environment[env] === undefined ? 'no value' : secretFlaw(loaded, setting) ? 'unusable value' : null;
+    return { name, problem };
+  });
+  return { presets: network.presets, allow: network.allow.length, deny: network.deny.length, private: network.private.length, secrets };
 }
 
 const presetHosts: Readonly<Record<PresetName, string>> = { packages: 'package registries', git: 'git hosts' };
 
-/** What restricted sandboxes reach, for the agent: its presets in words, then the entries of `network.allow`. */
-export function allowedHosts({ network }: Config): string[] {
-  return [...[...new Set(network.presets)].map((name) => presetHosts[name]), ...network.allow];
+/** What restricted sandboxes reach, for the agent: its presets in words, then the entries of `network.allow` and the hosts of secrets. */
+export function allowedHosts(config: Config): string[] {
+  const { network } = config;
+  const ofSecrets = secretSettings(config).flatMap(({ destinations }) => destinations.map(destinationText));
+  return [...new Set([...network.presets.map((name) => presetHosts[name]), ...network.allow, ...ofSecrets])];
+}
+
+/** The placeholders that restricted sandboxes have, for the agent. */
+export function secretsInside(loaded: Loaded): { variable: string; hosts: string[] }[] {
+  return usableSecrets(loaded).map(({ inside, destinations }) => ({ variable: inside, hosts: destinations.map(destinationText) }));
 }
 
 /** For a line of a status. */
 export function networkText({ network, networkRules }: Pick<NetworkStatus, 'network' | 'networkRules'>): string {
   if (!networkRules) return network;
-  const { presets, allow, deny } = networkRules;
+  const { presets, allow, deny, secrets = [] } = networkRules;
   const named = presets.length === 0 ? 'no presets' : `${presets.length === 1 ? 'preset' : 'presets'} ${presets.join(', ')}`;
   const counts = [`${allow} ${allow === 1 ? 'rule' : 'rules'} of network.allow`, ...(deny > 0 ? [`${deny} of network.deny`] : [])];
-  return `${network} (${[named, ...counts].join(', ')})`;
+  const names = secrets.map(({ name, problem }) => (problem === null ? name : `${name} (${problem})`));
+  const bound = names.length === 0 ? '' : `; ${names.length === 1 ? 'secret' : 'secrets'} ${names.join(', ')}`;
+  return `${network} (${[named, ...counts].join(', ')}${bound})`;
 }

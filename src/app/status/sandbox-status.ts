@@ -58,7 +58,7 @@ export async function findSandboxStatus(app: App, audience: Audience): Promise<S
     configured: settings.backend,
     backend,
     image: backend && settings.imageFor(backend.kind),
-    ...(await findNetworkStatus(app.loaded.config, audience, backend)),
+    ...(await findNetworkStatus(app.loaded, audience, backend)),
     idleSeconds: settings.idleSeconds,
     limits: limitsOf(app.loaded.config),
     enforcement,

@@ -62,8 +62,8 @@ export function doctorCommand(io: CliIo): Command {
         (await usableBackend(app, audience, async (backend) => checks.get(backend.kind) ?? (await backend.check()))).backend;
       const usable = await usableFor('cli');
       const networks = {
-        cli: await findNetworkFacts(app.loaded.config, 'cli', usable),
-        messaging: await findNetworkFacts(app.loaded.config, 'messaging', await usableFor('messaging')),
+        cli: await findNetworkFacts(app.loaded, 'cli', usable),
+        messaging: await findNetworkFacts(app.loaded, 'messaging', await usableFor('messaging')),
       };
       await app.close();
       // Security: a backend that could not be tried counts as not contained.

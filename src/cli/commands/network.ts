@@ -40,7 +40,7 @@ export function networkCommand(io: CliIo): Command {
       const [config, sessions] = await withApp(io, async (app) => {
         const { config: inForce } = app.loaded;
         const factsOf = async (audience: 'messaging' | 'cli') =>
-          await findNetworkFacts(inForce, audience, (await usableBackend(app, audience)).backend);
+          await findNetworkFacts(app.loaded, audience, (await usableBackend(app, audience)).backend);
         return [inForce, { messaging: await factsOf('messaging'), cli: await factsOf('cli') }] as const;
       });
       const listed = listing(config, sessions);
