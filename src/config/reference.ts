@@ -48,8 +48,8 @@ A file with a mistake, or one that was emptied or removed, changes nothing: the 
 | \`hermetic config unset KEY\` | takes the key out of \`config.yaml\` |
 | \`hermetic config check [--json]\` | what is wrong, all at once; exit code 2 when something is. Warns of what loads and is refused by \`start\` or \`run\`, as \`set\` and \`unset\` do |
 | \`hermetic config path\` | where \`config.yaml\` is |
-| \`hermetic secret set NAME\` | stores a token or key in \`.env\`: asked for at a terminal, or from standard input; never an argument |
-| \`hermetic secret list [--json]\`, \`hermetic secret remove NAME\` | the names of \`.env\`, never the values; takes one out |
+| \`hermetic secret set NAME [--host HOST[:PORT]]…\` | stores a token or key in \`.env\`: asked for at a terminal, or from standard input; never an argument. With \`--host\`, binds it to hosts in \`secrets\` |
+| \`hermetic secret list [--json]\`, \`hermetic secret remove NAME\` | the names of \`.env\` and \`secrets\`, never the values; takes one out |
 
 [config.example.yaml](config.example.yaml) is a \`config.yaml\` with every key and its default, commented out.
 
