@@ -4,26 +4,51 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { EgressRules } from '../src/core/egress.ts';
+import { backendDrivers } from '../src/backends/index.ts';
+import { removeTree } from '../src/backends/sandbox-directory.ts';
+import type { BoundSecret, EgressRules } from '../src/core/egress.ts';
+import { credentialHeaders, placeholderFor } from '../src/egress/bound-secret.ts';
+import { makeAuthority } from '../src/egress/certificates.ts';
 import { EgressThread } from '../src/egress/thread.ts';
 import { Namespace } from '../test/egress/namespace.ts';
 import { World, worldAddress } from '../test/world/world.ts';
-import { median, row, timed } from './figures.ts';
+import { median, quantile, row, timed } from './figures.ts';
+import { backendOf, directory, quiet, specFor } from './ground.ts';
 
 const rounds = 30;
 const downloads = 10;
 const megabytes = 100;
 const openings = 20;
 const sessions = 50;
+const commands = 40;
 const host = 'site.test';
+/** It has a secret, so its TLS is ended by the gateway. */
+const secretHost = 'secret.test';
+const secret: BoundSecret = {
+  name: 'TOKEN',
+  value: 'v'.repeat(40),
+  placeholder: placeholderFor('TOKEN', 40, 'bench'),
+  destinations: [{ host: secretHost, port: 443 }],
+  headers: credentialHeaders,
+  query: false,
+  path: false,
+  exclusive: false,
+};
 const rules: EgressRules = {
-  allow: [{ host, isWildcard: false, ports: [443], text: host }],
+  allow: [host, secretHost].map((name) => ({ host: name, isWildcard: false, ports: [443], text: name })),
   deny: [],
   private: [],
   directPorts: [22, 443],
+  vault: { authority: makeAuthority('bench'), secrets: [secret] },
 };
 
+const here = ['nsenter', '--target', String(process.pid), '--net'];
+const directly = ['--resolve', `${host}:443:${worldAddress}`];
+const byProxy = ['--proxy', 'http://127.0.0.1:3128'];
+const header = `Authorization: Bearer ${secret.placeholder}`;
 const run = promisify(execFile);
 /** Where this program runs again, as the gateway. */
 const gateway = 'gateway';
@@ -33,7 +58,8 @@ else {
   const world = await World.start();
   try {
     const [file = '', ...words] = [...world.command, process.execPath, import.meta.filename, gateway];
-    const [code] = (await once(spawn(file, words, { stdio: 'inherit' }), 'exit')) as [number | null];
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(world.directory, 'ca.pem') };
+    const [code] = (await once(spawn(file, words, { stdio: 'inherit', env }), 'exit')) as [number | null];
     process.exitCode = code ?? 1;
   } finally {
     await world.close();
@@ -46,6 +72,7 @@ async function measure(): Promise<void> {
   try {
     await egress.open(box.entrance);
     await measureConnections(box);
+    await measureCommands(box);
     await measureOpenings(egress);
     await measureMemory(egress);
   } finally {
@@ -55,21 +82,21 @@ async function measure(): Promise<void> {
 }
 
 /** The seconds that curl takes in a namespace, without those in which it starts. */
-async function seconds(enter: readonly string[], path: string, ...options: readonly string[]): Promise<number> {
+async function seconds(enter: readonly string[], path: string, options: readonly string[], name = host): Promise<number> {
   const curl = ['curl', '--silent', '--show-error', '--fail', '--insecure', '--output', '/dev/null', '--write-out', '%{time_total}'];
-  const [file = '', ...words] = [...enter, ...curl, ...options, `https://${host}${path}`];
+  const [file = '', ...words] = [...enter, ...curl, ...options, `https://${name}${path}`];
   return Number((await run(file, words)).stdout);
 }
 
 async function measureConnections(box: Namespace): Promise<void> {
-  const here = ['nsenter', '--target', String(process.pid), '--net'];
   const inside = box.entrance.command;
   const asked = `const d = require('node:dns'); d.setServers(['127.0.0.1']); d.resolve4('${host}', (e, found) => console.log(found[0]))`;
   const address = (await box.run(process.execPath, '--eval', asked)).trim();
   const ways = new Map<string, (path: string) => Promise<number>>([
-    ['direct, on the host', (path) => seconds(here, path, '--resolve', `${host}:443:${worldAddress}`)],
-    ['restricted, by the proxy', (path) => seconds(inside, path, '--proxy', 'http://127.0.0.1:3128')],
-    ['restricted, by name', (path) => seconds(inside, path, '--resolve', `${host}:443:${address}`)],
+    ['direct, on the host', (path) => seconds(here, path, directly)],
+    ['restricted, by the proxy', (path) => seconds(inside, path, byProxy)],
+    ['restricted, by name', (path) => seconds(inside, path, ['--resolve', `${host}:443:${address}`])],
+    ['restricted, with a secret', (path) => seconds(inside, path, [...byProxy, '--header', header], secretHost)],
   ]);
   const requests = new Map([...ways.keys()].map((name) => [name, [] as number[]]));
   const transfers = new Map([...ways.keys()].map((name) => [name, [] as number[]]));
@@ -103,6 +130,36 @@ async function measureConnections(box: Namespace): Promise<void> {
       ),
     );
   }
+}
+
+/** Commands of a chat beside downloads that do not pass the gateway, and beside downloads whose TLS it ends. */
+async function measureCommands(box: Namespace): Promise<void> {
+  const driver = backendDrivers.find(({ kind }) => kind === 'bubblewrap');
+  if (!driver) throw new Error('no bubblewrap');
+  const sandbox = await backendOf(driver).open({ ...specFor('bubblewrap', 'egress'), network: 'none' }, quiet);
+  const path = `/megabytes/${megabytes}`;
+  const ways = new Map<string, (() => Promise<number>) | undefined>([
+    ['nothing', undefined],
+    ['a direct download', () => seconds(here, path, directly)],
+    ['a download with a secret', () => seconds(box.entrance.command, path, [...byProxy, '--header', header], secretHost)],
+  ]);
+  console.log(`\n${row('a command in a sandbox, beside', 'median', 'p95')}\n${row('---', '---', '---')}`);
+  for (const [name, download] of ways) {
+    const times: number[] = [];
+    let isDone = false;
+    const beside = (async () => {
+      while (download && !isDone) await download();
+    })();
+    for (let done = 0; done < commands; done++) {
+      times.push(await timed(async () => await (await sandbox.exec({ command: 'true' })).exit));
+      await delay(20);
+    }
+    isDone = true;
+    await beside;
+    console.log(row(name, `${median(times).toFixed(2)} ms`, `${quantile(times, 0.95).toFixed(2)} ms`));
+  }
+  await sandbox.destroy();
+  await removeTree(directory);
 }
 
 async function measureOpenings(egress: EgressThread): Promise<void> {
