@@ -118,7 +118,7 @@ async function forwardAnswer(
   request: IncomingMessage,
   transit: Transit | undefined,
 ): Promise<boolean> {
-  const answer = transit ? transit.incoming(incoming) : { headers: incoming.rawHeaders, body: incoming };
+  const answer = transit ? transit.incoming(incoming, request.method) : { headers: incoming.rawHeaders, body: incoming };
   if (!answer) {
     incoming.destroy();
     return false;

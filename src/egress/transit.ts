@@ -29,11 +29,14 @@ export class Transit {
     return headers.map((text) => this.#scrubber.text(text));
   }
 
-  /** The answer without values; undefined when its encoding cannot be looked into. */
-  incoming(answer: IncomingMessage): { headers: string[]; body: Readable } | undefined {
+  /** The answer to a request without values; undefined when its encoding cannot be looked into. */
+  incoming(answer: IncomingMessage, method: string | undefined): { headers: string[]; body: Readable } | undefined {
     const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
     const raw = this.incomingHeaders(answer.rawHeaders);
-    if (encoding === 'identity' || encoding === '') return { headers: raw, body: answer.pipe(this.stream()) };
+    const { statusCode } = answer;
+    // Its headers are about a body that does not come.
+    const isEmpty = method === 'HEAD' || statusCode === 204 || statusCode === 304;
+    if (isEmpty || encoding === 'identity' || encoding === '') return { headers: raw, body: answer.pipe(this.stream()) };
     const decoder = decoderFor(encoding);
     if (!decoder) return undefined;
     const body = this.stream();

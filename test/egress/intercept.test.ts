@@ -307,6 +307,12 @@ describe('an answer', () => {
     expect([status, text.includes(value)]).toEqual([502, false]);
   });
 
+  it('to HEAD has the headers of an encoded body that does not come', async () => {
+    await start((_request, response) => response.setHeader('content-encoding', 'gzip').setHeader('content-length', 20).end());
+    const { status, headers } = await send({ method: 'HEAD' });
+    expect([status, headers['content-encoding'], headers['content-length']]).toEqual([200, 'gzip', '20']);
+  });
+
   it('keeps its length, and its bytes where no value is in it', async () => {
     const bytes = Buffer.alloc(300_000, 'abc\xff', 'latin1');
     await start((_request, response) => response.setHeader('content-length', bytes.length).end(bytes));
