@@ -56,7 +56,7 @@ export class Transit {
 }
 
 /** `names` in lower case. */
-export function headersWithout(headers: readonly string[], names: readonly string[]): string[] {
+function headersWithout(headers: readonly string[], names: readonly string[]): string[] {
   return headers.filter((_, at) => !names.includes((headers[at - (at % 2)] ?? '').toLowerCase()));
 }
 
