@@ -4,7 +4,6 @@ import { installationId } from '../config/installation.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from '../config/sandbox-settings.ts';
 import type { Vault } from '../core/egress.ts';
-import { HermeticError } from '../core/errors.ts';
 import type { Backend, OpenListener } from '../core/sandbox.ts';
 import type { Store } from '../core/store.ts';
 import { EgressThread } from '../egress/thread.ts';
@@ -69,9 +68,8 @@ export class App {
   #vault(): Vault | undefined {
     try {
       return this.#secrets.vault();
-    } catch (error) {
-      if (error instanceof HermeticError) return undefined;
-      throw error;
+    } catch {
+      return undefined;
     }
   }
 

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { missingSecrets, type SecretSetting, secretFlaw, secretSettings, usableSecrets } from '../config/bound-secrets.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { BoundSecret, Vault } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Mount, Network, OpenListener } from '../core/sandbox.ts';
 import { placeholderFor } from '../egress/bound-secret.ts';
-import { readAuthorities, type Trust, trustIn } from './trust.ts';
+import { type Authorities, readAuthorities, type Trust, trustIn } from './trust.ts';
 
 /** What a sandbox is given for its secrets. It has no value in it. */
 export interface SecretsInside {
@@ -24,8 +25,10 @@ interface Kept {
   loaded: LoadedConfig;
   at: number;
   vault: Vault;
-  trust: Trust;
+  authorities: Authorities;
   placeholders: SecretsInside['placeholders'];
+  /** Of the files for sandboxes, once they are written. */
+  trust?: Trust;
 }
 
 /** The secrets of the configuration. Files of the certificate authority are made when the first secret has a value, and not before. */
@@ -68,14 +71,19 @@ export class SandboxSecrets {
     const current = this.#current();
     // Security: the thread intercepts at the hosts of a secret before any sandbox has the placeholder.
     if (current !== before) this.#onChange();
-    return current ? { mounts: [current.trust.mount], trustEnv: current.trust.env, placeholders: current.placeholders } : nothing;
+    if (!current) return nothing;
+    current.trust ??= trustIn(loaded.home, current.authorities);
+    return { mounts: [current.trust.mount], trustEnv: current.trust.env, placeholders: current.placeholders };
   }
 
   #current(): Kept | undefined {
     const loaded = this.#loaded();
     if (this.#kept?.loaded === loaded && Date.now() - this.#kept.at < dayMs) return this.#kept;
     const usable = usableSecrets(loaded);
+    const before = this.#kept;
     this.#kept = usable.length === 0 ? undefined : keep(loaded, usable);
+    // Writing the files takes a tenth of a second.
+    if (this.#kept && before?.trust && isDeepStrictEqual(before.authorities, this.#kept.authorities)) this.#kept.trust = before.trust;
     return this.#kept;
   }
 }
@@ -92,7 +100,7 @@ function keep(loaded: LoadedConfig, settings: readonly SecretSetting[]): Kept {
     loaded,
     at: Date.now(),
     vault: { authority, secrets: bound.map(({ secret }) => secret) },
-    trust: trustIn(loaded.home, authorities),
+    authorities,
     placeholders: Object.fromEntries(bound.map(({ inside, secret }) => [inside, secret.placeholder])),
   };
 }

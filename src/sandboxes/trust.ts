@@ -53,14 +53,18 @@ export function trustIn(home: string, { current, former }: Authorities): Trust {
   const directory = join(home, 'egress', 'trust');
   const own = [current.certificate, ...former];
   const roots = [...trustedRoots(), ...own];
-  makeDirectory(directory, 0o700);
-  // The directories above keep other people of the host out; the user inside is another one.
-  chmodSync(directory, 0o755);
-  write(join(directory, 'authority.pem'), pemBundle(own));
-  write(join(directory, 'roots.pem'), pemBundle(roots));
-  write(join(directory, 'roots.jks'), javaKeyStore(roots));
-  write(join(directory, 'wgetrc'), `ca_certificate = ${inside}/roots.pem\n`);
-  write(join(directory, 'apt.conf'), `Acquire::https::CaInfo "${inside}/roots.pem";\n`);
+  try {
+    makeDirectory(directory, 0o700);
+    // The directories above keep other people of the host out; the user inside is another one.
+    chmodSync(directory, 0o755);
+    write(join(directory, 'authority.pem'), pemBundle(own));
+    write(join(directory, 'roots.pem'), pemBundle(roots));
+    write(join(directory, 'roots.jks'), javaKeyStore(roots));
+    write(join(directory, 'wgetrc'), `ca_certificate = ${inside}/roots.pem\n`);
+    write(join(directory, 'apt.conf'), `Acquire::https::CaInfo "${inside}/roots.pem";\n`);
+  } catch (error) {
+    throw unwritable(directory, error);
+  }
   return { mount: { source: directory, target: inside, readOnly: true }, env: trustEnvironment(inside) };
 }
 
