@@ -5,7 +5,8 @@ import { endToEnd, hasBody, isPlainlyFramed } from './http-headers.ts';
 import type { Transit } from './transit.ts';
 import { carryBothWays, type Route } from './tunnel.ts';
 
-export const maxHeaderBytes = 65_536;
+/** Of an answer. */
+const maxHeaderBytes = 65_536;
 
 /** What a host is sent; headers are names and values in turn. */
 export interface Outgoing {
@@ -26,7 +27,8 @@ export async function exchange(
   { headers, path }: Outgoing,
 ): Promise<boolean> {
   const outgoing = send(request, route, path, headers);
-  outgoing.on('continue', () => {
+  // Once: a host that says so without end must not fill the memory.
+  outgoing.once('continue', () => {
     if (!response.headersSent) response.writeContinue();
   });
   response.once('close', () => outgoing.destroy());

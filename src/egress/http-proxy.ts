@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { BlockReason, Destination } from '../core/egress.ts';
 import { Lane } from '../lib/lanes.ts';
 import type { Connection } from './connection.ts';
-import { exchange, exchangeUpgrade, maxHeaderBytes, type Outgoing } from './http-exchange.ts';
+import { exchange, exchangeUpgrade, type Outgoing } from './http-exchange.ts';
 import { forwardedHeaders, hasBody, requestProblem } from './http-headers.ts';
 import { fixedTarget, parseAuthority, proxyTarget, type Target } from './http-target.ts';
 import { isRefusal, malformed, type Refusal, refusal, statusOf } from './refusal.ts';
@@ -28,6 +28,10 @@ const httpPort = 80;
 const httpsPort = 443;
 /** More requests than this are not read before the first is answered. */
 const maxPipelined = 32;
+/** Of one request. Also while it arrives, 256 connections with as many short headers as possible take less than 80 MB. */
+const maxRequestHeaderBytes = 32_768;
+/** Security: of all requests of a sandbox that wait. Out of memory, the thread would end the network of every sandbox. */
+const maxHeldBytes = 32 * 1024 * 1024;
 
 /** Where all requests of a connection go. */
 export interface Lead {
@@ -49,6 +53,8 @@ interface Visit {
   /** Answers requests one after the other. */
   lane: Lane;
   unanswered: number;
+  /** What its requests take of the memory. */
+  heldBytes: number;
   /** A request was malformed. Security: what comes after it is not read as a request. */
   isOver: boolean;
 }
@@ -67,13 +73,14 @@ export class HttpProxy {
   readonly #parts: HttpProxyParts;
   readonly #server: Server;
   readonly #visits = new WeakMap<Socket, Visit>();
+  readonly #present = new Set<Visit>();
 
   constructor(parts: HttpProxyParts) {
     this.#parts = parts;
     // Node's own time limits work only for a server that listens.
     this.#server = createServer({
       insecureHTTPParser: false,
-      maxHeaderSize: maxHeaderBytes,
+      maxHeaderSize: maxRequestHeaderBytes,
       keepAliveTimeout: 0,
       requestTimeout: 0,
       // Node's own answer would not keep the next request from being read.
@@ -103,9 +110,12 @@ export class HttpProxy {
       isSecure: lead?.isSecure ?? false,
       lane: new Lane(),
       unanswered: 0,
+      heldBytes: 0,
       isOver: false,
     };
     this.#visits.set(socket, visit);
+    this.#present.add(visit);
+    connection.gone.addEventListener('abort', () => this.#present.delete(visit), { once: true });
     connection.limit(this.#parts.headersMs);
     socket.once('end', () => {
       if (this.#visits.get(socket) === visit) this.#limitHalfOpen(connection);
@@ -126,7 +136,8 @@ export class HttpProxy {
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     const visit = this.#visits.get(request.socket);
-    if (!visit || visit.unanswered >= maxPipelined) {
+    const bytes = visit && visit.unanswered < maxPipelined ? this.#hold(visit, request) : undefined;
+    if (!visit || bytes === undefined) {
       request.socket.destroy();
       return;
     }
@@ -136,6 +147,7 @@ export class HttpProxy {
     connection.limit(undefined);
     response.once('close', () => {
       visit.unanswered -= 1;
+      visit.heldBytes -= bytes;
       if (visit.unanswered === 0) connection.limit(this.#parts.idleMs);
     });
     const target = targetOf(request, fixed);
@@ -159,12 +171,21 @@ export class HttpProxy {
     );
   }
 
+  /** Counts the memory of a request; undefined when the requests of the sandbox would take too much. */
+  #hold(visit: Visit, request: IncomingMessage): number | undefined {
+    const bytes = memoryOf(request);
+    const held = [...this.#present].reduce((sum, { heldBytes }) => sum + heldBytes, bytes);
+    if (held > maxHeldBytes) return undefined;
+    visit.heldBytes += bytes;
+    return bytes;
+  }
+
   /** A request after which the connection speaks another protocol. */
   #leave(request: IncomingMessage, socket: Socket, head: Buffer, kind: 'connect' | 'upgrade'): void {
     const visit = this.#visits.get(socket);
     if (visit?.isOver) return;
     // Security: answers to earlier requests are still to come, and would mix with what follows.
-    if (!visit || visit.unanswered > 0) {
+    if (!visit || visit.unanswered > 0 || this.#hold(visit, request) === undefined) {
       socket.destroy();
       return;
     }
@@ -217,6 +238,8 @@ export class HttpProxy {
       return outgoing;
     }
     if (await send(route, outgoing)) return undefined;
+    // Also one that has left HTTP, which its request no longer closes.
+    upstream.destroy();
     if (!connection.gone.aborted) this.#parts.onRefused(destination, 'unreachable');
     return refusal('unreachable', destination);
   }
@@ -238,11 +261,19 @@ function guard(connection: Connection, work: Promise<void>): void {
   work.catch(() => connection.cut());
 }
 
+/** A generous estimate: each name and value costs more than its letters. */
+function memoryOf({ rawHeaders, url = '' }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length + 64, 4_096 + url.length);
+}
+
 /** The connection that was made for the first request, if it still stands. */
 function takeReady(visit: Visit): Route | undefined {
   const { ready } = visit;
   visit.ready = undefined;
-  return ready && !ready.upstream.destroyed && !ready.upstream.readableEnded ? ready : undefined;
+  if (!ready?.upstream.readableEnded) return ready?.upstream.destroyed ? undefined : ready;
+  // Its host has ended its half; ours is still open.
+  ready.upstream.destroy();
+  return undefined;
 }
 
 /** A request as its host gets it, or why it is not sent. */
