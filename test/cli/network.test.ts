@@ -177,6 +177,22 @@ describe('hermetic network test', () => {
 });
 
 describe('hermetic network list', () => {
+  it('lists the hosts of secrets with the secret as source, and names the rule in a test', async () => {
+    const secrets = {
+      HERMETIC_SECRETS: '{"MY_TOKEN": {"hosts": ["api.example.net", "git.example.net:8443"]}}',
+      MY_TOKEN: 'hunter2-hunter2',
+    };
+    const { out } = await network(['list'], { HERMETIC_NETWORK_PRESETS: '[]', ...secrets });
+    expect(out).toMatch(/^api\.example\.net +443 +secret MY_TOKEN$/m);
+    expect(out).toMatch(/^git\.example\.net +8443 +secret MY_TOKEN$/m);
+    expect(out).not.toContain('hunter2');
+    expect((await network(['test', 'git.example.net:8443'], secrets)).out).toContain(
+      'is allowed by git.example.net:8443 (secret MY_TOKEN).',
+    );
+    const denied = await network(['test', 'api.example.net'], { ...secrets, HERMETIC_NETWORK_DENY: '["api.example.net"]' });
+    expect(denied).toMatchObject({ code: 4, out: expect.stringContaining('is denied by api.example.net (network.deny)') });
+  });
+
   it('lists each rule with its ports and its source', async () => {
     const { out, error } = await network(['list'], {
       HERMETIC_NETWORK_ALLOW: '["*.example.com", "bücher.example:8443"]',

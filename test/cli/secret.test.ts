@@ -198,6 +198,21 @@ describe('secrets that are bound to hosts', () => {
     expect(config()).toBe('');
   });
 
+  it('config check warns of a secret without a value, of one that cannot be used and of one whose host is denied', async () => {
+    writeConfig(
+      'network: { deny: [c.example] }\nsecrets: { NONE: { hosts: [a.example] }, BAD: { hosts: [b.example] }, DENIED: { hosts: [c.example] } }\n',
+    );
+    write('BAD=hunter2\nDENIED=hunter2-hunter2\n');
+    const { code, stderr } = await hermetic.run(['config', 'check']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('warning: secrets.NONE has no value: NONE is neither in the environment nor in .env.');
+    expect(stderr).toContain(
+      'warning: secrets.BAD cannot be used: the value of BAD is shorter than 8 characters. Sandboxes with a restricted network do not open.',
+    );
+    expect(stderr).toContain('warning: secrets.DENIED: c.example:443 cannot be reached, because network.deny has "c.example".');
+    expect(stderr).not.toContain('hunter2');
+  });
+
   it('lists bindings with the variable inside and the source of the value, and removes value and binding', async () => {
     writeConfig(
       'secrets:\n  ONE: { hosts: [a.example], as: INSIDE }\n  TWO: { hosts: [b.example], env: SOURCE }\n  BAD: { hosts: [c.example] }\n',
