@@ -5,6 +5,9 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 
 const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
+/** The certificates of these hosts are not valid, each for another reason. */
+export const invalidHosts = { expired: 'expired.test', otherName: 'other-name.test', unknownAuthority: 'unknown-authority.test' } as const;
+
 /** Signs a certificate for any name. Made by the openssl program, so that the product's own certificates are not judged by themselves. */
 export class Authority {
   readonly certificateFile: string;
@@ -29,10 +32,14 @@ export class Authority {
 
   sign(name: string): { cert: Buffer; key: Buffer } {
     const file = join(this.#directory, `leaf-${this.#contexts.size}`);
-    const signer = ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
-    const extensions = [`subjectAltName=DNS:${name}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth'];
-    const subject = ['-subj', '/CN=Server of a test', '-days', '1', ...extensions.flatMap((extension) => ['-addext', extension])];
-    openssl(['req', '-x509', ...key, ...signer, ...subject, '-keyout', `${file}.key`, '-out', `${file}.pem`]);
+    const isUnknown = name === invalidHosts.unknownAuthority;
+    const signer = isUnknown ? ['-signkey', `${file}.key`] : ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
+    const signed = name === invalidHosts.otherName ? 'another.test' : name;
+    const extensions = [`subjectAltName=DNS:${signed}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth'];
+    const subject = ['-subj', '/CN=Server of a test', ...extensions.flatMap((extension) => ['-addext', extension])];
+    openssl(['req', ...key, ...subject, '-keyout', `${file}.key`, '-out', `${file}.csr`]);
+    const days = name === invalidHosts.expired ? '-1' : '1';
+    openssl(['x509', '-req', '-in', `${file}.csr`, ...signer, '-days', days, '-copy_extensions', 'copy', '-out', `${file}.pem`]);
     return { cert: readFileSync(`${file}.pem`), key: readFileSync(`${file}.key`) };
   }
 }

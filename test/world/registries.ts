@@ -37,12 +37,13 @@ export function npmRegistry(directory: string): Site {
   };
 }
 
-/** The index of Python packages with one package, `tiny-pip`. Its files are at another host, as those of PyPI are. */
-export function pythonIndex(): Site {
-  return (_request, response, path) => {
-    if (path !== '/simple/tiny-pip/') return notFound(response);
+/** The index of Python packages with one package, `tiny-pip`. Its files are at another host, as those of PyPI are, or below the directory. */
+export function pythonIndex(filesHost: string, directory?: string): Site {
+  const files: Site = directory === undefined ? (_request, response) => notFound(response) : pythonFiles(directory);
+  return (request, response, path) => {
+    if (path !== '/simple/tiny-pip/') return files(request, response, path);
     response.setHeader('content-type', 'text/html');
-    response.end(`<!DOCTYPE html><a href="https://files.pythonhosted.org/packages/${wheelName}">${wheelName}</a>`);
+    response.end(`<!DOCTYPE html><a href="https://${filesHost}/packages/${wheelName}">${wheelName}</a>`);
   };
 }
 
@@ -50,6 +51,7 @@ const wheelName = 'tiny_pip-1.0-py3-none-any.whl';
 
 export function pythonFiles(directory: string): Site {
   const wheel = once(() => {
+    mkdirSync(directory, { recursive: true });
     const file = join(directory, wheelName);
     const described = 'tiny_pip-1.0.dist-info';
     const files = {

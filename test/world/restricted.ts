@@ -20,13 +20,22 @@ export interface NetworkSettings {
   direct_ports?: readonly number[];
 }
 
+/** The section `secrets` of a configuration, and the values outside of sandboxes. */
+export interface SecretSettings {
+  secrets: Readonly<Record<string, { hosts: readonly string[]; exclusive?: boolean }>>;
+  /** In `.env`. */
+  file: Readonly<Record<string, string>>;
+  /** In the environment of the program. */
+  environment: Readonly<Record<string, string>>;
+}
+
 /** Programs of this machine that sandboxes of the tests have. The image of the tests has none of them, bubblewrap shows them all. */
 const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3'] as const;
 const inside = '/opt/world';
 const attackerName = 'attacker.py';
 const authority = `${inside}/ca.pem`;
 
-/** Makes every program inside trust the certificates of the world. wget reads no variable. */
+/** Makes every program inside trust the certificates of the world, where no secret does. wget reads no variable. */
 const trust = {
   SSL_CERT_FILE: authority,
   CURL_CA_BUNDLE: authority,
@@ -53,9 +62,12 @@ export class Restricted {
   readonly #image: string;
   readonly #sessions = new Set<string>();
   readonly #mounts: readonly string[];
+  readonly #secrets: SecretSettings | undefined;
 
-  constructor(world: World, kind: string, image: string, settings: NetworkSettings) {
-    this.hermetic = new Hermetic({}, world.command);
+  constructor(world: World, kind: string, image: string, settings: NetworkSettings, secrets?: SecretSettings) {
+    const trusting = { NODE_EXTRA_CA_CERTS: join(world.directory, 'ca.pem') };
+    this.hermetic = new Hermetic(secrets ? { ...trusting, ...secrets.environment } : {}, world.command);
+    this.#secrets = secrets;
     this.#kind = kind;
     this.#image = image;
     const shared = join(this.hermetic.home, 'shared');
@@ -77,9 +89,12 @@ export class Restricted {
       network: 'restricted',
       ...(this.#kind === 'docker' ? { docker_image: this.#image } : {}),
       docker_volumes: this.#mounts,
-      docker_env: trust,
+      ...(this.#secrets ? {} : { docker_env: trust }),
     };
-    writeFileSync(join(home, 'config.yaml'), JSON.stringify({ terminal, network }), { mode: 0o600 });
+    const { secrets = {}, file = {} } = this.#secrets ?? {};
+    writeFileSync(join(home, 'config.yaml'), JSON.stringify({ terminal, network, secrets }), { mode: 0o600 });
+    const lines = Object.entries(file).map(([name, value]) => `${name}=${value}\n`);
+    if (lines.length > 0) writeFileSync(join(home, '.env'), lines.join(''), { mode: 0o600 });
   }
 
   async run(command: string, session = 'default', input = ''): Promise<Outcome> {
@@ -162,13 +177,14 @@ function hostProgramsIn(shared: string): string[] {
 export async function describeRestricted(
   settings: NetworkSettings,
   body: (rig: { kind: string; world: () => World; restricted: () => Restricted }) => void,
+  secrets?: SecretSettings,
 ): Promise<void> {
   for (const kind of ['bubblewrap', 'docker']) {
     await describeBackend(kind, ({ context }) => {
       describeWorld((world) => {
         let restricted: Restricted | undefined;
         beforeAll(() => {
-          restricted = new Restricted(world(), kind, context.docker.image, settings);
+          restricted = new Restricted(world(), kind, context.docker.image, settings, secrets);
         });
         afterAll(() => restricted?.remove());
         body({

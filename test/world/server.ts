@@ -9,9 +9,12 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { acceptWebSocket, apiSite } from './api-site.ts';
 import { Authority } from './authority.ts';
 import { echoSite } from './echo-site.ts';
 import { GitHost } from './git-host.ts';
+import { guarded } from './guarded.ts';
 import { joinPlaces } from './join.ts';
 import { NameServer } from './name-server.ts';
 import { type AnswerMessage, Arrivals, type Order, type OrderMessage } from './records.ts';
@@ -52,20 +55,30 @@ async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { 
   const crates = crateRegistry(directory);
   const sites: Readonly<Record<string, Site>> = {
     'registry.npmjs.org': npmRegistry(directory),
-    'pypi.org': pythonIndex(),
+    'pypi.org': pythonIndex('files.pythonhosted.org'),
     'files.pythonhosted.org': pythonFiles(directory),
     'deb.debian.org': debianArchive(directory),
     'index.crates.io': crates.index,
     'static.crates.io': crates.files,
     'github.com': git.site,
+    // These want the token of their name.
+    'git.test': guarded(git.site, 'GIT_TOKEN'),
+    'npm.test': guarded(npmRegistry(join(directory, 'private-npm')), 'NPM_TOKEN'),
+    'pypi.test': guarded(pythonIndex('pypi.test', join(directory, 'private-pip')), 'PYPI_TOKEN'),
+    'deb.test': guarded(debianArchive(join(directory, 'private-deb')), 'DEB_TOKEN'),
+    'api.test': apiSite,
   };
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+  const note = (request: IncomingMessage): string => {
     const { host = '' } = request.headers;
     const headers = request.headers as Record<string, string>;
     arrivals.add({
       ...{ kind: 'request', port: request.socket.localPort ?? 0, host, headers },
       ...{ method: request.method ?? '', url: request.url ?? '' },
     });
+    return host;
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const host = note(request);
     const site = sites[host.replace(/:\d+$/, '')] ?? echoSite;
     site(request, response, new URL(request.url ?? '/', 'http://world').pathname);
   };
@@ -76,7 +89,14 @@ async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { 
   };
   await names?.listen(nameServer);
   await listen(createServer(serve), 80);
-  for (const port of [443, 8443]) await listen(noteTlsNames(createHttpsServer(tls, serve), port), port);
+  for (const port of [443, 8443]) {
+    const server = createHttpsServer(tls, serve);
+    server.on('upgrade', (request, socket) => {
+      note(request);
+      acceptWebSocket(request, socket);
+    });
+    await listen(noteTlsNames(server, port), port);
+  }
   await listen(
     createTcpServer((socket) => git.acceptSsh(socket)),
     22,
