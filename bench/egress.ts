@@ -42,6 +42,7 @@ const rules: EgressRules = {
   deny: [],
   private: [],
   directPorts: [22, 443],
+  notesAllowed: false,
   vault: { authority: makeAuthority('bench'), secrets: [secret] },
 };
 

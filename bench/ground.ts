@@ -13,7 +13,7 @@ export const quiet: OpenListener = { notice: () => undefined, progress: (text) =
 /** The caller removes it. */
 export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
 
-const noRules = { allow: [], deny: [], private: [], directPorts: [22, 443] };
+const noRules = { allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false };
 const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env, egress: new EgressThread(() => noRules) };
 
 export function backendOf({ create, options, image: hasImage }: BackendDriver): Backend {

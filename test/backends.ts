@@ -13,7 +13,7 @@ const drivers: Record<string, BackendDriver> = { local, bubblewrap, docker };
 
 /** Lets restricted sandboxes reach nothing. */
 export function strictEgress(): EgressThread {
-  return new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] }));
+  return new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false }));
 }
 
 /** With the options of the one backend that has some. */

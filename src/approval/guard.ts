@@ -10,6 +10,7 @@ import { type ApprovalMode, type CronMode, opinionOf, type Reviewer } from './mo
 import type { Questions } from './questions.ts';
 import { actionDetails, findingDetails } from './records.ts';
 import { forbidden, meaningChanged, noApprover, notAllowed, toldToModel, undecided, usedUp } from './refusals.ts';
+import { verdictOnConnections } from './unlisted-hosts.ts';
 
 /** Where the actions of one call would happen. */
 interface CallContext {
@@ -114,7 +115,9 @@ export function guardOf(options: GuardOptions): Guard {
 
   /** Of all actions together. Security: what is neither allowed nor to be asked about is refused. */
   async function verdictOn(actions: readonly Action[], judgeContext: JudgeContext): Promise<{ kind: Verdict['kind']; found: Finding[] }> {
-    const verdicts = await Promise.all(actions.map((action) => options.policy.judge(action, judgeContext)));
+    const verdicts = await Promise.all(
+      actions.map((action) => (action.kind === 'connect' ? verdictOnConnections(action) : options.policy.judge(action, judgeContext))),
+    );
     const found = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
     if (verdicts.every(({ kind }) => kind === 'allow')) return { kind: 'allow', found };
     return { kind: verdicts.every(({ kind }) => kind === 'allow' || kind === 'ask') ? 'ask' : 'deny', found };
@@ -125,7 +128,8 @@ export function guardOf(options: GuardOptions): Guard {
     const { parts } = options.session;
     const grants = await stores.grants.inForce({ parts, person: origin.person, backend }, new Date());
     const left = uncovered(findings, actions, grants);
-    if (left.length === 0) return await allow(call, 'grant');
+    if (left.length === 0) return { ...(await allow(call, 'grant')), by: 'grant' };
+    if (actions.some(({ kind }) => kind === 'connect')) return await onlyByAnswer({ ...call, findings: left });
     if (left.some(({ rule }) => unreadable.has(rule))) return await onlyByPeople({ ...call, findings: left });
     if (options.mode === 'off') return await allow(call, 'mode off');
     if (origin.source === 'cron') return await withoutPeople({ ...call, findings: left });
@@ -170,6 +174,13 @@ export function guardOf(options: GuardOptions): Guard {
     return noApprover(call.findings, 'it cannot be read, and no person is asked here.');
   }
 
+  /** Security: neither a mode, nor yolo, nor a scheduled job opens the network. */
+  async function onlyByAnswer(call: Call): Promise<Permission> {
+    if (call.origin.source !== 'cron') return await ask(call);
+    await record(call, 'denied', 'scheduled job');
+    return noApprover(call.findings, 'this is a scheduled job without a person.');
+  }
+
   /** Security: decided by what the call carries, so that no other call can be mistaken for a scheduled one. */
   async function withoutPeople(call: Call): Promise<Permission> {
     if (options.cronMode === 'approve') return await allow(call, 'cron_mode approve');
@@ -203,7 +214,7 @@ export function guardOf(options: GuardOptions): Guard {
       return meaningChanged();
     }
     const claimed = await stores.questions.claim(question, [event(call, 'allowed', `answer ${question.answer?.kind}`, question.id)]);
-    return claimed ? { allowed: true } : usedUp();
+    return claimed ? { allowed: true, by: question.answer?.kind as 'once' | 'session' | 'always' } : usedUp();
   }
 
   /** Security: the session may have given a program another meaning while a person decided. */
@@ -214,7 +225,7 @@ export function guardOf(options: GuardOptions): Guard {
     return kind === 'deny' || now.sandbox !== sandbox || now.backend !== backend || found.some((finding) => !known.has(keyOf(finding)));
   }
 
-  async function allow(call: Call, why: string, sync?: Sync): Promise<Permission> {
+  async function allow(call: Call, why: string, sync?: Sync): Promise<{ allowed: true }> {
     await call.stores.record(event(call, 'allowed', why), sync);
     return { allowed: true };
   }

@@ -1,4 +1,5 @@
 import type { Action, Finding, Question } from '../core/approval.ts';
+import { type ConnectionRequest, destinationText } from '../core/egress.ts';
 import type { QuestionEntry } from '../core/store.ts';
 import { quotedLines } from '../lib/quoted-lines.ts';
 import { visible } from '../lib/visible.ts';
@@ -20,7 +21,7 @@ export function questionText({ actions, findings, backend, session, code }: Ques
   const name = visible(session, emphasis.unseen).replaceAll('\n', '⟨U+000A⟩');
   const reasons = findings.map((finding) => `  ${emphasis.finding(`! ${reasonText(finding, emphasis)}`)}`);
   return [
-    `May this run on ${backend}, in session ${name}? (${code})`,
+    `May this ${actions.some(({ kind }) => kind === 'connect') ? 'connect from' : 'run on'} ${backend}, in session ${name}? (${code})`,
     ...reasons,
     ...actions.flatMap((action) => actionLines(action, emphasis)),
     '',
@@ -61,9 +62,19 @@ function actionLines(action: Action, { unseen }: Emphasis): string[] {
       return [`A ${action.language} script, in ${oneLine(action.cwd, unseen)}:`, ...quoted(action.code)];
     case 'input':
       return [`As input of ${oneLine(action.process, unseen)}:`, ...quoted(action.text)];
+    case 'connect':
+      return [...programLines(action.connections, unseen), `For this, in ${oneLine(action.cwd, unseen)}:`, ...quoted(action.command)];
     default:
       return [`In ${oneLine(action.cwd, unseen)}, ${action.kind} a file:`, ...quoted(action.path)];
   }
+}
+
+/** Security: a program inside chose its name, so it is quoted and said to be a claim. */
+function programLines(connections: readonly ConnectionRequest[], unseen: Emphasis['unseen']): string[] {
+  return connections.map((one) => {
+    const program = one.program === undefined ? 'a program that could not be found' : JSON.stringify(oneLine(one.program, unseen));
+    return `${destinationText(one)} is wanted by ${program}${one.program === undefined ? '' : ', as the sandbox says'}.`;
+  });
 }
 
 function oneLine(text: string, unseen: Emphasis['unseen']): string {

@@ -9,7 +9,7 @@ export function toldToModel(permission: Permission): Permission {
   return permission.allowed ? permission : { ...permission, reason: `${permission.reason} ${noDetour}` };
 }
 
-function refusal(...sentences: readonly string[]): Permission {
+function refusal(...sentences: readonly string[]): Permission & { allowed: false } {
   return { allowed: false, reason: ['It was not run.', ...sentences.filter((sentence) => sentence !== '')].join(' ') };
 }
 
@@ -33,10 +33,17 @@ export function undecided(why: string): Permission {
 /** Of a question that was settled, but not by a yes. */
 export function notAllowed({ state, answer, findings }: QuestionEntry, timeoutMs: number): Permission {
   if (state === 'answered' && answer?.kind === 'deny') {
-    return refusal(`${answer.by} was asked and said no.`, answer.remark ? `They remarked: ${answer.remark}` : '', because(findings));
+    const refused = refusal(
+      `${answer.by} was asked and said no.`,
+      answer.remark ? `They remarked: ${answer.remark}` : '',
+      because(findings),
+    );
+    return { ...refused, refusedBy: answer.by };
   }
-  if (state === 'expired')
-    return refusal(`A person was asked, and no answer came within ${timeoutMs / 1000} s, which is a no.`, because(findings));
+  if (state === 'expired') {
+    const refused = refusal(`A person was asked, and no answer came within ${timeoutMs / 1000} s, which is a no.`, because(findings));
+    return { ...refused, isUnanswered: true };
+  }
   return refusal('The question was withdrawn before it was approved.', because(findings));
 }
 

@@ -1,4 +1,4 @@
-import type { Action, Finding, JudgeContext, Verdict } from '../core/approval.ts';
+import type { Finding, JudgeContext, JudgedAction, Verdict } from '../core/approval.ts';
 import { hasInvisible } from '../lib/visible.ts';
 import { mayTouch } from './host-paths.ts';
 import { maxCharacters } from './parse.ts';
@@ -15,7 +15,7 @@ import { runSource } from './walk.ts';
  * Tells whether an action is harmless, always denied, or for a person to decide. Pure and total. Takes time
  * bounded by the length of the text and a number of steps.
  */
-export function judge(action: Action, context: JudgeContext, added: Programs = {}): Verdict {
+export function judge(action: JudgedAction, context: JudgeContext, added: Programs = {}): Verdict {
   // The sandbox is the boundary: a command may ruin it.
   if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
   return verdictOn(
@@ -38,7 +38,7 @@ function foundIn(context: JudgeContext, added: Programs, lookAt: (judgement: Jud
   return [...judgement.found.values()];
 }
 
-function look(action: Action, judgement: Judgement): undefined {
+function look(action: JudgedAction, judgement: Judgement): undefined {
   const { context } = judgement;
   if (action.kind === 'command') return lookAtSource(action.command, shellIn(action.cwd, judgement));
   if (action.kind === 'input') return lookAtInput(action, judgement);
@@ -67,7 +67,7 @@ function lookAtSource(text: string, shell: Shell): undefined {
 }
 
 /** As what a shell reads, and as code for this process, which was judged when it was started. */
-function lookAtInput({ process, text, cwd, before = '' }: Extract<Action, { kind: 'input' }>, judgement: Judgement): undefined {
+function lookAtInput({ process, text, cwd, before = '' }: Extract<JudgedAction, { kind: 'input' }>, judgement: Judgement): undefined {
   const place = cwd ?? (judgement.context.home || '/');
   const given = (source: string, stdin: string): readonly Found[] =>
     foundIn(judgement.context, judgement.added, (one) => void runSource(source, shellIn(place, one), [stdin]));

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Action, JudgeContext, Policy, Verdict } from '../core/approval.ts';
+import type { JudgeContext, JudgedAction, Policy, Verdict } from '../core/approval.ts';
 import { Lane } from '../lib/lanes.ts';
 import type { Programs } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 
 export interface Request {
-  action: Action;
+  action: JudgedAction;
   context: JudgeContext;
   programs: Programs;
 }
@@ -33,13 +33,13 @@ export class JudgeThread implements Policy {
     this.#deadlineMs = deadlineMs;
   }
 
-  async judge(action: Action, context: JudgeContext): Promise<Verdict> {
+  async judge(action: JudgedAction, context: JudgeContext): Promise<Verdict> {
     // The sandbox is the boundary: there is nothing to judge.
     if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
     return await this.#lane.run(() => this.#judgeNext(action, context));
   }
 
-  async #judgeNext(action: Action, context: JudgeContext): Promise<Verdict> {
+  async #judgeNext(action: JudgedAction, context: JudgeContext): Promise<Verdict> {
     try {
       const worker = await this.#thread();
       return await this.#answerOf(worker, { action, context, programs: this.#programs() });

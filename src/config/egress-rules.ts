@@ -14,6 +14,7 @@ export function egressRules(config: Config): EgressRules {
     deny: network.deny.map((text) => accepted(parseDenyRule(text))),
     private: network.private.map((text) => accepted(parsePrivateRule(text))),
     directPorts: network.direct_ports,
+    notesAllowed: network.log === 'all',
   };
 }
 

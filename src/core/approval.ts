@@ -1,7 +1,20 @@
+import type { ConnectionRequest } from './egress.ts';
+
 /**
  * An action, declared before it is done. The judge and the person see the whole of it: nothing is cut, nothing is summed up.
  */
-export type Action =
+export type Action = JudgedAction | ConnectAction;
+
+/** Connections that no rule of a restricted network allows. `command` is the text that wants them, such as a command or a script. */
+export interface ConnectAction {
+  kind: 'connect';
+  connections: readonly ConnectionRequest[];
+  command: string;
+  cwd: string;
+}
+
+/** What a policy can judge. Security: connections are for people alone. */
+export type JudgedAction =
   /** Bash source, in the foreground or not. */
   | { kind: 'command'; command: string; cwd: string }
   | { kind: 'script'; language: ScriptLanguage; code: string; cwd: string }
@@ -56,11 +69,15 @@ export type Verdict = { kind: 'allow' } | { kind: 'ask'; findings: readonly Find
 
 /** Never rejects, and answers in bounded time: what it cannot judge is to be asked about. */
 export interface Policy {
-  judge(action: Action, context: JudgeContext): Promise<Verdict>;
+  judge(action: JudgedAction, context: JudgeContext): Promise<Verdict>;
 }
 
 /** May it run? A refusal is worded for the caller, often a model. */
-export type Permission = { allowed: true } | { allowed: false; reason: string };
+export type Permission =
+  /** `by`: a person who was asked, this one time or with a grant; a grant of an earlier answer; or undefined, when no yes was needed. */
+  | { allowed: true; by?: 'once' | 'session' | 'always' | 'grant' | undefined }
+  /** `refusedBy`: the person who said no. `isUnanswered`: people were asked, and none answered in time. */
+  | { allowed: false; reason: string; refusedBy?: string | undefined; isUnanswered?: boolean | undefined };
 
 /** The question to a person before an action: exactly this, and nothing else. */
 export interface Question {
@@ -112,6 +129,8 @@ export interface CallOrigin {
   others?: readonly string[] | undefined;
   /** They wrote it themselves, and no model did. */
   isTyped?: boolean | undefined;
+  /** The turn that it belongs to. */
+  turn?: string | undefined;
   /** A durable name of what asks, such as a call in a turn: after a restart it takes up the question it had asked. */
   run?: string | undefined;
 }

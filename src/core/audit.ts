@@ -1,7 +1,19 @@
 import type { Sync } from './conversation.ts';
 
 /** Kinds of events that get a record. */
-export const auditKinds = ['judgement', 'question', 'answer', 'grant', 'mode', 'command', 'script', 'tool', 'sandbox', 'message'] as const;
+export const auditKinds = [
+  'judgement',
+  'question',
+  'answer',
+  'grant',
+  'mode',
+  'command',
+  'script',
+  'tool',
+  'sandbox',
+  'network',
+  'message',
+] as const;
 export type AuditKind = (typeof auditKinds)[number];
 
 /** Data that JSON can carry. */

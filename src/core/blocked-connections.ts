@@ -13,6 +13,10 @@ const reasons: Readonly<Record<BlockReason, string>> = {
   'secret-needs-tls': 'a secret is bound to it, so it takes TLS only',
   'wrong-credential': 'a credential that this host does not take',
   'unverified-certificate': 'its certificate could not be verified',
+  refused: 'a person said no',
+  unanswered: 'no answer from a person in time',
+  'not-awaited': 'the program did not wait for the answer of a person',
+  'too-many-questions': 'not in network.allow, and people have been asked often enough',
   unresolved: 'no address found',
   unreachable: 'no answer',
 };

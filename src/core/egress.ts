@@ -6,6 +6,11 @@ export interface Destination {
   port: number;
 }
 
+/** As it is written in a URL and in the header Host. */
+export function destinationText({ host, port }: Destination): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** One entry of `network.allow`, `network.deny` or a preset. */
 export interface HostRule {
   host: string;
@@ -30,6 +35,8 @@ export interface EgressRules {
   private: readonly PrivateRule[];
   /** Ports on which programs reach hosts by name, without the proxy. The ports that rules name are added, but not 53, 80 and that of the proxy. */
   directPorts: readonly number[];
+  /** Connections that rules allow are told too. */
+  notesAllowed: boolean;
   /** Undefined without secrets. */
   vault?: Vault | undefined;
 }
@@ -81,6 +88,14 @@ export type BlockReason =
   /** A request has a secret of another host, or another credential at a host that takes only its own. */
   | 'wrong-credential'
   | 'unverified-certificate'
+  /** No rule allows it, and a person who was asked said no. */
+  | 'refused'
+  /** The same, and no answer came in time. */
+  | 'unanswered'
+  /** The same, and the program did not wait for the answer. */
+  | 'not-awaited'
+  /** The same, and people have been asked often enough. */
+  | 'too-many-questions'
   | 'unresolved'
   | 'unreachable';
 
@@ -88,6 +103,58 @@ export type BlockReason =
 export interface BlockedConnection extends Destination {
   reason: BlockReason;
   count: number;
+  /** Who said no, where a person did. */
+  by?: string | undefined;
+}
+
+/** A destination that programs inside reached. */
+export interface AllowedConnection extends Destination {
+  count: number;
+  /** Both ways, as far as its connections have ended. */
+  bytes: number;
+  /** The rule as it is written; undefined when an answer of a person, or a grant, allowed it. */
+  rule: string | undefined;
+  /** The names of the secrets that were put into its requests. */
+  secrets: readonly string[];
+}
+
+/** The connections of a time, by destination. */
+export interface Connections {
+  blocked: readonly BlockedConnection[];
+  /** With `EgressRules.notesAllowed` all of them, otherwise those that no rule allows. */
+  allowed: readonly AllowedConnection[];
+}
+
+/** A connection that no rule allows or denies, and that waits. */
+export interface ConnectionRequest extends Destination {
+  /** The program that wants it, as it calls itself. A claim of the sandbox, for people to read. */
+  program: string | undefined;
+}
+
+/**
+ * A yes is for all connections of one command to this destination: with `until: 'command-ends'` as long as that runs, with `'revoked'` as long as
+ * the same question, asked again without a person, is answered so.
+ */
+export type ConnectionAnswer =
+  | { allowed: true; until: 'command-ends' | 'revoked' }
+  | { allowed: false; reason: 'unlisted' | 'refused' | 'unanswered' | 'too-many-questions'; by?: string | undefined };
+
+export interface AskingOptions {
+  /** Aborted when no program waits for the answer any more. The question stays, and its answer counts for the next attempt. */
+  left: AbortSignal;
+  /** Only whether it is still allowed: people are not asked. */
+  isCheck: boolean;
+}
+
+/** Decides about a connection of one command, which may take as long as a person does. Never rejects. */
+export type ConnectionAsker = (request: ConnectionRequest, options: AskingOptions) => Promise<ConnectionAnswer>;
+
+/** A command whose connections are followed. */
+export interface FollowedCommand {
+  /** The number by which its processes are known inside. */
+  mark: string;
+  /** Without it, what no rule allows is blocked. */
+  ask: ConnectionAsker | undefined;
 }
 
 /** How a helper process gets into the network namespace of a sandbox. */
@@ -108,9 +175,9 @@ export interface Door {
   readonly lost: Promise<string>;
   /**
    * From this moment on. Costs nothing until the answer is asked for, which may be never, or again and again: each answer covers all that
-   * happened before it is asked for, and never rejects.
+   * happened before it is asked for, and never rejects. Processes that the command left running are still its own.
    */
-  watch(): () => Promise<readonly BlockedConnection[]>;
+  watch(command: FollowedCommand): () => Promise<Connections>;
   /** Closes the sockets and cuts every connection. */
   close(): Promise<void>;
 }

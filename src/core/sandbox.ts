@@ -2,7 +2,7 @@
  * The promises of a sandbox on every backend. Tools get a `Sandbox`; only the code that opened it has the `OpenSandbox`.
  */
 
-import type { BlockedConnection } from './egress.ts';
+import type { ConnectionAsker, Connections } from './egress.ts';
 
 /** `none`: the host itself. `process`: kernel namespaces. `container`: an engine's container. `machine`: another kernel. */
 export type Isolation = 'none' | 'process' | 'container' | 'machine';
@@ -182,6 +182,8 @@ export interface ExecRequest {
    * directory. Implies `stateless`. Not on a terminal.
    */
   plain?: boolean;
+  /** Decides about connections of the command, and of what it leaves running, that no rule of a restricted network allows. Without it they are blocked. */
+  askToConnect?: ConnectionAsker | undefined;
   /** Only listens to a process that was left running, and keeps the sandbox from being reclaimed for no longer than that one may. */
   listensOnly?: boolean;
   /**
@@ -227,10 +229,10 @@ export interface ExecHandle {
    */
   troubles(): Promise<readonly LimitHit[]>;
   /**
-   * Which connections failed since the command began, by it or by what runs beside it. Resolves after the exit and never rejects; asked again
-   * later, it has what happened since. Empty where the network is not restricted. Costs nothing unless it is asked for.
+   * Which connections failed since the command began, and which were allowed, by it or by what runs beside it. Resolves after the exit and never
+   * rejects; asked again later, it has what happened since. Empty where the network is not restricted. Costs nothing unless it is asked for.
    */
-  blocked(): Promise<readonly BlockedConnection[]>;
+  connections(): Promise<Connections>;
   write(data: Uint8Array | string): Promise<void>;
   closeStdin(): void;
   /**

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Destination } from '../core/egress.ts';
-import { destinationText } from './refusal.ts';
+import { type Destination, destinationText } from '../core/egress.ts';
 
 /** They belong to one connection and are not forwarded. */
 const hopByHop: readonly string[] = [

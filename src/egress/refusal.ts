@@ -1,4 +1,4 @@
-import type { BlockReason, Destination } from '../core/egress.ts';
+import { type BlockReason, type Destination, destinationText } from '../core/egress.ts';
 
 /** Why a connection is not made, with the sentence that the program inside is told. */
 export interface Refusal {
@@ -35,11 +35,6 @@ export function statusOf({ reason }: Refusal): 400 | 403 | 502 | 503 {
   }
 }
 
-/** As it is written in a URL and in the header Host. */
-export function destinationText({ host, port }: Destination): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 const sentences: Record<BlockReason, (to: string) => string> = {
   unlisted: (to) => `${to} is blocked: no rule of network.allow or network.presets allows it.`,
   denied: (to) => `${to} is blocked by a rule of network.deny.`,
@@ -53,6 +48,10 @@ const sentences: Record<BlockReason, (to: string) => string> = {
   'wrong-credential': (to) =>
     `The request to ${to} is blocked: it carries a secret of another host, or a credential that this host does not take.`,
   'unverified-certificate': (to) => `${to} cannot be reached: its certificate could not be verified. Nothing was sent.`,
+  refused: (to) => `${to} is blocked: a person was asked and said no.`,
+  unanswered: (to) => `${to} is blocked: a person was asked, and no answer came in time.`,
+  'not-awaited': (to) => `${to} is blocked: a person is being asked.`,
+  'too-many-questions': (to) => `${to} is blocked: no rule allows it, and people have been asked often enough.`,
   unresolved: (to) => `${to} cannot be reached: its name has no address.`,
   unreachable: (to) => `${to} cannot be reached: it does not answer.`,
 };

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { BlockedConnection, Door, EgressRules, NamespaceEntrance } from '../core/egress.ts';
+import type { Connections, Door, EgressRules, FollowedCommand, NamespaceEntrance } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import { settlesWithin, within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
@@ -81,7 +81,7 @@ export class RunningThread {
     }
     return {
       lost: door.lost.promise,
-      watch: () => this.#watch(door),
+      watch: (command) => this.#watch(door, command),
       close: async () => {
         this.#doors.delete(number);
         await close();
@@ -100,12 +100,12 @@ export class RunningThread {
     await this.ended;
   }
 
-  #watch(door: OpeningDoor): () => Promise<readonly BlockedConnection[]> {
+  #watch(door: OpeningDoor, _command: FollowedCommand): () => Promise<Connections> {
     const answer = door.blocked.watch();
     return async () => {
       const reported = this.#ask({ kind: 'report' }).catch(() => undefined);
       await settlesWithin(reportMs, reported);
-      return answer();
+      return { blocked: answer(), allowed: [] };
     };
   }
 

@@ -85,7 +85,7 @@ export class Inside {
     this.#ended = true;
     await this.#handle?.exit;
     // Then they are not told to the next command, as its own.
-    await this.#handle?.blocked();
+    await this.#handle?.connections();
     clearTimeout(this.#timer);
   }
 

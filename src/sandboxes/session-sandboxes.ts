@@ -164,7 +164,7 @@ export class SessionSandboxes {
         if (!kept[stream].push(data)) isCut = true;
       },
     });
-    const [troubles, blocked] = await Promise.all([handle.troubles(), handle.blocked()]);
+    const [troubles, { blocked }] = await Promise.all([handle.troubles(), handle.connections()]);
     return { end, stdout: kept.stdout.view().toString(), stderr: kept.stderr.view().toString(), isCut, troubles, blocked };
   }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { BlockedConnection } from '../core/egress.ts';
+import type { Connections } from '../core/egress.ts';
 import type { ExecHandle, Exit, KillSignal, LimitHit, OutputChunk, TerminalSize } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
@@ -14,8 +14,8 @@ export interface ExecutionOwner {
   resize(terminal: string, size: TerminalSize): Promise<void>;
   /** The limits that the sandbox has hit since the command began. */
   troubles(exit: Exit): Promise<readonly LimitHit[]>;
-  /** The connections that failed since the command began. */
-  blocked(): Promise<readonly BlockedConnection[]>;
+  /** The connections since the command began. */
+  connections(): Promise<Connections>;
   /** The last resort: ends the whole sandbox. */
   endSandbox(reason: string): Promise<void>;
 }
@@ -80,9 +80,9 @@ export class Execution implements ExecHandle {
     return this.#troubles;
   }
 
-  async blocked(): Promise<readonly BlockedConnection[]> {
+  async connections(): Promise<Connections> {
     await this.exit;
-    return await this.#owner.blocked();
+    return await this.#owner.connections();
   }
 
   lost(reason: string): void {

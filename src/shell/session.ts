@@ -229,7 +229,7 @@ export class ShellSession {
   }
 
   #begin(waiting: Waiting, call: Order, request: ExecRequest, state: State): Execution {
-    const execution = new Execution(waiting.shell, this.#owner(request, state), false);
+    const execution = new Execution(waiting.shell, this.#owner(request, waiting.shell.mark, state), false);
     waiting.execution = execution;
     try {
       waiting.shell.begin(this.#placed(call), restoreScript(changesBetween(waiting.restored, state), state));
@@ -280,7 +280,7 @@ export class ShellSession {
       (record) => (execution ? execution.receive(record) : early.push(record)),
       (reason) => execution?.lost(reason),
     );
-    execution = new Execution(shell, this.#owner(request, undefined), true);
+    execution = new Execution(shell, this.#owner(request, shell.mark, undefined), true);
     for (const record of early) execution.receive(record);
     if (request.stdin !== 'open') shell.closeStdin();
     return execution;
@@ -290,7 +290,7 @@ export class ShellSession {
     return { ...order, sessionDirectory: this.#directory() };
   }
 
-  #owner(request: ExecRequest, before: State | undefined): ExecutionOwner {
+  #owner(request: ExecRequest, mark: string, before: State | undefined): ExecutionOwner {
     return {
       changed: (first, last) => {
         if (request.stateless) return;
@@ -302,7 +302,7 @@ export class ShellSession {
         await askSandbox(this, { command: 'stty rows "$2" cols "$3" <"$1"', args }, { timeoutMs: resizePatienceMs });
       },
       troubles: this.#limits.begin(),
-      blocked: this.#network?.watch() ?? (async () => []),
+      connections: this.#network?.watch({ mark, ask: request.askToConnect }) ?? (async () => ({ blocked: [], allowed: [] })),
       endSandbox: (reason) => this.endSandbox(reason),
     };
   }

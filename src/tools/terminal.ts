@@ -145,7 +145,7 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
     if (!call.pty) void written.then(() => handle.closeStdin());
   }
   const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal, onOutput: (chunk) => capture.push(chunk) });
-  const [{ text, truncated, file }, hits, blocked] = await Promise.all([capture.end(), handle.troubles(), handle.blocked()]);
+  const [{ text, truncated, file }, hits, { blocked }] = await Promise.all([capture.end(), handle.troubles(), handle.connections()]);
   const network = blockedSentence(blocked);
   return {
     output: text,

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openChildProcessSandbox } from '../../src/backends/child-process-sandbox.ts';
-import type { BlockedConnection, Door } from '../../src/core/egress.ts';
+import type { BlockedConnection, Connections, Door } from '../../src/core/egress.ts';
 import type { OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { forkerCommand, noLease } from '../../src/shell/pipes/run-directory.ts';
 
@@ -14,11 +14,11 @@ class WatchedNetwork implements Pick<Door, 'watch' | 'lost'> {
   readonly failed: BlockedConnection[] = [];
   asked = 0;
 
-  watch(): () => Promise<readonly BlockedConnection[]> {
+  watch(): () => Promise<Connections> {
     const begun = this.failed.length;
     return async () => {
       this.asked += 1;
-      return this.failed.slice(begun);
+      return { blocked: this.failed.slice(begun), allowed: [] };
     };
   }
 }
@@ -76,26 +76,26 @@ describe('blocked connections of a command', () => {
     network.failed.push(connection('during.example'));
     first.closeStdin();
     for await (const _ of first.output);
-    expect(await first.blocked()).toEqual([connection('during.example')]);
+    expect((await first.connections()).blocked).toEqual([connection('during.example')]);
     const next = await opened.exec({ command: 'true' });
-    expect(await next.blocked()).toEqual([]);
+    expect((await next.connections()).blocked).toEqual([]);
   });
 
   it('answers after the exit, and again with connections that failed later', async () => {
     const network = new WatchedNetwork();
     const handle = await (await open(network)).exec({ command: 'cat', stdin: 'open' });
-    const answer = handle.blocked();
+    const answer = handle.connections();
     network.failed.push(connection('during.example'));
     expect(network.asked).toBe(0);
     handle.closeStdin();
     for await (const _ of handle.output);
-    expect(await answer).toEqual([connection('during.example')]);
+    expect((await answer).blocked).toEqual([connection('during.example')]);
     network.failed.push(connection('later.example'));
-    expect(await handle.blocked()).toEqual([connection('during.example'), connection('later.example')]);
+    expect((await handle.connections()).blocked).toEqual([connection('during.example'), connection('later.example')]);
   });
 
   it('reports no blocked connection where the network is not restricted', async () => {
     const handle = await (await open(undefined)).exec({ command: 'true' });
-    expect(await handle.blocked()).toEqual([]);
+    expect((await handle.connections()).blocked).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { startWitness } from '../../src/proof/bait.ts';
 
 // A program that may open only a few more files, and then one more than that, and so on. It starts everything that starts a process.
 const directory = await mkdtemp(join(tmpdir(), 'hermetic-no-files-left-'));
-const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [] }));
+const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [], notesAllowed: false }));
 const context = { sandboxesDirectory: directory, installation: 'ab', environment: { PATH: process.env.PATH }, egress };
 const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(context, {});
 const attempts: Record<string, () => Promise<unknown>> = {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { judge as judgeAction } from '../../src/bash-judge/index.ts';
-import type { Action, JudgeContext } from '../../src/core/approval.ts';
+import type { JudgeContext, JudgedAction } from '../../src/core/approval.ts';
 import { cwd, local } from './corpus.ts';
 
 const sandbox: JudgeContext = { ...local, disposable: true, home: '/root', ownPaths: [] };
 const mounted: JudgeContext = { ...sandbox, hostPaths: ['/workspace', '/data'] };
 
-const judge = (action: Action, context: JudgeContext = local) => {
+const judge = (action: JudgedAction, context: JudgeContext = local) => {
   const verdict = judgeAction(action, context);
   return { kind: verdict.kind, rules: verdict.kind === 'allow' ? [] : verdict.findings.map(({ rule }) => rule) };
 };

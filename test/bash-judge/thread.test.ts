@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { JudgeThread } from '../../src/bash-judge/index.ts';
-import type { Action } from '../../src/core/approval.ts';
+import type { JudgedAction } from '../../src/core/approval.ts';
 import { cwd, local } from './corpus.ts';
 
-const command = (text: string): Action => ({ kind: 'command', command: text, cwd });
+const command = (text: string): JudgedAction => ({ kind: 'command', command: text, cwd });
 const tooComplex = { kind: 'ask', findings: [{ rule: 'shell/too-complex' }] };
 
 describe('the judge thread', () => {
@@ -26,7 +26,7 @@ describe('the judge thread', () => {
 
   it('asks when the thread crashes, and judges the next action in a new one', async () => {
     const judge = new JudgeThread({ deadlineMs: 60_000 });
-    expect(await judge.judge({ kind: 'command', command: () => 'ls', cwd } as unknown as Action, local)).toMatchObject(tooComplex);
+    expect(await judge.judge({ kind: 'command', command: () => 'ls', cwd } as unknown as JudgedAction, local)).toMatchObject(tooComplex);
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });
 

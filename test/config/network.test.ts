@@ -93,7 +93,13 @@ describe('the rules of a restricted sandbox', () => {
   });
 
   test('hold only what is asked for when no preset is', () => {
-    expect(egressRules(load({ HERMETIC_NETWORK_PRESETS: '[]' }))).toEqual({ allow: [], deny: [], private: [], directPorts: [22, 443] });
+    expect(egressRules(load({ HERMETIC_NETWORK_PRESETS: '[]' }))).toEqual({
+      allow: [],
+      deny: [],
+      private: [],
+      directPorts: [22, 443],
+      notesAllowed: false,
+    });
     const onlyGit = { HERMETIC_NETWORK_PRESETS: '["git"]' };
     expect([allowed(onlyGit, 'github.com'), allowed(onlyGit, 'pypi.org')]).toEqual(['allowed', 'unlisted']);
   });

@@ -6,7 +6,7 @@ import type { EgressRules, NamespaceEntrance } from '../../src/core/egress.ts';
 import { until } from '../until.ts';
 
 export const inside = join(import.meta.dirname, 'inside.mjs');
-export const noRules: EgressRules = { allow: [], deny: [], private: [], directPorts: [22, 443] };
+export const noRules: EgressRules = { allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false };
 
 export interface NamespaceOptions {
   /** false: the loopback interface stays down. */

@@ -6,7 +6,7 @@ import { decide, directPorts, parseHostRule } from '../../src/egress/rules.ts';
 
 const texts = presetNames.flatMap((name) => presets[name].flatMap((part) => part.rules));
 const allow = texts.map(parseHostRule).filter((rule) => typeof rule !== 'string');
-const rules: EgressRules = { allow, deny: [], private: [], directPorts: [22, 443] };
+const rules: EgressRules = { allow, deny: [], private: [], directPorts: [22, 443], notesAllowed: false };
 
 describe.each(presetNames)('the preset %s', (name) => {
   it.each(presets[name])('names valid hosts for $title', ({ rules: listed }) => {

@@ -14,6 +14,7 @@ function rulesOf(allow: string[], deny: string[] = [], ports: number[] = []): Eg
     deny: deny.map((text) => parsed(parseDenyRule(text))),
     private: [],
     directPorts: ports,
+    notesAllowed: false,
   };
 }
 

@@ -41,6 +41,7 @@ export function rulesOf(allow: string[], deny: string[] = [], privateRules: stri
     deny: read<HostRule>(deny, parseDenyRule),
     private: read(privateRules, parsePrivateRule),
     directPorts: [22, 443],
+    notesAllowed: false,
   };
 }
 

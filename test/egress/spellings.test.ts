@@ -18,6 +18,7 @@ function rulesOf(allow: string[], deny: string[] = []): EgressRules {
     deny: deny.flatMap((text) => accepted(parseDenyRule(text))),
     private: [],
     directPorts: [],
+    notesAllowed: false,
   };
 }
 

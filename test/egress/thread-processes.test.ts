@@ -8,6 +8,7 @@ import { until } from '../until.ts';
 import { describeNamespaces } from './describe-namespaces.ts';
 import { inside, Namespace, type NamespaceOptions, noRules } from './namespace.ts';
 
+const command = { mark: '1000000000000001', ask: undefined };
 const toy = { file: new URL('./toy-worker.ts', import.meta.url) };
 const namespaces: Namespace[] = [];
 const threads: EgressThread[] = [];
@@ -55,7 +56,7 @@ describeNamespaces('the egress thread', () => {
   it('opens the direct ports of the rules, and the port of the proxy only where the proxy is', async () => {
     const allow = [{ host: 'db.test', isWildcard: false, ports: [5432], text: 'db.test:5432' }];
     const box = await namespace();
-    await thread(() => ({ ...noRules, allow, directPorts: [443, 3128] })).open(box.entrance);
+    await thread(() => ({ ...noRules, allow, directPorts: [443, 3128], notesAllowed: false })).open(box.entrance);
     expect(await box.client('tcp', '127.64.0.7', 5432)).toBe('name 127.64.0.7:5432 no rule\n');
     expect(await box.client('tcp', '127.64.0.7', 443)).toBe('name 127.64.0.7:443 no rule\n');
     expect(await box.client('tcp', '127.64.0.7', 22)).toBe(refused);
@@ -188,11 +189,11 @@ describeNamespaces('the egress thread', () => {
     const [first, second] = [await namespace(), await namespace()];
     const egress = thread();
     const doors = await Promise.all([first, second].map(({ entrance }) => egress.open(entrance)));
-    const watched = doors[0]?.watch();
+    const watched = doors[0]?.watch(command);
     expect(await first.client('tcp', '127.0.0.1', 3128, 'crash')).toMatch(end);
     for (const door of doors) expect(await door.lost).toContain('a bug of the toy');
     expect(await second.client('tcp', '127.0.0.1', 3128)).toBe(refused);
-    expect(await watched?.()).toEqual([]);
+    expect((await watched?.())?.blocked).toEqual([]);
     await doors[0]?.close();
     await egress.open(second.entrance);
     expect(await second.client('tcp', '127.0.0.1', 3128)).toContain('proxy');
@@ -217,7 +218,7 @@ describeNamespaces('the egress thread', () => {
     const egress = thread(() => noRules, 5_000);
     const door = await egress.open(box.entrance);
     const cut = await box.stayingClient('spin', 'spin');
-    expect(await door.watch()()).toEqual([]);
+    expect((await door.watch(command)()).blocked).toEqual([]);
     await door.close();
     expect(await cut()).toMatch(end);
     expect(await box.client('tcp', '127.0.0.1', 3128)).toBe(refused);
@@ -287,30 +288,30 @@ describeNamespaces('a watched door', () => {
     const box = await namespace();
     const door = await thread().open(box.entrance);
     await box.client('tcp', '127.0.0.1', 3128, 'block before.test');
-    await door.watch()();
-    const blocked = door.watch();
+    await door.watch(command)();
+    const blocked = door.watch(command);
     await box.client('tcp', '127.0.0.1', 3128, 'block evil.test', 'block other.test', 'block evil.test', 'block evil.test');
-    expect(await blocked()).toEqual([
+    expect((await blocked()).blocked).toEqual([
       { host: 'evil.test', port: 443, reason: 'unlisted', count: 3 },
       { host: 'other.test', port: 443, reason: 'unlisted', count: 1 },
     ]);
-    expect(await door.watch()()).toEqual([]);
+    expect((await door.watch(command)()).blocked).toEqual([]);
   });
 
   it('keeps a bounded number of destinations', async () => {
     const box = await namespace();
     const door = await thread().open(box.entrance);
-    const blocked = door.watch();
+    const blocked = door.watch(command);
     await box.client('tcp', '127.0.0.1', 3128, ...Array.from({ length: 100 }, (_, index) => `block ${index}.test`));
-    expect((await blocked()).length).toBe(32);
+    expect((await blocked()).blocked.length).toBe(32);
   });
 
   it('tells nothing after it was closed', async () => {
     const box = await namespace();
     const door = await thread().open(box.entrance);
-    const blocked = door.watch();
+    const blocked = door.watch(command);
     await door.close();
-    expect(await blocked()).toEqual([]);
+    expect((await blocked()).blocked).toEqual([]);
   });
 });
 

@@ -27,7 +27,7 @@ function handle(): ExecHandle {
     output: output(),
     exit: Promise.resolve({ kind: 'exited', code: 0 }),
     troubles: async () => [],
-    blocked: async () => [],
+    connections: async () => ({ blocked: [], allowed: [] }),
     write: nothing,
     closeStdin: () => undefined,
     kill: nothing,

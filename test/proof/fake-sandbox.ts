@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Connections } from '../../src/core/egress.ts';
 import type { ExecHandle, ExecRequest, Exit, OutputChunk, Sandbox } from '../../src/core/sandbox.ts';
 
 const rest = { name: 'fake', cwd: '/workspace', definitions: {} };
@@ -68,8 +69,8 @@ class LyingHandle implements ExecHandle {
     return [];
   }
 
-  async blocked(): Promise<[]> {
-    return [];
+  async connections(): Promise<Connections> {
+    return { blocked: [], allowed: [] };
   }
 
   async kill(): Promise<void> {
@@ -100,7 +101,7 @@ export function pretendedSandbox(...words: string[]): Sandbox {
       })(),
       exit,
       troubles: async () => [],
-      blocked: async () => [],
+      connections: async () => ({ blocked: [], allowed: [] }),
       write: async (data) => void child.stdin.write(data),
       closeStdin: () => void child.stdin.end(),
       kill: async () => {

@@ -28,9 +28,9 @@ await describeBackend('bubblewrap', (engine) => {
     opened = await engine.open(engine.spec());
     const exec = async (request: ExecRequest) => {
       const handle = await opened.exec(request);
-      handle.blocked = async () => {
+      handle.connections = async () => {
         await handle.exit;
-        return blocked;
+        return { blocked, allowed: [] };
       };
       return handle;
     };

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BlockedConnection, Door, Egress } from '../../core/egress.ts';
+import type { Connections, Door, Egress, FollowedCommand } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
@@ -72,8 +72,8 @@ export class ContainerDoor implements Door {
   }
 
   /** What the sockets of another program refuse is not known here. */
-  watch(): () => Promise<readonly BlockedConnection[]> {
-    return this.#door?.watch() ?? (async () => []);
+  watch(command: FollowedCommand): () => Promise<Connections> {
+    return this.#door?.watch(command) ?? (async () => ({ blocked: [], allowed: [] }));
   }
 
   close(): Promise<void> {

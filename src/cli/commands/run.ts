@@ -69,7 +69,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
     for (const hit of await handle.troubles()) io.stderr.write(`hermetic: ${limitHitSentences[hit]}\n`);
-    const network = blockedSentence(await handle.blocked());
+    const network = blockedSentence((await handle.connections()).blocked);
     if (network !== undefined) io.stderr.write(`hermetic: ${network}\n`);
     if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);

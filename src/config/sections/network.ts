@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { presetNames } from '../../egress/presets.ts';
 import { neverDirect, parseDenyRule, parseHostRule, parsePrivateRule } from '../../egress/rules.ts';
-import { choice, listOf, notes, wholeNumber } from '../../lib/setting-kinds.ts';
+import { choice, flag, listOf, notes, wholeNumber } from '../../lib/setting-kinds.ts';
 
 const hostForms = 'HOST, *.HOST, HOST:PORT or HOST:*';
 
@@ -28,6 +28,14 @@ export const network = z
       .describe(
         'Hosts that may lead to private addresses, and private addresses that any allowed host may lead to. A host also needs a rule of `network.allow`. Special addresses, such as loopback and link-local ones, and those of this machine stay out of reach.',
       ),
+    ask: flag()
+      .default(true)
+      .describe(
+        'Whether people are asked about a host that no rule names, while the connection waits. With `false` it is blocked. Hosts of `network.deny` and private and special addresses are never asked about.',
+      ),
+    log: choice(['blocked', 'all'])
+      .default('blocked')
+      .describe('Which connections get a record in the audit log: those that were blocked and those that people allowed, or `all`.'),
     direct_ports: directPorts()
       .default([22, 443])
       .describe(

@@ -148,7 +148,7 @@ async function runScript(
     const outcome = outcomeOf(end, bridge.violation);
     // A script cannot know that it hit a limit of the sandbox.
     const hits = outcome.status === 'error' ? await handle.troubles() : [];
-    const network = blockedSentence(await handle.blocked());
+    const network = blockedSentence((await handle.connections()).blocked);
     return {
       ...outcome,
       ...(hits.length > 0 && { error: [outcome.error, ...hits.map((hit) => limitHitSentences[hit])].join(' ') }),

@@ -28,7 +28,7 @@ export interface BackgroundProcessOptions {
   sandbox: Sandbox;
   facts: ProcessFacts;
   /** The command that started it, or with which this program began to follow it. undefined for one that has ended. */
-  beginning: Pick<ExecHandle, 'blocked'> | undefined;
+  beginning: Pick<ExecHandle, 'connections'> | undefined;
   /** Texts to look for in what it prints. */
   patterns: readonly string[];
   tell(event: ProcessEvent): void;
@@ -66,7 +66,7 @@ export class BackgroundProcess {
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   readonly #sandbox: Sandbox;
-  readonly #beginning: Pick<ExecHandle, 'blocked'> | undefined;
+  readonly #beginning: Pick<ExecHandle, 'connections'> | undefined;
   readonly #watch: PatternWatch;
   readonly #tell: (event: ProcessEvent) => void;
   readonly #end = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ export class BackgroundProcess {
 
   /** Brings `network` up to date while it runs. */
   async lookAtNetwork(): Promise<void> {
-    const network = blockedSentence((await this.#beginning?.blocked()) ?? []);
+    const network = blockedSentence((await this.#beginning?.connections())?.blocked ?? []);
     if (this.state.kind === 'running') this.network = network;
   }
 

@@ -36,7 +36,7 @@ const product = `
   import { bubblewrap } from ${JSON.stringify(`file://${join(import.meta.dirname, '../../../src/backends/bubblewrap/index.ts')}`)};
   import { EgressThread } from ${JSON.stringify(`file://${join(import.meta.dirname, '../../../src/egress/thread.ts')}`)};
   const sandboxesDirectory = process.argv[1];
-  const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [] }));
+  const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [], notesAllowed: false }));
   const backend = bubblewrap.create({ installation: 'abcdef', sandboxesDirectory, environment: {}, egress }, {});
   const spec = (name, network) => ({
     name, network, session: name, directory: join(sandboxesDirectory, 'bubblewrap', name), image: undefined, workdir: undefined, env: {}, mounts: [],

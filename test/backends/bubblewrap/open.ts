@@ -93,7 +93,7 @@ export const opener = join(product, 'src/egress/opener.mjs');
 const starter = `
   import { startBubblewrap } from ${JSON.stringify(`file://${product}/src/backends/bubblewrap/start.ts`)};
   import { EgressThread } from ${JSON.stringify(`file://${product}/src/egress/thread.ts`)};
-  const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] }));
+  const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false }));
   process.once('message', async (options) => {
     process.umask(options.umask);
     if (options.dieAfterMs !== undefined) setTimeout(() => process.kill(process.pid, 'SIGKILL'), options.dieAfterMs);

@@ -181,7 +181,7 @@ describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
   });
 
   describe.skipIf(obstacle !== undefined)('a bubblewrap that does not do what it should', () => {
-    const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [] }));
+    const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [], notesAllowed: false }));
     afterAll(() => egress.stop());
     const mark = `601.${process.pid}`;
 

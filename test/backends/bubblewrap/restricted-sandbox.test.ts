@@ -25,7 +25,7 @@ await describeBackend('bubblewrap', (engine) => {
   it('tells programs inside that a host is blocked, and the command which one', async () => {
     const handle = await rig.start(`${ask('CONNECT evil.example:443')}; ${ask('GET http://evil.example/')}`);
     expect((await collect(handle)).stdout).toMatch(/^(HTTP\/1\.1 403 .*\nX-Hermetic: blocked\n){2}$/i);
-    expect(await handle.blocked()).toEqual([
+    expect((await handle.connections()).blocked).toEqual([
       { host: 'evil.example', port: 443, reason: 'unlisted', count: 1 },
       { host: 'evil.example', port: 80, reason: 'unlisted', count: 1 },
     ]);
@@ -36,7 +36,7 @@ await describeBackend('bubblewrap', (engine) => {
       'getent ahosts evil.example | cut -d" " -f1 | uniq; (exec 3<>/dev/tcp/evil.example/443 && cat <&3) 2>&1; true',
     );
     expect((await collect(handle)).stdout).toMatch(/^127\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+\n.*Connection reset by peer\n$/);
-    expect(await handle.blocked()).toEqual([{ host: 'evil.example', port: 443, reason: 'unlisted', count: 1 }]);
+    expect((await handle.connections()).blocked).toEqual([{ host: 'evil.example', port: 443, reason: 'unlisted', count: 1 }]);
   });
 
   it('blocks a program that knows no proxy, or whose proxy variables were removed', async () => {
@@ -56,7 +56,7 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it('ends the sandbox with the reason when its sockets are lost', async () => {
-    const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443] }));
+    const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false }));
     const backend = backendOf('bubblewrap', { ...engine.context, egress });
     const sandbox = await backend.open(engine.spec({ network }), quiet);
     const handle = await sandbox.exec({ command: 'echo begun; sleep 600' });

@@ -151,7 +151,7 @@ function restrictedTests(engine: TestEngine): void {
     const { stdout } = await collect(handle);
     expect(stdout).toMatch(/^HTTP\/1\.1 403 /);
     expect(stdout).toMatch(/^x-hermetic: blocked\r?$/im);
-    expect(await handle.blocked()).toEqual([{ host: 'unlisted.example', port: 443, reason: 'unlisted', count: 1 }]);
+    expect((await handle.connections()).blocked).toEqual([{ host: 'unlisted.example', port: 443, reason: 'unlisted', count: 1 }]);
     await sandbox.destroy();
   });
 
@@ -160,7 +160,7 @@ function restrictedTests(engine: TestEngine): void {
     const handle = await sandbox.exec({ command: 'python3 -c "$1"', args: [connectByName] });
     const { stdout } = await collect(handle);
     expect(stdout).toMatch(/^127\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+\ncut\n$/);
-    expect(await handle.blocked()).toEqual([{ host: 'unlisted.example', port: 443, reason: 'unlisted', count: 1 }]);
+    expect((await handle.connections()).blocked).toEqual([{ host: 'unlisted.example', port: 443, reason: 'unlisted', count: 1 }]);
     await sandbox.destroy();
   });
 
