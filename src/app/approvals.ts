@@ -1,4 +1,5 @@
 import { reviewerOf } from '../agent/review.ts';
+import { ConnectionQuestions } from '../approval/connection-questions.ts';
 import { type ApprovalStores, guardOf } from '../approval/guard.ts';
 import { Questions } from '../approval/questions.ts';
 import { actionDetails } from '../approval/records.ts';
@@ -6,7 +7,7 @@ import { endSession } from '../approval/session-end.ts';
 import { Recorder } from '../audit/recorder.ts';
 import { JudgeThread } from '../bash-judge/index.ts';
 import type { Model } from '../core/agent.ts';
-import type { Guard } from '../core/approval.ts';
+import type { SessionGuard } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Usage } from '../core/conversation.ts';
 import { openModel } from '../models/index.ts';
@@ -44,7 +45,7 @@ export class Approvals {
     this.#redact = app.redact;
   }
 
-  guard({ session, open, run, model, spent }: GuardRequest): Guard {
+  guard({ session, open, run, model, spent }: GuardRequest): SessionGuard {
     const app = this.#app;
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
@@ -73,6 +74,11 @@ export class Approvals {
       stores: () => this.#stores(),
       redact: this.#redact,
     });
+  }
+
+  /** Asks about hosts that no rule of the network names, for the session of this guard. */
+  connectionQuestions(guard: SessionGuard): ConnectionQuestions {
+    return new ConnectionQuestions({ guard, isAsking: () => this.#app.loaded.config.network.ask });
   }
 
   /** One for all, because a question is waited for once. */
