@@ -2,7 +2,7 @@ import { reviewerOf } from '../agent/review.ts';
 import { ConnectionQuestions } from '../approval/connection-questions.ts';
 import { type ApprovalStores, guardOf } from '../approval/guard.ts';
 import { Questions } from '../approval/questions.ts';
-import { actionDetails } from '../approval/records.ts';
+import { actionDetails, type CommandConnections, connectionEvents } from '../approval/records.ts';
 import { endSession } from '../approval/session-end.ts';
 import { Recorder } from '../audit/recorder.ts';
 import { JudgeThread } from '../bash-judge/index.ts';
@@ -116,12 +116,19 @@ export class Approvals {
     this.note({ actor: 'hermetic', session: parts, kind: 'sandbox', what, outcome });
   }
 
-  noteCall(parts: readonly string[], { tool, actions, origin, result, durationMs }: FinishedCall): void {
+  /** The connections of a command, one event for each destination. */
+  noteConnections(connections: CommandConnections): void {
+    for (const event of connectionEvents(connections, this.#redact)) this.note(event);
+  }
+
+  noteCall(session: readonly string[], { tool, actions, origin, result, durationMs, connections }: FinishedCall): void {
     const { source, person = null } = origin;
     const what = { tool, source, person, durationMs, actions: actionDetails(actions, this.#redact) };
     const code = result.ok ? result.data.exit_code : undefined;
     const outcome = result.ok ? (typeof code === 'number' ? `exited ${code}` : 'done') : result.failure;
-    this.note({ actor: 'agent', session: parts, kind: kindOf(actions), what, outcome });
+    this.note({ actor: 'agent', session, kind: kindOf(actions), what, outcome });
+    const command = textOf(actions) ?? tool;
+    for (const each of connections) this.noteConnections({ session, command, origin, connections: each });
   }
 
   /** A command that a person runs, and how it ended. */
@@ -139,6 +146,13 @@ export class Approvals {
     const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
     return { grants, modes, questions, record: (event, sync) => this.#recorder.record(event, sync) };
   }
+}
+
+function textOf(actions: FinishedCall['actions']): string | undefined {
+  const [text] = actions.flatMap((action) =>
+    action.kind === 'command' ? [action.command] : action.kind === 'script' ? [action.code] : [],
+  );
+  return text;
 }
 
 function kindOf(actions: FinishedCall['actions']): AuditEvent['kind'] {

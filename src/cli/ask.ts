@@ -52,6 +52,6 @@ export function networkContext(io: CliIo, app: App, opened: OpenedSandbox, run: 
   return {
     signal,
     askToConnect: questions.askerFor(call),
-    connected: (connections) => app.approvals.noteConnections(session.parts, { command, origin: call.origin, connections }),
+    connected: (connections) => app.approvals.noteConnections({ session: session.parts, command, origin: call.origin, connections }),
   };
 }

@@ -56,7 +56,8 @@ function networkSentence({ blocked, allowed }: Connections, answers: ReadonlyMap
   const yes = [...answers].flatMap(([destination, answer]) => (answer.allowed ? [{ destination, answer }] : []));
   const reached = new Set(allowed.map(destinationText));
   const said = yes.map(({ destination, answer }) => {
-    const lasting = answer.until === 'command-ends' ? (reached.has(destination) ? 'for this command' : 'for the next attempt') : 'from now on';
+    const lasting =
+      answer.until === 'command-ends' ? (reached.has(destination) ? 'for this command' : 'for the next attempt') : 'from now on';
     return `allowed ${destination} ${lasting}${reached.has(destination) ? '' : ' (the program did not wait for the answer; try again)'}`;
   });
   const late = new Set(yes.map(({ destination }) => destination));

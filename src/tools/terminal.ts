@@ -30,7 +30,10 @@ const output = z.object({
     .enum(['exited', 'signaled', 'timeout', 'interrupted', 'lost', 'background'])
     .describe('`background`: it goes on running; see `process_id`.'),
   note: z.string().optional().describe('What the way it ended means.'),
-  network: z.string().optional().describe('Where the network is restricted: which connections failed while it ran, and why, and which ones a person allowed.'),
+  network: z
+    .string()
+    .optional()
+    .describe('Where the network is restricted: which connections failed while it ran, and why, and which ones a person allowed.'),
   cwd: z.string().describe("The session's directory afterwards."),
   duration_ms: z.number(),
   truncated: z.boolean().describe('Whether the middle of the output was left out.'),

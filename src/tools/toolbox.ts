@@ -127,7 +127,10 @@ export class Toolbox {
       const running = { tool: name, text: this.#options.redact(mainText(input)), since: new Date() };
       this.#running.add(running);
       const connections: Connections[] = [];
-      const network = { askToConnect: this.#askerFor(prepared.actions, origin, signal), connected: (one: Connections) => void connections.push(one) };
+      const network = {
+        askToConnect: this.#askerFor(prepared.actions, origin, signal),
+        connected: (one: Connections) => void connections.push(one),
+      };
       const result = isUnchanged ? await this.#run(prepared, { ...options, ...network, signal, isAsAllowed }) : undefined;
       this.#running.delete(running);
       if (!result) {

@@ -67,7 +67,13 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     let input: HeldInput | undefined;
     const asking = { ...options, command, cwd, signal: interrupt.signal, hold: (work: Work) => input?.hold(work) ?? work() };
     const network = new CommandNetwork(networkContext(io, app, opened, asking));
-    const handle = await sandbox.exec({ command, env, stdin: 'open', ...(options.cwd !== undefined && { cwd }), askToConnect: network.ask });
+    const handle = await sandbox.exec({
+      command,
+      env,
+      stdin: 'open',
+      ...(options.cwd !== undefined && { cwd }),
+      askToConnect: network.ask,
+    });
     input = forwardInput(io, handle);
     const time = { timeoutMs: timeoutSeconds * 1000, clock: network.clock };
     const end = await run(handle, { ...time, signal: interrupt.signal, onOutput: forwardOutput(io) });
