@@ -76,7 +76,13 @@ export class ShellSession {
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
     const session = new ShellSession(options);
-    await session.#start();
+    try {
+      await session.#start();
+    } catch (error) {
+      // Its first shell has pipes.
+      session.close();
+      throw error;
+    }
     return session;
   }
 
