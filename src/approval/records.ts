@@ -1,5 +1,6 @@
-import type { Action, Answer, Finding } from '../core/approval.ts';
+import type { Action, Answer, CallOrigin, Finding } from '../core/approval.ts';
 import type { AuditDetail, AuditEvent } from '../core/audit.ts';
+import type { AllowedConnection, BlockedConnection, BlockReason, Connections } from '../core/egress.ts';
 import type { GrantEntry, QuestionBeginning } from '../core/store.ts';
 
 type Redact = (text: string) => string;
@@ -49,6 +50,42 @@ export function grantEvent(grant: GrantEntry): AuditEvent {
 
 export function revocationEvent({ id, rule, program, parts }: GrantEntry, by: string, at: Date): AuditEvent {
   return { at, actor: by, session: parts, kind: 'grant', what: { grant: id, rule, program: program ?? null }, outcome: 'revoked' };
+}
+
+/** The connections of one command, and on whose behalf it ran. */
+export interface CommandConnections {
+  session: Session;
+  command: string;
+  origin: Pick<CallOrigin, 'source' | 'person'>;
+  connections: Connections;
+}
+
+/** More of a command than this does not help to tell which one it was. */
+const maxCommandCharacters = 200;
+
+/** The network failed, no one decided. */
+const failures: ReadonlySet<BlockReason> = new Set(['unresolved', 'unreachable', 'unverified-certificate']);
+
+/** One event for each destination and reason, or rule. */
+export function connectionEvents({ session, command, origin, connections }: CommandConnections, redact: Redact): Omit<AuditEvent, 'at'>[] {
+  // Redacted before it is cut, so that no beginning of a secret is left.
+  const cause = { command: redact(command).slice(0, maxCommandCharacters), source: origin.source, person: origin.person ?? null };
+  const event = (outcome: string, what: AuditEvent['what']): Omit<AuditEvent, 'at'> => {
+    return { actor: 'agent', session, kind: 'network', what: { ...what, ...cause }, outcome };
+  };
+  // Security: a program inside chose the name, which may carry data.
+  const hostOf = ({ host, port }: BlockedConnection | AllowedConnection) => ({ host: cut(redact(host)), port });
+  return [
+    ...connections.blocked.map((one) => {
+      const { reason, by = null, count } = one;
+      const what = { ...hostOf(one), reason, rule: null, by, count, bytes: null, secrets: [] };
+      return event(failures.has(reason) ? 'failed' : 'blocked', what);
+    }),
+    ...connections.allowed.map((one) => {
+      const { rule = null, count, bytes, secrets } = one;
+      return event('allowed', { ...hostOf(one), reason: null, rule, by: null, count, bytes, secrets });
+    }),
+  ];
 }
 
 function cut(text: string): string {
