@@ -8,6 +8,7 @@ import { type AddressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { classifyHere } from '../egress/dial.ts';
 import { isPublicName } from '../egress/names.ts';
 import { decide, directPorts, parseDestination } from '../egress/rules.ts';
+import { isAskedAbout } from './host-argument.ts';
 
 interface JudgedAddress {
   address: string;
@@ -19,7 +20,8 @@ type Reason = Extract<BlockReason, 'unlisted' | 'denied' | 'private-address' | '
 
 /** What would become of a connection from a restricted sandbox. JSON, but for what is undefined. */
 export interface NetworkVerdict extends Destination {
-  verdict: 'allowed' | 'denied' | 'unresolved';
+  /** `asked`: no rule decides, and people are asked while the connection waits. */
+  verdict: 'allowed' | 'asked' | 'denied' | 'unresolved';
   /** undefined when it is allowed. */
   reason: Reason | undefined;
   /** The rule that decided, and where it is from. */
@@ -51,9 +53,10 @@ export async function networkVerdict(config: Config, destination: Destination, r
   const rule = decision.verdict === 'unlisted' ? undefined : decision.rule;
   const { host } = destination;
   const literal = isIP(host) === 0 ? undefined : judged(host, host, rules);
+  const isAsked = config.network.ask && isAskedAbout(destination);
   const answer = (reason?: Reason, addresses?: readonly JudgedAddress[]): NetworkVerdict => ({
     ...destination,
-    verdict: reason === undefined ? 'allowed' : reason === 'unresolved' ? 'unresolved' : 'denied',
+    verdict: verdictFor(reason, isAsked),
     reason,
     rule: rule?.text,
     source: rule && (sources.get(rule) ?? 'network.deny'),
@@ -70,6 +73,12 @@ export async function networkVerdict(config: Config, destination: Destination, r
   // Of several, one that can be allowed.
   const refused = addresses.find((one) => one.class === 'private') ?? addresses[0];
   return answer(refused === undefined || refused.class === 'public' ? 'unresolved' : `${refused.class}-address`, addresses);
+}
+
+function verdictFor(reason: Reason | undefined, isAsked: boolean): NetworkVerdict['verdict'] {
+  if (reason === undefined) return 'allowed';
+  if (reason === 'unresolved') return 'unresolved';
+  return reason === 'unlisted' && isAsked ? 'asked' : 'denied';
 }
 
 function judged(address: string, host: string, rules: EgressRules): JudgedAddress {
@@ -91,6 +100,7 @@ export function verdictText({ host, port, verdict, reason, rule, source, direct,
   const by = rule === undefined ? '' : ` by ${rule} (${source})`;
   const first = {
     allowed: `${where} is allowed${by}.`,
+    asked: `${where} would be asked about: no rule names it. Where no person can be asked, it is blocked.`,
     denied: reason === undefined || reason === 'denied' ? `${where} is denied${by}.` : `${where} is denied: ${whyNot[reason]}`,
     unresolved: `${where} is allowed${by}, but ${whyNot.unresolved}`,
   }[verdict];

@@ -8,7 +8,7 @@ import { isCollection, scalarFromText } from './environment-layer.ts';
 import { complaintsAbout, throwProblems, unknownKeyError } from './explain.ts';
 import { refuseForeign } from './home.ts';
 import { type ConfigKey, findKey } from './keys.ts';
-import { spliceIn, spliceOut } from './splice.ts';
+import { spliceIn, spliceItemIn, spliceItemOut, spliceOut } from './splice.ts';
 import { parseYaml, readYamlLayer } from './yaml-layer.ts';
 
 type Values = Record<string, Record<string, unknown>>;
@@ -89,6 +89,48 @@ export function unsetKey(file: string, name: string): boolean {
     return { after: names.reduce<string | undefined>((text, one) => text && spliceOut(text, section, one), before), wanted };
   });
   return found;
+}
+
+/** Adds an entry at the end of a list of a config.yaml, unless the list has it. False then. Other entries stay as they are written. */
+export function addToList(file: string, name: string, entry: string, isSame: (other: string) => boolean): boolean {
+  let isAdded = false;
+  editList(file, name, (text, entries, { section, key }) => {
+    isAdded = !entries.some((one) => typeof one === 'string' && isSame(one));
+    return isAdded ? { after: spliceItemIn(text, section, key, entry), left: [...entries, entry] } : undefined;
+  });
+  return isAdded;
+}
+
+/** Takes entries out of a list of a config.yaml. Returns them; the others stay as they are written. */
+export function takeFromList(file: string, name: string, isMeant: (entry: string) => boolean): string[] {
+  const taken: string[] = [];
+  editList(file, name, (text, entries, { section, key }) => {
+    taken.length = 0;
+    let after: string | undefined = text;
+    const left = [...entries];
+    for (const [index, entry] of [...entries.entries()].reverse()) {
+      if (typeof entry !== 'string' || !isMeant(entry)) continue;
+      taken.unshift(entry);
+      left.splice(index, 1);
+      after = after === undefined ? undefined : spliceItemOut(after, section, key, index);
+    }
+    return taken.length > 0 ? { after, left } : undefined;
+  });
+  return taken;
+}
+
+type ListKey = { section: string; key: string };
+type ListChange = (text: string, entries: readonly unknown[], where: ListKey) => { after: string | undefined; left: unknown[] } | undefined;
+
+function editList(file: string, name: string, change: ListChange): void {
+  const { section, key } = findKey(name) ?? {};
+  if (section === undefined || key === undefined) throw unknownKeyError(name);
+  edit(file, false, (before = '') => {
+    const wanted = valuesOf(before);
+    const entries = wanted[section]?.[key] ?? [];
+    const changed = change(before, Array.isArray(entries) ? entries : [], { section, key });
+    return changed && { after: changed.after, wanted: { ...wanted, [section]: { ...wanted[section], [key]: changed.left } } };
+  });
 }
 
 interface Edit {

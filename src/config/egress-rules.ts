@@ -68,7 +68,7 @@ function isPrivateAddress(host: string): boolean {
 }
 
 /** Whether `outer` matches every destination that `inner` does. */
-function coversRule(outer: HostRule, inner: HostRule): boolean {
+export function coversRule(outer: HostRule, inner: HostRule): boolean {
   const { ports } = outer;
   if (ports !== 'all' && (inner.ports === 'all' || !inner.ports.every((port) => ports.includes(port)))) return false;
   if (outer.host === inner.host) return outer.isWildcard === inner.isWildcard;

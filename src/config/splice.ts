@@ -1,4 +1,4 @@
-import { isCollection, isMap, isNode, isScalar, type Node, type Pair, parse, type YAMLMap } from 'yaml';
+import { isCollection, isMap, isNode, isScalar, isSeq, type Node, type Pair, parse, type YAMLMap, type YAMLSeq } from 'yaml';
 import { parseYaml } from './yaml-layer.ts';
 
 /**
@@ -41,6 +41,45 @@ export function spliceOut(text: string, section: string, key: string): string | 
   return text.slice(0, previous ? endOf(text, previous) : start) + text.slice(end);
 }
 
+/** The text with one more entry at the end of a list. */
+export function spliceItemIn(text: string, section: string, key: string, item: unknown): string | undefined {
+  const value = valueIn(text, section, key);
+  if (isNothing(value)) return spliceIn(text, section, key, [item]);
+  if (!isSeq(value)) return undefined;
+  const last = value.items.at(-1);
+  if (!last) return spliceIn(text, section, key, [item]);
+  if (value.flow) return insertInFlow(text, value, inline(item));
+  const dash = dashBefore(text, last);
+  return dash === undefined ? undefined : insertLineAfter(text, endOf(text, last), dash + inline(item));
+}
+
+/** The text without one entry of a list; undefined when it cannot be taken out. */
+export function spliceItemOut(text: string, section: string, key: string, index: number): string | undefined {
+  const list = valueIn(text, section, key);
+  const item = isSeq(list) ? list.items[index] : undefined;
+  if (!isSeq(list) || item === undefined) return undefined;
+  if (list.items.length === 1) return spliceIn(text, section, key, []);
+  const [start, end] = [startOf(item), endOf(text, item)];
+  if (!list.flow) {
+    const dash = dashBefore(text, item);
+    return dash === undefined ? undefined : text.slice(0, start - dash.length) + text.slice(afterLine(text, end));
+  }
+  const next = list.items[index + 1];
+  if (next) return text.slice(0, start) + text.slice(startOf(next));
+  return text.slice(0, endOf(text, list.items[index - 1])) + text.slice(end);
+}
+
+function valueIn(text: string, section: string, key: string): unknown {
+  const root = parseYaml(text).contents;
+  const map = isMap(root) ? pairOf(root, section)?.value : undefined;
+  return isMap(map) ? pairOf(map, key)?.value : undefined;
+}
+
+/** The start of the line of an entry that is the first thing on it. */
+function dashBefore(text: string, item: unknown): string | undefined {
+  return /(?:^|\n)( *- +)$/.exec(text.slice(0, startOf(item)))?.[1];
+}
+
 function replaceValue(text: string, pair: Pair, value: string): string {
   const afterKey = endOf(text, pair.key);
   const startOfValue = isNode(pair.value) ? startOf(pair.value) : afterKey;
@@ -51,9 +90,9 @@ function replaceValue(text: string, pair: Pair, value: string): string {
   return text.slice(0, plain ? afterKey : startOfValue) + (plain ? ': ' : '') + value + gap + text.slice(end);
 }
 
-function insertInFlow(text: string, map: YAMLMap, entry: string): string {
-  const last = map.items.at(-1);
-  const at = last ? endOf(text, last) : startOf(map) + 1;
+function insertInFlow(text: string, within: YAMLMap | YAMLSeq, entry: string): string {
+  const last = within.items.at(-1);
+  const at = last ? endOf(text, last) : startOf(within) + 1;
   return `${text.slice(0, at)}${last ? ', ' : ''}${entry}${text.slice(at)}`;
 }
 

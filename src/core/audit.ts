@@ -68,6 +68,7 @@ export interface AuditFilter {
   after?: number | undefined;
   kind?: AuditKind | undefined;
   session?: readonly string[] | undefined;
+  outcome?: string | undefined;
   since?: Date | undefined;
 }
 

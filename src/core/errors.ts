@@ -39,6 +39,8 @@ export const errorCodes = {
   'gateway/gone': 'The gateway ended while a terminal was connected to it.',
   'pairing/not-found': 'No such code is waiting, or no person of this name is paired.',
   'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
+  'session/not-found': 'There is no session of this name.',
+  'network/not-found': 'There is neither a rule of config.yaml nor a grant for this host.',
   'secret/not-found': 'There is no secret of this name in .env.',
   'channel/busy': 'A chat platform could not take a message now. It is tried again.',
   'channel/unanswered':

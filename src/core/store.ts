@@ -182,6 +182,9 @@ export interface ApprovalLedger {
   list(filter?: QuestionFilter): Promise<QuestionEntry[]>;
 }
 
+/** As the `person` of a grant with the scope `session`: good for calls of all people there. Every other name of a person has a platform. */
+export const everyone = '*';
+
 /**
  * A remembered yes. It covers findings of one rule about one program on one backend; where what runs is in the text itself, only that very
  * text.
@@ -192,7 +195,7 @@ export interface GrantEntry {
   /** The session it was given in, and with `session` the one it is good for. */
   parts: readonly string[];
   session: string;
-  /** Whose calls it is good for. */
+  /** Whose calls it is good for; undefined for the owner at this machine. */
   person: string | undefined;
   backend: string;
   rule: string;
@@ -205,18 +208,26 @@ export interface GrantEntry {
   grantedFrom: string;
   /** The finding in words, and the remark of the person who gave the grant. */
   why: string;
-  /** The question it is the answer to. */
+  /** The question it is the answer to; empty when it was given unasked. */
   question: string;
   expiresAt: Date | undefined;
   revokedAt: Date | undefined;
   revokedBy: string | undefined;
 }
 
+/** Every field that is set must match. */
+export interface GrantFilter {
+  rule?: string | undefined;
+  inForceAt?: Date | undefined;
+}
+
 export interface GrantLedger {
+  /** Stores grants that are no answer to a question. */
+  give(grants: readonly GrantEntry[], events: readonly AuditEvent[]): Promise<void>;
   /** Those in force at that time for calls of this person in this session on this backend. */
   inForce(about: { parts: readonly string[]; person: string | undefined; backend: string }, at: Date): Promise<GrantEntry[]>;
-  /** The oldest first; also those no longer in force. */
-  list(): Promise<GrantEntry[]>;
+  /** The oldest first; without `inForceAt` also those no longer in force. */
+  list(filter?: GrantFilter): Promise<GrantEntry[]>;
   find(id: string): Promise<GrantEntry | undefined>;
   /** False when there is none in force. */
   revoke(id: string, by: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;

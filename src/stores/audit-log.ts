@@ -29,12 +29,13 @@ export class SqlAuditLog implements AuditLog {
     await this.#access.transaction((db) => appendEvents(db, events), sync);
   }
 
-  async list({ after, kind, session, since }: AuditFilter, limit: number, newest = false): Promise<AuditRecord[]> {
+  async list({ after, kind, session, outcome, since }: AuditFilter, limit: number, newest = false): Promise<AuditRecord[]> {
     const rows = await this.#access.run((db) => {
       let query = db.selectFrom('audit').selectAll();
       if (after !== undefined) query = query.where('seq', '>', after);
       if (kind !== undefined) query = query.where('kind', '=', kind);
       if (session !== undefined) query = query.where('session', '=', JSON.stringify(session));
+      if (outcome !== undefined) query = query.where('outcome', '=', outcome);
       if (since !== undefined) query = query.where('at', '>=', since.getTime());
       return query
         .orderBy('seq', newest ? 'desc' : 'asc')

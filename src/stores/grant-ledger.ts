@@ -1,6 +1,6 @@
-import type { Insertable, Selectable } from 'kysely';
+import type { ExpressionBuilder, ExpressionWrapper, Insertable, Selectable, SqlBool } from 'kysely';
 import type { AuditEvent } from '../core/audit.ts';
-import type { GrantEntry, GrantLedger } from '../core/store.ts';
+import { everyone, type GrantEntry, type GrantFilter, type GrantLedger } from '../core/store.ts';
 import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
 import { readJson } from './json-columns.ts';
@@ -13,17 +13,32 @@ export class SqlGrantLedger implements GrantLedger {
     this.#access = access;
   }
 
+  async give(grants: readonly GrantEntry[], events: readonly AuditEvent[]): Promise<void> {
+    if (grants.length === 0) return;
+    await this.#access.transaction(async (db) => {
+      await db.insertInto('grants').values(grants.map(grantRow)).execute();
+      await appendEvents(db, events);
+    });
+  }
+
   async inForce(about: { parts: readonly string[]; person: string | undefined; backend: string }, at: Date): Promise<GrantEntry[]> {
-    const time = at.getTime();
+    const session = JSON.stringify(about.parts);
     const rows = await this.#access.run((db) =>
       db
         .selectFrom('grants')
         .selectAll()
         .where('backend', '=', about.backend)
-        .where('person', about.person === undefined ? 'is' : '=', about.person ?? null)
-        .where('revoked_at', 'is', null)
-        .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', time)]))
-        .where((where) => where.or([where('scope', '=', 'always'), where('session', '=', JSON.stringify(about.parts))]))
+        .where((where) => isInForce(where, at))
+        .where((where) =>
+          where.or([
+            where.and([
+              where('person', about.person === undefined ? 'is' : '=', about.person ?? null),
+              where.or([where('scope', '=', 'always'), where('session', '=', session)]),
+            ]),
+            // Security: a grant for everyone is never one for all sessions.
+            where.and([where('person', '=', everyone), where('scope', '=', 'session'), where('session', '=', session)]),
+          ]),
+        )
         .orderBy('granted_at')
         .orderBy('id')
         .execute(),
@@ -31,8 +46,13 @@ export class SqlGrantLedger implements GrantLedger {
     return rows.map(entryOf);
   }
 
-  async list(): Promise<GrantEntry[]> {
-    const rows = await this.#access.run((db) => db.selectFrom('grants').selectAll().orderBy('granted_at').orderBy('id').execute());
+  async list({ rule, inForceAt }: GrantFilter = {}): Promise<GrantEntry[]> {
+    const rows = await this.#access.run((db) => {
+      let query = db.selectFrom('grants').selectAll();
+      if (rule !== undefined) query = query.where('rule', '=', rule);
+      if (inForceAt !== undefined) query = query.where((where) => isInForce(where, inForceAt));
+      return query.orderBy('granted_at').orderBy('id').execute();
+    });
     return rows.map(entryOf);
   }
 
@@ -68,6 +88,12 @@ export class SqlGrantLedger implements GrantLedger {
       return Number(numUpdatedRows);
     });
   }
+}
+
+type Where = ExpressionBuilder<Tables, 'grants'>;
+
+function isInForce(where: Where, at: Date): ExpressionWrapper<Tables, 'grants', SqlBool> {
+  return where.and([where('revoked_at', 'is', null), where.or([where('expires_at', 'is', null), where('expires_at', '>', at.getTime())])]);
 }
 
 export function grantRow(grant: GrantEntry): Insertable<Tables['grants']> {

@@ -46,13 +46,15 @@ describe('hermetic network test', () => {
     ['files.example.org:9', 0, 'files.example.org:9 is allowed by files.example.org:* (network.allow).\n'],
     ['pypi.org', 0, 'pypi.org:443 is allowed by pypi.org (preset packages: PyPI).\n'],
     ['github.com:22', 0, 'github.com:22 is allowed by github.com:22 (preset git: GitHub).\n'],
-    ['example.com', 4, 'example.com:443 is denied: no rule allows it.'],
-    ['api.example.com:8443', 4, 'api.example.com:8443 is denied: no rule allows it.'],
-    ['evilexample.com', 4, 'evilexample.com:443 is denied: no rule allows it.'],
+    ['example.com', 4, 'example.com:443 would be asked about: no rule names it.'],
+    ['api.example.com:8443', 4, 'api.example.com:8443 would be asked about: no rule names it.'],
+    ['evilexample.com', 4, 'evilexample.com:443 would be asked about: no rule names it.'],
     ['bad.example.com:5432', 4, 'bad.example.com:5432 is denied by bad.example.com (network.deny).\n'],
+    ['printer', 4, 'printer:443 is denied: no rule allows it.'],
+    ['printer.local:631', 4, 'printer.local:631 is denied: no rule allows it.'],
     ['10.1.2.3', 4, '10.1.2.3:443 is denied: it leads to a private address.'],
     ['192.168.7.7', 4, '192.168.7.7:443 is denied: it leads to a private address.'],
-    ['203.0.113.7', 4, '203.0.113.7:443 is denied: no rule allows it.'],
+    ['203.0.113.7', 4, '203.0.113.7:443 would be asked about: no rule names it.'],
     ['127.0.0.1:80', 4, '127.0.0.1:80 is denied: it leads to a special address'],
     ['0x7f.1', 4, '127.0.0.1:443 is denied: it leads to a special address'],
     ['[::1]:80', 4, '[::1]:80 is denied: it leads to a special address'],
@@ -62,6 +64,11 @@ describe('hermetic network test', () => {
     expect(outcome.error).toBeUndefined();
     expect(outcome.out).toContain(text);
     expect(outcome.code).toBe(code);
+  });
+
+  it('denies a host that no rule names when network.ask is false', async () => {
+    const outcome = await network(['test', 'example.com'], { ...rules, HERMETIC_NETWORK_ASK: 'false' });
+    expect(outcome).toMatchObject({ code: 4, out: expect.stringContaining('example.com:443 is denied: no rule allows it.') });
   });
 
   it('refuses an address of this machine', async () => {
@@ -107,7 +114,7 @@ describe('hermetic network test', () => {
     expect(JSON.parse((await network(['test', 'example.com:8080', '--json'], rules)).out)).toEqual({
       host: 'example.com',
       port: 8080,
-      verdict: 'denied',
+      verdict: 'asked',
       reason: 'unlisted',
       rule: null,
       source: null,
@@ -164,7 +171,7 @@ describe('hermetic network test', () => {
       asked.push(host);
       return ['203.0.113.7'];
     };
-    expect(await resolved('secret-data.evil.example', resolve)).toMatchObject({ verdict: 'denied', reason: 'unlisted' });
+    expect(await resolved('secret-data.evil.example', resolve)).toMatchObject({ verdict: 'asked', reason: 'unlisted' });
     expect(await resolved('bad.example.com', resolve)).toMatchObject({ verdict: 'denied', reason: 'denied' });
     expect(asked).toEqual([]);
   });

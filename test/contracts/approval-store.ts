@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/core/approval.ts';
 import type { AuditEvent } from '../../src/core/audit.ts';
-import type { GrantEntry, QuestionBeginning, Settlement, Store } from '../../src/core/store.ts';
+import { everyone, type GrantEntry, type GrantFilter, type QuestionBeginning, type Settlement, type Store } from '../../src/core/store.ts';
 import { at, type StorePlace, storeRig } from './store-rig.ts';
 
 function beginning(changes: Partial<QuestionBeginning> = {}): QuestionBeginning {
@@ -168,6 +168,42 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await rig.store.grants.find('grant-1')).toStrictEqual(grant());
     });
 
+    it('applies a grant for everyone to all people of its session, and to no other session', async () => {
+      const forAll = grant({ id: 'all', person: everyone, question: '' });
+      await rig.store.grants.give([forAll, grant({ id: 'wrong', person: everyone, scope: 'always' })], [event('granted')]);
+      const ids = async (where: Partial<{ [Key in keyof typeof about]: (typeof about)[Key] | undefined }>) =>
+        (await rig.store.grants.inForce({ ...about, person: undefined, ...where } as typeof about, at(5))).map(({ id }) => id);
+      expect(await ids({})).toEqual(['all']);
+      expect(await ids({ person: 'telegram:2' })).toEqual(['all']);
+      expect(await ids({ parts: ['other'] })).toEqual([]);
+      expect(await ids({ parts: ['other'], person: 'telegram:2' })).toEqual([]);
+      expect(await ids({ backend: 'docker' })).toEqual([]);
+      expect(await rig.store.grants.find('all')).toStrictEqual(forAll);
+      expect(await outcomes()).toEqual(['granted']);
+      expect(await rig.store.grants.endSession(about.parts, at(9), [])).toBe(1);
+      expect(await ids({})).toEqual([]);
+    });
+
+    it('stores no event without a grant', async () => {
+      await rig.store.grants.give([], [event('granted')]);
+      expect(await outcomes()).toEqual([]);
+    });
+
+    it('lists grants by rule, and those in force at a time', async () => {
+      await give(
+        grant(),
+        grant({ id: 'ends', expiresAt: at(10) }),
+        grant({ id: 'other', rule: 'x/y' }),
+        grant({ id: 'gone', rule: 'x/y' }),
+      );
+      await rig.store.grants.revoke('gone', 'eve', at(3), []);
+      const ids = async (filter?: GrantFilter) => (await rig.store.grants.list(filter)).map(({ id }) => id).sort();
+      expect(await ids()).toEqual(['ends', 'gone', 'grant-1', 'other']);
+      expect(await ids({ rule: 'x/y' })).toEqual(['gone', 'other']);
+      expect(await ids({ inForceAt: at(9) })).toEqual(['ends', 'grant-1', 'other']);
+      expect(await ids({ inForceAt: at(10), rule: 'files/recursive-delete' })).toEqual(['grant-1']);
+    });
+
     it('ends a grant when it expires or is revoked', async () => {
       await give(grant({ expiresAt: at(10) }), grant({ id: 'here', person: undefined }));
       expect(await rig.store.grants.inForce(about, at(9))).toHaveLength(1);
@@ -223,6 +259,7 @@ export function approvalStoreContract(newPlace: () => StorePlace): void {
       expect(await listed({ after: 1 }, 9)).toEqual(['b', 'c']);
       expect(await listed({ session: ['b'] }, 9)).toEqual(['b']);
       expect(await listed({ since: at(5) }, 9)).toEqual(['c']);
+      expect(await listed({ outcome: 'b' }, 9)).toEqual(['b']);
       expect(await listed({ kind: 'grant' }, 9)).toEqual([]);
     });
   });

@@ -38,6 +38,8 @@ describeContained('the gateway', async () => {
     const text = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
     expect(text).toMatch(/^hermetic_channel_up\{channel="telegram"\} 1$/m);
     expect(text).toMatch(/^hermetic_questions_open 0$/m);
+    expect(text).toContain('# TYPE hermetic_network_questions_open gauge\nhermetic_network_questions_open 0\n');
+    expect(text).toMatch(/^hermetic_network_grants 0$/m);
     expect(text).toMatch(/^hermetic_outbox_chats_pending \d+$/m);
     expect(text).toMatch(/^hermetic_places_to_be_told \d+$/m);
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);

@@ -1,3 +1,5 @@
+import { hostGrants } from '../../approval/host-grants.ts';
+import { hostsIn } from '../../gateway/questions/host-answers.ts';
 import type { GatewayProgram } from '../gateway.ts';
 import type { SandboxStatus } from './sandbox-status.ts';
 
@@ -9,12 +11,13 @@ interface Metric {
 
 /** Figures about the running gateway, in the text format of Prometheus. */
 export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram): Promise<string> {
-  const { inbox, outbox } = await app.store();
+  const { inbox, outbox, grants } = await app.store();
   const { status } = await app.sandboxStatus.known();
-  const [waiting, places, questions] = await Promise.all([
+  const [waiting, places, questions, hosts] = await Promise.all([
     inbox.list('waiting'),
     outbox.places(),
     (await app.approvals.questions()).open(),
+    hostGrants(grants, new Date()),
   ]);
   const one = (value: number) => [{ value }];
   const metrics: Metric[] = [
@@ -29,6 +32,12 @@ export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram)
     { name: 'hermetic_outbox_chats_pending', help: 'Chats with messages in the outbox.', values: one(places.length) },
     { name: 'hermetic_places_to_be_told', help: 'The same as hermetic_outbox_chats_pending, its former name.', values: one(places.length) },
     { name: 'hermetic_questions_open', help: 'Pending questions.', values: one(questions.length) },
+    {
+      name: 'hermetic_network_questions_open',
+      help: 'Pending questions about hosts, which connections wait for.',
+      values: one(questions.filter((question) => hostsIn(question).length > 0).length),
+    },
+    { name: 'hermetic_network_grants', help: 'Grants for hosts that are in force.', values: one(hosts.length) },
     { name: 'hermetic_sandboxes_open', help: 'Sandboxes of sessions that are open.', values: one(app.sandboxes.openCount) },
     { name: 'hermetic_spares_ready', help: 'Spare sandboxes, not claimed by a session yet.', values: one(app.sandboxes.spares) },
     { name: 'hermetic_backend_usable', help: 'Whether a backend worked when it was last tried.', values: backendsOf(status) },

@@ -22,6 +22,7 @@ export const hermeticPrograms: Programs = {
       config: {
         subcommands: { 'get|show|list|explain|path|validate|check': { asks: 'hermetic/read' }, 'set|unset|edit|import': controls },
       },
+      network: { options: '--help -h', subcommands: { 'list|test|log': { asks: 'hermetic/read' }, 'allow|deny|forget': controls } },
       'pairing|secret|setup': controls,
       sandbox: { subcommands: { 'list|ls|show': { asks: 'hermetic/read' }, 'prune|destroy|rm|remove|stop|reset|sweep': controls } },
       'start|run|chat|mcp|shell|code': starts,

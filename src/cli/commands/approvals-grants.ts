@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { revocationEvent } from '../../approval/records.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { GrantEntry, GrantLedger } from '../../core/store.ts';
+import { everyone, type GrantEntry, type GrantLedger } from '../../core/store.ts';
 import { visible } from '../../lib/visible.ts';
 import type { CliIo } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -56,7 +56,7 @@ function isInForce({ revokedAt, expiresAt }: GrantEntry, now: Date): boolean {
 function row(grant: GrantEntry): string[] {
   const minute = (time: Date | undefined): string => time?.toISOString().slice(0, 16).replace('T', ' ') ?? '-';
   const until = grant.revokedAt ? `revoked ${minute(grant.revokedAt)}` : minute(grant.expiresAt);
-  const person = grant.person ?? 'this machine';
+  const person = grant.person === everyone ? 'everyone' : (grant.person ?? 'this machine');
   const cells = [person, grant.session, grant.grantedBy, grant.grantedFrom].map((text) => visible(text).replaceAll('\n', ' ').slice(0, 40));
   const program = grant.program === undefined ? `exactly ${grant.digest?.slice(0, 8)}` : visible(grant.program);
   return [

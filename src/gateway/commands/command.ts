@@ -28,6 +28,10 @@ export interface SessionControls {
   questions(): Promise<string>;
   /** Settles a question, or says why not. */
   answer(code: string, kind: 'once' | 'session' | 'always' | 'deny', remark: string | undefined): Promise<string>;
+  /** What this session reaches. */
+  network(): Promise<string>;
+  /** Takes back answers about a host. */
+  forgetHost(host: string): Promise<string>;
   setYolo(on: boolean): Promise<string>;
   /** Pairs the person who was given this code. */
   pair(code: string, role: Role): Promise<string>;

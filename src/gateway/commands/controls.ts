@@ -1,13 +1,17 @@
 import { questionText } from '../../approval/question-text.ts';
 import type { CallOrigin } from '../../core/approval.ts';
 import type { ChannelTraits, IncomingMessage } from '../../core/channel.ts';
+import { destinationText } from '../../core/egress.ts';
 import type { ToolResult } from '../../core/tool.ts';
+import { parseDenyRule } from '../../egress/rules.ts';
 import { fenced } from '../../lib/fenced.ts';
 import type { Role } from '../access.ts';
+import type { HostViewer } from '../questions/host-answers.ts';
 import type { ChatSession } from '../session.ts';
 import type { AcceptedMessage } from '../turns/running-turn.ts';
 import type { Reply, SessionControls } from './command.ts';
 import { commandIn } from './index.ts';
+import { networkLines } from './network-lines.ts';
 import { sessionLines } from './session-lines.ts';
 
 /** Names the one call that a typed command makes in its turn. */
@@ -147,6 +151,33 @@ export class Controls implements SessionControls {
     const answer = kind === 'deny' ? { kind, by, remark } : { kind, by };
     const { deps, place } = this.#session;
     return await deps.approvals.answer(code, answer, this.#accepted.role, place.platform);
+  }
+
+  async network(): Promise<string> {
+    const { deps, id, tools } = this.#session;
+    const [facts, grants, questions] = await Promise.all([
+      tools.facts(),
+      deps.approvals.hostGrants(this.#viewer),
+      deps.approvals.open(id.parts),
+    ]);
+    const { role, message } = this.#accepted;
+    const about = { facts, grants, questions, isAdmin: role === 'admin', isDirect: message.isDirect, parts: id.parts };
+    return networkLines(about)
+      .map((line) => `- ${line}`)
+      .join('\n');
+  }
+
+  async forgetHost(host: string): Promise<string> {
+    const rule = parseDenyRule(host);
+    if (typeof rule === 'string' || rule.isWildcard) return 'Usage: /network forget HOST[:PORT]';
+    const revoked = await this.#session.deps.approvals.forgetHost(rule, this.#viewer);
+    const names = [...new Set(revoked.map((one) => `\`${destinationText(one)}\``))];
+    if (names.length === 0) return 'There is no answer about this host that you can take back.';
+    return `Took back: ${names.join(', ')}. The next connection to it is asked about.`;
+  }
+
+  get #viewer(): HostViewer {
+    return { parts: this.#session.id.parts, person: this.#by, role: this.#accepted.role };
   }
 
   async setYolo(on: boolean): Promise<string> {

@@ -24,6 +24,13 @@ async function deny({ controls, rest }: CommandCall): Promise<string> {
   return code === '' ? usageOf('deny') : await controls.answer(code.toUpperCase(), 'deny', remark);
 }
 
+/** `[forget HOST[:PORT]]` */
+async function network({ controls, rest }: CommandCall): Promise<string> {
+  const [word = '', host, ...more] = rest.split(/\s+/);
+  if (word === '') return await controls.network();
+  return word === 'forget' && host !== undefined && more.length === 0 ? await controls.forgetHost(host) : usageOf('network');
+}
+
 async function yolo({ controls, rest }: CommandCall): Promise<string> {
   if (rest !== '' && rest !== 'on' && rest !== 'off') return usageOf('yolo');
   return await controls.setYolo(rest !== 'off');
@@ -122,6 +129,12 @@ export const chatCommands: readonly ChatCommand[] = [
   command({ name: 'approvals', help: 'lists pending questions', run: ({ controls }) => controls.questions() }),
   command({ name: 'approve', usage: 'CODE [session|always]', help: 'allows what a question is about', run: approve }),
   command({ name: 'deny', usage: 'CODE [REMARK]', help: 'denies it', run: deny }),
+  command({
+    name: 'network',
+    usage: '[forget HOST[:PORT]]',
+    help: 'shows what this session reaches, and takes answers about a host back',
+    run: network,
+  }),
   command({
     name: 'yolo',
     usage: '[on|off]',

@@ -1,16 +1,19 @@
 import { mayAnswer } from '../../approval/approvers.ts';
+import type { HostGrant } from '../../approval/host-grants.ts';
 import { outcomeText, questionStatus, questionText } from '../../approval/question-text.ts';
 import type { Attempt, Questions } from '../../approval/questions.ts';
 import { endSession, setYolo } from '../../approval/session-end.ts';
 import type { Answer, Approver, Question } from '../../core/approval.ts';
 import type { Channel, Outgoing, Place } from '../../core/channel.ts';
 import type { QuestionCard } from '../../core/conversation.ts';
+import type { HostRule } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { QuestionEntry, Store, Yolo } from '../../core/store.ts';
 import { canonicalJson, digestOf } from '../../lib/canonical-json.ts';
 import type { Role } from '../access.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ApproverSearch, ReachableApprover } from './approver-search.ts';
+import { forgetHost, type HostViewer, hostGrantsFor } from './host-answers.ts';
 import { type Asker, askedBy, cardFor, listOfNames } from './question-card.ts';
 
 export interface ChatApprovalsOptions {
@@ -94,6 +97,16 @@ export class ChatApprovals {
   /** For this person; `off` is for everybody in the session. */
   setYolo(parts: readonly string[], by: string, on: boolean): Promise<void> {
     return setYolo(this.#options.store.modes, parts, by, on);
+  }
+
+  /** The grants for hosts that this person may see here. */
+  hostGrants(viewer: HostViewer): Promise<HostGrant[]> {
+    return hostGrantsFor(this.#options.store.grants, viewer);
+  }
+
+  /** Takes back grants for a host. Resolves with those that this person could take back. */
+  forgetHost(rule: HostRule, viewer: HostViewer): Promise<HostGrant[]> {
+    return forgetHost(this.#options.store.grants, rule, viewer);
   }
 
   /** Ends the grants, questions and modes of this conversation. */
