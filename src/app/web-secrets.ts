@@ -55,12 +55,13 @@ export function webSecrets({ load, follow, obstacle }: WebSecretsDeps): WebSecre
 }
 
 /** Gives back what was done. */
-function write(loaded: LoadedConfig, name: string, { hosts, value }: SecretChange): string {
+function write(loaded: LoadedConfig, name: string, { hosts: given, value }: SecretChange): string {
+  const hosts = [...new Set(given)];
   checkSecretName(name);
   const entry = boundEntry(loaded, name);
   if (value === undefined && !entry) throw new HermeticError('usage/bad-argument', 'A secret needs a value. Nothing was changed.');
   const env = value === undefined ? entry?.env : undefined;
-  const changes = bindingChanges(loaded, name, { hosts: [...new Set(hosts)], ...(env !== undefined && { env }) });
+  const changes = bindingChanges(loaded, name, { hosts, ...(env !== undefined && { env }) });
   if (value === undefined) {
     changeKeys(loaded.files.config, changes);
     return `${name} is bound to ${hosts.join(', ')}.`;
@@ -90,5 +91,5 @@ export async function secretsObstacle(app: App): Promise<string | undefined> {
   if (network === null) return problem ?? undefined;
   if (network === 'restricted') return undefined;
   const why = problem === null ? '' : ` ${problem.replace(/^WARNING: /, '')}`;
-  return `Sessions do not use secrets: their network is ${network}, and only a restricted one passes the gateway (terminal.network: restricted).${why}`;
+  return `Sessions do not use secrets: their network is ${network}, and secrets need a restricted one (terminal.network: restricted).${why}`;
 }
