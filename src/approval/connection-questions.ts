@@ -109,9 +109,9 @@ export class ConnectionQuestions {
       if (!question) return { allowed: false, reason: 'too-many-questions' };
       const permission = await this.#wait(question, options.left);
       if (!permission.allowed) return turn.refusalOf(request) ?? unlisted;
-      if (permission.by !== 'once') return { allowed: true, until: 'revoked' };
+      if (permission.by !== 'once') return { allowed: true, until: 'revoked', isAnswer: true };
       // Security: a yes for one command says nothing about another one that waits for the same host.
-      if (question.call === call) return { allowed: true, until: 'command-ends' };
+      if (question.call === call) return { allowed: true, until: 'command-ends', isAnswer: true };
     }
   }
 

@@ -136,7 +136,8 @@ export interface ConnectionRequest extends Destination {
  * the same question, asked again without a person, is answered so.
  */
 export type ConnectionAnswer =
-  | { allowed: true; until: 'command-ends' | 'revoked' }
+  /** `isAnswer`: a person has just said so, and no earlier grant. */
+  | { allowed: true; until: 'command-ends' | 'revoked'; isAnswer?: true | undefined }
   | { allowed: false; reason: 'unlisted' | 'refused' | 'unanswered' | 'too-many-questions'; by?: string | undefined };
 
 export interface AskingOptions {

@@ -1,5 +1,5 @@
 import { blockedSentence } from '../core/blocked-connections.ts';
-import { type ConnectionAnswer, type ConnectionAsker, type Connections, destinationText } from '../core/egress.ts';
+import { type BlockedConnection, type ConnectionAnswer, type ConnectionAsker, type Connections, destinationText } from '../core/egress.ts';
 import type { ToolContext } from '../core/tool.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { PausableTimer } from '../lib/pausable-timer.ts';
@@ -52,18 +52,13 @@ export class CommandNetwork {
 }
 
 /** Also says what people allowed, and what they allowed too late for the program that wanted it. */
-function networkSentence({ blocked, allowed }: Connections, answers: ReadonlyMap<string, ConnectionAnswer>): string | undefined {
-  const yes = [...answers].flatMap(([destination, answer]) => (answer.allowed ? [{ destination, answer }] : []));
-  const reached = new Set(allowed.map(destinationText));
-  const said = yes.map(({ destination, answer }) => {
-    const lasting =
-      answer.until === 'command-ends' ? (reached.has(destination) ? 'for this command' : 'for the next attempt') : 'from now on';
-    return `allowed ${destination} ${lasting}${reached.has(destination) ? '' : ' (the program did not wait for the answer; try again)'}`;
+function networkSentence({ blocked }: Connections, answers: ReadonlyMap<string, ConnectionAnswer>): string | undefined {
+  const unheeded = new Set(blocked.filter(({ reason }) => reason === 'not-awaited').map(destinationText));
+  const allowed = [...answers].flatMap(([destination, answer]) => {
+    if (!answer.allowed || !answer.isAnswer) return [];
+    if (unheeded.delete(destination)) return [`allowed ${destination} after the program had stopped waiting; run it again`];
+    return [`allowed ${destination} ${answer.until === 'command-ends' ? 'for this command' : 'from now on'}`];
   });
-  const late = new Set(yes.map(({ destination }) => destination));
-  const isSettled = (one: Connections['blocked'][number]): boolean => one.reason === 'not-awaited' && late.has(destinationText(one));
-  return blockedSentence(
-    blocked.filter((one) => !isSettled(one)),
-    said,
-  );
+  const isUnsettled = (one: BlockedConnection): boolean => one.reason !== 'not-awaited' || unheeded.has(destinationText(one));
+  return blockedSentence(blocked.filter(isUnsettled), allowed);
 }

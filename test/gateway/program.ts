@@ -17,6 +17,8 @@ export interface ProgramOptions {
   script?: Script;
   /** Sections of `config.yaml`, over what is there. */
   config?: Record<string, Record<string, unknown>>;
+  /** Variables of its process, besides its own. */
+  environment?: Readonly<Record<string, string>>;
   /** A module that its process loads first. */
   preload?: string;
   /** Makes its home what it is to be before anything is put there. */
@@ -35,14 +37,16 @@ export class Program {
   output = '';
   #child: ChildProcess | undefined;
   #identity: { uid?: number; gid?: number } = {};
+  readonly #environment: Readonly<Record<string, string>>;
   readonly #nodeOptions: readonly string[];
   #launcher: readonly string[] = [];
 
   private constructor(
     api: FakeBotApi,
     model: ModelServer,
-    { backend = 'bubblewrap', config = {}, preload, prepare, user }: ProgramOptions,
+    { backend = 'bubblewrap', config = {}, environment = {}, preload, prepare, user }: ProgramOptions,
   ) {
+    this.#environment = environment;
     this.#nodeOptions = preload === undefined ? [] : ['--import', preload];
     this.api = api;
     this.model = model;
@@ -85,6 +89,7 @@ export class Program {
       HOME: this.home,
       HERMETIC_HOME: this.directory,
       TELEGRAM_BOT_TOKEN: this.api.token,
+      ...this.#environment,
     };
     const [file = '', ...words] = [...this.#launcher, process.execPath, ...this.#nodeOptions, bin, 'start'];
     const child = spawn(file, words, {

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bin } from '../bin.ts';
+import { describeBackend } from '../engines.ts';
+import { calls, type Script, says } from '../fakes/model-server.ts';
+import { Program } from '../gateway/program.ts';
+import { until } from '../until.ts';
+import { tokens } from './tokens.ts';
+import { describeWorld } from './world.ts';
+
+const ada = 1001;
+const clone =
+  'git clone -q "https://x:$GIT_TOKEN@git.test/team/project.git" && cat project/readme && curl -skS https://setup.test/script && echo finished';
+
+/** Answers with a call of a tool, then with its result as it was told. */
+const script: Script = ({ last }) => {
+  if (last.role === 'tool') return says(`The result: ${last.text}`);
+  return last.text.includes('clone this private repository') ? calls(['terminal', { command: clone }]) : says('Fine.');
+};
+
+for (const kind of ['bubblewrap', 'docker'] as const) {
+  await describeBackend(kind, ({ context }) => {
+    describeWorld((world) => {
+      let started: Program | undefined;
+      const program = (): Program => {
+        if (!started) throw new Error('the gateway has not started');
+        return started;
+      };
+      beforeAll(async () => {
+        const programs = kind === 'docker' ? { docker_image: context.docker.image, docker_volumes: ['/usr:/usr:ro'] } : {};
+        started = await Program.start({
+          backend: kind,
+          script,
+          config: { terminal: { network: undefined, timeout: 4, ...programs }, network: { presets: [], deny: ['denied.test'] } },
+          environment: { NODE_EXTRA_CA_CERTS: join(world().directory, 'ca.pem') },
+          launcher: async (ports) => {
+            for (const port of ports) await world().share(port);
+            return world().command;
+          },
+        });
+      });
+      afterAll(async () => await (kind === 'docker' ? started?.closeWithContainers() : started?.close()));
+
+      const say = (text: string): void => void program().api.world.says({ text, from: { id: ada, is_bot: false, first_name: 'Ada' } });
+      const card = async (destination: string) =>
+        await program().shows(new RegExp(`May this connect from[\\s\\S]*\\(${destination}\\)`), ada);
+      const press = async (destination: string, button: string): Promise<void> =>
+        void program().api.world.presses(ada, (await card(destination)).id, button);
+      const hermetic = async (...words: string[]): Promise<string> => {
+        const environment = { PATH: process.env.PATH ?? '', HOME: program().home, HERMETIC_HOME: program().directory };
+        return (await promisify(execFile)(process.execPath, [bin, ...words], { env: environment })).stdout;
+      };
+      const questionsFor = async (name: string): Promise<number> =>
+        (await world().arrivals()).filter((arrival) => arrival.kind === 'question' && arrival.name === name).length;
+
+      it('asks about a host in the chat, looks it up only after the yes, and goes on with the same command', async () => {
+        say('/run curl -skS https://once.test/hello; echo "curl ended with $?"');
+        const { text } = await card('once.test:443');
+        expect(text).toContain('once.test:443 is wanted by "curl", as the sandbox says.');
+        expect(text).toContain('curl -skS https://once.test/hello');
+        expect(await questionsFor('once.test')).toBe(0);
+        await press('once.test:443', 'Once');
+        await program().shows('curl ended with 0', ada);
+        await program().shows('Allowed once by telegram:1001.', ada);
+        await program().shows('allowed once.test:443 for this command', ada);
+        expect(await questionsFor('once.test')).toBeGreaterThan(0);
+      });
+
+      it('says in the result who denied a host, and does not ask about a host of network.deny', async () => {
+        say('/run curl -skS https://no.test/; curl -skS https://denied.test/; echo "refused both"');
+        await press('no.test:443', 'Deny');
+        const { text } = await program().shows(/refused both\n\[Network/, ada);
+        expect(text).toContain('no.test:443 (denied by telegram:1001)');
+        expect(text).toContain('denied.test:443 (in network.deny)');
+        expect(program().texts(ada).join('\n')).not.toContain('(denied.test:443)');
+        for (const name of ['no.test', 'denied.test']) expect(await questionsFor(name)).toBe(0);
+      });
+
+      it('lets the clock of a command stand still while a person decides', async () => {
+        const asked = Date.now();
+        say('/run curl -skS https://slow.test/; echo "slow ended with $?"');
+        await card('slow.test:443');
+        // Longer than terminal.timeout.
+        await until('the time of the command would be over', () => Date.now() - asked > 6_000);
+        await press('slow.test:443', 'This session');
+        await program().shows('slow ended with 0', ada);
+        say('/run curl -skS https://slow.test/; echo "again ended with $?"');
+        await program().shows('again ended with 0', ada);
+        expect(
+          program()
+            .texts(ada)
+            .filter((text) => text.includes('(slow.test:443)')),
+        ).toHaveLength(1);
+        expect(await hermetic('network', 'list')).toContain('slow.test');
+        await hermetic('network', 'forget', 'slow.test');
+        say('/run curl -skS https://slow.test/; echo "third ended with $?"');
+        await until(
+          'it is asked about again',
+          () =>
+            program()
+              .texts(ada)
+              .filter((text) => text.includes('(slow.test:443)')).length === 2,
+        );
+        say('/stop');
+        await until('the question is withdrawn', () =>
+          program()
+            .texts(ada)
+            .some((text) => /\(slow\.test:443\)[\s\S]*Withdrawn\./.test(text)),
+        );
+      });
+
+      it('lets a newcomer clone a private repository with a bound secret and one question, and the value stays outside', async () => {
+        const setting = execFile(process.execPath, [bin, 'secret', 'set', 'GIT_TOKEN', '--host', 'git.test'], {
+          env: { PATH: process.env.PATH ?? '', HOME: program().home, HERMETIC_HOME: program().directory },
+        });
+        setting.stdin?.end(`${tokens.GIT_TOKEN}\n`);
+        await until('the secret is set', () => setting.exitCode === 0);
+        say('Please clone this private repository: https://git.test/team/project.git');
+        await press('setup.test:443', 'Once');
+        const { text } = await program().shows('The result:', ada);
+        expect(text).toContain('tiny-git works');
+        expect(text).toContain('finished');
+        expect(program().texts(ada).join('\n')).not.toContain('(git.test:443)');
+        for (const shown of [...program().texts(ada), program().output, JSON.stringify(program().model.requests)])
+          expect(shown).not.toContain(tokens.GIT_TOKEN);
+        expect(readFileSync(join(program().directory, 'state.db'), 'latin1')).not.toContain(tokens.GIT_TOKEN);
+        const log = await hermetic('network', 'log', '--json');
+        expect(log).toContain('setup.test');
+        expect(log).not.toContain(tokens.GIT_TOKEN);
+      });
+
+      it('repeats nothing after a gateway was killed while a question was open, and lets its answer count for the next command', async () => {
+        say('/run curl -skS https://killed.test/; echo "killed ended with $?"');
+        await card('killed.test:443');
+        await program().restart();
+        await program().shows(/interrupted/, ada);
+        console.log(program().texts(ada).slice(-4));
+        await press('killed.test:443', 'This session');
+        await program()
+          .shows('Allowed (session)', ada)
+          .catch(() => undefined);
+        say('/run curl -skS https://killed.test/; echo "next ended with $?"');
+        await program().shows('next ended with 0', ada);
+        expect(
+          program()
+            .texts(ada)
+            .filter((text) => text.includes('(killed.test:443)')),
+        ).toHaveLength(1);
+        expect(program().texts(ada).join('\n')).not.toContain('killed ended with');
+      });
+    });
+  });
+}
