@@ -1,12 +1,13 @@
 import { reviewerOf } from '../agent/review.ts';
+import { ConnectionQuestions } from '../approval/connection-questions.ts';
 import { type ApprovalStores, guardOf } from '../approval/guard.ts';
 import { Questions } from '../approval/questions.ts';
-import { actionDetails } from '../approval/records.ts';
+import { actionDetails, type CommandConnections, connectionEvents } from '../approval/records.ts';
 import { endSession } from '../approval/session-end.ts';
 import { Recorder } from '../audit/recorder.ts';
 import { JudgeThread } from '../bash-judge/index.ts';
 import type { Model } from '../core/agent.ts';
-import type { Guard } from '../core/approval.ts';
+import type { SessionGuard } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Usage } from '../core/conversation.ts';
 import { openModel } from '../models/index.ts';
@@ -44,7 +45,7 @@ export class Approvals {
     this.#redact = app.redact;
   }
 
-  guard({ session, open, run, model, spent }: GuardRequest): Guard {
+  guard({ session, open, run, model, spent }: GuardRequest): SessionGuard {
     const app = this.#app;
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
@@ -73,6 +74,11 @@ export class Approvals {
       stores: () => this.#stores(),
       redact: this.#redact,
     });
+  }
+
+  /** Asks about hosts that no rule of the network names, for the session of this guard. */
+  connectionQuestions(guard: SessionGuard): ConnectionQuestions {
+    return new ConnectionQuestions({ guard, isAsking: () => this.#app.loaded.config.network.ask });
   }
 
   /** One for all, because a question is waited for once. */
@@ -110,12 +116,19 @@ export class Approvals {
     this.note({ actor: 'hermetic', session: parts, kind: 'sandbox', what, outcome });
   }
 
-  noteCall(parts: readonly string[], { tool, actions, origin, result, durationMs }: FinishedCall): void {
+  /** The connections of a command, one event for each destination. */
+  noteConnections(connections: CommandConnections): void {
+    for (const event of connectionEvents(connections, this.#redact)) this.note(event);
+  }
+
+  noteCall(session: readonly string[], { tool, actions, origin, result, durationMs, connections }: FinishedCall): void {
     const { source, person = null } = origin;
     const what = { tool, source, person, durationMs, actions: actionDetails(actions, this.#redact) };
     const code = result.ok ? result.data.exit_code : undefined;
     const outcome = result.ok ? (typeof code === 'number' ? `exited ${code}` : 'done') : result.failure;
-    this.note({ actor: 'agent', session: parts, kind: kindOf(actions), what, outcome });
+    this.note({ actor: 'agent', session, kind: kindOf(actions), what, outcome });
+    const command = textOf(actions) ?? tool;
+    for (const each of connections) this.noteConnections({ session, command, origin, connections: each });
   }
 
   /** A command that a person runs, and how it ended. */
@@ -133,6 +146,13 @@ export class Approvals {
     const [{ grants, modes }, questions] = await Promise.all([this.#app.store(), this.questions()]);
     return { grants, modes, questions, record: (event, sync) => this.#recorder.record(event, sync) };
   }
+}
+
+function textOf(actions: FinishedCall['actions']): string | undefined {
+  const [text] = actions.flatMap((action) =>
+    action.kind === 'command' ? [action.command] : action.kind === 'script' ? [action.code] : [],
+  );
+  return text;
 }
 
 function kindOf(actions: FinishedCall['actions']): AuditEvent['kind'] {

@@ -55,9 +55,11 @@ export class ChatTools implements SessionTools {
       await conversations.session(parts, { title, place }, new Date());
       await conversations.addUsage(parts, usage);
     };
+    const guard = app.approvals.guard({ session: { parts, title }, open: () => this.#sandbox.open(), model, spent });
     const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#sandbox,
-      guard: app.approvals.guard({ session: { parts, title }, open: () => this.#sandbox.open(), model, spent }),
+      guard,
+      connections: app.approvals.connectionQuestions(guard),
       deliver: async ({ name, data, caption }) => await sink.file({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(parts, call),
       background: async (event) => {

@@ -51,6 +51,8 @@ export class GatewayProgram {
   readonly gateway: Gateway;
   readonly approvals: ChatApprovals;
   readonly config: LiveConfig;
+  /** Loads the configuration as it is written now. Throws when there is a mistake. */
+  readonly reload: () => LoadedConfig;
   readonly isPublic: boolean;
   readonly #log: (line: string) => void;
   readonly #store: Store;
@@ -72,6 +74,7 @@ export class GatewayProgram {
     const { loaded } = app;
     this.app = app;
     this.isPublic = isPublic;
+    this.reload = reload;
     this.#log = log;
     this.#store = store;
     this.#started.defer(() => app.close());

@@ -1,3 +1,4 @@
+import type { ConnectionQuestions } from '../approval/connection-questions.ts';
 import type { Guard } from '../core/approval.ts';
 import type { BackgroundEvent } from '../core/background.ts';
 import type { Sandbox } from '../core/sandbox.ts';
@@ -19,6 +20,8 @@ export interface ToolboxParts {
 export interface SessionToolsOptions {
   sandbox: Sandbox & { open(signal: AbortSignal): Promise<unknown> };
   guard: Guard;
+  /** Asks about hosts that no rule of the network names; without it they are blocked. */
+  connections?: ConnectionQuestions | undefined;
   deliver?: DeliverFile | undefined;
   finished?: ((call: FinishedCall) => void) | undefined;
   /** Told what happens to background processes; awaited when one starts. */
@@ -27,7 +30,7 @@ export interface SessionToolsOptions {
 
 /** The tools of a session, with the limits of the configuration. */
 export function sessionTools(app: App, options: SessionToolsOptions): ToolboxParts {
-  const { sandbox, guard, deliver, finished, background } = options;
+  const { sandbox, guard, connections, deliver, finished, background } = options;
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
@@ -48,7 +51,16 @@ export function sessionTools(app: App, options: SessionToolsOptions): ToolboxPar
     });
   }
   return {
-    toolbox: new Toolbox({ tools, sandbox, open: (signal) => sandbox.open(signal), guard, redact, maxBytes: output.max_bytes, finished }),
+    toolbox: new Toolbox({
+      tools,
+      sandbox,
+      open: (signal) => sandbox.open(signal),
+      guard,
+      connections,
+      redact,
+      maxBytes: output.max_bytes,
+      finished,
+    }),
     processes,
   };
 }

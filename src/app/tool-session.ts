@@ -28,9 +28,11 @@ export class ToolSession {
   constructor(app: App, request: SandboxRequest, { listener, deliver, background, guard }: ToolSessionOptions) {
     this.#pooled = singleSandbox(app.deps, request, listener);
     this.sandbox = this.#pooled;
+    const asking = app.approvals.guard({ session: request, open: () => this.#pooled.open() });
     const { toolbox, processes } = sessionTools(app, {
       sandbox: this.#pooled,
-      guard: guard ?? app.approvals.guard({ session: request, open: () => this.#pooled.open() }),
+      guard: guard ?? asking,
+      connections: guard ? undefined : app.approvals.connectionQuestions(asking),
       deliver,
       background,
       finished: (call) => app.approvals.noteCall(request.parts, call),

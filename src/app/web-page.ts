@@ -10,6 +10,7 @@ import type { GatewayProgram } from './gateway.ts';
 import type { SessionPeers } from './session-peers.ts';
 import { gatewayStatus, statusView } from './status/gateway-status.ts';
 import { gatewayMetrics } from './status/metrics.ts';
+import { secretsObstacle, webSecrets } from './web-secrets.ts';
 
 const pages = fileURLToPath(new URL('../../dist-web/', import.meta.url));
 
@@ -35,6 +36,14 @@ export async function servePage(
     refusalOf: (socket) => peers.refusalOfConnection('The page', socket),
     parts: {
       chats: chatsOf(page, (await app.store()).webLog, owner),
+      secrets: webSecrets({
+        load: program.reload,
+        follow: async () => {
+          await program.config.fresh();
+          return program.config.problem;
+        },
+        obstacle: () => secretsObstacle(app),
+      }),
       status: async () => statusView(await gatewayStatus(program)),
       stop: async (chat) => void (await gateway.stopTurn(idOf(chat))),
       metrics: () => gatewayMetrics(program),

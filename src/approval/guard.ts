@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, CallOrigin, Finding, Guard, JudgeContext, Permission, Policy, Verdict } from '../core/approval.ts';
+import type { Action, CallOrigin, Finding, JudgeContext, Permission, Policy, SessionGuard, Verdict } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Sync } from '../core/conversation.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
@@ -66,13 +66,14 @@ interface Call extends Judged, CallContext {
  * Judges, remembers, asks. Security: it says yes in the lines that record a yes first, and nowhere else; any failure on the way there is
  * a no.
  */
-export function guardOf(options: GuardOptions): Guard {
+export function guardOf(options: GuardOptions): SessionGuard {
   const ownRun = randomUUID();
 
-  return async (actions, origin, signal) => {
+  const guard = async (actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> => {
     const permission = await permissionFor(actions, origin, signal);
     return origin.isTyped ? permission : toldToModel(permission);
   };
+  return Object.assign(guard, { isGranted });
 
   async function permissionFor(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
     try {
@@ -95,10 +96,26 @@ export function guardOf(options: GuardOptions): Guard {
     }
   }
 
-  async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
+  async function isGranted(actions: readonly Action[], origin: CallOrigin, { isRecorded }: { isRecorded: boolean }): Promise<boolean> {
+    const { kind, call } = await callOf(actions, origin, new AbortController().signal);
+    if (kind !== 'ask' || (await notGranted(call)).length > 0) return false;
+    if (isRecorded) await allow(call, 'grant', 'later');
+    return true;
+  }
+
+  async function callOf(
+    actions: readonly Action[],
+    origin: CallOrigin,
+    signal: AbortSignal,
+  ): Promise<{ kind: Verdict['kind']; call: Call }> {
     const [callContext, stores] = await Promise.all([options.callContext(origin), options.stores()]);
     const { kind, found: findings } = await verdictOn(actions, callContext.judgeContext);
-    const call: Call = { ...callContext, actions, findings, judged: findings, origin, stores, signal };
+    return { kind, call: { ...callContext, actions, findings, judged: findings, origin, stores, signal } };
+  }
+
+  async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
+    const { kind, call } = await callOf(actions, origin, signal);
+    const { findings } = call;
     if (kind === 'deny') {
       await record(call, 'denied', 'hard list');
       return forbidden(findings);
@@ -124,10 +141,8 @@ export function guardOf(options: GuardOptions): Guard {
   }
 
   async function remember(call: Call): Promise<Permission> {
-    const { actions, findings, origin, stores, backend } = call;
-    const { parts } = options.session;
-    const grants = await stores.grants.inForce({ parts, person: origin.person, backend }, new Date());
-    const left = uncovered(findings, actions, grants);
+    const { actions, origin } = call;
+    const left = await notGranted(call);
     if (left.length === 0) return { ...(await allow(call, 'grant')), by: 'grant' };
     if (actions.some(({ kind }) => kind === 'connect')) return await onlyByAnswer({ ...call, findings: left });
     if (left.some(({ rule }) => unreadable.has(rule))) return await onlyByPeople({ ...call, findings: left });
@@ -135,6 +150,12 @@ export function guardOf(options: GuardOptions): Guard {
     if (origin.source === 'cron') return await withoutPeople({ ...call, findings: left });
     if (await hasYolo(call)) return await allow(call, `yolo by ${origin.person}`);
     return await review({ ...call, findings: left });
+  }
+
+  async function notGranted({ actions, findings, origin, stores, backend }: Call): Promise<Finding[]> {
+    const { parts } = options.session;
+    const grants = await stores.grants.inForce({ parts, person: origin.person, backend }, new Date());
+    return uncovered(findings, actions, grants);
   }
 
   /** Security: the yolo of an admin holds for turns in which only admins with yolo have spoken. */

@@ -13,7 +13,8 @@ const maxCharacters = 8_192;
 const hermetic = 'hermetic';
 
 export function actionDetails(actions: readonly Action[], redact: Redact): AuditDetail {
-  return actions.map((action) => Object.fromEntries(Object.entries(action).map(([key, value]) => [key, cut(redact(String(value)))])));
+  const text = (value: unknown): string => cut(redact(typeof value === 'string' ? value : JSON.stringify(value)));
+  return actions.map((action) => Object.fromEntries(Object.entries(action).map(([key, value]) => [key, text(value)])));
 }
 
 export function findingDetails(findings: readonly Finding[]): AuditDetail {

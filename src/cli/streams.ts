@@ -15,9 +15,10 @@ export function forwardOutput(io: CliIo): (chunk: OutputChunk) => Promise<void> 
 }
 
 /** Passes our standard input on until it ends or the command does, at the speed of the command. */
-export async function forwardInput(io: CliIo, handle: ExecHandle): Promise<void> {
+export function forwardInput(io: CliIo, handle: ExecHandle): HeldInput {
   const { stdin } = io;
   let over = false;
+  let isHeld = false;
   void handle.exit.then(() => {
     over = true;
     stdin.pause();
@@ -25,11 +26,28 @@ export async function forwardInput(io: CliIo, handle: ExecHandle): Promise<void>
     (stdin as { unref?(): void }).unref?.();
   });
   stdin.on('data', async (chunk: Buffer) => {
+    if (isHeld) return;
     stdin.pause();
     await handle.write(chunk);
-    if (!over) stdin.resume();
+    if (!over && !isHeld) stdin.resume();
   });
   for (const event of ['end', 'error']) stdin.once(event, () => handle.closeStdin());
+  return {
+    hold: async (work) => {
+      isHeld = true;
+      try {
+        return await work();
+      } finally {
+        isHeld = false;
+        if (!over) stdin.resume();
+      }
+    },
+  };
+}
+
+export interface HeldInput {
+  /** What is typed meanwhile is not for the command. */
+  hold<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 export interface Interrupt {

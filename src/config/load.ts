@@ -20,6 +20,8 @@ export interface LoadedConfig {
   version: string;
   /** The process environment over `.env`, without blank variables. Where tokens and forwarded variables get their values. */
   environment: Readonly<Record<string, string>>;
+  /** The names in `environment` whose values are from `.env`. */
+  dotenvNames: ReadonlySet<string>;
   /** Settings that this version does not use. One with the code `config/bad-value` enables a platform and stops the gateway. */
   warnings: readonly Problem[];
   /** Variables that they name as the place of a token. */
@@ -41,6 +43,7 @@ export function loadConfig(request: HomeRequest): LoadedConfig {
     files: home.files,
     version,
     environment: mergeEnvironments(dotenv, request.environment),
+    dotenvNames: new Set(Object.keys(dotenv).filter((name) => !request.environment[name]?.trim())),
     // One for each key, of the layer that counts.
     warnings: [...new Map(layers.flatMap((layer) => layer.warnings).map((warning) => [warning.key, warning])).values()],
     unusedTokenVariables: layers.flatMap((layer) => layer.tokenVariables),

@@ -140,3 +140,8 @@ export interface CallOrigin {
  * Security: when it rejects, nothing may run.
  */
 export type Guard = (actions: readonly Action[], origin: CallOrigin, signal: AbortSignal) => Promise<Permission>;
+
+export interface SessionGuard extends Guard {
+  /** Whether grants cover everything about the actions. People are not asked. With `isRecorded`, a yes is in the log when it resolves. */
+  isGranted(actions: readonly Action[], origin: CallOrigin, options: { isRecorded: boolean }): Promise<boolean>;
+}

@@ -24,14 +24,15 @@ const reasons: Readonly<Record<BlockReason, string>> = {
 const maxNamed = 8;
 const maxHostLength = 80;
 
-/** One sentence for the person and the model; undefined when every connection was allowed and succeeded. */
-export function blockedSentence(connections: readonly BlockedConnection[]): string | undefined {
-  if (connections.length === 0) return undefined;
+/** One sentence for the person and the model; undefined when there is nothing to say. `allowed`: what people have allowed, in words. */
+export function blockedSentence(connections: readonly BlockedConnection[], allowed: readonly string[] = []): string | undefined {
+  if (connections.length === 0 && allowed.length === 0) return undefined;
   const blocked = connections.filter((each) => !isFailure(each)).slice(0, maxNamed);
   const failed = connections.filter(isFailure).slice(0, maxNamed - blocked.length);
   const parts = [partOf('blocked', blocked), partOf('could not reach', failed)].filter((part) => part !== '');
   const omitted = connections.length - blocked.length - failed.length;
-  return `Network: ${parts.join('; ')}${omitted > 0 ? ` and ${omitted} more` : ''}.`;
+  const failures = `${parts.join('; ')}${omitted > 0 ? ` and ${omitted} more` : ''}`;
+  return `Network: ${[failures, ...allowed].filter((part) => part !== '').join('; ')}.`;
 }
 
 function isFailure({ reason }: BlockedConnection): boolean {
@@ -40,7 +41,8 @@ function isFailure({ reason }: BlockedConnection): boolean {
 
 function partOf(verb: string, connections: readonly BlockedConnection[]): string {
   const texts = connections.map(
-    ({ host, port, count, reason }) => `${hostText(host)}:${port}${count > 1 ? ` ×${count}` : ''} (${reasons[reason]})`,
+    ({ host, port, count, reason, by }) =>
+      `${hostText(host)}:${port}${count > 1 ? ` ×${count}` : ''} (${by === undefined ? reasons[reason] : `denied by ${by}`})`,
   );
   return texts.length === 0 ? '' : `${verb} ${texts.join(', ')}`;
 }

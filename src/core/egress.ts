@@ -155,6 +155,8 @@ export interface FollowedCommand {
   mark: string;
   /** Without it, what no rule allows is blocked. */
   ask: ConnectionAsker | undefined;
+  /** false once it has ended, also if it left processes running. */
+  isRunning(): boolean;
 }
 
 /** How a helper process gets into the network namespace of a sandbox. */

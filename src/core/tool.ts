@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import type { Action } from './approval.ts';
+import type { ConnectionAsker, Connections } from './egress.ts';
 import type { Sandbox, SessionMeaning } from './sandbox.ts';
 
 /** The result of a tool: data that JSON can carry. */
@@ -32,6 +33,10 @@ export interface ToolContext {
    * judged again when it is not.
    */
   isAsAllowed(session: SessionMeaning): boolean;
+  /** Decides about connections that no rule of a restricted network allows; undefined where people cannot be asked about them. */
+  readonly askToConnect: ConnectionAsker | undefined;
+  /** Told of the connections of a command that the call has run, for the log. */
+  connected(connections: Connections): void;
   /** Calls another tool by the same door, with the same guard, until the same end or an earlier one. For scripts that call tools. */
   call(name: string, input: unknown, until?: AbortSignal): Promise<ToolResult>;
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Destination } from '../core/egress.ts';
+import type { Owner } from './connection-owner.ts';
 
 /** How long a client may take to read a refusal. */
 const farewellMs = 5_000;
@@ -18,6 +19,12 @@ export class Connection {
   #isClosed = false;
   /** The host that it leads to now, or waits for. */
   destination: Destination | undefined;
+  /** The process inside that has its other end, once it was looked for and found. */
+  owner: Owner | undefined;
+  /** Of the command that it was last asked about for. */
+  mark: string | undefined;
+  /** It waits while people are asked, without a time limit. */
+  isHeld = false;
   /** Whether the TLS of its client is ended here; undefined when it is no tunnel. */
   isIntercepted: boolean | undefined;
 
@@ -52,11 +59,11 @@ export class Connection {
     });
   }
 
-  /** Does this after the time, unless another limit is set before. */
+  /** Does this after the time, unless another limit is set before. While the connection is held, the time begins again. */
   limit(ms: number | undefined, onTime: () => void = () => this.cut()): void {
     clearTimeout(this.#timer);
     if (ms === undefined || this.#gone.signal.aborted) return;
-    this.#timer = setTimeout(onTime, ms).unref();
+    this.#timer = setTimeout(() => (this.isHeld ? this.limit(ms, onTime) : onTime()), ms).unref();
   }
 
   /** Resets it, so that the program inside does not take it for an orderly end. */

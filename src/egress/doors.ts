@@ -25,7 +25,8 @@ export function serveDoors(port: MessagePort, firstRules: EgressRules, makeSessi
       makeSession,
       slots,
       onStarted: () => notify({ kind: 'started', door: number }),
-      onBlocked: (connections) => notify({ kind: 'blocked', door: number, connections }),
+      onConnections: (blocked, allowed) => notify({ kind: 'connections', door: number, blocked, allowed }),
+      onQuestion: (notice) => notify({ door: number, ...notice }),
       onLost: (reason) => {
         doors.delete(number);
         notify({ kind: 'lost', door: number, reason });
@@ -57,7 +58,10 @@ export function serveDoors(port: MessagePort, firstRules: EgressRules, makeSessi
         for (const door of doors.values()) door.rulesChanged();
         return undefined;
       case 'report':
-        for (const door of doors.values()) door.report();
+        await doors.get(request.door)?.report();
+        return undefined;
+      case 'reply':
+        doors.get(request.door)?.reply(request.question, request.reply);
         return undefined;
       case 'stop':
         await Promise.all([...doors.values()].map((door) => door.close()));

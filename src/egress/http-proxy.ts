@@ -22,6 +22,8 @@ export interface HttpProxyParts {
   /** Opens the tunnel that CONNECT asks for. */
   openTunnel(connection: Connection, host: string, port: number): Promise<void>;
   onRefused(destination: Destination, reason: BlockReason): void;
+  /** The names of the secrets that a request has. */
+  onSecretsSent(destination: Destination, names: readonly string[]): void;
 }
 
 const httpPort = 80;
@@ -231,7 +233,7 @@ export class HttpProxy {
     const route = takeReady(visit) ?? (await this.#parts.reach(connection, target.host, target.port, isSecure));
     if (isRefusal(route)) return route;
     const { destination, upstream } = route;
-    const outgoing = outgoingOf(request, route, target.path);
+    const outgoing = this.#outgoingOf(request, route, target.path);
     if (isRefusal(outgoing)) {
       upstream.destroy();
       this.#parts.onRefused(destination, outgoing.reason);
@@ -242,6 +244,16 @@ export class HttpProxy {
     upstream.destroy();
     if (!connection.gone.aborted) this.#parts.onRefused(destination, 'unreachable');
     return refusal('unreachable', destination);
+  }
+
+  /** A request as its host gets it, or why it is not sent. */
+  #outgoingOf(request: IncomingMessage, { destination, transit }: Route, path: string): Outgoing | Refusal {
+    const headers = forwardedHeaders(request, destination, transit ? httpsPort : httpPort);
+    if (!transit) return { headers, path };
+    const injection = transit.outgoing(headers, path);
+    if ('refused' in injection) return refusal('wrong-credential', destination);
+    if (injection.used.length > 0) this.#parts.onSecretsSent(destination, injection.used);
+    return injection.request;
   }
 
   /** A request that cannot be parsed. Node reads no other one after it. */
@@ -274,14 +286,6 @@ function takeReady(visit: Visit): Route | undefined {
   // Its host has ended its half; ours is still open.
   ready.upstream.destroy();
   return undefined;
-}
-
-/** A request as its host gets it, or why it is not sent. */
-function outgoingOf(request: IncomingMessage, { destination, transit }: Route, path: string): Outgoing | Refusal {
-  const headers = forwardedHeaders(request, destination, transit ? httpsPort : httpPort);
-  if (!transit) return { headers, path };
-  const injection = transit.outgoing(headers, path);
-  return 'refused' in injection ? refusal('wrong-credential', destination) : injection.request;
 }
 
 function targetOf(request: IncomingMessage, fixed: Destination | undefined): Target | Refusal {

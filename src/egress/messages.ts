@@ -1,4 +1,4 @@
-import type { BlockedConnection, EgressRules } from '../core/egress.ts';
+import type { AllowedConnection, BlockedConnection, ConnectionAnswer, ConnectionRequest, EgressRules } from '../core/egress.ts';
 
 /** What `opener.mjs` opens, in this order. */
 export interface OpenerOrder {
@@ -8,8 +8,8 @@ export interface OpenerOrder {
   maxMs: number;
 }
 
-/** Of the next socket of the order. An opened one comes with it. */
-export type OpenerReport = { kind: 'opened' } | { kind: 'failed'; reason: string; takenPort?: number };
+/** Of the next socket of the order. An opened one comes with it; `namespace` is the one it is in, as /proc names it. */
+export type OpenerReport = { kind: 'opened'; namespace: string } | { kind: 'failed'; reason: string; takenPort?: number };
 
 /** Why a door could not be opened. */
 export interface DoorFailure {
@@ -30,9 +30,24 @@ export type Request =
   | { kind: 'open'; door: number; entrance: EntranceWords }
   | { kind: 'close'; door: number }
   | { kind: 'rules'; rules: EgressRules }
-  /** Every connection that was blocked before is reported before the answer. */
-  | { kind: 'report' }
+  /** Every connection of the door that was blocked or allowed before is reported before the answer. */
+  | { kind: 'report'; door: number }
+  /** The reply to a question of the door. */
+  | { kind: 'reply'; door: number; question: number; reply: Reply }
   | { kind: 'stop' };
+
+/** What a door asks the main thread about a connection: which command runs alone, or whether it is allowed to the command of this mark. */
+export type Question = { kind: 'only-command' } | { kind: 'decide'; mark: string; request: ConnectionRequest; isCheck: boolean };
+
+/** `mark` undefined: none, or several. */
+export type Reply = { kind: 'only-command'; mark: string | undefined } | { kind: 'decide'; answer: ConnectionAnswer };
+
+/** Of the questions of a door. */
+export type LineNotice =
+  /** Gets one reply, unless the door is closed before. */
+  | { kind: 'question'; question: number; content: Question }
+  /** No client waits for the reply any more. */
+  | { kind: 'left'; question: number };
 
 export interface NumberedRequest {
   id: number;
@@ -44,5 +59,6 @@ export type Notice =
   | { kind: 'answer'; id: number; failure: DoorFailure | undefined }
   /** The helper of this door was started, or will never be. */
   | { kind: 'started'; door: number }
-  | { kind: 'blocked'; door: number; connections: readonly BlockedConnection[] }
+  | { kind: 'connections'; door: number; blocked: readonly BlockedConnection[]; allowed: readonly AllowedConnection[] }
+  | ({ door: number } & LineNotice)
   | { kind: 'lost'; door: number; reason: string };

@@ -22,8 +22,8 @@ export interface WantedSocket {
   protocol: 'tcp' | 'udp';
   address: string;
   port: number;
-  /** Called at once when it is open, also if a later one cannot be opened. */
-  onOpen(socket: Server | DatagramSocket): void;
+  /** Called at once when it is open in this namespace, also if a later one cannot be opened. */
+  onOpen(socket: Server | DatagramSocket, namespace: string): void;
 }
 
 export class DoorError extends Error {
@@ -107,7 +107,7 @@ async function receive(helper: ChildProcess, wanted: readonly WantedSocket[], wh
     if (report.kind === 'failed') reject(new DoorError({ reason: report.reason, takenPort: report.takenPort }));
     else if (next && (handle instanceof Server || handle instanceof DatagramSocket)) {
       // In the turn of the event loop in which it arrived, so that no connection comes before.
-      next.onOpen(handle);
+      next.onOpen(handle, report.namespace);
       if (remaining.length === 0) resolve();
       else helper.send('next', () => undefined);
     } else reject(new DoorError({ reason: 'the helper sent something else than a socket' }));

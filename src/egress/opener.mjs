@@ -18,8 +18,9 @@ const { sockets, outside, maxMs } = JSON.parse(process.argv[2]);
 new Socket({ fd: 4 }).on('close', () => process.exit()).resume();
 setTimeout(() => process.exit(1), maxMs);
 
+const namespace = readlinkSync('/proc/self/ns/net');
 // Security: never opens anything in the network of the gateway itself.
-if (readlinkSync('/proc/self/ns/net') === outside) await fail('it is not in a network of its own');
+if (namespace === outside) await fail('it is not in a network of its own');
 
 while (!isLoopbackUp()) await delay(retryMs);
 
@@ -54,7 +55,7 @@ async function bind(address, port) {
 
 async function hand(socket) {
   const answered = once(process, 'message');
-  process.send({ kind: 'opened' }, socket, undefined, () => socket.close());
+  process.send({ kind: 'opened', namespace }, socket, undefined, () => socket.close());
   await answered;
 }
 

@@ -4,10 +4,12 @@ import { type BlockReason, type Destination, destinationText } from '../core/egr
 export interface Refusal {
   reason: BlockReason;
   sentence: string;
+  /** Who said no, where a person did. */
+  by?: string | undefined;
 }
 
-export function refusal(reason: BlockReason, destination: Destination): Refusal {
-  return { reason, sentence: sentences[reason](destinationText(destination)) };
+export function refusal(reason: BlockReason, destination: Destination, by?: string): Refusal {
+  return { reason, sentence: sentences[reason](destinationText(destination)), by };
 }
 
 /** A request that names no destination, or none that can be read. */

@@ -1,9 +1,20 @@
 import { Worker } from 'node:worker_threads';
-import type { Connections, Door, EgressRules, FollowedCommand, NamespaceEntrance } from '../core/egress.ts';
+import type {
+  AllowedConnection,
+  BlockedConnection,
+  Connections,
+  Door,
+  EgressRules,
+  FollowedCommand,
+  NamespaceEntrance,
+} from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import { settlesWithin, within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
-import { BlockedJournal } from './blocked-journal.ts';
+import { AllowedList } from './allowed-list.ts';
+import { BlockedList } from './blocked-list.ts';
+import { ConnectionJournal } from './connection-journal.ts';
+import { FollowedCommands } from './followed-commands.ts';
 import type { DoorFailure, Notice, NumberedRequest, Request } from './messages.ts';
 
 const reportMs = 1_000;
@@ -14,7 +25,9 @@ interface OpeningDoor {
   /** Called once. */
   onStarted: (() => void) | undefined;
   lost: PromiseWithResolvers<string>;
-  blocked: BlockedJournal;
+  blocked: ConnectionJournal<BlockedConnection>;
+  allowed: ConnectionJournal<AllowedConnection>;
+  commands: FollowedCommands;
 }
 
 interface Waiting {
@@ -55,7 +68,13 @@ export class RunningThread {
   async open(entrance: NamespaceEntrance, signal: AbortSignal | undefined): Promise<Door> {
     const { command, input, namespace } = entrance;
     const number = this.#nextNumber();
-    const door: OpeningDoor = { onStarted: () => entrance.onStarted?.(), lost: Promise.withResolvers(), blocked: new BlockedJournal() };
+    const door: OpeningDoor = {
+      onStarted: () => entrance.onStarted?.(),
+      lost: Promise.withResolvers(),
+      blocked: new ConnectionJournal(() => new BlockedList()),
+      allowed: new ConnectionJournal(() => new AllowedList()),
+      commands: new FollowedCommands(),
+    };
     this.#doors.set(number, door);
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -81,9 +100,10 @@ export class RunningThread {
     }
     return {
       lost: door.lost.promise,
-      watch: (command) => this.#watch(door, command),
+      watch: (command) => this.#watch(number, door, command),
       close: async () => {
         this.#doors.delete(number);
+        door.commands.close();
         await close();
       },
     };
@@ -100,12 +120,14 @@ export class RunningThread {
     await this.ended;
   }
 
-  #watch(door: OpeningDoor, _command: FollowedCommand): () => Promise<Connections> {
-    const answer = door.blocked.watch();
+  #watch(number: number, door: OpeningDoor, command: FollowedCommand): () => Promise<Connections> {
+    if (this.#doors.has(number)) door.commands.add(command);
+    const [blocked, allowed] = [door.blocked.watch(), door.allowed.watch()];
     return async () => {
-      const reported = this.#ask({ kind: 'report' }).catch(() => undefined);
+      const reported = this.#ask({ kind: 'report', door: number }).catch(() => undefined);
       await settlesWithin(reportMs, reported);
-      return { blocked: answer(), allowed: [] };
+      // The others began before, and only ended meanwhile.
+      return { blocked: blocked(), allowed: allowed().filter(({ count }) => count > 0) };
     };
   }
 
@@ -137,8 +159,20 @@ export class RunningThread {
     const door = this.#doors.get(notice.door);
     if (!door) return;
     if (notice.kind === 'started') tellStarted(door);
-    else if (notice.kind === 'blocked') door.blocked.add(notice.connections);
-    else door.lost.resolve(notice.reason);
+    else if (notice.kind === 'connections') {
+      door.blocked.add(notice.blocked);
+      door.allowed.add(notice.allowed);
+    } else if (notice.kind === 'question') void this.#reply(door, notice);
+    else if (notice.kind === 'left') door.commands.left(notice.question);
+    else {
+      door.commands.close();
+      door.lost.resolve(notice.reason);
+    }
+  }
+
+  async #reply({ commands }: OpeningDoor, { door, question, content }: Extract<Notice, { kind: 'question' }>): Promise<void> {
+    const reply = await commands.reply(question, content);
+    if (this.#doors.has(door)) await this.#ask({ kind: 'reply', door, question, reply }).catch(() => undefined);
   }
 
   #end(): void {
@@ -146,6 +180,7 @@ export class RunningThread {
     for (const { reject } of this.#waiting.values()) reject(this.#endError());
     for (const door of this.#doors.values()) {
       tellStarted(door);
+      door.commands.close();
       door.lost.resolve(this.#endError().message);
     }
     this.#doors.clear();

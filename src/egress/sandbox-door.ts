@@ -1,12 +1,16 @@
 import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
-import type { BlockedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import type { AllowedConnection, BlockedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import type { CallSlots } from '../lib/call-slots.ts';
 import { within } from '../lib/deadline.ts';
+import { AllowedList } from './allowed-list.ts';
+import type { AskingParts } from './asking.ts';
 import { BlockedList } from './blocked-list.ts';
+import { ConnectionOwners } from './connection-owner.ts';
 import { proxyPort, restrictedResolver } from './environment.ts';
-import type { EntranceWords } from './messages.ts';
+import type { EntranceWords, LineNotice, Reply } from './messages.ts';
 import { DoorError, openSockets, type WantedSocket } from './open-sockets.ts';
+import { DoorQuestions } from './question-line.ts';
 import { directPorts } from './rules.ts';
 
 /** The connections of one sandbox. */
@@ -18,12 +22,16 @@ export interface DoorSession {
   answerQuery(query: Buffer): Buffer | undefined;
   /** Cuts connections that are no longer allowed. */
   rulesChanged(): void;
+  /** Resolves when all that has happened is noted. */
+  settle(): Promise<void>;
   close(): void;
 }
 
 export interface SessionParts {
   rules(): EgressRules;
-  onBlocked(destination: Destination, reason: BlockReason): void;
+  onBlocked(destination: Destination, reason: BlockReason, by?: string): void;
+  onAllowed(connection: AllowedConnection): void;
+  asking: Pick<AskingParts, 'line' | 'owners'>;
 }
 
 export interface DoorParts {
@@ -33,7 +41,8 @@ export interface DoorParts {
   /** For the helpers of all doors. */
   slots: CallSlots;
   onStarted(): void;
-  onBlocked(connections: readonly BlockedConnection[]): void;
+  onConnections(blocked: readonly BlockedConnection[], allowed: readonly AllowedConnection[]): void;
+  onQuestion(notice: LineNotice): void;
   /** A socket broke; the door is closed. */
   onLost(reason: string): void;
 }
@@ -52,14 +61,27 @@ export class SandboxDoor {
   readonly #abort = new AbortController();
   readonly #sockets: (Server | DatagramSocket)[] = [];
   readonly #blocked = new BlockedList();
+  readonly #allowed = new AllowedList();
+  readonly #questions: DoorQuestions;
+  /** As /proc names it. */
+  #namespace: string | undefined;
   #reportTimer: NodeJS.Timeout | undefined;
   #helperGone: Promise<unknown> = Promise.resolve();
 
   constructor(parts: DoorParts) {
     this.#parts = parts;
+    this.#questions = new DoorQuestions(parts.onQuestion);
     this.#session = parts.makeSession({
       rules: parts.rules,
-      onBlocked: ({ host, port }, reason) => this.#note({ host, port, reason, count: 1 }),
+      onBlocked: ({ host, port }, reason, by) => {
+        this.#blocked.add({ host, port, reason, count: 1, by });
+        this.#reportSoon();
+      },
+      onAllowed: (connection) => {
+        this.#allowed.add(connection);
+        this.#reportSoon();
+      },
+      asking: { line: this.#questions, owners: new ConnectionOwners(() => this.#namespace) },
     });
   }
 
@@ -88,12 +110,22 @@ export class SandboxDoor {
     this.#session.rulesChanged();
   }
 
-  /** Tells at once what was not told yet. */
-  report(): void {
+  reply(question: number, reply: Reply): void {
+    this.#questions.take(question, reply);
+  }
+
+  /** Tells what was not told yet. */
+  async report(): Promise<void> {
+    this.#reportNow();
+    await this.#session.settle();
+    this.#reportNow();
+  }
+
+  #reportNow(): void {
     clearTimeout(this.#reportTimer);
     this.#reportTimer = undefined;
-    const connections = this.#blocked.take();
-    if (connections.length > 0) this.#parts.onBlocked(connections);
+    const [blocked, allowed] = [this.#blocked.take(), this.#allowed.take()];
+    if (blocked.length + allowed.length > 0) this.#parts.onConnections(blocked, allowed);
   }
 
   /** Resolves when nothing is open and no helper runs. */
@@ -105,6 +137,7 @@ export class SandboxDoor {
   #cut(): void {
     this.#abort.abort();
     for (const socket of this.#sockets.splice(0)) socket.close();
+    this.#questions.close();
     this.#session.close();
     clearTimeout(this.#reportTimer);
   }
@@ -120,7 +153,10 @@ export class SandboxDoor {
           protocol: 'tcp',
           address,
           port,
-          onOpen: (server) => this.#serve(server as Server, (socket) => this.#session[onConnection](socket)),
+          onOpen: (server, namespace) => {
+            this.#namespace = namespace;
+            this.#serve(server as Server, (socket) => this.#session[onConnection](socket));
+          },
         }),
       ),
       { protocol: 'udp', address: restrictedResolver, port: namesPort, onOpen: (socket) => this.#answer(socket as DatagramSocket) },
@@ -156,10 +192,9 @@ export class SandboxDoor {
   }
 
   /** The first one is told at once, so that it counts for the command that caused it; more are told together. */
-  #note(connection: BlockedConnection): void {
-    this.#blocked.add(connection);
+  #reportSoon(): void {
     if (this.#reportTimer !== undefined) return;
-    this.report();
-    this.#reportTimer = setTimeout(() => this.report(), reportMs);
+    this.#reportNow();
+    this.#reportTimer = setTimeout(() => this.#reportNow(), reportMs);
   }
 }

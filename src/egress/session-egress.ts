@@ -1,6 +1,7 @@
 import { isIP, Socket } from 'node:net';
-import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import type { AllowedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import { CallSlots } from '../lib/call-slots.ts';
+import { Asking, type AskingParts, isAskable } from './asking.ts';
 import { Connection, reset } from './connection.ts';
 import type { Dialer } from './dial.ts';
 import { proxyPort } from './environment.ts';
@@ -28,7 +29,11 @@ export interface ConnectionLimits {
 
 export interface SessionEgressOptions {
   rules(): EgressRules;
-  onBlocked(destination: Destination, reason: BlockReason): void;
+  onBlocked(destination: Destination, reason: BlockReason, by?: string): void;
+  /** A connection was made: `count` 1. Or one has ended, or secrets were put into its requests: `count` 0. */
+  onAllowed?(connection: AllowedConnection): void;
+  /** Without it, what no rule allows is blocked at once. */
+  asking?: Pick<AskingParts, 'line' | 'owners'> | undefined;
   /** Shared by all sessions of the thread. */
   dialer: Dialer;
   /** Shared as well. */
@@ -62,6 +67,7 @@ export class SessionEgress {
   readonly #intercepted = new Set<Connection>();
   readonly #http: HttpProxy;
   readonly #interceptor: Interceptor;
+  readonly #asking: Asking | undefined;
   #isClosed = false;
 
   constructor(options: SessionEgressOptions) {
@@ -76,7 +82,17 @@ export class SessionEgress {
       openTunnel: async (connection, host, port) =>
         await this.#openTunnel(connection, host, port, { accepted: tunnelAccepted, refused: refusedText }),
       onRefused: (destination, reason) => options.onBlocked(destination, reason),
+      onSecretsSent: (destination, secrets) => this.#noteAllowed(destination, { secrets }),
     });
+    this.#asking =
+      options.asking &&
+      new Asking({
+        ...options.asking,
+        connections: () => [...this.#connections, ...this.#intercepted],
+        isUnlisted: (destination) => this.#ruleRefusal(destination)?.reason === 'unlisted',
+        onNotAwaited: (destination) => options.onBlocked(destination, 'not-awaited'),
+        onRevoked: (destination, { reason, by }) => options.onBlocked(destination, reason, by),
+      });
   }
 
   /** A connection to the proxy. */
@@ -102,12 +118,15 @@ export class SessionEgress {
     return this.#names.answer(query);
   }
 
-  /** Cuts connections that are no longer allowed. */
+  /** Cuts connections that are no longer allowed. Those that wait for an answer are judged anew. */
   rulesChanged(): void {
+    this.#asking?.rulesChanged();
     for (const connection of [...this.#connections, ...this.#intercepted]) {
       const { destination } = connection;
-      if (!destination) continue;
-      const refused = this.#ruleRefusal(destination) ?? this.#upstreamRefusal(connection, destination);
+      if (!destination || connection.isHeld) continue;
+      const byRule = this.#ruleRefusal(destination);
+      const isPermitted = byRule?.reason === 'unlisted' && this.#asking?.isPermitted(connection, destination);
+      const refused = (isPermitted ? undefined : byRule) ?? this.#upstreamRefusal(connection, destination);
       if (refused) this.#options.onBlocked(destination, refused.reason);
       // Security: a secret that is bound to a host from now on must not find connections that pass by it.
       const isOtherwise = connection.isIntercepted !== undefined && connection.isIntercepted !== this.#isIntercepted(destination);
@@ -115,9 +134,15 @@ export class SessionEgress {
     }
   }
 
+  /** Notices clients that have left while they wait for an answer. */
+  async settle(): Promise<void> {
+    await this.#asking?.look();
+  }
+
   /** Cuts all connections, and accepts no more. */
   close(): void {
     this.#isClosed = true;
+    this.#asking?.close();
     for (const connection of this.#connections) connection.cut();
   }
 
@@ -210,7 +235,7 @@ export class SessionEgress {
     // A program that resolves names itself before it asks the proxy has an address of ours.
     const destination = { host: this.#names.hostAt(written) ?? written, port };
     connection.destination = destination;
-    const refused = await this.#judge(destination, connection.gone);
+    const refused = await this.#judge(connection, destination);
     return refused ? this.#refused(connection, destination, refused) : destination;
   }
 
@@ -219,12 +244,23 @@ export class SessionEgress {
     const upstream = await dialer.dial(destination, { rules: rules(), signal: connection.gone, lookups: this.#lookups });
     if (!(upstream instanceof Socket)) return this.#refused(connection, destination, upstream);
     connection.lead(upstream);
+    this.#noteAllowed(destination, { count: 1 });
+    upstream.once('close', () => this.#noteAllowed(destination, { bytes: upstream.bytesRead + upstream.bytesWritten }));
     return { destination, upstream };
+  }
+
+  /** What no rule allows was allowed by an answer. */
+  #noteAllowed(destination: Destination, part: Partial<Pick<AllowedConnection, 'count' | 'bytes' | 'secrets'>>): void {
+    const rules = this.#options.rules();
+    const decision = decide(rules, destination);
+    const rule = decision.verdict === 'allowed' ? decision.rule.text : undefined;
+    if (rule === undefined || rules.notesAllowed)
+      this.#options.onAllowed?.({ ...destination, count: 0, bytes: 0, secrets: [], ...part, rule });
   }
 
   /** Notes a refusal, unless the client has left before. */
   #refused(connection: Connection, destination: Destination, refused: Refusal): Refusal {
-    if (!connection.gone.aborted) this.#options.onBlocked(destination, refused.reason);
+    if (!connection.gone.aborted) this.#options.onBlocked(destination, refused.reason, refused.by);
     return refused;
   }
 
@@ -249,13 +285,21 @@ export class SessionEgress {
     const inner: Connection = new Connection(secure, () => this.#intercepted.delete(inner));
     inner.destination = destination;
     inner.isIntercepted = true;
+    inner.owner = connection.owner;
+    inner.mark = connection.mark;
     this.#intercepted.add(inner);
     this.#http.serve(inner, { destination, isSecure: true });
   }
 
   /** Decides whether a destination is allowed. The connection waits, and may be gone before the answer. Nothing is resolved before it. */
-  async #judge(destination: Destination, _gone: AbortSignal): Promise<Refusal | undefined> {
-    return this.#ruleRefusal(destination);
+  async #judge(connection: Connection, destination: Destination): Promise<Refusal | undefined> {
+    const refused = this.#ruleRefusal(destination);
+    if (refused?.reason !== 'unlisted' || !this.#asking || !isAskable(destination.host)) return refused;
+    const answer = await this.#asking.decide(connection, destination);
+    // The rules may have changed meanwhile.
+    const now = this.#ruleRefusal(destination);
+    if (now?.reason !== 'unlisted' || !answer) return now;
+    return answer.allowed ? undefined : refusal(answer.reason, destination, answer.by);
   }
 
   #ruleRefusal(destination: Destination): Refusal | undefined {

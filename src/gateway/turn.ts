@@ -87,7 +87,12 @@ async function factsFor({ deps, tools, place, title, channel }: ChatSession, { i
 function toolCalls(session: ChatSession, turn: RunningTurn, display: TurnDisplay): Pick<Turn, 'call' | 'takeUp'> {
   const { deps, id, tools } = session;
   const call: Turn['call'] = (name, input, { callId, signal, progress }) =>
-    tools.call(name, input, { run: `${turn.id}/${callId}`, origin: originOf(session, turn.messages, turn.steered), signal, progress });
+    tools.call(name, input, {
+      run: `${turn.id}/${callId}`,
+      origin: { ...originOf(session, turn.messages, turn.steered), turn: turn.id },
+      signal,
+      progress,
+    });
   return {
     call: async (...given) => {
       // People can read what the model said before its calls run.

@@ -17,9 +17,44 @@ export interface StatusView {
   sections: readonly { title: string; lines: readonly StatusLine[] }[];
 }
 
+/** A secret that is bound to hosts. Security: never its value, nor how long that is. */
+export interface SecretView {
+  name: string;
+  /** HOST or HOST:PORT. */
+  hosts: readonly string[];
+  /** The variable inside that holds the placeholder. */
+  variable: string;
+  /** Where the value is from; null when there is none. */
+  value: 'environment' | '.env' | null;
+  /** Why it does not work as it is. */
+  problem: string | null;
+}
+
+export interface SecretsView {
+  secrets: readonly SecretView[];
+  /** Why sessions of chats do not use them; null when they do. */
+  obstacle: string | null;
+}
+
+export interface SecretChange {
+  hosts: readonly string[];
+  /** Left out: the value stays as it is. */
+  value?: string | undefined;
+}
+
+/** Secrets that are bound to hosts. A change that is refused rejects with a HermeticError of the code `usage/…`, `config/…` or `secret/…`, and changes nothing. */
+export interface WebSecrets {
+  view(): Promise<SecretsView>;
+  /** Resolves with what to tell the owner when the running gateway uses the change. */
+  set(name: string, change: SecretChange): Promise<string>;
+  /** The value and the binding. Resolves in the same way. */
+  remove(name: string): Promise<string>;
+}
+
 /** The gateway as the page and the interface see it. All rules are in there. */
 export interface HttpParts {
   chats: WebChats;
+  secrets: WebSecrets;
   status(): Promise<StatusView>;
   /** Ends the turn that runs in this chat. Resolves when that is under way. */
   stop(chat: string): Promise<void>;

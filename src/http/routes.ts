@@ -1,11 +1,13 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
 import { ByteStore } from '../lib/byte-store.ts';
+import { bodyOf, tooLarge } from './body.ts';
 import type { Followers } from './events.ts';
 import { disposition, isShownInline } from './files.ts';
 import { refusal, type Web } from './guard.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
+import { secretRoutes } from './secret-routes.ts';
 
 const id = z.string().regex(/^[\w-]{8,64}$/, 'An id has 8 to 64 letters, digits, _ and -.');
 const text = z.string().max(60_000, 'A message has at most 60,000 characters. Send more as a file.');
@@ -88,6 +90,7 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
     });
   });
 
+  routes.route('/secrets', secretRoutes(parts.secrets, small));
   routes.get('/chats/:chat/events', (context) => followers.follow(context, context.req.param('chat')));
   return routes;
 }
@@ -97,22 +100,6 @@ async function bytesOf(body: ReadableStream<Uint8Array> | null): Promise<Uint8Ar
   const bytes = new ByteStore();
   for await (const piece of body ?? []) bytes.push(piece);
   return bytes.take();
-}
-
-export function tooLarge(context: Context): Response {
-  return refusal(context, 413, 'That is too large.');
-}
-
-export async function bodyOf<T>(context: Context<Web>, schema: z.ZodType<T>): Promise<T | Response> {
-  const body: unknown = await context.req.json().catch(() => undefined);
-  if (body === undefined) return refusal(context, 400, 'What was sent is not JSON.');
-  const parsed = schema.safeParse(body);
-  return parsed.success ? parsed.data : refusal(context, 400, parsed.error.issues.map(inWords).join(' '));
-}
-
-/** People read it on the page, and programs want to know which field is meant. */
-function inWords({ message: words, path }: z.core.$ZodIssue): string {
-  return path.length === 0 ? words : `${words} (${path.join('.')})`;
 }
 
 function decoded(name: string): string | undefined {

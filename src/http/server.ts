@@ -13,6 +13,7 @@ import { oncePer } from '../lib/once-per.ts';
 import { Rate } from '../lib/rate.ts';
 import { minSecretCharacters } from '../lib/same-secret.ts';
 import { Gatekeeper } from './auth.ts';
+import { bodyOf, tooLarge } from './body.ts';
 import { Followers } from './events.ts';
 import {
   addressOf,
@@ -29,7 +30,7 @@ import {
 } from './guard.ts';
 import { builtPage } from './pages.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
-import { bodyOf, ownRoutes, tooLarge } from './routes.ts';
+import { ownRoutes } from './routes.ts';
 import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
 
 export interface WebServerOptions extends SiteOptions {

@@ -24,10 +24,15 @@ export async function compare(deps: SpecDeps, opened: OpenedSandbox, request: Sa
 /** A comparison reads many files and takes half as long as a short command, so commands in quick succession share one. */
 const freshMs = 1_000;
 
-/** For callers that compare before every command. */
-export function comparisonOf(deps: SpecDeps, opened: OpenedSandbox, request: SandboxRequest): () => Promise<Comparison> {
+/** For callers that compare before every command. `before` are the settings from before it was opened: they may have changed meanwhile. */
+export function comparisonOf(
+  deps: SpecDeps,
+  opened: OpenedSandbox,
+  request: SandboxRequest,
+  before: LoadedConfig,
+): () => Promise<Comparison> {
   type Answer = { at: number; loaded: LoadedConfig; answer: Comparison };
-  let last: Answer = { at: Date.now(), loaded: deps.loaded(), answer: { differs: 'not', env: {} } };
+  let last: Answer = { at: Date.now(), loaded: before, answer: { differs: 'not', env: {} } };
   return async () => {
     const loaded = deps.loaded();
     if (loaded === last.loaded && Date.now() - last.at < freshMs) return last.answer;

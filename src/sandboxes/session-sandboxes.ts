@@ -201,13 +201,14 @@ export class SessionSandboxes {
   }
 
   async #open(request: SandboxRequest, whole: OpenListener, signal: AbortSignal | undefined): Promise<Pooled> {
+    const before = this.#deps.loaded();
     const listener = this.#onlyNew(request, whole);
     const claimed = await this.#claim(request, listener);
     // They count against the limit, and a session comes before them.
     if (!claimed) await this.#spares.shrink();
     const opened = claimed ?? (await openSandbox(this.#deps, request, listener, signal));
     void this.#spares.fill();
-    return { ...opened, compare: comparisonOf(this.#deps, opened, request), stopAgain: () => stopAgain(opened) };
+    return { ...opened, compare: comparisonOf(this.#deps, opened, request, before), stopAgain: () => stopAgain(opened) };
   }
 
   /** Drops notices this chat has already seen. */
@@ -246,8 +247,9 @@ export class SessionSandboxes {
 export function singleSandbox(deps: SandboxDeps, request: SandboxRequest, listener: OpenListener): PooledSandbox<OpenedSandbox & Opened> {
   const { idleSeconds, backgroundSeconds } = sandboxSettings(deps.loaded().config, request.audience);
   const open = async (told: OpenListener, signal?: AbortSignal) => {
+    const before = deps.loaded();
     const opened = await openSandbox(deps, request, told, signal);
-    return { ...opened, compare: comparisonOf(deps, opened, request) };
+    return { ...opened, compare: comparisonOf(deps, opened, request, before) };
   };
   const ignore = (): void => undefined;
   const events = { rested: ignore, closed: ignore, left: ignore };

@@ -16,6 +16,8 @@ export interface ExecutionOwner {
   troubles(exit: Exit): Promise<readonly LimitHit[]>;
   /** The connections since the command began. */
   connections(): Promise<Connections>;
+  /** The command has ended. */
+  ended(): void;
   /** The last resort: ends the whole sandbox. */
   endSandbox(reason: string): Promise<void>;
 }
@@ -103,6 +105,7 @@ export class Execution implements ExecHandle {
   #finish(exit: Exit): void {
     if (this.#settled) return;
     this.#settled = true;
+    this.#owner.ended();
     this.#terminal.reject(new Error('the command has ended'));
     this.#output.finish();
     const after = this.#dumps.at(-1);

@@ -1,8 +1,11 @@
 import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
+import { PausableTimer } from '../lib/pausable-timer.ts';
 
 export interface RunOptions {
   timeoutMs: number;
+  /** Counts the time. Pauses make it stand still. */
+  clock?: PausableTimer | undefined;
   /** Ends the command. */
   signal?: AbortSignal | undefined;
   /** Awaited, so that a slow receiver holds the command up. */
@@ -29,7 +32,8 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
     killing.catch(() => undefined);
   };
   const interrupt = (): void => cutShort({ kind: 'interrupted' });
-  const timer = setTimeout(() => cutShort({ kind: 'timeout', afterMs: options.timeoutMs }), options.timeoutMs);
+  const clock = options.clock ?? new PausableTimer();
+  clock.start(options.timeoutMs, () => cutShort({ kind: 'timeout', afterMs: options.timeoutMs }));
   if (options.signal?.aborted) interrupt();
   options.signal?.addEventListener('abort', interrupt, { once: true });
   try {
@@ -38,7 +42,7 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
     await killing;
     return cut ?? exit;
   } finally {
-    clearTimeout(timer);
+    clock.stop();
     options.signal?.removeEventListener('abort', interrupt);
   }
 }

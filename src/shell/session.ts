@@ -76,7 +76,13 @@ export class ShellSession {
   /** Resolves when the first shell waits. */
   static async open(options: ShellSessionOptions): Promise<ShellSession> {
     const session = new ShellSession(options);
-    await session.#start();
+    try {
+      await session.#start();
+    } catch (error) {
+      // Its first shell has pipes.
+      session.close();
+      throw error;
+    }
     return session;
   }
 
@@ -291,6 +297,8 @@ export class ShellSession {
   }
 
   #owner(request: ExecRequest, mark: string, before: State | undefined): ExecutionOwner {
+    let isRunning = true;
+    const command = { mark, ask: request.askToConnect, isRunning: () => isRunning };
     return {
       changed: (first, last) => {
         if (request.stateless) return;
@@ -302,7 +310,10 @@ export class ShellSession {
         await askSandbox(this, { command: 'stty rows "$2" cols "$3" <"$1"', args }, { timeoutMs: resizePatienceMs });
       },
       troubles: this.#limits.begin(),
-      connections: this.#network?.watch({ mark, ask: request.askToConnect }) ?? (async () => ({ blocked: [], allowed: [] })),
+      connections: this.#network?.watch(command) ?? (async () => ({ blocked: [], allowed: [] })),
+      ended: () => {
+        isRunning = false;
+      },
       endSandbox: (reason) => this.endSandbox(reason),
     };
   }

@@ -42,9 +42,10 @@ export async function openShellSandbox(
   attach: () => Promise<Attachment>,
   signal?: AbortSignal,
 ): Promise<OpenSandbox> {
+  const attaching = attach();
   let attachment: Attachment | undefined;
   const open = async (): Promise<OpenSandbox> => {
-    attachment = await attach();
+    attachment = await attaching;
     const { workdir, limits, network } = place;
     const session = await ShellSession.open({ spawner: attachment, store, workdir, limits, network, endSandbox: () => place.end() });
     return new ShellSandbox(place, attachment, session);
@@ -59,6 +60,9 @@ export async function openShellSandbox(
   } catch (error) {
     await attachment?.close();
     await place.end();
+    // One that comes up only now is not used any more.
+    const isLate = attachment === undefined;
+    void attaching.then((late) => (isLate ? late.close() : undefined)).catch(() => undefined);
     throw error;
   }
 }

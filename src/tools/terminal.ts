@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
-import { blockedSentence } from '../core/blocked-connections.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type ExecRequest, type LimitHit, limitHitSentences } from '../core/sandbox.ts';
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
 import { type RunEnd, run } from '../shell/run.ts';
+import { CommandNetwork } from './command-network.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
 import { pathSchema } from './files/file-path.ts';
@@ -30,7 +30,10 @@ const output = z.object({
     .enum(['exited', 'signaled', 'timeout', 'interrupted', 'lost', 'background'])
     .describe('`background`: it goes on running; see `process_id`.'),
   note: z.string().optional().describe('What the way it ended means.'),
-  network: z.string().optional().describe('Where the network is restricted: which connections failed while it ran, and why.'),
+  network: z
+    .string()
+    .optional()
+    .describe('Where the network is restricted: which connections failed while it ran, and why, and which ones a person allowed.'),
   cwd: z.string().describe("The session's directory afterwards."),
   duration_ms: z.number(),
   truncated: z.boolean().describe('Whether the middle of the output was left out.'),
@@ -120,6 +123,7 @@ async function startInBackground(processes: ProcessTable, context: ToolContext, 
     terminal: call.pty ? terminalSize : undefined,
     patterns: call.notify_on ?? [],
     onlyIf: context.isAsAllowed,
+    askToConnect: context.askToConnect,
   });
   if (call.stdin !== undefined) await processes.write(process, call.stdin, true);
   return {
@@ -137,22 +141,28 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
   const { sandbox, signal, maxBytes } = context;
   const started = Date.now();
   const capture = new OutputCapture({ sandbox, maxBytes, redact: context.redact, onText: (text) => context.progress(text) });
-  const handle = await sandbox.exec({ ...requestFor(call), onlyIf: context.isAsAllowed });
+  const network = new CommandNetwork(context);
+  const handle = await sandbox.exec({ ...requestFor(call), onlyIf: context.isAsAllowed, askToConnect: network.ask });
   if (call.stdin !== undefined) {
     const end = call.pty ? '\x04' : '';
     // A command need not read what it is given.
     const written = handle.write(call.stdin + end).catch(() => undefined);
     if (!call.pty) void written.then(() => handle.closeStdin());
   }
-  const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal, onOutput: (chunk) => capture.push(chunk) });
-  const [{ text, truncated, file }, hits, { blocked }] = await Promise.all([capture.end(), handle.troubles(), handle.connections()]);
-  const network = blockedSentence(blocked);
+  const { clock } = network;
+  const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, clock, signal, onOutput: (chunk) => capture.push(chunk) });
+  const hasFailed = end.kind === 'exited' && end.code !== 0;
+  const [{ text, truncated, file }, hits, networkNote] = await Promise.all([
+    capture.end(),
+    handle.troubles(),
+    network.sentence(() => handle.connections(), hasFailed),
+  ]);
   return {
     output: text,
     exit_code: end.kind === 'exited' ? end.code : null,
     ended: end.kind,
     ...noteOn(call.command, end, hits),
-    ...(network !== undefined && { network }),
+    ...(networkNote !== undefined && { network: networkNote }),
     cwd: sandbox.cwd,
     duration_ms: Date.now() - started,
     truncated,

@@ -1,4 +1,6 @@
+import type { ConnectionQuestions } from '../approval/connection-questions.ts';
 import type { Action, CallOrigin, Guard } from '../core/approval.ts';
+import type { ConnectionAsker, Connections } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
@@ -14,6 +16,8 @@ export interface ToolboxOptions {
   /** Makes sure that the sandbox is open: the actions a tool declares depend on its directory. */
   open?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   guard: Guard;
+  /** For connections that no rule of a restricted network allows. Without it they are blocked. */
+  connections?: Pick<ConnectionQuestions, 'askerFor'> | undefined;
   /** Takes secrets out of a text. */
   redact: Redact;
   /** The most bytes of text a result should carry. */
@@ -29,6 +33,7 @@ export interface FinishedCall {
   origin: CallOrigin;
   result: ToolResult;
   durationMs: number;
+  connections: readonly Connections[];
 }
 
 /** A call that was allowed and has not come to an end. */
@@ -48,7 +53,7 @@ export interface CallOptions {
 
 /** `isInner`: a tool called by another gets what it finds as it is. */
 type AttemptOptions = CallOptions & { isInner?: boolean };
-type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'isAsAllowed'>;
+type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'isAsAllowed' | 'askToConnect' | 'connected'>;
 
 const withoutPerson: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
@@ -121,14 +126,20 @@ export class Toolbox {
       const startedAt = performance.now();
       const running = { tool: name, text: this.#options.redact(mainText(input)), since: new Date() };
       this.#running.add(running);
-      const result = isUnchanged ? await this.#run(prepared, { ...options, signal, isAsAllowed }) : undefined;
+      const connections: Connections[] = [];
+      const network = {
+        askToConnect: this.#askerFor(prepared.actions, origin, signal),
+        connected: (one: Connections) => void connections.push(one),
+      };
+      const result = isUnchanged ? await this.#run(prepared, { ...options, ...network, signal, isAsAllowed }) : undefined;
       this.#running.delete(running);
       if (!result) {
         prepared = tool.prepare(input, this.#options.sandbox);
         continue;
       }
       const durationMs = Math.round(performance.now() - startedAt);
-      if (prepared.actions.length > 0) this.#options.finished?.({ tool: name, actions: prepared.actions, origin, result, durationMs });
+      const { actions } = prepared;
+      if (actions.length > 0) this.#options.finished?.({ tool: name, actions, origin, result, durationMs, connections });
       return result;
     }
     return failed('denied', 'It was not run: the directory or the functions of the session kept changing while it was being allowed.');
@@ -151,6 +162,8 @@ export class Toolbox {
       signal: options.signal,
       maxBytes,
       isAsAllowed: options.isAsAllowed,
+      askToConnect: options.askToConnect,
+      connected: options.connected,
       redact: options.isInner ? unredacted : this.#options.redact,
       progress: (text) => options.progress?.(text),
       // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it. And unseen: what
@@ -163,6 +176,14 @@ export class Toolbox {
         return this.#attempt(name, input, { ...options, signal, progress: undefined, isInner: true, origin: { ...origin, run } });
       },
     };
+  }
+
+  #askerFor(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): ConnectionAsker | undefined {
+    const [text] = actions.flatMap((action) => {
+      if (action.kind === 'command') return [{ command: action.command, cwd: action.cwd }];
+      return action.kind === 'script' ? [{ command: action.code, cwd: action.cwd }] : [];
+    });
+    return text && this.#options.connections?.askerFor({ ...text, origin, signal });
   }
 
   #unknown(name: string): string {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
-import { createSandboxes, type SessionKey, type SessionSandboxes } from '../../src/index.ts';
+import { createApp, createSandboxes, type SessionKey } from '../../src/index.ts';
+import { SessionSandboxes } from '../../src/sandboxes/session-sandboxes.ts';
 import { describeBackend } from '../engines.ts';
 import { until } from '../until.ts';
 
@@ -84,5 +85,26 @@ await describeBackend('bubblewrap', () => {
     mkdirSync(join(root, 'swept', 'sandboxes', 'bubblewrap', 'half-made', 'workspace'), { recursive: true });
     expect((await sandboxes.start()).map(({ name, why }) => [name, why])).toEqual([['half-made', 'belongs to no session']]);
     expect((await sandboxes.run('alice', 'cat file')).stdout).toBe('mine\n');
+  });
+
+  it('the first command follows settings that change while its sandbox opens', async () => {
+    const path = join(root, 'changing');
+    mkdirSync(path);
+    const colour = (name: string) => {
+      const environment = {
+        PATH: process.env.PATH ?? '',
+        HOME: root,
+        HERMETIC_HOME: path,
+        TERMINAL_ENV: 'bubblewrap',
+        TERMINAL_NETWORK: 'none',
+      };
+      return createApp({ environment: { ...environment, TERMINAL_DOCKER_ENV: JSON.stringify({ COLOUR: name }) } });
+    };
+    const app = colour('green');
+    const { loaded } = colour('blue');
+    const changing = new SessionSandboxes({ ...app.deps, onOpened: () => app.apply(loaded) }, () => app.close());
+    opened.push(changing);
+    expect((await changing.run('a', 'echo "$COLOUR"')).stdout).toBe('blue\n');
+    await changing.stop();
   });
 });

@@ -6,7 +6,7 @@ import type { Answerer } from '../../src/approval/approvers.ts';
 import { type ApprovalStores, type GuardOptions, guardOf } from '../../src/approval/guard.ts';
 import { Questions } from '../../src/approval/questions.ts';
 import { Recorder } from '../../src/audit/recorder.ts';
-import type { Action, Answer, Approver, CallOrigin, Permission, Question } from '../../src/core/approval.ts';
+import type { Action, Answer, Approver, CallOrigin, Permission, Question, SessionGuard } from '../../src/core/approval.ts';
 import type { AuditRecord } from '../../src/core/audit.ts';
 import type { QuestionEntry, Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
@@ -42,6 +42,8 @@ export interface Rig {
   recorder: Recorder;
   /** Asks a guard made with these options for permission. */
   ask(actions: readonly Action[], origin?: Partial<CallOrigin>, options?: Partial<GuardOptions>, signal?: AbortSignal): Promise<Permission>;
+  /** A guard made with these options. */
+  guard(options?: Partial<GuardOptions>): SessionGuard;
   records(): Promise<AuditRecord[]>;
 }
 
@@ -76,6 +78,7 @@ export function guardRigs(): (path?: string) => Promise<Rig & { path: string }> 
       recorder,
       ask: (actions, origin = {}, options = {}, signal = new AbortController().signal) =>
         guardOf({ ...defaults, ...options })(actions, { source: 'chat', role: 'user', approver: undefined, ...origin }, signal),
+      guard: (options = {}) => guardOf({ ...defaults, ...options }),
       records: () => store.audit.list({}, 1000),
     };
   };

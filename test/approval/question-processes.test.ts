@@ -49,7 +49,7 @@ describe('a process that dies while a question is open', () => {
     const second = start('turn-1');
     const third = said(second);
     expect(await rig.questions.answer(question?.code ?? '', allow, shell)).toMatchObject({ kind: 'settled' });
-    expect(await third).toEqual({ allowed: true });
+    expect(await third).toEqual({ allowed: true, by: 'once' });
     expect(ran()).toBe(1);
     expect(await rig.store.approvals.list()).toMatchObject([
       { id: question?.id, answer: allow, answeredFrom: 'shell', claimedAt: expect.any(Date) },

@@ -60,7 +60,7 @@ describe('answers', () => {
     const listed = new Questions({ ledger: rig.store.approvals, approvers: ['telegram:2'], redact: (one) => one });
     expect(await listed.answer(question?.id ?? '', allow, { ...member, person: 'telegram:1' })).toMatchObject({ kind: 'foreign' });
     expect(await listed.answer(question?.id ?? '', allow, member)).toMatchObject({ kind: 'settled' });
-    expect(await asking).toEqual({ allowed: true });
+    expect(await asking).toEqual({ allowed: true, by: 'once' });
   });
 
   it('a waiting process notices an answer that another process stored', async () => {
@@ -99,6 +99,6 @@ describe('withdrawal', () => {
     for (const permission of await Promise.all(asking)) expect(permission).toMatchObject({ allowed: false });
     const [left] = await openOnes(1);
     expect(await rig.questions.answer(left?.id ?? '', allow, shell)).toMatchObject({ kind: 'settled' });
-    expect(await other).toEqual({ allowed: true });
+    expect(await other).toEqual({ allowed: true, by: 'once' });
   });
 });

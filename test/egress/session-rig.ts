@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { BlockedConnection, EgressRules, HostRule, Vault } from '../../src/core/egress.ts';
+import { AllowedList } from '../../src/egress/allowed-list.ts';
 import { Dialer, type DialerOptions } from '../../src/egress/dial.ts';
 import { Interceptor } from '../../src/egress/interceptor.ts';
 import type { Lookup } from '../../src/egress/resolver.ts';
@@ -67,12 +68,14 @@ export interface RigOptions {
   vault?: Vault;
   /** The authorities of its hosts. */
   roots?: string[];
+  asking?: SessionEgressOptions['asking'];
 }
 
 /** A session whose proxy listens on a loopback port, with its hosts on loopback too. */
 export class SessionRig {
   readonly session: SessionEgress;
   readonly blocked: Omit<BlockedConnection, 'count'>[] = [];
+  readonly allowed = new AllowedList();
   readonly lookups: string[] = [];
   readonly dialer: RigDialer;
   rules: EgressRules;
@@ -83,7 +86,18 @@ export class SessionRig {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
 
-  constructor({ allow = [], deny = [], private: privateRules = [], hosts = {}, lookup, dialer, limits, vault, roots = [] }: RigOptions) {
+  constructor({
+    allow = [],
+    deny = [],
+    private: privateRules = [],
+    hosts = {},
+    lookup,
+    dialer,
+    limits,
+    vault,
+    roots = [],
+    asking,
+  }: RigOptions) {
     this.rules = { ...rulesOf(allow, deny, privateRules), vault };
     this.dialer = new RigDialer({
       // The hosts of the tests are on loopback. Everything else is judged as in the product.
@@ -100,6 +114,8 @@ export class SessionRig {
     this.session = new SessionEgress({
       rules: () => this.rules,
       onBlocked: ({ host, port }, reason) => this.blocked.push({ host, port, reason }),
+      onAllowed: (connection) => this.allowed.add(connection),
+      asking,
       dialer: this.dialer,
       interceptor: new Interceptor(() => roots),
       ...(limits && { limits }),
@@ -152,6 +168,12 @@ export class SessionRig {
     peer.socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
     const head = await peer.until('\r\n\r\n');
     return { peer, status: head.split('\r\n')[0] ?? '' };
+  }
+
+  /** Applies other rules at once. */
+  change({ allow = [], deny = [] }: Pick<RigOptions, 'allow' | 'deny'>): void {
+    this.rules = { ...this.rules, ...rulesOf(allow, deny) };
+    this.session.rulesChanged();
   }
 
   async stop(): Promise<void> {

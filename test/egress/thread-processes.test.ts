@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { describeNamespaces } from './describe-namespaces.ts';
 import { inside, Namespace, type NamespaceOptions, noRules } from './namespace.ts';
 
-const command = { mark: '1000000000000001', ask: undefined };
+const command = { mark: '1000000000000001', ask: undefined, isRunning: () => true };
 const toy = { file: new URL('./toy-worker.ts', import.meta.url) };
 const namespaces: Namespace[] = [];
 const threads: EgressThread[] = [];

@@ -25,6 +25,7 @@ if (parentPort) {
       acceptAtProxy: (socket) => accept('proxy', socket),
       acceptByName: (socket) => accept('name', socket),
       answerQuery: (query) => Buffer.concat([Buffer.from('answer to '), query]),
+      settle: async () => undefined,
       rulesChanged: () => {
         for (const socket of open) socket.destroy();
       },

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { webSecrets } from '../../src/app/web-secrets.ts';
 import { WebChannel } from '../../src/channels/web/index.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import type { Incoming } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
 import type { HttpLimits, StatusView } from '../../src/http/parts.ts';
@@ -19,6 +21,10 @@ export interface GatewayOptions {
   pages?: string;
   limits?: Partial<HttpLimits>;
   server?: Partial<WebServerOptions>;
+  /** Of the process, in which variables beat those of its home. */
+  environment?: Record<string, string>;
+  /** Why its sessions do not use secrets. */
+  obstacle?: string;
   /** What becomes of what people send. */
   handle?: (gateway: TestGateway, incoming: Incoming) => Promise<void>;
 }
@@ -74,6 +80,8 @@ export class TestGateway {
     pages = builtPages,
     limits,
     server,
+    environment,
+    obstacle,
     handle,
   }: GatewayOptions = {}): Promise<TestGateway> {
     const gateway = new TestGateway(home, await openStore(join(home, 'state.db')));
@@ -81,6 +89,11 @@ export class TestGateway {
       ...{ host: '127.0.0.1', port, token, behindTls: false, publicUrl: undefined, pages },
       parts: {
         chats: gateway.channel.chatsOf(owner),
+        secrets: webSecrets({
+          load: () => loadConfig({ environment: { HOME: home, HERMETIC_HOME: home, ...environment } }),
+          follow: async () => undefined,
+          obstacle: async () => obstacle,
+        }),
         status: async () => status,
         stop: async (chat) => void gateway.stopped.push(chat),
         metrics: async () => 'hermetic_up 1\n',

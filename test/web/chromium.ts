@@ -74,6 +74,11 @@ export class WebRig {
     await ended;
   }
 
+  /** Of the gateway. */
+  get home(): string {
+    return this.#home;
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.#port}/`;
   }

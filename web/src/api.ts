@@ -1,4 +1,4 @@
-import type { Chat, FileInfo, Page, Status } from './wire.ts';
+import type { Chat, FileInfo, Page, Secrets, SecretsAnswer, Status } from './wire.ts';
 
 /** What the gateway answered when it did not do it. `status` 0: no answer at all. */
 export class ApiError extends Error {
@@ -37,6 +37,10 @@ export const api = {
   login: (secret: { code: string } | { token: string }) => post('/login', secret),
   logout: () => post('/logout'),
   status: () => ask<Status>('GET', '/status'),
+  secrets: () => ask<Secrets>('GET', '/secrets'),
+  setSecret: (name: string, entry: { hosts: readonly string[]; value?: string }) =>
+    ask<SecretsAnswer>('PUT', `/secrets/${encodeURIComponent(name)}`, JSON.stringify(entry), json),
+  removeSecret: (name: string) => ask<SecretsAnswer>('DELETE', `/secrets/${encodeURIComponent(name)}`),
   chats: async () => (await ask<{ chats: Chat[] }>('GET', '/chats')).chats,
   createChat: () => post<Chat>('/chats'),
   page: (chat: string, before?: number) => ask<Page>('GET', `/chats/${chat}/messages${before === undefined ? '' : `?before=${before}`}`),

@@ -5,6 +5,7 @@ import { ChatView } from './chat-view.tsx';
 import { Composer } from './composer.tsx';
 import { Icon } from './icons.tsx';
 import { Outbox, type Unsent } from './outbox.ts';
+import { SecretsPanel } from './secrets-panel.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { StatusPanel } from './status-panel.tsx';
 import type { Connection } from './stream.ts';
@@ -21,6 +22,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   const [status, setStatus] = useState<Status>();
   const [isSidebarOpen, setSidebarOpen] = useState(false);
   const [isStatusOpen, setStatusOpen] = useState(false);
+  const [areSecretsOpen, setSecretsOpen] = useState(false);
   const outbox = useMemo(() => new Outbox(setUnsent), []);
 
   const refresh = useCallback(async () => {
@@ -78,6 +80,10 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
         isOpen={isSidebarOpen}
         open={open}
         close={() => setSidebarOpen(false)}
+        openSecrets={() => {
+          setSidebarOpen(false);
+          setSecretsOpen(true);
+        }}
         signOut={() => void api.logout().finally(signedOut)}
       />
       <main class="main">
@@ -130,6 +136,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
           {state.notice}
         </div>
       )}
+      {areSecretsOpen && <SecretsPanel close={() => setSecretsOpen(false)} />}
       {isStatusOpen && <StatusPanel status={status} close={() => setStatusOpen(false)} />}
     </div>
   );

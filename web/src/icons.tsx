@@ -14,6 +14,7 @@ const paths = {
   chevron: 'M9 6l6 6-6 6',
   down: 'M12 5v14M6 13l6 6 6-6',
   terminal: 'M5 7l5 5-5 5M12 17h7',
+  key: 'M13 15.5a4.5 4.5 0 1 1-9 0 4.5 4.5 0 0 1 9 0zM11.7 12.3 20 4M16 8l3 3',
   shield: 'M12 3l7 3v6c0 4.5-3 7.5-7 9-4-1.5-7-4.5-7-9V6z',
 } as const;
 

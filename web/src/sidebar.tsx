@@ -9,10 +9,11 @@ interface SidebarProps {
   isOpen: boolean;
   open: (chat: string | undefined) => void;
   close: () => void;
+  openSecrets: () => void;
   signOut: () => void;
 }
 
-export function Sidebar({ chats, current, isOpen, open, close, signOut }: SidebarProps): JSX.Element {
+export function Sidebar({ chats, current, isOpen, open, close, openSecrets, signOut }: SidebarProps): JSX.Element {
   // A chat in which nothing was said yet is no session to come back to.
   const shown = chats.filter(({ id, title }) => title !== '' || id === current);
   return (
@@ -48,9 +49,15 @@ export function Sidebar({ chats, current, isOpen, open, close, signOut }: Sideba
             </li>
           ))}
         </ul>
-        <button type="button" class="quiet sign-out" onClick={signOut}>
-          Sign out
-        </button>
+        <div class="side-foot">
+          <button type="button" class="quiet" aria-haspopup="dialog" onClick={openSecrets}>
+            <Icon name="key" />
+            Secrets
+          </button>
+          <button type="button" class="quiet" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
       </nav>
     </>
   );

@@ -11,6 +11,13 @@ interface DoorPlace extends ContainerPlace {
   egress: Egress;
 }
 
+interface EarlyCommand {
+  command: FollowedCommand;
+  answer: (() => Promise<Connections>) | undefined;
+}
+
+/** More are not kept. */
+const maxEarly = 256;
 const retryMs = 1_000;
 /** So many times in a row, because a program that has just detached may still be closing its sockets. */
 const maxTaken = 3;
@@ -28,6 +35,8 @@ export class ContainerDoor implements Door {
   readonly #closing = new AbortController();
   #opening: Promise<Door | undefined> | undefined;
   #door: Door | undefined;
+  /** Commands that began before the sockets were ours, the oldest first. */
+  readonly #early = new Set<EarlyCommand>();
   #closed: Promise<void> | undefined;
 
   constructor(place: DoorPlace) {
@@ -50,6 +59,8 @@ export class ContainerDoor implements Door {
   async #hold(opening: Promise<Door | undefined>): Promise<boolean> {
     this.#opening = opening;
     this.#door = await opening;
+    for (const early of this.#early) early.answer = this.#door?.watch(early.command);
+    if (this.#door) this.#early.clear();
     void this.#door?.lost.then(this.#lose);
     return this.#door !== undefined;
   }
@@ -73,7 +84,12 @@ export class ContainerDoor implements Door {
 
   /** What the sockets of another program refuse is not known here. */
   watch(command: FollowedCommand): () => Promise<Connections> {
-    return this.#door?.watch(command) ?? (async () => ({ blocked: [], allowed: [] }));
+    if (this.#door) return this.#door.watch(command);
+    const early: EarlyCommand = { command, answer: undefined };
+    this.#early.add(early);
+    const [oldest] = this.#early;
+    if (this.#early.size > maxEarly && oldest) this.#early.delete(oldest);
+    return async () => (await early.answer?.()) ?? { blocked: [], allowed: [] };
   }
 
   close(): Promise<void> {

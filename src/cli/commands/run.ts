@@ -1,17 +1,17 @@
 import { posix } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { blockedSentence } from '../../core/blocked-connections.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { limitHitSentences } from '../../core/sandbox.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { cliSession } from '../../sandboxes/request.ts';
 import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
-import { permit } from '../ask.ts';
+import { CommandNetwork } from '../../tools/command-network.ts';
+import { networkContext, permit, type Work } from '../ask.ts';
 import { secondsOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { personHere } from '../person.ts';
 import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
-import { forwardInput, forwardOutput, interruptSignal, signalNumber } from '../streams.ts';
+import { forwardInput, forwardOutput, type HeldInput, interruptSignal, signalNumber } from '../streams.ts';
 
 interface RunOptions extends SessionOptions {
   cwd?: string;
@@ -24,7 +24,7 @@ const explanation = `
 One argument is bash source; several are a program and its arguments, passed on exactly.
 Output streams, standard input is passed on, and the exit code is the command's: 124 after the timeout, 130 after Ctrl-C.
 With --ask the command is judged first, like a command from a model: approval is asked on this terminal, and without a terminal the command is refused
-with exit code 4.
+with exit code 4. Where its network is restricted, --ask also asks about hosts that no rule names; otherwise they are blocked.
 Exports, functions, aliases and the directory carry over to the session's next command.
 
 Examples:
@@ -64,13 +64,23 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
       await permit(io, app, options.session, opened, judged, interrupt.signal);
     }
     outcome = 'failed';
-    const handle = await sandbox.exec({ command, env, stdin: 'open', ...(options.cwd !== undefined && { cwd }) });
-    void forwardInput(io, handle);
-    const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, signal: interrupt.signal, onOutput: forwardOutput(io) });
+    let input: HeldInput | undefined;
+    const asking = { ...options, command, cwd, signal: interrupt.signal, hold: (work: Work) => input?.hold(work) ?? work() };
+    const network = new CommandNetwork(networkContext(io, app, opened, asking));
+    const handle = await sandbox.exec({
+      command,
+      env,
+      stdin: 'open',
+      ...(options.cwd !== undefined && { cwd }),
+      askToConnect: network.ask,
+    });
+    input = forwardInput(io, handle);
+    const time = { timeoutMs: timeoutSeconds * 1000, clock: network.clock };
+    const end = await run(handle, { ...time, signal: interrupt.signal, onOutput: forwardOutput(io) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
     for (const hit of await handle.troubles()) io.stderr.write(`hermetic: ${limitHitSentences[hit]}\n`);
-    const network = blockedSentence((await handle.connections()).blocked);
-    if (network !== undefined) io.stderr.write(`hermetic: ${network}\n`);
+    const blocked = await network.sentence(() => handle.connections(), false);
+    if (blocked !== undefined) io.stderr.write(`hermetic: ${blocked}\n`);
     if (end.kind === 'interrupted') return interrupt.code();
     explain(io, end);
     return exitCodeOf(end, signalNumber);

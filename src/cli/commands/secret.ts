@@ -1,15 +1,13 @@
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { bindingChanges } from '../../config/bind-secret.ts';
-import { destinationText, secretFlaw, secretSettings, valueFlaw } from '../../config/bound-secrets.ts';
-import { type Changes, changeKeys, unsetKey } from '../../config/edit.ts';
+import { bindingChanges, forgetSecret, storeSecret } from '../../config/bind-secret.ts';
+import { secretSettings } from '../../config/bound-secrets.ts';
+import type { Changes } from '../../config/edit.ts';
 import { findHome, prepareHome } from '../../config/home.ts';
-import { findKey } from '../../config/keys.ts';
+import { type ListedSecret, listedSecrets, secretsOverride } from '../../config/listed-secrets.ts';
 import { checkConfig, loadConfig } from '../../config/load.ts';
-import { checkSecretName, checkSecretValue, removeSecret, saveSecret, secretNames } from '../../config/secrets-file.ts';
-import { originText } from '../../config/show.ts';
+import { checkSecretName, secretNames } from '../../config/secrets-file.ts';
 import { HermeticError } from '../../core/errors.ts';
-import { nearest } from '../../lib/nearest.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
 import { table } from '../table.ts';
@@ -76,11 +74,7 @@ export function secretCommand(io: CliIo): Command {
       const isKnown = secretNames(files.dotenv).includes(name);
       const changes = bindingFor(io, name, options);
       const value = await valueFor(io, name);
-      checkSecretValue(value);
-      const flaw = changes && valueFlaw(value);
-      if (flaw) throw new HermeticError('usage/bad-argument', `The value cannot be bound to hosts: it ${flaw}. Nothing was changed.`);
-      if (changes) changeKeys(files.config, changes);
-      saveSecret(files.dotenv, name, value);
+      storeSecret(files, name, value, changes);
       io.stdout.write(`${name} is ${isKnown ? 'replaced' : 'stored'} in ${files.dotenv}\n`);
       if (changes) io.stdout.write(`${name} is bound to ${options.host?.join(', ')} in ${files.config}\n`);
       if (io.environment[name]?.trim()) io.stderr.write(`note: ${name} is also set in the environment, which overrides .env\n`);
@@ -101,16 +95,10 @@ export function secretCommand(io: CliIo): Command {
     .description('remove a secret from .env, and its binding from config.yaml')
     .action((name: string) => {
       const files = homeFiles();
-      const wasStored = removeSecret(files.dotenv, name);
+      const { wasStored, wasBound } = forgetSecret(files, name);
       if (wasStored) io.stdout.write(`${name} is removed from ${files.dotenv}\n`);
-      const wasBound = findKey(`secrets.${name}`) !== undefined && unsetKey(files.config, `secrets.${name}`);
       if (wasBound) io.stdout.write(`secrets.${name} is removed from ${files.config}: sandboxes no longer get its placeholder\n`);
       if (wasBound) tellOfOverride(io);
-      if (wasStored || wasBound) return;
-      const meant = nearest(name, secretNames(files.dotenv));
-      throw new HermeticError('secret/not-found', `${files.dotenv} has no secret of this name.${meant ? ` Did you mean ${meant}?` : ''}`, {
-        hint: 'hermetic secret list prints the names.',
-      });
     });
 
   return secret;
@@ -129,48 +117,26 @@ function bindingFor(io: CliIo, name: string, { host, as: inside, header, ...othe
 }
 
 function tellOfOverride(io: CliIo): void {
-  const { secrets: origin } = loadConfig({ environment: io.environment }).origins;
-  if (origin && 'variable' in origin) io.stderr.write(`note: ${originText(origin)} is set and overrides config.yaml\n`);
+  const note = secretsOverride(loadConfig({ environment: io.environment }));
+  if (note !== undefined) io.stderr.write(`note: ${note}\n`);
 }
 
-/** JSON. */
-interface ListedSecret {
-  name: string;
-  /** Empty when it is not bound. */
-  hosts: readonly string[];
-  /** The variable inside that holds the placeholder; null when it is not bound. */
-  variable: string | null;
-  /** Where the value is from; null when there is none. */
-  value: 'environment' | '.env' | null;
-  /** Why the value cannot be used. */
-  problem: string | null;
-}
+/** JSON. Of one that is not bound, only the name is known. */
+type Listed = ListedSecret | { name: string; hosts: readonly never[]; variable: null; value: '.env'; problem: null };
 
 /** The secrets of the configuration, then the other names of `.env`. */
-function listing(io: CliIo, stored: readonly string[]): ListedSecret[] {
+function listing(io: CliIo, stored: readonly string[]): Listed[] {
   const loaded = checkConfig({ environment: io.environment }).length === 0 ? loadConfig({ environment: io.environment }) : undefined;
-  const bound = (loaded ? secretSettings(loaded.config) : []).map((setting) => {
-    const { name, env, inside, destinations } = setting;
-    const source = io.environment[env]?.trim() ? 'environment' : '.env';
-    const problem = (loaded && secretFlaw(loaded, setting)) ?? null;
-    return {
-      env,
-      name,
-      hosts: destinations.map(destinationText),
-      variable: inside,
-      value: loaded?.environment[env] === undefined ? null : source,
-      problem,
-    } as const;
-  });
-  const others = stored.filter((name) => !bound.some(({ env }) => env === name));
+  const used = new Set(loaded && secretSettings(loaded.config).map(({ env }) => env));
+  const others = stored.filter((name) => !used.has(name));
   return [
-    ...bound.map(({ env: _, ...listed }) => listed),
+    ...(loaded ? listedSecrets(loaded) : []),
     ...others.map((name) => ({ name, hosts: [], variable: null, value: '.env', problem: null }) as const),
   ];
 }
 
-function prose(listed: readonly ListedSecret[]): string {
-  const row = ({ name, hosts, variable, value, problem }: ListedSecret): string[] =>
+function prose(listed: readonly Listed[]): string {
+  const row = ({ name, hosts, variable, value, problem }: Listed): string[] =>
     variable === null
       ? [name]
       : [

@@ -19,7 +19,12 @@ export class EventChannel {
 
   constructor(path: string) {
     this.#writer = openForWriting(path);
-    this.#socket = openForReading(path).socket;
+    try {
+      this.#socket = openForReading(path).socket;
+    } catch (error) {
+      closeSync(this.#writer);
+      throw error;
+    }
     this.#socket.on('data', (chunk: Buffer) => this.#push(chunk));
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.pause();

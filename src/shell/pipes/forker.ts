@@ -88,9 +88,21 @@ export class Attachment implements Spawner {
   private constructor(runDirectory: string, { name, directory }: AttachmentPipes, ended: Promise<string>) {
     this.#directory = directory;
     this.#name = name;
-    this.#control = openForWriting(join(runDirectory, 'control'));
-    this.#alive = openForWriting(join(directory, 'alive'));
-    this.#events = new EventChannel(join(directory, 'events'));
+    const opened: number[] = [];
+    const openPipe = (path: string): number => {
+      const descriptor = openForWriting(path);
+      opened.push(descriptor);
+      return descriptor;
+    };
+    try {
+      this.#control = openPipe(join(runDirectory, 'control'));
+      this.#alive = openPipe(join(directory, 'alive'));
+      this.#events = new EventChannel(join(directory, 'events'));
+    } catch (error) {
+      // The sandbox is being removed meanwhile.
+      for (const descriptor of opened) closeSync(descriptor);
+      throw error;
+    }
     this.ended = ended.then((reason) => {
       for (const lost of this.#shells) lost(reason);
       return reason;

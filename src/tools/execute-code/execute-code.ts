@@ -1,6 +1,5 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
-import { blockedSentence } from '../../core/blocked-connections.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { limitHitSentences, type Sandbox } from '../../core/sandbox.ts';
 import type { Tool, ToolContext } from '../../core/tool.ts';
@@ -8,6 +7,7 @@ import { guestBash } from '../../lib/guest-files.ts';
 import { remember } from '../../lib/remember.ts';
 import { askSandbox } from '../../shell/ask-sandbox.ts';
 import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
+import { CommandNetwork } from '../command-network.ts';
 import { defineTool } from '../define-tool.ts';
 import { OutputCapture } from '../output-capture.ts';
 import { withRemarks } from '../remarks.ts';
@@ -124,7 +124,9 @@ async function runScript(
   const started = Date.now();
   const capture = new OutputCapture({ sandbox, maxBytes, redact: context.redact, onText: (text) => context.progress(text) });
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
-  const handle = await sandbox.exec({ ...request, ...(cwd !== undefined && { cwd }), onlyIf: context.isAsAllowed });
+  const network = new CommandNetwork(context);
+  const place = cwd === undefined ? {} : { cwd };
+  const handle = await sandbox.exec({ ...request, ...place, onlyIf: context.isAsAllowed, askToConnect: network.ask });
   const violated = new AbortController();
   const bridge = new CodeBridge({
     language,
@@ -139,6 +141,7 @@ async function runScript(
     bridge.begin(code, declarationsFor(language, functions.values()));
     const end = await run(handle, {
       timeoutMs: (timeout ?? timeoutSeconds) * 1000,
+      clock: network.clock,
       signal: AbortSignal.any([context.signal, violated.signal]),
       onOutput: async (chunk) => (chunk.stream === 'stdout' ? bridge.receive(chunk.data) : await capture.push(chunk)),
     });
@@ -148,7 +151,7 @@ async function runScript(
     const outcome = outcomeOf(end, bridge.violation);
     // A script cannot know that it hit a limit of the sandbox.
     const hits = outcome.status === 'error' ? await handle.troubles() : [];
-    const network = blockedSentence((await handle.connections()).blocked);
+    const networkNote = await network.sentence(() => handle.connections(), outcome.status === 'error');
     return {
       ...outcome,
       ...(hits.length > 0 && { error: [outcome.error, ...hits.map((hit) => limitHitSentences[hit])].join(' ') }),
@@ -157,7 +160,7 @@ async function runScript(
       duration_ms: Date.now() - started,
       truncated,
       ...(file !== undefined && { output_file: file }),
-      ...(network !== undefined && { network }),
+      ...(networkNote !== undefined && { network: networkNote }),
     };
   } finally {
     // Everything the script started is dead when this returns: its processes, and the tools it called.

@@ -15,6 +15,7 @@ export interface StartRequest {
   /** Texts to look for in what it prints. */
   patterns: readonly string[];
   onlyIf?: ExecRequest['onlyIf'];
+  askToConnect?: ExecRequest['askToConnect'];
 }
 
 export interface LogPiece {
@@ -67,13 +68,13 @@ export class ProcessTable {
     });
   }
 
-  async #launch({ command, cwd, terminal, patterns, onlyIf }: StartRequest): Promise<BackgroundProcess> {
+  async #launch({ command, cwd, terminal, patterns, onlyIf, askToConnect }: StartRequest): Promise<BackgroundProcess> {
     const place = cwd ?? this.#sandbox.cwd;
     const id = randomBytes(4).toString('hex');
     const directory = (await this.#ask('make', [this.#sandbox.name, id, command, String(maxKept)])).toString();
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
-    const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }) });
+    const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }), askToConnect });
     const { end, stdout, stderr } = await collect(handle, { timeoutMs: launchPatienceMs });
     if (end.kind !== 'exited' || end.code !== 0) {
       throw new HermeticError(

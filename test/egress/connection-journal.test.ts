@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { BlockedConnection } from '../../src/core/egress.ts';
-import { BlockedJournal } from '../../src/egress/blocked-journal.ts';
+import { BlockedList } from '../../src/egress/blocked-list.ts';
+import { ConnectionJournal } from '../../src/egress/connection-journal.ts';
 
 const connection = (host: string, count = 1): BlockedConnection => ({ host, port: 443, reason: 'unlisted', count });
 
-describe('the journal of blocked connections', () => {
+describe('the journal of connections', () => {
   it('answers each watch with the connections since it began, and again with later ones', () => {
-    const journal = new BlockedJournal();
+    const journal = new ConnectionJournal(() => new BlockedList());
     journal.add([connection('before.example')]);
     const first = journal.watch();
     journal.add([connection('a.example'), connection('b.example')]);
@@ -20,7 +21,7 @@ describe('the journal of blocked connections', () => {
   });
 
   it('keeps the latest connections when there are very many', () => {
-    const journal = new BlockedJournal();
+    const journal = new ConnectionJournal(() => new BlockedList());
     const all = journal.watch();
     for (let number = 0; number < 5_000; number++) journal.add([connection(`${number % 8}.example`)]);
     const kept = all();

@@ -1,0 +1,108 @@
+import { type ConnectionAnswer, type Destination, destinationText } from '../core/egress.ts';
+import { within } from '../lib/deadline.ts';
+import { type QuestionLine, unlistedAnswer } from './question-line.ts';
+
+/** A yes that one command has for one destination. */
+export interface Permission {
+  mark: string;
+  destination: Destination;
+}
+
+type Until = Extract<ConnectionAnswer, { allowed: true }>['until'];
+
+interface KeptPermission extends Permission {
+  until: Until;
+  checkedAt: number;
+  checking: Promise<boolean> | undefined;
+}
+
+export interface PermissionParts {
+  line: QuestionLine;
+  /** Whether a connection rests on it now. */
+  isUsed(permission: Permission): boolean;
+  onRevoked(permission: Permission, answer: Extract<ConnectionAnswer, { allowed: false }>): void;
+}
+
+const maxPermissions = 1_024;
+const checkEveryMs = 2_000;
+/** People are not asked. */
+const maxCheckMs = 30_000;
+
+export function permissionKey({ mark, destination }: Permission): string {
+  return `${mark} ${destinationText(destination)}`;
+}
+
+/** What commands of one sandbox have been allowed, until its door is closed. */
+export class Permissions {
+  readonly #parts: PermissionParts;
+  /** The one that was used last is the last. */
+  readonly #kept = new Map<string, KeptPermission>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: PermissionParts) {
+    this.#parts = parts;
+  }
+
+  grant({ mark, destination }: Permission, until: Until): void {
+    this.#use({ mark, destination, until, checkedAt: performance.now(), checking: undefined });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > maxPermissions && oldest !== undefined) this.#kept.delete(oldest);
+  }
+
+  /** As far as it was checked last. */
+  has(permission: Permission): boolean {
+    return this.#kept.has(permissionKey(permission));
+  }
+
+  /** Whether a new connection may rest on it. Asks again when that was too long ago. */
+  async allows(permission: Permission): Promise<boolean> {
+    const kept = this.#kept.get(permissionKey(permission));
+    if (!kept) return false;
+    const isFresh = kept.until === 'command-ends' || performance.now() - kept.checkedAt < checkEveryMs;
+    if (!isFresh && !(await this.#check(kept))) return false;
+    this.#use(kept);
+    return true;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#kept.clear();
+  }
+
+  #use(permission: KeptPermission): void {
+    const key = permissionKey(permission);
+    this.#kept.delete(key);
+    this.#kept.set(key, permission);
+    if (permission.until === 'revoked') this.#timer ??= setTimeout(() => void this.#checkUsed(), checkEveryMs);
+  }
+
+  async #checkUsed(): Promise<void> {
+    const used = [...this.#kept.values()].filter((kept) => kept.until === 'revoked' && this.#parts.isUsed(kept));
+    await Promise.all(used.map((kept) => this.#check(kept)));
+    this.#timer = undefined;
+    for (const kept of used) if (this.has(kept)) this.#use(kept);
+  }
+
+  async #check(kept: KeptPermission): Promise<boolean> {
+    kept.checking ??= this.#ask(kept).finally(() => {
+      kept.checking = undefined;
+    });
+    return await kept.checking;
+  }
+
+  async #ask(kept: KeptPermission): Promise<boolean> {
+    const { mark, destination } = kept;
+    const asked = this.#parts.line.decide(mark, { ...destination, program: undefined }, { isCheck: true });
+    const answer = await within(maxCheckMs, asked, () => unlistedAnswer);
+    const key = permissionKey(kept);
+    // The door was closed, or it was granted anew.
+    if (this.#kept.get(key) !== kept) return this.#kept.has(key);
+    if (answer.allowed) {
+      Object.assign(kept, { until: answer.until, checkedAt: performance.now() });
+      return true;
+    }
+    this.#kept.delete(key);
+    this.#parts.onRevoked(kept, answer);
+    return false;
+  }
+}

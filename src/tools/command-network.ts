@@ -1,0 +1,69 @@
+import { blockedSentence } from '../core/blocked-connections.ts';
+import { type ConnectionAnswer, type ConnectionAsker, type Connections, destinationText } from '../core/egress.ts';
+import type { ToolContext } from '../core/tool.ts';
+import { settlesWithin } from '../lib/deadline.ts';
+import { PausableTimer } from '../lib/pausable-timer.ts';
+
+/** What it needs of the call that runs the command. */
+export type ConnectingTool = Pick<ToolContext, 'askToConnect' | 'connected' | 'signal'>;
+
+/** The restricted network of one command: its clock stands still while a person decides about a host, and its result says what was decided. */
+export class CommandNetwork {
+  /** For `run`. */
+  readonly clock = new PausableTimer();
+  /** For the request of the command. */
+  readonly ask: ConnectionAsker | undefined;
+  readonly #context: ConnectingTool;
+  readonly #answers = new Map<string, ConnectionAnswer>();
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(context: ConnectingTool) {
+    this.#context = context;
+    const { askToConnect } = context;
+    this.ask = askToConnect && ((request, options) => this.#asking(askToConnect, request, options));
+  }
+
+  /**
+   * What the result says of the network; undefined when every connection was allowed by a rule and succeeded. Where `hasFailed`, waits for the
+   * answers to questions that the command itself did not wait for, so that the result says whether to try again.
+   */
+  async sentence(connections: () => Promise<Connections>, hasFailed: boolean): Promise<string | undefined> {
+    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#context.signal }, Promise.all(this.#open));
+    const found = await connections();
+    this.#context.connected(found);
+    return networkSentence(found, this.#answers);
+  }
+
+  async #asking(ask: ConnectionAsker, ...[request, options]: Parameters<ConnectionAsker>): Promise<ConnectionAnswer> {
+    if (options.isCheck) return await ask(request, options);
+    const resume = this.clock.pause();
+    options.left.addEventListener('abort', resume, { once: true });
+    const asked = ask(request, options);
+    this.#open.add(asked);
+    try {
+      const answer = await asked;
+      this.#answers.set(destinationText(request), answer);
+      return answer;
+    } finally {
+      this.#open.delete(asked);
+      resume();
+    }
+  }
+}
+
+/** Also says what people allowed, and what they allowed too late for the program that wanted it. */
+function networkSentence({ blocked, allowed }: Connections, answers: ReadonlyMap<string, ConnectionAnswer>): string | undefined {
+  const yes = [...answers].flatMap(([destination, answer]) => (answer.allowed ? [{ destination, answer }] : []));
+  const reached = new Set(allowed.map(destinationText));
+  const said = yes.map(({ destination, answer }) => {
+    const lasting =
+      answer.until === 'command-ends' ? (reached.has(destination) ? 'for this command' : 'for the next attempt') : 'from now on';
+    return `allowed ${destination} ${lasting}${reached.has(destination) ? '' : ' (the program did not wait for the answer; try again)'}`;
+  });
+  const late = new Set(yes.map(({ destination }) => destination));
+  const isSettled = (one: Connections['blocked'][number]): boolean => one.reason === 'not-awaited' && late.has(destinationText(one));
+  return blockedSentence(
+    blocked.filter((one) => !isSettled(one)),
+    said,
+  );
+}
