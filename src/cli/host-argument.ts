@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { Destination, HostRule } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
+import { isAskable } from '../egress/asking.ts';
 import { classifyHere } from '../egress/dial.ts';
-import { isPublicName } from '../egress/names.ts';
 
 /** `parseHostRule` or `parseDenyRule`, which differ in the ports of a rule that names none. */
 export type ParseRule = (text: string) => HostRule | string;
@@ -35,5 +35,5 @@ export function isSameRule(one: HostRule, other: HostRule): boolean {
 
 /** Whether people are asked about it when no rule names it. */
 export function isAskedAbout({ host }: Destination): boolean {
-  return isIP(host) === 0 ? isPublicName(host) : classifyHere(host) === 'public';
+  return isAskable(host) && (isIP(host) === 0 || classifyHere(host) === 'public');
 }
