@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterEach, expect, it } from 'vitest';
@@ -38,8 +38,12 @@ await describeBackend('bubblewrap', ({ backend }) => {
     afterEach(() => program?.close());
 
     /** A page of a gateway with this network, and all that the gateway answers to it. */
-    async function open(network: 'restricted' | 'none'): Promise<{ page: Page; program: Program; answers: string[] }> {
-      program = await Program.start({ config: { telegram: { enabled: false }, terminal: { network } } });
+    async function open(network: 'restricted' | 'none' | 'of the host'): Promise<{ page: Page; program: Program; answers: string[] }> {
+      const isLocal = network === 'of the host';
+      program = await Program.start({
+        backend: isLocal ? 'local' : 'bubblewrap',
+        config: { telegram: { enabled: false }, ...(isLocal ? { approvals: { mode: 'off' } } : { terminal: { network } }) },
+      });
       const page = await rig.page();
       const answers: string[] = [];
       page.on('response', (response) => {
@@ -111,6 +115,22 @@ await describeBackend('bubblewrap', ({ backend }) => {
       expect(await panel.getByText(reason).count()).toBe(1);
       await page.keyboard.press('Escape');
       await run(page, 'echo "left: [$GITHUB_TOKEN]"', /left: \[\]/);
+    });
+
+    it('a command of a session on the host sets no secret with the token of the page, and its panel says that none is used', async () => {
+      const opened = await open('of the host');
+      const { page } = opened;
+      const { directory, link = '' } = opened.program;
+      const token = readFileSync(join(directory, 'web-token'), 'utf8').trim();
+      const request = `curl -s -X PUT -H "Authorization: Bearer ${token}" -d '{"hosts":["a.example"],"value":"${first}"}'`;
+      await run(
+        page,
+        `${request} ${new URL('/api/secrets/STOLEN', link).href}`,
+        /The page is refused: a command of a session started this/,
+      );
+      expect(existsSync(join(directory, '.env'))).toBe(false);
+      await openSecrets(page);
+      await secretsPanel(page).getByText('Sessions do not use secrets').waitFor();
     });
   });
 });

@@ -8,7 +8,7 @@ export function secretsPanel(page: Page): Locator {
 export async function openSecrets(page: Page): Promise<void> {
   const menu = page.getByRole('button', { name: 'Sessions', exact: true });
   if (await menu.isVisible()) await menu.click();
-  await page.getByRole('button', { name: 'Secrets' }).click();
+  await page.getByRole('button', { name: 'Secrets', exact: true }).click();
   await secretsPanel(page).getByRole('button', { name: 'Add a secret' }).waitFor();
 }
 
