@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { describeBackend } from '../engines.ts';
 import { calls, type Script, says } from '../fakes/model-server.ts';
 import { Program } from '../gateway/program.ts';
 import { until } from '../until.ts';
+import { hostProgramsIn, inside } from './restricted.ts';
 import { tokens } from './tokens.ts';
 import { describeWorld } from './world.ts';
 
@@ -30,7 +31,13 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         return started;
       };
       beforeAll(async () => {
-        const programs = kind === 'docker' ? { docker_image: context.docker.image, docker_volumes: ['/usr:/usr:ro'] } : {};
+        const shared = kind === 'docker' ? mkdtempSync(join(world().directory, 'programs-')) : undefined;
+        if (shared !== undefined) chmodSync(shared, 0o755);
+        const programs = shared !== undefined && {
+          docker_image: context.docker.image,
+          docker_volumes: [`${shared}:${inside}:ro`, ...hostProgramsIn(shared)],
+          docker_env: { PATH: `${inside}/bin:/usr/local/bin:/usr/bin:/bin` },
+        };
         started = await Program.start({
           backend: kind,
           script,
@@ -132,24 +139,23 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         expect(log).not.toContain(tokens.GIT_TOKEN);
       });
 
-      it('repeats nothing after a gateway was killed while a question was open, and lets its answer count for the next command', async () => {
+      it('withdraws the question of a gateway that was killed, repeats nothing, and takes no late press for an answer', async () => {
         say('/run curl -skS https://killed.test/; echo "killed ended with $?"');
-        await card('killed.test:443');
+        const { id, markup } = await card('killed.test:443');
+        const button = markup?.inline_keyboard.flat().find(({ text }) => text === 'Always');
         await program().restart();
-        await program().shows(/interrupted/, ada);
-        console.log(program().texts(ada).slice(-4));
-        await press('killed.test:443', 'This session');
-        await program()
-          .shows('Allowed (session)', ada)
-          .catch(() => undefined);
+        await program().shows('I was interrupted while running /run and did not retry it.', ada);
+        await program().shows(/\(killed\.test:443\)[\s\S]*Withdrawn\./, ada);
+        program().api.world.pressesData(ada, id, button && 'callback_data' in button ? button.callback_data : '');
         say('/run curl -skS https://killed.test/; echo "next ended with $?"');
-        await program().shows('next ended with 0', ada);
-        expect(
+        const cards = () =>
           program()
-            .texts(ada)
-            .filter((text) => text.includes('(killed.test:443)')),
-        ).toHaveLength(1);
-        expect(program().texts(ada).join('\n')).not.toContain('killed ended with');
+            .sent(ada)
+            .filter(({ text }) => text.includes('(killed.test:443)'));
+        await until('it is asked about again', () => cards().length === 2);
+        program().api.world.presses(ada, cards()[1]?.id ?? 0, 'Once');
+        await program().shows(/next ended with 0\n/, ada);
+        expect(program().texts(ada).join('\n')).not.toMatch(/^killed ended with/m);
       });
     });
   });

@@ -31,7 +31,8 @@ export interface SecretSettings {
 
 /** Programs of this machine that sandboxes of the tests have. The image of the tests has none of them, bubblewrap shows them all. */
 const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3'] as const;
-const inside = '/opt/world';
+/** Where a directory of the test is that `hostProgramsIn` has filled. */
+export const inside = '/opt/world';
 const attackerName = 'attacker.py';
 const authority = `${inside}/ca.pem`;
 
@@ -158,7 +159,7 @@ class RunningCommand {
 }
 
 /** Volumes that bring the programs of this machine into a container of the same distribution, with all libraries but those of libc. */
-export function hostProgramsIn(shared: string): string[] {
+export export function hostProgramsIn(shared: string): string[] {
   const [architecture = ''] = readdirSync('/usr/lib').filter((name) => name.endsWith('-linux-gnu'));
   mkdirSync(join(shared, 'lib'));
   const isOfLibc = /^(?:ld-linux|lib(?:c|m|dl|rt|util|anl|pthread|resolv|thread_db|nss_\w+)\.so)/;
