@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import type { ConnectionAnswer, Destination } from '../core/egress.ts';
+import { Lane } from '../lib/lanes.ts';
+import { Rate } from '../lib/rate.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionOwners } from './connection-owner.ts';
 import { type Permission, Permissions, permissionKey } from './permissions.ts';
@@ -32,6 +34,8 @@ interface OpenQuestion {
 /** Security: of one sandbox, so that it cannot fill the memory or tire people out. */
 const maxQuestions = 64;
 const maxUnanswered = 4;
+/** Also when each is answered at once, as for a command with no one to ask. */
+const maxPerMinute = 6_000;
 /** A client that leaves is not always noticed: not when it has ended its half before, or has sent more than was read. */
 const lookMs = 1_000;
 
@@ -49,6 +53,10 @@ export class Asking {
   readonly #questions = new Map<string, OpenQuestion>();
   readonly #held = new Set<Connection>();
   readonly #permissions: Permissions;
+  readonly #rate = new Rate(maxPerMinute);
+  readonly #looks = new Lane();
+  #nextLook: Promise<void> | undefined;
+  #onlyCommand: Promise<string | undefined> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -71,7 +79,7 @@ export class Asking {
     this.#hold(connection);
     try {
       connection.owner ??= await this.#parts.owners.ownerOf(connection.socket);
-      const mark = connection.owner?.mark ?? (await this.#parts.line.onlyCommand());
+      const mark = connection.owner?.mark ?? (await this.#findOnlyCommand());
       connection.mark = mark;
       if (mark === undefined) return unlistedAnswer;
       const permission = { mark, destination };
@@ -96,6 +104,14 @@ export class Asking {
 
   /** Cuts connections whose clients have left. */
   async look(): Promise<void> {
+    this.#nextLook ??= this.#looks.run(async () => {
+      this.#nextLook = undefined;
+      await this.#lookNow();
+    });
+    await this.#nextLook;
+  }
+
+  async #lookNow(): Promise<void> {
     const held = new Map([...this.#held].map((connection) => [connection.socket, connection]));
     if (held.size === 0) return;
     for (const socket of await this.#parts.owners.abandoned([...held.keys()])) {
@@ -118,7 +134,7 @@ export class Asking {
     const { destination } = permission;
     const question = this.#questions.get(key) ?? { destination, waiting: new Set(), left: undefined, unanswered: 0 };
     if (!this.#questions.has(key)) {
-      if (this.#questions.size >= maxQuestions) return { allowed: false, reason: 'too-many-questions' };
+      if (this.#questions.size >= maxQuestions || this.#rate.take('') > 0) return { allowed: false, reason: 'too-many-questions' };
       this.#questions.set(key, question);
     }
     const { promise, resolve } = Promise.withResolvers<ConnectionAnswer | undefined>();
@@ -151,6 +167,14 @@ export class Asking {
     // A no to clients that have left is no answer to those that were asked about again.
     if (answer.allowed || !question.left) settle(question, answer);
     if (question.unanswered === 0 && question.waiting.size === 0) this.#questions.delete(permissionKey(permission));
+  }
+
+  /** One question for all that come meanwhile. */
+  async #findOnlyCommand(): Promise<string | undefined> {
+    this.#onlyCommand ??= this.#parts.line.onlyCommand().finally(() => {
+      this.#onlyCommand = undefined;
+    });
+    return await this.#onlyCommand;
   }
 
   #resting({ mark, destination: { host, port } }: Permission): Connection[] {

@@ -18,9 +18,10 @@ export class PacedWork {
     this.#maxMs = maxMs;
   }
 
-  /** The result of the work, which yields often; undefined when it takes too long. */
-  async run<Result>(work: () => Generator<undefined, Result>): Promise<Result | undefined> {
+  /** The result of the work, which yields often; undefined when it takes too long, or is not wanted any more when its turn comes. */
+  async run<Result>(work: () => Generator<undefined, Result>, isWanted = () => true): Promise<Result | undefined> {
     return await this.#lane.run(async () => {
+      if (!isWanted()) return undefined;
       const steps = work();
       for (let worked = 0; worked < this.#maxMs; ) {
         await this.#rest();
