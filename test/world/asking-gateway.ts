@@ -27,7 +27,7 @@ export interface Asked {
 /** A gateway in a small internet, whose questions about hosts the test answers. */
 export class AskingGateway {
   readonly questions: Asked[] = [];
-  /** Of permissions. */
+  /** Of passes. */
   checks = 0;
   readonly process: ChildProcess;
   readonly #engine: TestEngine;
