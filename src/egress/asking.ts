@@ -1,8 +1,10 @@
 import { isIP } from 'node:net';
 import type { ConnectionAnswer, Destination } from '../core/egress.ts';
+import { Lane } from '../lib/lanes.ts';
+import { Rate } from '../lib/rate.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionOwners } from './connection-owner.ts';
-import { type Permission, Permissions, permissionKey } from './permissions.ts';
+import { type Pass, Passes, passKey } from './passes.ts';
 import { type QuestionLine, unlistedAnswer } from './question-line.ts';
 
 export interface AskingParts {
@@ -14,7 +16,7 @@ export interface AskingParts {
   isUnlisted(destination: Destination): boolean;
   /** A client did not wait for the answer. */
   onNotAwaited(destination: Destination): void;
-  /** A connection is cut because its permission was taken back. */
+  /** A connection is cut because its pass was taken back. */
   onRevoked(destination: Destination, answer: Extract<ConnectionAnswer, { allowed: false }>): void;
 }
 
@@ -32,6 +34,8 @@ interface OpenQuestion {
 /** Security: of one sandbox, so that it cannot fill the memory or tire people out. */
 const maxQuestions = 64;
 const maxUnanswered = 4;
+/** Also when each is answered at once, as for a command with no one to ask. */
+const maxPerMinute = 6_000;
 /** A client that leaves is not always noticed: not when it has ended its half before, or has sent more than was read. */
 const lookMs = 1_000;
 
@@ -48,18 +52,22 @@ export class Asking {
   readonly #parts: AskingParts;
   readonly #questions = new Map<string, OpenQuestion>();
   readonly #held = new Set<Connection>();
-  readonly #permissions: Permissions;
+  readonly #passes: Passes;
+  readonly #rate = new Rate(maxPerMinute);
+  readonly #looks = new Lane();
+  #nextLook: Promise<void> | undefined;
+  #onlyCommand: Promise<string | undefined> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: AskingParts) {
     this.#parts = parts;
-    this.#permissions = new Permissions({
+    this.#passes = new Passes({
       line: parts.line,
-      isUsed: (permission) => this.#resting(permission).length > 0,
-      onRevoked: (permission, answer) => {
-        for (const connection of this.#resting(permission)) {
-          parts.onRevoked(permission.destination, answer);
+      isUsed: (pass) => this.#resting(pass).length > 0,
+      onRevoked: (pass, answer) => {
+        for (const connection of this.#resting(pass)) {
+          parts.onRevoked(pass.destination, answer);
           connection.cut();
         }
       },
@@ -71,12 +79,13 @@ export class Asking {
     this.#hold(connection);
     try {
       connection.owner ??= await this.#parts.owners.ownerOf(connection.socket);
-      const mark = connection.owner?.mark ?? (await this.#parts.line.onlyCommand());
+      if (connection.gone.aborted) return undefined;
+      const mark = connection.owner?.mark ?? (await this.#findOnlyCommand());
       connection.mark = mark;
       if (mark === undefined) return unlistedAnswer;
-      const permission = { mark, destination };
-      if (await this.#permissions.allows(permission)) return { allowed: true, until: 'command-ends' };
-      return connection.gone.aborted || this.#isClosed ? undefined : await this.#wait(connection, permission);
+      const pass = { mark, destination };
+      if (await this.#passes.allows(pass)) return { allowed: true, until: 'command-ends' };
+      return connection.gone.aborted || this.#isClosed ? undefined : await this.#wait(connection, pass);
     } finally {
       this.#release(connection);
     }
@@ -84,7 +93,7 @@ export class Asking {
 
   /** Whether an answer allows it, as far as it was checked last. */
   isPermitted({ mark }: Connection, destination: Destination): boolean {
-    return mark !== undefined && this.#permissions.has({ mark, destination });
+    return mark !== undefined && this.#passes.has({ mark, destination });
   }
 
   /** Connections that the rules have decided by now wait no longer. */
@@ -96,6 +105,14 @@ export class Asking {
 
   /** Cuts connections whose clients have left. */
   async look(): Promise<void> {
+    this.#nextLook ??= this.#looks.run(async () => {
+      this.#nextLook = undefined;
+      await this.#lookNow();
+    });
+    await this.#nextLook;
+  }
+
+  async #lookNow(): Promise<void> {
     const held = new Map([...this.#held].map((connection) => [connection.socket, connection]));
     if (held.size === 0) return;
     for (const socket of await this.#parts.owners.abandoned([...held.keys()])) {
@@ -108,17 +125,17 @@ export class Asking {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#permissions.close();
+    this.#passes.close();
     for (const question of this.#questions.values()) settle(question, unlistedAnswer);
     this.#questions.clear();
   }
 
-  async #wait(connection: Connection, permission: Permission): Promise<ConnectionAnswer | undefined> {
-    const key = permissionKey(permission);
-    const { destination } = permission;
+  async #wait(connection: Connection, pass: Pass): Promise<ConnectionAnswer | undefined> {
+    const key = passKey(pass);
+    const { destination } = pass;
     const question = this.#questions.get(key) ?? { destination, waiting: new Set(), left: undefined, unanswered: 0 };
     if (!this.#questions.has(key)) {
-      if (this.#questions.size >= maxQuestions) return { allowed: false, reason: 'too-many-questions' };
+      if (this.#questions.size >= maxQuestions || this.#rate.take('') > 0) return { allowed: false, reason: 'too-many-questions' };
       this.#questions.set(key, question);
     }
     const { promise, resolve } = Promise.withResolvers<ConnectionAnswer | undefined>();
@@ -129,7 +146,7 @@ export class Asking {
       resolve(undefined);
     };
     connection.gone.addEventListener('abort', leave, { once: true });
-    if (!question.left && question.unanswered < maxUnanswered) void this.#ask(question, permission, connection.owner?.program);
+    if (!question.left && question.unanswered < maxUnanswered) void this.#ask(question, pass, connection.owner?.program);
     const answer = await promise;
     connection.gone.removeEventListener('abort', leave);
     if (question.waiting.size === 0) question.left?.abort();
@@ -137,23 +154,31 @@ export class Asking {
     return answer;
   }
 
-  async #ask(question: OpenQuestion, permission: Permission, program: string | undefined): Promise<void> {
+  async #ask(question: OpenQuestion, pass: Pass, program: string | undefined): Promise<void> {
     const left = new AbortController();
     question.left = left;
     question.unanswered += 1;
-    const { mark, destination } = permission;
+    const { mark, destination } = pass;
     const answer = await this.#parts.line.decide(mark, { ...destination, program }, { isCheck: false, left: left.signal });
     question.unanswered -= 1;
     if (this.#isClosed) return;
     // Also when no client waits any more: it counts for the next one.
-    if (answer.allowed) this.#permissions.grant(permission, answer.until);
+    if (answer.allowed) this.#passes.grant(pass, answer.until);
     if (question.left === left) question.left = undefined;
     // A no to clients that have left is no answer to those that were asked about again.
     if (answer.allowed || !question.left) settle(question, answer);
-    if (question.unanswered === 0 && question.waiting.size === 0) this.#questions.delete(permissionKey(permission));
+    if (question.unanswered === 0 && question.waiting.size === 0) this.#questions.delete(passKey(pass));
   }
 
-  #resting({ mark, destination: { host, port } }: Permission): Connection[] {
+  /** One question for all that come meanwhile. */
+  async #findOnlyCommand(): Promise<string | undefined> {
+    this.#onlyCommand ??= this.#parts.line.onlyCommand().finally(() => {
+      this.#onlyCommand = undefined;
+    });
+    return await this.#onlyCommand;
+  }
+
+  #resting({ mark, destination: { host, port } }: Pass): Connection[] {
     return this.#parts.connections().filter((connection) => {
       const to = connection.destination;
       return !connection.isHeld && connection.mark === mark && to?.host === host && to.port === port && this.#parts.isUnlisted(to);
@@ -161,13 +186,13 @@ export class Asking {
   }
 
   #hold(connection: Connection): void {
-    connection.isHeld = true;
+    connection.hold(true);
     this.#held.add(connection);
     this.#lookLater();
   }
 
   #release(connection: Connection): void {
-    connection.isHeld = false;
+    connection.hold(false);
     this.#held.delete(connection);
   }
 

@@ -13,6 +13,8 @@ export interface Owner {
 }
 
 const maxRecent = 16;
+/** Security: of clients that came and went while others are looked for. As many as a sandbox has connections. */
+const maxWaiting = 256;
 const maxProgramLength = 40;
 /** What the kernel keeps of the name of a process. */
 const maxCommLength = 15;
@@ -27,6 +29,7 @@ export class ConnectionOwners {
   #recent: readonly number[] = [];
   /** A process in the namespace, through which its sockets can be seen. */
   #witness: number | undefined;
+  #waiting = 0;
 
   /** `namespace`: the network namespace of the sandbox, as /proc names it. */
   constructor(namespace: () => string | undefined) {
@@ -35,7 +38,17 @@ export class ConnectionOwners {
 
   /** undefined when it cannot be found. Never rejects. */
   async ownerOf(socket: Socket): Promise<Owner | undefined> {
-    return await this.#work.run(() => this.#find(socket)).catch(() => undefined);
+    if (this.#waiting >= maxWaiting) return undefined;
+    this.#waiting += 1;
+    const work = this.#work.run(
+      () => this.#find(socket),
+      () => !socket.destroyed,
+    );
+    return await work
+      .catch(() => undefined)
+      .finally(() => {
+        this.#waiting -= 1;
+      });
   }
 
   /** Those of the connections that no process has any more. Never rejects; none when it cannot be told. */

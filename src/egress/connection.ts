@@ -14,6 +14,9 @@ export class Connection {
   readonly #gone = new AbortController();
   readonly #onGone: () => void;
   #timer: NodeJS.Timeout | undefined;
+  #isHeld = false;
+  /** The limit that is set now. */
+  #limit: { ms: number; onTime: () => void } | undefined;
   #upstream: Socket | undefined;
   /** The client's side is closed. */
   #isClosed = false;
@@ -23,8 +26,6 @@ export class Connection {
   owner: Owner | undefined;
   /** Of the command that it was last asked about for. */
   mark: string | undefined;
-  /** It waits while people are asked, without a time limit. */
-  isHeld = false;
   /** Whether the TLS of its client is ended here; undefined when it is no tunnel. */
   isIntercepted: boolean | undefined;
 
@@ -59,11 +60,30 @@ export class Connection {
     });
   }
 
-  /** Does this after the time, unless another limit is set before. While the connection is held, the time begins again. */
+  /** Does this after the time, unless another limit is set before. */
   limit(ms: number | undefined, onTime: () => void = () => this.cut()): void {
+    this.#limit = ms === undefined ? undefined : { ms, onTime };
+    this.#startTime();
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** While it is held, because people are asked about it, no time limit counts. After that the time begins anew. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#startTime();
+  }
+
+  #startTime(): void {
     clearTimeout(this.#timer);
-    if (ms === undefined || this.#gone.signal.aborted) return;
-    this.#timer = setTimeout(() => (this.isHeld ? this.limit(ms, onTime) : onTime()), ms).unref();
+    if (!this.#limit || this.#isHeld || this.#gone.signal.aborted) return;
+    const { ms, onTime } = this.#limit;
+    this.#timer = setTimeout(() => {
+      this.#limit = undefined;
+      onTime();
+    }, ms).unref();
   }
 
   /** Resets it, so that the program inside does not take it for an orderly end. */

@@ -6,18 +6,24 @@ const sliceMs = 2;
 /** So many times as long as it has worked. */
 const restFactor = 3;
 /** Of one piece of work, without its rests. */
-const maxWorkMs = 2_000;
+const defaultMaxMs = 2_000;
 
 /** Security: work that one sandbox causes, which takes at most a quarter of the thread's time: one piece after the other, with rests. */
 export class PacedWork {
   readonly #lane = new Lane();
+  readonly #maxMs: number;
   #restsUntil = 0;
 
-  /** The result of the work, which yields often; undefined when it takes too long. */
-  async run<Result>(work: () => Generator<undefined, Result>): Promise<Result | undefined> {
+  constructor(maxMs = defaultMaxMs) {
+    this.#maxMs = maxMs;
+  }
+
+  /** The result of the work, which yields often; undefined when it takes too long, or is not wanted any more when its turn comes. */
+  async run<Result>(work: () => Generator<undefined, Result>, isWanted = () => true): Promise<Result | undefined> {
     return await this.#lane.run(async () => {
+      if (!isWanted()) return undefined;
       const steps = work();
-      for (let worked = 0; worked < maxWorkMs; ) {
+      for (let worked = 0; worked < this.#maxMs; ) {
         await this.#rest();
         const begun = performance.now();
         let step = steps.next();

@@ -2,7 +2,7 @@ import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import type { AllowedConnection, BlockedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import type { CallSlots } from '../lib/call-slots.ts';
-import { within } from '../lib/deadline.ts';
+import { settlesWithin, within } from '../lib/deadline.ts';
 import { AllowedList } from './allowed-list.ts';
 import type { AskingParts } from './asking.ts';
 import { BlockedList } from './blocked-list.ts';
@@ -49,6 +49,8 @@ export interface DoorParts {
 
 const namesPort = 53;
 const reportMs = 50;
+/** Security: a sandbox can make it take long, and the main thread ends a thread that does not answer. */
+const settleMs = 500;
 /** Further answers to a program that does not read them are dropped. */
 const maxWaitingAnswers = 64;
 /** The connection stays in the queue of the kernel, or its program has left. */
@@ -117,7 +119,7 @@ export class SandboxDoor {
   /** Tells what was not told yet. */
   async report(): Promise<void> {
     this.#reportNow();
-    await this.#session.settle();
+    await settlesWithin(settleMs, this.#session.settle());
     this.#reportNow();
   }
 

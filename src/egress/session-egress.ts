@@ -123,8 +123,8 @@ export class SessionEgress {
     this.#asking?.rulesChanged();
     for (const connection of [...this.#connections, ...this.#intercepted]) {
       const { destination } = connection;
-      if (!destination || connection.isHeld) continue;
-      const byRule = this.#ruleRefusal(destination);
+      if (!destination) continue;
+      const byRule = connection.isHeld ? undefined : this.#ruleRefusal(destination);
       const isPermitted = byRule?.reason === 'unlisted' && this.#asking?.isPermitted(connection, destination);
       const refused = (isPermitted ? undefined : byRule) ?? this.#upstreamRefusal(connection, destination);
       if (refused) this.#options.onBlocked(destination, refused.reason);

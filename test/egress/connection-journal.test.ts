@@ -20,12 +20,24 @@ describe('the journal of connections', () => {
     expect(journal.watch()()).toEqual([]);
   });
 
-  it('keeps the latest connections when there are very many', () => {
+  it('counts all connections of a command, however many', () => {
     const journal = new ConnectionJournal(() => new BlockedList());
     const all = journal.watch();
     for (let number = 0; number < 5_000; number++) journal.add([connection(`${number % 8}.example`)]);
     const kept = all();
     expect(kept).toHaveLength(8);
-    expect(kept.reduce((sum, { count }) => sum + count, 0)).toBe(2_048);
+    expect(kept.reduce((sum, { count }) => sum + count, 0)).toBe(5_000);
+  });
+
+  it('keeps the latest connections when very many commands have some', () => {
+    const journal = new ConnectionJournal(() => new BlockedList());
+    const all = journal.watch();
+    let last = all;
+    for (let number = 0; number < 2_000; number++) {
+      last = journal.watch();
+      journal.add([connection('first.example'), connection('second.example')]);
+    }
+    expect(all()).toEqual([connection('first.example', 1_024), connection('second.example', 1_024)]);
+    expect(last()).toEqual([connection('first.example'), connection('second.example')]);
   });
 });

@@ -15,7 +15,7 @@ interface AskedQuestion {
 export class FakeLine implements QuestionLine, Pick<AskingParts, 'line' | 'owners'> {
   readonly line = this;
   readonly owners = this;
-  /** Of every connection. */
+  /** Of the next connections. */
   mark = '1000000000000001';
   owned = 0;
   readonly questions: AskedQuestion[] = [];
@@ -39,19 +39,19 @@ export class FakeLine implements QuestionLine, Pick<AskingParts, 'line' | 'owner
     return await new Promise((answer) => this.questions.push({ mark, request, answer }));
   }
 
-  async asked(host: string, mark = this.mark): Promise<void> {
-    await until(`${host} is asked about`, () => this.#find(host, mark) !== undefined);
+  async asked(host: string): Promise<void> {
+    await until(`${host} is asked about`, () => this.#find(host) !== undefined);
   }
 
-  /** Answers the oldest question about a host. */
-  answer(host: string, answer: ConnectionAnswer, mark = this.mark): void {
-    const found = this.#find(host, mark);
+  /** Answers the oldest question of the command about a host. */
+  answer(host: string, answer: ConnectionAnswer): void {
+    const found = this.#find(host);
     if (!found) throw new Error(`${host} is not asked about`);
     found.answer?.(answer);
     found.answer = undefined;
   }
 
-  #find(host: string, mark: string): AskedQuestion | undefined {
-    return this.questions.find((one) => one.request.host === host && one.mark === mark && one.answer);
+  #find(host: string): AskedQuestion | undefined {
+    return this.questions.find((one) => one.request.host === host && one.mark === this.mark && one.answer);
   }
 }

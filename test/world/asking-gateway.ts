@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { ConnectionAnswer, ConnectionRequest } from '../../src/core/egress.ts';
+import type { SandboxSpec } from '../../src/core/sandbox.ts';
 import { egressEnvironment } from '../../src/egress/environment.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { until } from '../until.ts';
@@ -26,7 +27,7 @@ export interface Asked {
 /** A gateway in a small internet, whose questions about hosts the test answers. */
 export class AskingGateway {
   readonly questions: Asked[] = [];
-  /** Of permissions. */
+  /** Of passes. */
   checks = 0;
   readonly process: ChildProcess;
   readonly #engine: TestEngine;
@@ -57,10 +58,14 @@ export class AskingGateway {
     });
   }
 
+  spec(): SandboxSpec {
+    const env = { ...egressEnvironment, CURL_CA_BUNDLE: `${inside}/ca.pem`, SSL_CERT_FILE: `${inside}/ca.pem` };
+    return this.#engine.spec({ network: 'restricted', env, mounts: this.#mounts });
+  }
+
   /** Opens a sandbox and returns its name. */
   async open(): Promise<string> {
-    const env = { ...egressEnvironment, CURL_CA_BUNDLE: `${inside}/ca.pem`, SSL_CERT_FILE: `${inside}/ca.pem` };
-    const spec = this.#engine.spec({ network: 'restricted', env, mounts: this.#mounts });
+    const spec = this.spec();
     await this.do({ order: 'open', spec });
     return spec.name;
   }
@@ -129,7 +134,7 @@ export class AskingGateway {
 
 /** The tests of questions about hosts on every backend; skipped with the reason where one cannot work. */
 export async function describeAsking(
-  body: (rig: { kind: string; world: () => World; gateway: () => AskingGateway; sandbox: () => string }) => void,
+  body: (rig: { kind: string; engine: TestEngine; world: () => World; gateway: () => AskingGateway; sandbox: () => string }) => void,
 ): Promise<void> {
   for (const kind of ['bubblewrap', 'docker']) {
     await describeBackend(kind, (engine) => {
@@ -143,6 +148,7 @@ export async function describeAsking(
         afterAll(() => gateway?.close());
         body({
           kind,
+          engine,
           world,
           gateway: () => {
             if (!gateway) throw new Error('the gateway has not started');

@@ -22,7 +22,7 @@ export type AskingOrder =
   /** undefined: the code that asks fails. */
   | { order: 'answer'; ask: number; answer: ConnectionAnswer | undefined }
   | { order: 'rules'; rules: RuleTexts }
-  /** What a check of a permission says, until it is said otherwise. */
+  /** What a check of a pass says, until it is said otherwise. */
   | { order: 'checks'; answer: ConnectionAnswer }
   | { order: 'destroy'; sandbox: string }
   | { order: 'stop-thread' };

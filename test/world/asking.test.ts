@@ -204,14 +204,14 @@ END`;
     expect((await gateway().ended(run)).stdout).toBe('hello from half.test\n');
   });
 
-  it('a permission that is taken back cuts open connections, and a new one is asked about', async () => {
+  it('a pass that is taken back cuts open connections, and a new one is asked about', async () => {
     const hold =
       'python3 -c \'import socket; s = socket.create_connection(("tunnel.test", 22)); print(s.recv(9), flush=True); s.settimeout(100)\ntry: print("end" if s.recv(1000) and not s.recv(1) else "data")\nexcept OSError: print("cut")\'; curl -sS http://tunnel.test/';
     const run = await gateway().run(sandbox(), hold);
     await gateway().answer(await gateway().asked(run, 'tunnel.test'), revocable);
     await gateway().printed(run, 'SSH-2.0');
     const before = gateway().checks;
-    await until('the permission is checked', () => gateway().checks > before);
+    await until('the pass is checked', () => gateway().checks > before);
     await gateway().do({ order: 'checks', answer: { allowed: false, reason: 'unlisted' } });
     await gateway().printed(run, 'cut');
     await gateway().do({ order: 'checks', answer: revocable });

@@ -3,60 +3,60 @@ import { within } from '../lib/deadline.ts';
 import { type QuestionLine, unlistedAnswer } from './question-line.ts';
 
 /** A yes that one command has for one destination. */
-export interface Permission {
+export interface Pass {
   mark: string;
   destination: Destination;
 }
 
 type Until = Extract<ConnectionAnswer, { allowed: true }>['until'];
 
-interface KeptPermission extends Permission {
+interface KeptPass extends Pass {
   until: Until;
   checkedAt: number;
   checking: Promise<boolean> | undefined;
 }
 
-export interface PermissionParts {
+export interface PassParts {
   line: QuestionLine;
   /** Whether a connection rests on it now. */
-  isUsed(permission: Permission): boolean;
-  onRevoked(permission: Permission, answer: Extract<ConnectionAnswer, { allowed: false }>): void;
+  isUsed(pass: Pass): boolean;
+  onRevoked(pass: Pass, answer: Extract<ConnectionAnswer, { allowed: false }>): void;
 }
 
-const maxPermissions = 1_024;
+const maxPasses = 1_024;
 const checkEveryMs = 2_000;
 /** People are not asked. */
 const maxCheckMs = 30_000;
 
-export function permissionKey({ mark, destination }: Permission): string {
+export function passKey({ mark, destination }: Pass): string {
   return `${mark} ${destinationText(destination)}`;
 }
 
 /** What commands of one sandbox have been allowed, until its door is closed. */
-export class Permissions {
-  readonly #parts: PermissionParts;
+export class Passes {
+  readonly #parts: PassParts;
   /** The one that was used last is the last. */
-  readonly #kept = new Map<string, KeptPermission>();
+  readonly #kept = new Map<string, KeptPass>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: PermissionParts) {
+  constructor(parts: PassParts) {
     this.#parts = parts;
   }
 
-  grant({ mark, destination }: Permission, until: Until): void {
+  grant({ mark, destination }: Pass, until: Until): void {
     this.#use({ mark, destination, until, checkedAt: performance.now(), checking: undefined });
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > maxPermissions && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > maxPasses && oldest !== undefined) this.#kept.delete(oldest);
   }
 
   /** As far as it was checked last. */
-  has(permission: Permission): boolean {
-    return this.#kept.has(permissionKey(permission));
+  has(pass: Pass): boolean {
+    return this.#kept.has(passKey(pass));
   }
 
   /** Whether a new connection may rest on it. Asks again when that was too long ago. */
-  async allows(permission: Permission): Promise<boolean> {
-    const kept = this.#kept.get(permissionKey(permission));
+  async allows(pass: Pass): Promise<boolean> {
+    const kept = this.#kept.get(passKey(pass));
     if (!kept) return false;
     const isFresh = kept.until === 'command-ends' || performance.now() - kept.checkedAt < checkEveryMs;
     if (!isFresh && !(await this.#check(kept))) return false;
@@ -69,11 +69,11 @@ export class Permissions {
     this.#kept.clear();
   }
 
-  #use(permission: KeptPermission): void {
-    const key = permissionKey(permission);
+  #use(pass: KeptPass): void {
+    const key = passKey(pass);
     this.#kept.delete(key);
-    this.#kept.set(key, permission);
-    if (permission.until === 'revoked') this.#timer ??= setTimeout(() => void this.#checkUsed(), checkEveryMs);
+    this.#kept.set(key, pass);
+    if (pass.until === 'revoked') this.#timer ??= setTimeout(() => void this.#checkUsed(), checkEveryMs);
   }
 
   async #checkUsed(): Promise<void> {
@@ -83,18 +83,18 @@ export class Permissions {
     for (const kept of used) if (this.has(kept)) this.#use(kept);
   }
 
-  async #check(kept: KeptPermission): Promise<boolean> {
+  async #check(kept: KeptPass): Promise<boolean> {
     kept.checking ??= this.#ask(kept).finally(() => {
       kept.checking = undefined;
     });
     return await kept.checking;
   }
 
-  async #ask(kept: KeptPermission): Promise<boolean> {
+  async #ask(kept: KeptPass): Promise<boolean> {
     const { mark, destination } = kept;
     const asked = this.#parts.line.decide(mark, { ...destination, program: undefined }, { isCheck: true });
     const answer = await within(maxCheckMs, asked, () => unlistedAnswer);
-    const key = permissionKey(kept);
+    const key = passKey(kept);
     // The door was closed, or it was granted anew.
     if (this.#kept.get(key) !== kept) return this.#kept.has(key);
     if (answer.allowed) {
