@@ -159,7 +159,7 @@ class RunningCommand {
 }
 
 /** Volumes that bring the programs of this machine into a container of the same distribution, with all libraries but those of libc. */
-export export function hostProgramsIn(shared: string): string[] {
+export function hostProgramsIn(shared: string): string[] {
   const [architecture = ''] = readdirSync('/usr/lib').filter((name) => name.endsWith('-linux-gnu'));
   mkdirSync(join(shared, 'lib'));
   const isOfLibc = /^(?:ld-linux|lib(?:c|m|dl|rt|util|anl|pthread|resolv|thread_db|nss_\w+)\.so)/;
