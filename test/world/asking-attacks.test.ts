@@ -28,6 +28,19 @@ print(sorted(answers), sum(answers.values()), flush=True)
 waiting.select(100)
 END`;
 
+/** Asks the proxy for 3,000 hosts, one after the other, and never waits for an answer. */
+const comeAndLeave = `python3 - <<'END'
+import socket
+print('begun', flush=True)
+for number in range(3000):
+  try:
+    with socket.create_connection(('127.0.0.1', 3128)) as connection:
+      connection.sendall(f'GET http://{number}.churn.test/ HTTP/1.1\\r\\nHost: {number}.churn.test\\r\\n\\r\\n'.encode())
+  except OSError:
+    pass
+print('done')
+END`;
+
 /** Fills the tables of sockets and descriptors of its sandbox with connections of its own, and keeps them. */
 const manySockets = `python3 - <<'END'
 import resource, socket, time
@@ -68,6 +81,18 @@ await describeAsking(({ kind, world, engine, gateway, sandbox }) => {
     expect(new Set(connections.blocked.map(({ reason }) => reason))).toContain('too-many-questions');
     expect(connections.blocked.length).toBeLessThanOrEqual(64);
     expect(connections.allowed).toEqual([]);
+  });
+
+  it('clients that come and leave by thousands are counted, and another sandbox is asked about and served meanwhile', async () => {
+    const run = await gateway().run(await gateway().open(), comeAndLeave);
+    await gateway().printed(run, 'begun');
+    const other = await gateway().run(sandbox(), 'curl -sS https://meanwhile.test/');
+    await gateway().answer(await gateway().asked(other, 'meanwhile.test'), once);
+    expect((await gateway().ended(other)).stdout).toBe('hello from meanwhile.test\n');
+    const { stdout, connections } = await gateway().ended(run);
+    expect(stdout).toContain('done');
+    expect(connections.blocked.length).toBeLessThanOrEqual(32);
+    expect(gateway().questions.filter((one) => one.run === run).length).toBeLessThanOrEqual(64);
   });
 
   it('a sandbox full of sockets is still asked about, and another one is served meanwhile', async () => {

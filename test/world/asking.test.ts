@@ -204,6 +204,29 @@ END`;
     expect((await gateway().ended(run)).stdout).toBe('hello from half.test\n');
   });
 
+  it('rules that change while connections wait decide about them', async () => {
+    const run = await gateway().run(sandbox(), 'curl -sS http://yes.rule.test/ & curl -sS http://no.rule.test/; wait');
+    const [allowed, denied] = [await gateway().asked(run, 'yes.rule.test'), await gateway().asked(run, 'no.rule.test')];
+    await gateway().rules({ allow: ['*.rule.test'], deny: ['no.rule.test'] });
+    const { stdout, connections } = await gateway().ended(run);
+    expect(stdout).toContain('hello from yes.rule.test');
+    expect(stdout).toContain('network.deny');
+    expect(connections).toEqual({ blocked: [{ host: 'no.rule.test', port: 80, reason: 'denied', count: 1 }], allowed: [] });
+    await until('no client waits', () => allowed.isLeft && denied.isLeft);
+    await gateway().rules({});
+  });
+
+  it('connections that rules allow are told too when the rules say so', async () => {
+    await gateway().rules({ allow: ['*.noted.test'], notesAllowed: true });
+    const run = await gateway().run(sandbox(), 'for i in 1 2 3; do curl -sS http://a.noted.test/; done');
+    const { connections } = await gateway().ended(run);
+    expect(connections.allowed).toEqual([
+      { host: 'a.noted.test', port: 80, count: 3, bytes: expect.any(Number), rule: '*.noted.test', secrets: [] },
+    ]);
+    expect(connections.allowed[0]?.bytes).toBeGreaterThan(300);
+    await gateway().rules({});
+  });
+
   it('a pass that is taken back cuts open connections, and a new one is asked about', async () => {
     const hold =
       'python3 -c \'import socket; s = socket.create_connection(("tunnel.test", 22)); print(s.recv(9), flush=True); s.settimeout(100)\ntry: print("end" if s.recv(1000) and not s.recv(1) else "data")\nexcept OSError: print("cut")\'; curl -sS http://tunnel.test/';
