@@ -13,7 +13,7 @@ const isolations: Readonly<Record<Isolation, string>> = {
 const networks: Readonly<Record<Network, string>> = {
   none: 'It has no network.',
   restricted:
-    'Its network is restricted: only listed hosts can be reached, everything else is refused. Results say which connections were blocked. Do not look for another way out and do not change the proxy variables: tell the person which host is missing, and that the owner can add it to network.allow.',
+    'Its network is restricted: only listed hosts can be reached. Results say which connections were blocked. Do not look for another way out and do not change the proxy variables: tell the person which host is missing, and that the owner can add it to network.allow.',
   open: 'It has network access.',
 };
 
@@ -55,6 +55,7 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     isolation,
     network,
     networkHosts = [],
+    networkAsks = false,
     secrets = [],
     networkObstacle,
     persistent,
@@ -70,6 +71,9 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     `Your commands run in a sandbox of this chat's own (${backend}${image ? `, image ${asData(image, 200)}` : ''}). ${isolations[isolation]} ${networks[network]}`,
     networkObstacle
       ? `The reason is ${asData(networkObstacle, 200)}. The person who runs you can change that: say so when a network is needed.`
+      : '',
+    networkAsks
+      ? 'When a command wants a host that is not listed, a person is asked while the command waits, and its result says what they allowed or denied. So run what the work needs, and do not ask for the host yourself first. What was denied stays denied: do not try it again.'
       : '',
     networkHosts.length > 0 ? `The list has ${asData(networkHosts.join(', '), 600)}.` : '',
     secrets.length > 0

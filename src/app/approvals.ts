@@ -31,6 +31,8 @@ export interface GuardRequest {
 
 /** Judging, asking, remembering and recording, with the configuration and the state database of an installation. */
 export class Approvals {
+  /** The connections that were noted since the program began. */
+  readonly connectionCounts = { blocked: 0, allowed: 0 };
   readonly #app: App;
   readonly #recorder: Recorder;
   readonly #redact: (text: string) => string;
@@ -119,6 +121,9 @@ export class Approvals {
   /** The connections of a command, one event for each destination. */
   noteConnections(connections: CommandConnections): void {
     for (const event of connectionEvents(connections, this.#redact)) this.note(event);
+    const { blocked, allowed } = connections.connections;
+    for (const { count } of blocked) this.connectionCounts.blocked += count;
+    for (const { count } of allowed) this.connectionCounts.allowed += count;
   }
 
   noteCall(session: readonly string[], { tool, actions, origin, result, durationMs, connections }: FinishedCall): void {

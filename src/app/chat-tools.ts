@@ -119,6 +119,7 @@ export class ChatTools implements SessionTools {
       network,
       networkObstacle,
       networkHosts: network === 'restricted' ? allowedHosts(config) : undefined,
+      networkAsks: network === 'restricted' && config.network.ask,
       secrets: network === 'restricted' ? secretsInside(this.#app.loaded) : undefined,
       persistent: config.terminal.container_persistent,
       image,

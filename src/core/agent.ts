@@ -74,6 +74,8 @@ export interface TurnFacts {
         networkObstacle?: string | undefined;
         /** What a restricted network reaches: hosts, or words for many of them. */
         networkHosts?: readonly string[] | undefined;
+        /** People are asked about other hosts. */
+        networkAsks?: boolean | undefined;
         /** Variables that hold the placeholder of a secret, and the hosts that it is for. */
         secrets?: readonly { variable: string; hosts: readonly string[] }[] | undefined;
         /** undefined where there are none. */

@@ -130,6 +130,20 @@ describe('the system prompt', () => {
     expect(systemPrompt({ ...facts, sandbox: about })).not.toContain('The list has');
   });
 
+  it('tells the agent that people are asked about other hosts, where they are', () => {
+    const about = {
+      backend: 'docker',
+      isolation: 'container',
+      network: 'restricted',
+      persistent: true,
+      image: undefined,
+      workdir: undefined,
+    } as const;
+    const asked = 'a person is asked while the command waits';
+    expect(systemPrompt({ ...facts, sandbox: { ...about, networkAsks: true } })).toContain(asked);
+    expect(systemPrompt({ ...facts, sandbox: { ...about, networkAsks: false } })).not.toContain(asked);
+  });
+
   it('tells the agent which variables hold placeholders of secrets, and for which hosts', () => {
     const sandbox = {
       backend: 'bubblewrap',

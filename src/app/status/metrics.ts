@@ -5,6 +5,8 @@ import type { SandboxStatus } from './sandbox-status.ts';
 
 interface Metric {
   name: string;
+  /** Default: a gauge. */
+  type?: 'counter' | undefined;
   help: string;
   values: readonly { labels?: Readonly<Record<string, string>>; value: number }[];
 }
@@ -38,6 +40,12 @@ export async function gatewayMetrics({ app, gateway, channels }: GatewayProgram)
       values: one(questions.filter((question) => hostsIn(question).length > 0).length),
     },
     { name: 'hermetic_network_grants', help: 'Grants for hosts that are in force.', values: one(hosts.length) },
+    {
+      name: 'hermetic_network_connections_total',
+      type: 'counter',
+      help: 'Connections of restricted sandboxes that were blocked or failed, and those that were allowed and noted (network.log).',
+      values: Object.entries(app.approvals.connectionCounts).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    },
     { name: 'hermetic_sandboxes_open', help: 'Sandboxes of sessions that are open.', values: one(app.sandboxes.openCount) },
     { name: 'hermetic_spares_ready', help: 'Spare sandboxes, not claimed by a session yet.', values: one(app.sandboxes.spares) },
     { name: 'hermetic_backend_usable', help: 'Whether a backend worked when it was last tried.', values: backendsOf(status) },
@@ -57,10 +65,10 @@ function backendsOf({ backend, unusable }: SandboxStatus): Metric['values'] {
   return [...inUse, ...unusable.map(({ backend: kind }) => ({ labels: { backend: kind }, value: 0 }))];
 }
 
-function textOf({ name, help, values }: Metric): string {
+function textOf({ name, type, help, values }: Metric): string {
   const lines = values.map(({ labels = {}, value }) => {
     const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
     return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`;
   });
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`;
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type ?? 'gauge'}\n${lines.join('')}`;
 }
