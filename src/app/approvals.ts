@@ -13,7 +13,7 @@ import type { Usage } from '../core/conversation.ts';
 import { openModel } from '../models/index.ts';
 import type { OpenedSandbox } from '../sandboxes/open.ts';
 import type { SandboxRequest } from '../sandboxes/request.ts';
-import type { FinishedCall } from '../tools/toolbox.ts';
+import type { CallConnections, FinishedCall } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
 import { judgeContextOf } from './judge-context.ts';
 
@@ -126,14 +126,16 @@ export class Approvals {
     for (const { count } of allowed) this.connectionCounts.allowed += count;
   }
 
-  noteCall(session: readonly string[], { tool, actions, origin, result, durationMs, connections }: FinishedCall): void {
+  noteCallConnections(session: readonly string[], { actions, origin, connections }: CallConnections): void {
+    this.noteConnections({ session, command: textOf(actions), origin, connections });
+  }
+
+  noteCall(session: readonly string[], { tool, actions, origin, result, durationMs }: FinishedCall): void {
     const { source, person = null } = origin;
     const what = { tool, source, person, durationMs, actions: actionDetails(actions, this.#redact) };
     const code = result.ok ? result.data.exit_code : undefined;
     const outcome = result.ok ? (typeof code === 'number' ? `exited ${code}` : 'done') : result.failure;
     this.note({ actor: 'agent', session, kind: kindOf(actions), what, outcome });
-    const command = textOf(actions) ?? tool;
-    for (const each of connections) this.noteConnections({ session, command, origin, connections: each });
   }
 
   /** A command that a person runs, and how it ended. */
@@ -153,11 +155,9 @@ export class Approvals {
   }
 }
 
-function textOf(actions: FinishedCall['actions']): string | undefined {
-  const [text] = actions.flatMap((action) =>
-    action.kind === 'command' ? [action.command] : action.kind === 'script' ? [action.code] : [],
-  );
-  return text;
+function textOf(actions: FinishedCall['actions']): string {
+  const texts = actions.flatMap((action) => (action.kind === 'command' ? [action.command] : action.kind === 'script' ? [action.code] : []));
+  return texts.join('\n');
 }
 
 function kindOf(actions: FinishedCall['actions']): AuditEvent['kind'] {

@@ -62,6 +62,7 @@ export class ChatTools implements SessionTools {
       connections: app.approvals.connectionQuestions(guard),
       deliver: async ({ name, data, caption }) => await sink.file({ name, data }, caption),
       finished: (call) => app.approvals.noteCall(parts, call),
+      connected: (call) => app.approvals.noteCallConnections(parts, call),
       background: async (event) => {
         const survives = event.kind === 'started' && (await this.#sandbox.open()).backend.traits.durable;
         await sink.background(event, survives);

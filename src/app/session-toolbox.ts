@@ -7,7 +7,7 @@ import type { DeliverFile } from '../tools/files/send-file.ts';
 import { toolSet } from '../tools/index.ts';
 import { backgroundEvent } from '../tools/process/background-events.ts';
 import type { ProcessTable } from '../tools/process/process-table.ts';
-import { type FinishedCall, Toolbox } from '../tools/toolbox.ts';
+import { type CallConnections, type FinishedCall, Toolbox } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
 
 export type BackgroundListener = (event: BackgroundEvent) => void | Promise<void>;
@@ -24,13 +24,14 @@ export interface SessionToolsOptions {
   connections?: ConnectionQuestions | undefined;
   deliver?: DeliverFile | undefined;
   finished?: ((call: FinishedCall) => void) | undefined;
+  connected?: ((call: CallConnections) => void) | undefined;
   /** Told what happens to background processes; awaited when one starts. */
   background?: BackgroundListener | undefined;
 }
 
 /** The tools of a session, with the limits of the configuration. */
 export function sessionTools(app: App, options: SessionToolsOptions): ToolboxParts {
-  const { sandbox, guard, connections, deliver, finished, background } = options;
+  const { sandbox, guard, connections, deliver, finished, connected, background } = options;
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
@@ -60,6 +61,7 @@ export function sessionTools(app: App, options: SessionToolsOptions): ToolboxPar
       redact,
       maxBytes: output.max_bytes,
       finished,
+      connected,
     }),
     processes,
   };

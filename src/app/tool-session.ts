@@ -36,6 +36,7 @@ export class ToolSession {
       deliver,
       background,
       finished: (call) => app.approvals.noteCall(request.parts, call),
+      connected: (call) => app.approvals.noteCallConnections(request.parts, call),
     });
     this.toolbox = toolbox;
     this.#processes = processes;

@@ -7,7 +7,7 @@ export interface ConnectionList<Entry> {
   take(): Entry[];
 }
 
-/** The connections between two moments at which somebody began to watch. */
+/** The connections between the beginnings of two commands. */
 interface Period<Entry> {
   number: number;
   entries: readonly Entry[];

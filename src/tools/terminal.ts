@@ -124,6 +124,7 @@ async function startInBackground(processes: ProcessTable, context: ToolContext, 
     patterns: call.notify_on ?? [],
     onlyIf: context.isAsAllowed,
     askToConnect: context.askToConnect,
+    connected: (connections) => context.connected(connections),
   });
   if (call.stdin !== undefined) await processes.write(process, call.stdin, true);
   return {

@@ -24,6 +24,8 @@ export interface ToolboxOptions {
   maxBytes: number;
   /** Told of every call that was allowed, when it is over. Must not throw. */
   finished?: ((call: FinishedCall) => void) | undefined;
+  /** Told of the connections of every command, when it has ended. Must not throw. */
+  connected?: ((call: CallConnections) => void) | undefined;
 }
 
 /** A call that was allowed and has come to an end. */
@@ -33,7 +35,13 @@ export interface FinishedCall {
   origin: CallOrigin;
   result: ToolResult;
   durationMs: number;
-  connections: readonly Connections[];
+}
+
+/** The connections of one command of a call, which may run on after the call. */
+export interface CallConnections {
+  actions: readonly Action[];
+  origin: CallOrigin;
+  connections: Connections;
 }
 
 /** A call that was allowed and has not come to an end. */
@@ -126,10 +134,10 @@ export class Toolbox {
       const startedAt = performance.now();
       const running = { tool: name, text: this.#options.redact(mainText(input)), since: new Date() };
       this.#running.add(running);
-      const connections: Connections[] = [];
+      const { actions } = prepared;
       const network = {
-        askToConnect: this.#askerFor(prepared.actions, origin, signal),
-        connected: (one: Connections) => void connections.push(one),
+        askToConnect: this.#askerFor(actions, origin, signal),
+        connected: (connections: Connections) => this.#options.connected?.({ actions, origin, connections }),
       };
       const result = isUnchanged ? await this.#run(prepared, { ...options, ...network, signal, isAsAllowed }) : undefined;
       this.#running.delete(running);
@@ -138,8 +146,7 @@ export class Toolbox {
         continue;
       }
       const durationMs = Math.round(performance.now() - startedAt);
-      const { actions } = prepared;
-      if (actions.length > 0) this.#options.finished?.({ tool: name, actions, origin, result, durationMs, connections });
+      if (actions.length > 0) this.#options.finished?.({ tool: name, actions, origin, result, durationMs });
       return result;
     }
     return failed('denied', 'It was not run: the directory or the functions of the session kept changing while it was being allowed.');

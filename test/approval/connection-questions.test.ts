@@ -106,6 +106,17 @@ describe('a question about a host', () => {
   });
 });
 
+/** A person says once, after the program has stopped waiting. */
+async function allowTooLate(host: string): Promise<void> {
+  const person = new SlowPerson();
+  const left = new AbortController();
+  const asking = wants(callBy(person), host, { left: left.signal });
+  await person.isAsked();
+  left.abort();
+  person.say('once');
+  await asking;
+}
+
 describe('a yes to a host', () => {
   it('for one time does not cover another command that waits for the same host', async () => {
     const first = new SlowPerson();
@@ -152,13 +163,7 @@ describe('a yes to a host', () => {
   });
 
   it('that comes after the program has left counts for the next command of the turn, once', async () => {
-    const person = new SlowPerson();
-    const left = new AbortController();
-    const first = wants(callBy(person), 'api.example', { left: left.signal });
-    await person.isAsked();
-    left.abort();
-    person.say('once');
-    await first;
+    await allowTooLate('api.example');
     const nobody = says('deny');
     expect(await wants(callBy(nobody, { run: 'turn-1/call-2' }), 'api.example')).toEqual(once);
     expect(nobody.asked).toEqual([]);
@@ -166,13 +171,7 @@ describe('a yes to a host', () => {
   });
 
   it('that comes after the program has left is worth nothing in another turn', async () => {
-    const person = new SlowPerson();
-    const left = new AbortController();
-    const first = wants(callBy(person), 'api.example', { left: left.signal });
-    await person.isAsked();
-    left.abort();
-    person.say('once');
-    await first;
+    await allowTooLate('api.example');
     expect(await wants(callBy(says('deny'), { turn: 'turn-2' }), 'api.example')).toEqual(refusedByAda);
   });
 

@@ -1,4 +1,5 @@
 import { blockedSentence } from '../../core/blocked-connections.ts';
+import type { Connections } from '../../core/egress.ts';
 import type { ExecHandle, Sandbox } from '../../core/sandbox.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { guestBash } from '../../lib/guest-files.ts';
@@ -29,6 +30,8 @@ export interface BackgroundProcessOptions {
   facts: ProcessFacts;
   /** The command that started it, or with which this program began to follow it. undefined for one that has ended. */
   beginning: Pick<ExecHandle, 'connections'> | undefined;
+  /** Told of its connections at its end. */
+  connected?: ((connections: Connections) => void) | undefined;
   /** Texts to look for in what it prints. */
   patterns: readonly string[];
   tell(event: ProcessEvent): void;
@@ -67,15 +70,19 @@ export class BackgroundProcess {
   readonly ended: Promise<void>;
   readonly #sandbox: Sandbox;
   readonly #beginning: Pick<ExecHandle, 'connections'> | undefined;
+  readonly #connected: BackgroundProcessOptions['connected'];
   readonly #watch: PatternWatch;
   readonly #tell: (event: ProcessEvent) => void;
   readonly #end = Promise.withResolvers<void>();
+  /** Since it began, as far as they were looked at. */
+  #connections: Connections | undefined;
   #interruptions = 0;
   #isLetGo = false;
   #follower: ExecHandle | undefined;
   #following: Promise<void> | undefined;
 
-  constructor({ sandbox, facts, beginning, patterns, tell }: BackgroundProcessOptions) {
+  constructor({ sandbox, facts, beginning, connected, patterns, tell }: BackgroundProcessOptions) {
+    this.#connected = connected;
     this.#sandbox = sandbox;
     this.facts = facts;
     this.#beginning = beginning;
@@ -132,14 +139,17 @@ export class BackgroundProcess {
 
   /** Brings `network` up to date while it runs. */
   async lookAtNetwork(): Promise<void> {
-    const network = blockedSentence((await this.#beginning?.connections())?.blocked ?? []);
-    if (this.state.kind === 'running') this.network = network;
+    const connections = await this.#beginning?.connections();
+    if (this.state.kind !== 'running' || !connections) return;
+    this.#connections = connections;
+    this.network = blockedSentence(connections.blocked);
   }
 
   /** Also when its end is known from elsewhere. */
   #settle(state: ProcessState): void {
     if (this.state.kind !== 'running') return;
     this.state = state;
+    if (this.#connections) this.#connected?.(this.#connections);
     this.#end.resolve();
     // After it was detached its real end is unknown.
     if (!this.#isLetGo) this.#tell({ kind: 'ended', state });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Action } from '../../core/approval.ts';
+import type { Connections } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { ExecHandle, ExecRequest, Sandbox, TerminalSize } from '../../core/sandbox.ts';
 import { guestBash } from '../../lib/guest-files.ts';
@@ -16,6 +17,8 @@ export interface StartRequest {
   patterns: readonly string[];
   onlyIf?: ExecRequest['onlyIf'];
   askToConnect?: ExecRequest['askToConnect'];
+  /** Told of its connections at its end. */
+  connected?: ((connections: Connections) => void) | undefined;
 }
 
 export interface LogPiece {
@@ -68,7 +71,7 @@ export class ProcessTable {
     });
   }
 
-  async #launch({ command, cwd, terminal, patterns, onlyIf, askToConnect }: StartRequest): Promise<BackgroundProcess> {
+  async #launch({ command, cwd, terminal, patterns, onlyIf, askToConnect, connected }: StartRequest): Promise<BackgroundProcess> {
     const place = cwd ?? this.#sandbox.cwd;
     const id = randomBytes(4).toString('hex');
     const directory = (await this.#ask('make', [this.#sandbox.name, id, command, String(maxKept)])).toString();
@@ -82,16 +85,21 @@ export class ProcessTable {
         `It could not be started: ${stderr.trim() || printable(stdout.toString()).trim() || end.kind}`,
       );
     }
-    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns, handle);
+    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns, handle, connected);
     process.cwd = place;
     await this.#tell(process, { kind: 'started', patterns });
     await process.follow();
     return process;
   }
 
-  #adopt(facts: ProcessFacts, patterns: readonly string[], beginning?: ExecHandle): BackgroundProcess {
+  #adopt(
+    facts: ProcessFacts,
+    patterns: readonly string[],
+    beginning?: ExecHandle,
+    connected?: StartRequest['connected'],
+  ): BackgroundProcess {
     const tell = (event: ProcessEvent): void => void this.#tell(process, event);
-    const process = new BackgroundProcess({ sandbox: this.#sandbox, facts, beginning, patterns, tell });
+    const process = new BackgroundProcess({ sandbox: this.#sandbox, facts, beginning, connected, patterns, tell });
     this.#processes.set(facts.id, process);
     return process;
   }
