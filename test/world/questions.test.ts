@@ -16,10 +16,15 @@ const ada = 1001;
 const clone =
   'git clone -q "https://x:$GIT_TOKEN@git.test/team/project.git" && cat project/readme && curl -skS https://setup.test/script && echo finished';
 
+const fetching = "import urllib.request; print(urllib.request.urlopen('http://script.test/').read().decode())";
+
 /** Answers with a call of a tool, then with its result as it was told. */
 const script: Script = ({ last }) => {
   if (last.role === 'tool') return says(`The result: ${last.text}`);
-  return last.text.includes('clone this private repository') ? calls(['terminal', { command: clone }]) : says('Fine.');
+  if (last.text.includes('clone this private repository')) return calls(['terminal', { command: clone }]);
+  if (last.text.includes('in the background')) return calls(['terminal', { command: 'curl -skS https://back.test/', background: true }]);
+  if (last.text.includes('with a script')) return calls(['execute_code', { language: 'python', code: fetching }]);
+  return says('Fine.');
 };
 
 for (const kind of ['bubblewrap', 'docker'] as const) {
@@ -137,6 +142,17 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         const log = await hermetic('network', 'log', '--json');
         expect(log).toContain('setup.test');
         expect(log).not.toContain(tokens.GIT_TOKEN);
+      });
+
+      it('asks for a script and for a process in the background as well, and keeps a record of what they reached', async () => {
+        say('Please fetch it with a script.');
+        await press('script.test:80', 'Once');
+        await program().shows(/The result:[\s\S]*hello from script\.test[\s\S]*allowed script\.test:80 for this command/, ada);
+        say('Please fetch it in the background.');
+        await press('back.test:443', 'Once');
+        await until('its record is there', async () =>
+          /"allowed"[^}]*back\.test|back\.test[^}]*"allowed"/.test((await hermetic('network', 'log', '--json')).replaceAll('\n', ' ')),
+        );
       });
 
       it('withdraws the question of a gateway that was killed, repeats nothing, and takes no late press for an answer', async () => {
