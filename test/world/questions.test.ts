@@ -159,6 +159,8 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         say('/run curl -skS https://killed.test/; echo "killed ended with $?"');
         const { id, markup } = await card('killed.test:443');
         const button = markup?.inline_keyboard.flat().find(({ text }) => text === 'Always');
+        // Otherwise the card may be sent again, marked as a possible repeat.
+        await program().told();
         await program().restart();
         await program().shows('I was interrupted while running /run and did not retry it.', ada);
         await program().shows(/\(killed\.test:443\)[\s\S]*Withdrawn\./, ada);
