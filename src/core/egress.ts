@@ -138,7 +138,8 @@ export interface ConnectionRequest extends Destination {
 export type ConnectionAnswer =
   /** `isAnswer`: a person has just said so, and no earlier grant. */
   | { allowed: true; until: 'command-ends' | 'revoked'; isAnswer?: true | undefined }
-  | { allowed: false; reason: 'unlisted' | 'refused' | 'unanswered' | 'too-many-questions'; by?: string | undefined };
+  /** `not-awaited`: a person allowed it for one time, and the next attempt has that yes. */
+  | { allowed: false; reason: 'unlisted' | 'refused' | 'unanswered' | 'not-awaited' | 'too-many-questions'; by?: string | undefined };
 
 export interface AskingOptions {
   /** Aborted when no program waits for the answer any more. The question stays, and its answer counts for the next attempt. */

@@ -14,6 +14,7 @@ export class CommandNetwork {
   /** For the request of the command. */
   readonly ask: ConnectionAsker | undefined;
   readonly #context: ConnectingTool;
+  /** Where people said yes. */
   readonly #answers = new Map<string, ConnectionAnswer>();
   readonly #open = new Set<Promise<unknown>>();
 
@@ -42,7 +43,7 @@ export class CommandNetwork {
     this.#open.add(asked);
     try {
       const answer = await asked;
-      this.#answers.set(destinationText(request), answer);
+      if (answer.allowed ? answer.isAnswer : answer.reason === 'not-awaited') this.#answers.set(destinationText(request), answer);
       return answer;
     } finally {
       this.#open.delete(asked);
@@ -54,10 +55,10 @@ export class CommandNetwork {
 /** Also says what people allowed, and what they allowed too late for the program that wanted it. */
 function networkSentence({ blocked }: Connections, answers: ReadonlyMap<string, ConnectionAnswer>): string | undefined {
   const unheeded = new Set(blocked.filter(({ reason }) => reason === 'not-awaited').map(destinationText));
-  const allowed = [...answers].flatMap(([destination, answer]) => {
-    if (!answer.allowed || !answer.isAnswer) return [];
-    if (unheeded.delete(destination)) return [`allowed ${destination} after the program had stopped waiting; run it again`];
-    return [`allowed ${destination} ${answer.until === 'command-ends' ? 'for this command' : 'from now on'}`];
+  const allowed = [...answers].map(([destination, answer]) => {
+    if (unheeded.delete(destination) || !answer.allowed)
+      return `allowed ${destination} after the program had stopped waiting; run it again`;
+    return `allowed ${destination} ${answer.until === 'command-ends' ? 'for this command' : 'from now on'}`;
   });
   const isUnsettled = (one: BlockedConnection): boolean => one.reason !== 'not-awaited' || unheeded.has(destinationText(one));
   return blockedSentence(blocked.filter(isUnsettled), allowed);
