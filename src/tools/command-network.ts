@@ -29,10 +29,15 @@ export class CommandNetwork {
    * answers to questions that the command itself did not wait for, so that the result says whether to try again.
    */
   async sentence(connections: () => Promise<Connections>, hasFailed: boolean): Promise<string | undefined> {
-    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#context.signal }, Promise.all(this.#open));
+    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#context.signal }, this.settled());
     const found = await connections();
     this.#context.connected(found);
     return networkSentence(found, this.#answers);
+  }
+
+  /** Resolves when all its questions have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#open);
   }
 
   async #asking(ask: ConnectionAsker, ...[request, options]: Parameters<ConnectionAsker>): Promise<ConnectionAnswer> {
