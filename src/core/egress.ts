@@ -132,8 +132,8 @@ export interface ConnectionRequest extends Destination {
 }
 
 /**
- * A yes is for all connections of one command to this destination: with `until: 'command-ends'` as long as that runs, with `'revoked'` as long as
- * the same question, asked again without a person, is answered so.
+ * A yes is for all connections of one command to this destination, also those of processes that it leaves running: with `until: 'command-ends'` as
+ * long as they and the sandbox live, with `'revoked'` as long as the same question, asked again without a person, is answered so.
  */
 export type ConnectionAnswer =
   /** `isAnswer`: a person has just said so, and no earlier grant. */

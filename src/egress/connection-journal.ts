@@ -7,13 +7,13 @@ export interface ConnectionList<Entry> {
   take(): Entry[];
 }
 
-/** The connections between two moments at which somebody began to watch. */
+/** The connections between two moments at which a watch began. */
 interface Period<Entry> {
   number: number;
   entries: readonly Entry[];
 }
 
-/** The latest connections of one sandbox, in bounded memory, whether or not anybody asks. */
+/** The latest connections of one sandbox, in bounded memory, whether or not they are asked for. */
 export class ConnectionJournal<Entry> {
   readonly #makeList: () => ConnectionList<Entry>;
   #periods: readonly Period<Entry>[] = [];

@@ -149,7 +149,7 @@ function isSame(parsed: HostRule | string, rule: HostRule): boolean {
   return typeof parsed !== 'string' && isSameRule(parsed, rule);
 }
 
-/** Without a port in `rule`, whatever ports an entry has. */
+/** Without a port in `rule`, an entry with any ports. */
 function removeRules(io: CliIo, file: string, name: ListName, rule: HostRule, parse: ParseRule): boolean {
   const removed = takeFromList(file, name, (entry) => {
     const other = parse(entry);
