@@ -109,6 +109,7 @@ export class ConnectionQuestions {
       if (refused) return refused;
       const question = this.#questionAbout(call, request) ?? this.#begin(call, request, turn);
       if (!question) return { allowed: false, reason: 'too-many-questions' };
+      options.onWaiting?.();
       const permission = await this.#wait(question, options.left);
       if (question.call === call) return answerTo(question, permission) ?? turn.refusalOf(request) ?? unlisted;
       // Security: the answer was for another command, maybe of another person. Only a grant of it says something about this one.

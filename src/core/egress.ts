@@ -146,6 +146,8 @@ export interface AskingOptions {
   left: AbortSignal;
   /** Only whether it is still allowed: people are not asked. */
   isCheck: boolean;
+  /** From now on it waits for a person. May be called again. */
+  onWaiting?(): void;
 }
 
 /** Decides about a connection of one command, which may take as long as a person does. Never rejects. */

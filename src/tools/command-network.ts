@@ -42,9 +42,13 @@ export class CommandNetwork {
 
   async #asking(ask: ConnectionAsker, ...[request, options]: Parameters<ConnectionAsker>): Promise<ConnectionAnswer> {
     if (options.isCheck) return await ask(request, options);
-    const resume = this.clock.pause();
-    options.left.addEventListener('abort', resume, { once: true });
-    const asked = ask(request, options);
+    let resume: (() => void) | undefined;
+    // Security: only a person stops the clock, and not a command that asks again and again.
+    const onWaiting = (): void => {
+      if (!options.left.aborted) resume ??= this.clock.pause();
+    };
+    options.left.addEventListener('abort', () => resume?.(), { once: true });
+    const asked = ask(request, { ...options, onWaiting });
     this.#open.add(asked);
     try {
       const answer = await asked;
@@ -52,7 +56,7 @@ export class CommandNetwork {
       return answer;
     } finally {
       this.#open.delete(asked);
-      resume();
+      resume?.();
     }
   }
 }
