@@ -87,6 +87,14 @@ describe('a question about a host', () => {
     expect(lines.join('\n')).not.toContain('\u202e');
   });
 
+  it('is in the log without a secret that the name of the host carries', async () => {
+    await wants(callBy(says('deny')), 'hunter2.evil.example');
+    await rig.recorder.settled();
+    const records = JSON.stringify(await rig.records());
+    expect(records).toContain('[redacted].evil.example');
+    expect(records).not.toContain('hunter2');
+  });
+
   it('gathers the hosts that one command wants at the same time', async () => {
     const person = says('session');
     const call = callBy(person);
