@@ -42,6 +42,8 @@ interface OpenQuestion {
   isAsked: boolean;
   /** Programs that wait for the answer. */
   waiting: number;
+  /** It was allowed once, and the next attempt of the turn has the yes. */
+  isKept: boolean;
   permission: Promise<Permission>;
 }
 
@@ -102,16 +104,16 @@ export class ConnectionQuestions {
     const turn = this.#turnOf(call);
     for (;;) {
       if (call.signal.aborted) return unlisted;
-      if (turn.use(request)) return { allowed: true, until: 'command-ends' };
+      if (turn.use(request)) return { allowed: true, until: 'command-ends', isAnswer: true };
       const refused = turn.refusalOf(request);
       if (refused) return refused;
       const question = this.#questionAbout(call, request) ?? this.#begin(call, request, turn);
       if (!question) return { allowed: false, reason: 'too-many-questions' };
+      options.onWaiting?.();
       const permission = await this.#wait(question, options.left);
-      if (!permission.allowed) return turn.refusalOf(request) ?? unlisted;
-      if (permission.by !== 'once') return { allowed: true, until: 'revoked', isAnswer: true };
-      // Security: a yes for one command says nothing about another one that waits for the same host.
-      if (question.call === call) return { allowed: true, until: 'command-ends', isAnswer: true };
+      if (question.call === call) return answerTo(question, permission) ?? turn.refusalOf(request) ?? unlisted;
+      // Security: the answer was for another command, maybe of another person. Only a grant of it says something about this one.
+      if (await this.#isGranted(call, request, options)) return { allowed: true, until: 'revoked', isAnswer: true };
     }
   }
 
@@ -140,7 +142,8 @@ export class ConnectionQuestions {
   #begin(call: ConnectingCall, request: ConnectionRequest, turn: TurnAnswers): OpenQuestion | undefined {
     if (this.#open.size >= maxOpen || turn.questions >= maxInTurn) return undefined;
     turn.questions += 1;
-    const question: OpenQuestion = { call, requests: [request], isAsked: false, waiting: 0, permission: sleep(gatherMs).then(ask) };
+    const permission = sleep(gatherMs, undefined, { signal: call.signal }).then(ask);
+    const question: OpenQuestion = { call, requests: [request], isAsked: false, waiting: 0, isKept: false, permission };
     const { guard } = this.#options;
     async function ask(): Promise<Permission> {
       question.isAsked = true;
@@ -149,10 +152,10 @@ export class ConnectionQuestions {
     this.#open.add(question);
     question.permission = question.permission
       .catch((): Permission => ({ allowed: false, reason: 'it could not be asked.' }))
-      .then((permission) => {
+      .then((settled) => {
         this.#open.delete(question);
-        settle(question, permission, turn);
-        return permission;
+        settle(question, settled, turn);
+        return settled;
       });
     return question;
   }
@@ -178,13 +181,21 @@ export class ConnectionQuestions {
 const unlisted: ConnectionAnswer = { allowed: false, reason: 'unlisted' };
 
 /** A refusal counts for the turn. So does a yes for one time that came after its program had left. */
-function settle({ requests, waiting }: OpenQuestion, permission: Permission, turn: TurnAnswers): void {
-  for (const request of requests) {
+function settle(question: OpenQuestion, permission: Permission, turn: TurnAnswers): void {
+  question.isKept = permission.allowed && permission.by === 'once' && question.waiting === 0;
+  for (const request of question.requests) {
     if (permission.allowed) {
-      if (permission.by === 'once' && waiting === 0) turn.keep(request);
+      if (question.isKept) turn.keep(request);
     } else if (permission.refusedBy !== undefined) turn.refuse(request, { allowed: false, reason: 'refused', by: permission.refusedBy });
     else if (permission.isUnanswered) turn.refuse(request, { allowed: false, reason: 'unanswered' });
   }
+}
+
+/** To the command that it was asked for; undefined when it is a no. Security: a yes for one time is either for it or kept, and never both. */
+function answerTo({ isKept }: OpenQuestion, permission: Permission): ConnectionAnswer | undefined {
+  if (!permission.allowed) return undefined;
+  if (isKept) return { allowed: false, reason: 'not-awaited' };
+  return { allowed: true, until: permission.by === 'once' ? 'command-ends' : 'revoked', isAnswer: true };
 }
 
 function actionOf({ command, cwd }: ConnectingCall, connections: readonly ConnectionRequest[]): ConnectAction {

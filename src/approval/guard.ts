@@ -262,7 +262,7 @@ export function guardOf(options: GuardOptions): SessionGuard {
   function event({ actions, findings, origin, sandbox, backend }: Judged, outcome: string, why: string, question?: string): AuditEvent {
     const what = {
       ...{ run: runOf(origin), sandbox, backend, source: origin.source, person: origin.person ?? null, why, question: question ?? null },
-      findings: findingDetails(findings),
+      findings: findingDetails(findings, options.redact),
       actions: actionDetails(actions, options.redact),
     };
     return { at: new Date(), actor: 'agent', session: options.session.parts, kind: 'judgement', what, outcome };

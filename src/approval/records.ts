@@ -17,8 +17,9 @@ export function actionDetails(actions: readonly Action[], redact: Redact): Audit
   return actions.map((action) => Object.fromEntries(Object.entries(action).map(([key, value]) => [key, text(value)])));
 }
 
-export function findingDetails(findings: readonly Finding[]): AuditDetail {
-  return findings.map(({ rule, program }) => ({ rule, program: program ?? null }));
+/** Security: the program may be a host, whose name a program inside chose. */
+export function findingDetails(findings: readonly Finding[], redact: Redact): AuditDetail {
+  return findings.map(({ rule, program }) => ({ rule, program: program === undefined ? null : cut(redact(program)) }));
 }
 
 export function questionEvent(question: QuestionBeginning, redact: Redact): AuditEvent {
@@ -26,7 +27,7 @@ export function questionEvent(question: QuestionBeginning, redact: Redact): Audi
   const what = {
     ...{ question: id, code, run, backend, sandbox, source, digest },
     expiresAt: expiresAt.toISOString(),
-    findings: findingDetails(question.findings),
+    findings: findingDetails(question.findings, redact),
     actions: actionDetails(question.actions, redact),
   };
   return { at: question.askedAt, actor: question.person ?? 'agent', session: question.parts, kind: 'question', what, outcome: 'asked' };

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import type { Answer, Approver, Question } from '../core/approval.ts';
 import { parseDuration } from '../lib/duration.ts';
@@ -12,10 +13,14 @@ export interface TerminalOptions {
   output: Writable;
   /** Who sits there. */
   by: string;
+  /** A program that runs has the terminal too. What is typed so soon after a question is shown was meant for it. */
+  typedAheadMs?: number | undefined;
 }
 
 const choices = 'o once, s for this session, a always (or: a 30d), d deny (or: d and why)';
 const maxAttempts = 3;
+/** Security: a program may have hidden or coloured what is printed after it, or moved it elsewhere. */
+const resetTerminal = '\u001b[!p\u001b[0m';
 
 /** The person at this terminal. Ctrl-C, the end of input and everything but a clear yes are a no. */
 export function terminalApprover(options: TerminalOptions): Approver {
@@ -26,12 +31,14 @@ export function terminalApprover(options: TerminalOptions): Approver {
   };
 }
 
-async function askAt({ input, output, by }: TerminalOptions, question: Question, signal: AbortSignal): Promise<Answer | undefined> {
+async function askAt(options: TerminalOptions, question: Question, signal: AbortSignal): Promise<Answer | undefined> {
+  const { input, output, by, typedAheadMs } = options;
   const style = (format: 'red' | 'inverse', text: string): string => styleText(format, text, { stream: output });
   const emphasis = { finding: (text: string) => style('red', text), unseen: (text: string) => style('inverse', text) };
-  output.write(`\n${questionText(question, emphasis)}\n`);
-  const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  output.write(`${typedAheadMs === undefined ? '' : resetTerminal}\n${questionText(question, emphasis)}\n`);
+  const lines = createInterface({ input, output, terminal: true, historySize: 0, prompt: '' });
   try {
+    if (typedAheadMs !== undefined) await dropTypedAhead(lines, typedAheadMs, signal);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const line = await readLine(lines, `${choices}: `, signal);
       if (signal.aborted) return undefined;
@@ -43,6 +50,14 @@ async function askAt({ input, output, by }: TerminalOptions, question: Question,
   } finally {
     lines.close();
   }
+}
+
+/** Security: a line that was typed before the question could be read is no answer to it. */
+async function dropTypedAhead(lines: Interface, ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+  // What is left is a line that was begun.
+  lines.write(null, { ctrl: true, name: 'e' });
+  lines.write(null, { ctrl: true, name: 'u' });
 }
 
 /** undefined after Ctrl-C, the end of the input, or the signal. */

@@ -9,10 +9,14 @@ import type { ConnectingTool } from '../tools/command-network.ts';
 import type { CliIo } from './io.ts';
 import { personHere } from './person.ts';
 
+/** While a command runs. */
+const typedAheadMs = 700;
+
 /** The person at this terminal; undefined when there is none to ask on. */
-export function approverHere(io: CliIo): Approver | undefined {
+export function approverHere(io: CliIo, { isRunning = false } = {}): Approver | undefined {
   const [input, output] = [io.stdin as Readable & { isTTY?: boolean }, io.stderr as Writable & { isTTY?: boolean }];
-  return input.isTTY && output.isTTY ? terminalApprover({ input, output, by: personHere() }) : undefined;
+  if (!input.isTTY || !output.isTTY) return undefined;
+  return terminalApprover({ input, output, by: personHere(), typedAheadMs: isRunning ? typedAheadMs : undefined });
 }
 
 /** Judges a command that a model wrote. Throws `approval/denied` unless it may run. */
@@ -45,7 +49,7 @@ export interface AskingRun {
 export function networkContext(io: CliIo, app: App, opened: OpenedSandbox, run: AskingRun): ConnectingTool {
   const { command, cwd, signal, hold } = run;
   const session = cliSession(run.session);
-  const here = run.ask ? approverHere(io) : undefined;
+  const here = run.ask ? approverHere(io, { isRunning: true }) : undefined;
   const approver: Approver | undefined = here && { ask: (question, until) => hold(() => here.ask(question, until)) };
   const questions = app.approvals.connectionQuestions(app.approvals.guard({ session, open: async () => opened }));
   const call = { command, cwd, signal, origin: { source: 'cli', role: 'admin', approver } as const };

@@ -5,9 +5,10 @@ import type { ExecHandle, OutputChunk } from '../core/sandbox.ts';
 import type { CliIo } from './io.ts';
 import { exitCodeOfOutput } from './output-failures.ts';
 
-/** Writes a chunk to its stream, at the reader's speed. Drops it when the reader has gone. */
-export function forwardOutput(io: CliIo): (chunk: OutputChunk) => Promise<void> {
+/** Writes a chunk to its stream, at the reader's speed. Drops it when the reader has gone. `held`: what is printed meanwhile waits. */
+export function forwardOutput(io: CliIo, held?: HeldInput): (chunk: OutputChunk) => Promise<void> {
   return async ({ stream, data }) => {
+    await held?.isFree();
     const target = (stream === 'stdout' ? io.stdout : io.stderr) as Writable;
     if (target.destroyed || target.write(data)) return;
     await Promise.race([once(target, 'drain'), once(target, 'close')]).catch(() => undefined);
@@ -18,7 +19,8 @@ export function forwardOutput(io: CliIo): (chunk: OutputChunk) => Promise<void> 
 export function forwardInput(io: CliIo, handle: ExecHandle): HeldInput {
   const { stdin } = io;
   let over = false;
-  let isHeld = false;
+  let holds = 0;
+  let free = Promise.withResolvers<void>();
   void handle.exit.then(() => {
     over = true;
     stdin.pause();
@@ -26,28 +28,37 @@ export function forwardInput(io: CliIo, handle: ExecHandle): HeldInput {
     (stdin as { unref?(): void }).unref?.();
   });
   stdin.on('data', async (chunk: Buffer) => {
-    if (isHeld) return;
+    if (holds > 0) return;
     stdin.pause();
     await handle.write(chunk);
-    if (!over && !isHeld) stdin.resume();
+    if (!over && holds === 0) stdin.resume();
   });
   for (const event of ['end', 'error']) stdin.once(event, () => handle.closeStdin());
   return {
     hold: async (work) => {
-      isHeld = true;
+      holds += 1;
       try {
         return await work();
       } finally {
-        isHeld = false;
-        if (!over) stdin.resume();
+        holds -= 1;
+        if (holds === 0) {
+          free.resolve();
+          free = Promise.withResolvers();
+          if (!over) stdin.resume();
+        }
       }
+    },
+    isFree: async () => {
+      if (holds > 0) await free.promise;
     },
   };
 }
 
 export interface HeldInput {
-  /** What is typed meanwhile is not for the command. */
+  /** What is typed meanwhile is not for the command. Several may overlap. */
   hold<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Resolves when nothing is held. */
+  isFree(): Promise<void>;
 }
 
 export interface Interrupt {

@@ -132,19 +132,22 @@ export interface ConnectionRequest extends Destination {
 }
 
 /**
- * A yes is for all connections of one command to this destination: with `until: 'command-ends'` as long as that runs, with `'revoked'` as long as
- * the same question, asked again without a person, is answered so.
+ * A yes is for all connections of one command to this destination, also those of processes that it leaves running: with `until: 'command-ends'` as
+ * long as they and the sandbox live, with `'revoked'` as long as the same question, asked again without a person, is answered so.
  */
 export type ConnectionAnswer =
   /** `isAnswer`: a person has just said so, and no earlier grant. */
   | { allowed: true; until: 'command-ends' | 'revoked'; isAnswer?: true | undefined }
-  | { allowed: false; reason: 'unlisted' | 'refused' | 'unanswered' | 'too-many-questions'; by?: string | undefined };
+  /** `not-awaited`: a person allowed it for one time, and the next attempt has that yes. */
+  | { allowed: false; reason: 'unlisted' | 'refused' | 'unanswered' | 'not-awaited' | 'too-many-questions'; by?: string | undefined };
 
 export interface AskingOptions {
   /** Aborted when no program waits for the answer any more. The question stays, and its answer counts for the next attempt. */
   left: AbortSignal;
   /** Only whether it is still allowed: people are not asked. */
   isCheck: boolean;
+  /** From now on it waits for a person. May be called again. */
+  onWaiting?(): void;
 }
 
 /** Decides about a connection of one command, which may take as long as a person does. Never rejects. */

@@ -85,7 +85,9 @@ export class Asking {
       if (mark === undefined) return unlistedAnswer;
       const pass = { mark, destination };
       if (await this.#passes.allows(pass)) return { allowed: true, until: 'command-ends' };
-      return connection.gone.aborted || this.#isClosed ? undefined : await this.#wait(connection, pass);
+      // Also when the rules have changed while its owner was looked for.
+      const isDecided = connection.gone.aborted || this.#isClosed || !this.#parts.isUnlisted(destination);
+      return isDecided ? undefined : await this.#wait(connection, pass);
     } finally {
       this.#release(connection);
     }

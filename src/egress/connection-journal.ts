@@ -13,7 +13,7 @@ interface Period<Entry> {
   entries: readonly Entry[];
 }
 
-/** The latest connections of one sandbox, in bounded memory, whether or not anybody asks. */
+/** The latest connections of one sandbox, in bounded memory, whether or not they are asked for. */
 export class ConnectionJournal<Entry> {
   readonly #makeList: () => ConnectionList<Entry>;
   #periods: readonly Period<Entry>[] = [];

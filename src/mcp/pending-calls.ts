@@ -61,6 +61,7 @@ class RunningCall implements PendingCall {
   readonly #result: Promise<ToolResult>;
   readonly #controller = new AbortController();
   readonly #questions: { question: Question; settle(answer: Answer | undefined): void }[] = [];
+  readonly #ended = new AbortController();
   #round: Round;
   #asked = Promise.withResolvers<void>();
 
@@ -69,10 +70,8 @@ class RunningCall implements PendingCall {
     this.join(round);
     const approver: Approver = { ask: (question, signal) => this.#ask(question, signal) };
     this.#result = start(approver, { signal: this.#controller.signal, progress: (text) => this.#round.progress(text) });
-    this.over = this.#result.then(
-      () => undefined,
-      () => undefined,
-    );
+    const end = (): void => this.#ended.abort();
+    this.over = this.#result.then(end, end);
   }
 
   /** Ending the round ends the call. */
@@ -82,11 +81,14 @@ class RunningCall implements PendingCall {
     else round.signal.addEventListener('abort', () => this.#round === round && this.#controller.abort(), { once: true });
   }
 
+  /** Rejects when the call is over: then no client hears of what a process asks that it left running. */
   #ask(question: Question, signal: AbortSignal): Promise<Answer | undefined> {
-    return new Promise((resolve) => {
-      const settle = (answer: Answer | undefined): void => resolve(answer);
-      signal.addEventListener('abort', () => settle(undefined), { once: true });
-      this.#questions.push({ question, settle });
+    return new Promise((resolve, reject) => {
+      const end = (): void => reject(new Error('the call is over'));
+      if (this.#ended.signal.aborted) return end();
+      this.#ended.signal.addEventListener('abort', end, { once: true });
+      signal.addEventListener('abort', () => resolve(undefined), { once: true });
+      this.#questions.push({ question, settle: resolve });
       this.#asked.resolve();
     });
   }

@@ -14,6 +14,7 @@ export class CommandNetwork {
   /** For the request of the command. */
   readonly ask: ConnectionAsker | undefined;
   readonly #context: ConnectingTool;
+  /** Where people said yes. */
   readonly #answers = new Map<string, ConnectionAnswer>();
   readonly #open = new Set<Promise<unknown>>();
 
@@ -28,25 +29,34 @@ export class CommandNetwork {
    * answers to questions that the command itself did not wait for, so that the result says whether to try again.
    */
   async sentence(connections: () => Promise<Connections>, hasFailed: boolean): Promise<string | undefined> {
-    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#context.signal }, Promise.all(this.#open));
+    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#context.signal }, this.settled());
     const found = await connections();
     this.#context.connected(found);
     return networkSentence(found, this.#answers);
   }
 
+  /** Resolves when all its questions have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#open);
+  }
+
   async #asking(ask: ConnectionAsker, ...[request, options]: Parameters<ConnectionAsker>): Promise<ConnectionAnswer> {
     if (options.isCheck) return await ask(request, options);
-    const resume = this.clock.pause();
-    options.left.addEventListener('abort', resume, { once: true });
-    const asked = ask(request, options);
+    let resume: (() => void) | undefined;
+    // Security: only a person stops the clock, and not a command that asks again and again.
+    const onWaiting = (): void => {
+      if (!options.left.aborted) resume ??= this.clock.pause();
+    };
+    options.left.addEventListener('abort', () => resume?.(), { once: true });
+    const asked = ask(request, { ...options, onWaiting });
     this.#open.add(asked);
     try {
       const answer = await asked;
-      this.#answers.set(destinationText(request), answer);
+      if (answer.allowed ? answer.isAnswer : answer.reason === 'not-awaited') this.#answers.set(destinationText(request), answer);
       return answer;
     } finally {
       this.#open.delete(asked);
-      resume();
+      resume?.();
     }
   }
 }
@@ -54,10 +64,10 @@ export class CommandNetwork {
 /** Also says what people allowed, and what they allowed too late for the program that wanted it. */
 function networkSentence({ blocked }: Connections, answers: ReadonlyMap<string, ConnectionAnswer>): string | undefined {
   const unheeded = new Set(blocked.filter(({ reason }) => reason === 'not-awaited').map(destinationText));
-  const allowed = [...answers].flatMap(([destination, answer]) => {
-    if (!answer.allowed || !answer.isAnswer) return [];
-    if (unheeded.delete(destination)) return [`allowed ${destination} after the program had stopped waiting; run it again`];
-    return [`allowed ${destination} ${answer.until === 'command-ends' ? 'for this command' : 'from now on'}`];
+  const allowed = [...answers].map(([destination, answer]) => {
+    if (unheeded.delete(destination) || !answer.allowed)
+      return `allowed ${destination} after the program had stopped waiting; run it again`;
+    return `allowed ${destination} ${answer.until === 'command-ends' ? 'for this command' : 'from now on'}`;
   });
   const isUnsettled = (one: BlockedConnection): boolean => one.reason !== 'not-awaited' || unheeded.has(destinationText(one));
   return blockedSentence(blocked.filter(isUnsettled), allowed);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ConnectingCall, ConnectionQuestions } from '../../src/approval/connection-questions.ts';
 import type { GuardOptions } from '../../src/approval/guard.ts';
@@ -86,6 +87,14 @@ describe('a question about a host', () => {
     expect(lines.join('\n')).not.toContain('\u202e');
   });
 
+  it('is in the log without a secret that the name of the host carries', async () => {
+    await wants(callBy(says('deny')), 'hunter2.evil.example');
+    await rig.recorder.settled();
+    const records = JSON.stringify(await rig.records());
+    expect(records).toContain('[redacted].evil.example');
+    expect(records).not.toContain('hunter2');
+  });
+
   it('gathers the hosts that one command wants at the same time', async () => {
     const person = says('session');
     const call = callBy(person);
@@ -114,7 +123,7 @@ async function allowTooLate(host: string): Promise<void> {
   await person.isAsked();
   left.abort();
   person.say('once');
-  await asking;
+  expect(await asking).toEqual({ allowed: false, reason: 'not-awaited' });
 }
 
 describe('a yes to a host', () => {
@@ -128,6 +137,33 @@ describe('a yes to a host', () => {
     expect(await one).toEqual(once);
     expect(await other).toEqual(refusedByAda);
     expect(second.asked).toHaveLength(1);
+  });
+
+  it('for the session or always does not cover another person whose command waits for the same host', async () => {
+    for (const [turn, kind] of [
+      ['turn-1', 'session'],
+      ['turn-2', 'always'],
+    ] as const) {
+      const [first, second] = [new SlowPerson(), says('deny')];
+      const host = `${kind}.example`;
+      const one = wants(callBy(first, { turn }), host);
+      await first.isAsked();
+      const other = wants(callBy(second, { turn: `${turn}-other`, person: 'telegram:8' }), host);
+      first.say(kind);
+      expect(await one).toEqual(lasting);
+      expect(await other).toEqual(refusedByAda);
+      expect(second.asked).toHaveLength(1);
+    }
+  });
+
+  it('for the session covers another command of the same person that waits for the same host', async () => {
+    const [first, second] = [new SlowPerson(), says('deny')];
+    const one = wants(callBy(first), 'api.example');
+    await first.isAsked();
+    const other = wants(callBy(second, { turn: 'turn-2' }), 'api.example');
+    first.say('session');
+    expect(await Promise.all([one, other])).toEqual([lasting, lasting]);
+    expect(second.asked).toEqual([]);
   });
 
   it('for the session covers the next commands of the person there, and no other session or person', async () => {
@@ -232,6 +268,30 @@ describe('a host that is not allowed', () => {
   it('stays blocked when the question cannot be stored', async () => {
     await rig.store.close();
     expect(await wants(callBy(says('once')), 'api.example')).toEqual(unlisted);
+  });
+});
+
+describe('a question about a host that is withdrawn', () => {
+  it('before it is asked is never shown', async () => {
+    const controller = new AbortController();
+    const person = silent();
+    const answer = wants({ ...callBy(person), signal: controller.signal }, 'api.example');
+    await sleep(200);
+    controller.abort();
+    expect(await answer).toEqual(unlisted);
+    expect(person.asked).toEqual([]);
+    expect(await rig.store.approvals.list({ session: session.parts })).toEqual([]);
+  });
+
+  it('with its command is asked again for another command that waits for the same host', async () => {
+    const controller = new AbortController();
+    const [first, second] = [silent(), says('once')];
+    const one = wants({ ...callBy(first), signal: controller.signal }, 'api.example');
+    await until('the first question', () => first.asked.length > 0);
+    const other = wants(callBy(second, { run: 'turn-1/call-2' }), 'api.example');
+    controller.abort();
+    expect(await one).toEqual(unlisted);
+    expect(await other).toEqual(once);
   });
 });
 

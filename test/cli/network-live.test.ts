@@ -13,11 +13,12 @@ const ask = `/run exec 3<>/dev/tcp/127.0.0.1/3128; printf '${request}' >&3; cat 
 
 await describeBackend('bubblewrap', () => {
   it.skipIf(restrictedNetworkObstacle() !== undefined)(
-    'a chat session is restricted by default, and follows changed rules at once',
+    'a chat session is restricted by default, blocks other hosts where people are not asked, and follows changed rules at once',
     async () => {
       const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
       const home = join(hermetic.home, '.hermetic');
       mkdirSync(home, { mode: 0o700 });
+      writeFileSync(join(home, 'config.yaml'), 'network:\n  ask: false\n');
       const child = hermetic.start(['chat']);
       let shown = '';
       for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => (shown += data.toString()));

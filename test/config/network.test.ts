@@ -57,9 +57,18 @@ describe('the section network', () => {
     expect(problems()[0]?.message).toContain('network.presets[0] must be one of packages, git, not "package". Did you mean packages?');
   });
 
-  test.each(['ask', 'log', 'secrets'])('does not know the key %s', (key) => {
-    home.writeConfig(`network: { ${key}: true }`);
-    expect(problems()[0]).toMatchObject({ code: 'config/unknown-key', key: `network.${key}` });
+  test('does not know a key of another section', () => {
+    home.writeConfig('network: { secrets: true }');
+    expect(problems()[0]).toMatchObject({ code: 'config/unknown-key', key: 'network.secrets' });
+  });
+
+  test('asks about hosts and logs blocked connections unless told otherwise, and refuses other values', () => {
+    expect(load({}).network).toMatchObject({ ask: true, log: 'blocked' });
+    home.writeConfig('network: { ask: sometimes, log: some }');
+    expect(problems()).toMatchObject([
+      { code: 'config/bad-value', key: 'network.ask' },
+      { code: 'config/bad-value', key: 'network.log' },
+    ]);
   });
 
   test('every key of network applies to a running gateway', () => {
@@ -69,6 +78,8 @@ describe('the section network', () => {
       ['deny', false],
       ['presets', false],
       ['private', false],
+      ['ask', false],
+      ['log', false],
       ['direct_ports', false],
     ]);
   });

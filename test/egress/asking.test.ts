@@ -71,6 +71,19 @@ describe('a connection that no rule allows', () => {
     expect(rig.lookups).toEqual(['allowed.test', 'waiting.test']);
   });
 
+  it('is judged by rules that change while its program is looked for', async () => {
+    await open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    line.ownersKnown = promise;
+    const peer = await rig.connect();
+    peer.socket.write(get('allowed.test'));
+    await until('its program is looked for', () => line.owned === 1);
+    rig.change({ allow: ['allowed.test'] });
+    resolve();
+    expect(await peer.until('answer')).toContain('200 OK');
+    expect(line.questions).toEqual([]);
+  });
+
   it('stays open when rules change that do not concern it, and is cut by a rule that denies it', async () => {
     await open();
     const opening = rig.tunnel('tunnel.test:7');

@@ -18,11 +18,14 @@ export class FakeLine implements QuestionLine, Pick<AskingParts, 'line' | 'owner
   /** Of the next connections. */
   mark = '1000000000000001';
   owned = 0;
+  /** Until then no owner is found. */
+  ownersKnown: Promise<void> = Promise.resolve();
   readonly questions: AskedQuestion[] = [];
   readonly left: string[] = [];
 
   async ownerOf(): Promise<Owner> {
     this.owned += 1;
+    await this.ownersKnown;
     return { mark: this.mark, program: 'test' };
   }
 

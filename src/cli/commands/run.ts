@@ -57,6 +57,7 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
   const { parts } = cliSession(options.session);
   const env = options.env ?? {};
   const cwd = posix.resolve(sandbox.cwd, options.cwd ?? '');
+  const ended = new AbortController();
   let outcome: string | undefined;
   try {
     if (options.ask) {
@@ -65,7 +66,8 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
     }
     outcome = 'failed';
     let input: HeldInput | undefined;
-    const asking = { ...options, command, cwd, signal: interrupt.signal, hold: (work: Work) => input?.hold(work) ?? work() };
+    const signal = AbortSignal.any([interrupt.signal, ended.signal]);
+    const asking = { ...options, command, cwd, signal, hold: (work: Work) => input?.hold(work) ?? work() };
     const network = new CommandNetwork(networkContext(io, app, opened, asking));
     const handle = await sandbox.exec({
       command,
@@ -74,10 +76,13 @@ async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise
       ...(options.cwd !== undefined && { cwd }),
       askToConnect: network.ask,
     });
+    // Its questions end with it: what it printed before would wait for the answers.
+    void handle.exit.then(() => ended.abort());
     input = forwardInput(io, handle);
     const time = { timeoutMs: timeoutSeconds * 1000, clock: network.clock };
-    const end = await run(handle, { ...time, signal: interrupt.signal, onOutput: forwardOutput(io) });
+    const end = await run(handle, { ...time, signal: interrupt.signal, onOutput: forwardOutput(io, input) });
     outcome = end.kind === 'exited' ? `exited ${end.code}` : end.kind;
+    await network.settled();
     for (const hit of await handle.troubles()) io.stderr.write(`hermetic: ${limitHitSentences[hit]}\n`);
     const blocked = await network.sentence(() => handle.connections(), false);
     if (blocked !== undefined) io.stderr.write(`hermetic: ${blocked}\n`);

@@ -4,6 +4,7 @@ import { fenced } from '../../lib/fenced.ts';
 import { visible } from '../../lib/visible.ts';
 import type { Delivery } from '../outbox/outbox.ts';
 import { maxMarkableText } from '../outbox/repeat-mark.ts';
+import { hostsIn } from './host-answers.ts';
 
 const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
 const labels: Readonly<Record<keyof typeof choices, string>> = { o: 'Once', s: 'This session', a: 'Always', d: 'Deny' };
@@ -50,11 +51,16 @@ export function cardFor(question: Question, whole: string, header: string, trait
   const reasons = [...question.findings.slice(0, maxReasons).map(reasonLine), ...(more > 0 ? [`- ${more} more`] : [])].join('\n');
   const file = { name: `question-${question.code}.txt`, data: Buffer.from(all) };
   const asks = header === '' ? '' : `${fenced(header)}\n`;
-  return [`${asks}May this run? The full text is in the file.\n${reasons}${how}`, { buttons, file }];
+  const what = hostsIn(question).length > 0 ? 'connect' : 'run';
+  return [`${asks}May this ${what}? The full text is in the file.\n${reasons}${how}`, { buttons, file }];
 }
 
 /** Security: the asker chose the text of a target, so it is shown as code, and short; the file has all of it. */
-function reasonLine({ title, target }: Finding): string {
+function reasonLine(finding: Finding): string {
+  const { title, target } = finding;
+  // Security: whole, because its end says whose it is. A host in its one spelling is plain text.
+  const [host] = hostsIn({ findings: [finding] });
+  if (host !== undefined) return `- ${title}: \`${host}\``;
   return target === undefined ? `- ${title}` : `- ${title}: \`${shortName(target).replaceAll('`', "'")}\``;
 }
 
