@@ -260,8 +260,9 @@ await describeRestricted(
         expectNoValue(inspected);
       }
       await running.end();
-      const { stdout } = await restricted().hermetic.run(['audit']);
-      expectNoValue(stdout);
+      const log = await restricted().hermetic.run(['audit', 'export']);
+      expect(log.stdout, log.stderr).toContain('api.test');
+      expectNoValue(log.stdout);
       const files = filesIn(restricted().hermetic.environment.HERMETIC_HOME ?? '');
       expect(files.map((file) => basename(file))).toContain('authority.pem');
       for (const file of files) if (basename(file) !== '.env') expectNoValue(readFileSync(file, 'latin1'), file);
