@@ -50,6 +50,8 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   hex: (text) => Buffer.from(text).toString('hex'),
   'upper-hex': (text) => Buffer.from(text).toString('hex').toUpperCase(),
   base64: (text) => [0, 1, 2].map((before) => Buffer.from('.'.repeat(before) + text).toString('base64')).join('\n'),
+  // Not looked for, as docs/network.md says.
+  letters: (text) => [...text].join(' '),
   base64url: (text) => [0, 1, 2].map((before) => Buffer.from('.'.repeat(before) + text).toString('base64url')).join('\n'),
 };
 

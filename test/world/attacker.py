@@ -72,6 +72,21 @@ def attempt_connect(target, then=None):
         return result
 
 
+def attempt_pieces(target, pieces, direct=False):
+    """Sends bytes to the target, each piece by itself. All that came back before the connection ended, or some while it stays open."""
+    host, port = target.rsplit(":", 1)
+    connection = socket.create_connection((host, int(port)), SECONDS) if direct else proxied(target)[0]
+    with connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for piece in pieces:
+            connection.sendall(piece.encode("latin1"))
+        data = b""
+        wanted = sum(len(piece) for piece in pieces)
+        while len(data) < wanted and (more := connection.recv(65536)):
+            data += more
+        return {"then": data.decode("latin1")}
+
+
 def attempt_raw(send):
     """Any bytes for the proxy."""
     with socket.create_connection(PROXY, SECONDS) as connection:
@@ -121,12 +136,16 @@ def attempt_query(name, server="127.0.0.1", kind=1):
         return {"code": reply[3] & 15, "answers": count, "address": address}
 
 
-def attempt_crowd(count, most):
-    """Idle connections to the proxy, all at once. How many stay open: waits a while until no more than `most` do."""
+def attempt_crowd(count, most, send="", half=False):
+    """Connections to the proxy that say this much and no more, all at once. How many stay open: waits a while until no more than `most` do."""
     crowd = []
     for _ in range(count):
         try:
-            crowd.append(socket.create_connection(PROXY, SECONDS))
+            connection = socket.create_connection(PROXY, SECONDS)
+            crowd.append(connection)
+            connection.sendall(send.encode("latin1"))
+            if half:
+                connection.shutdown(socket.SHUT_WR)
         except OSError:
             pass
     deadline = time.monotonic() + SECONDS / 2

@@ -5,11 +5,12 @@ export type Attempt =
   | { try: 'icmp'; host: string; raw: boolean }
   | { try: 'abstract'; name: string }
   | { try: 'connect'; target: string; then?: string }
+  | { try: 'pieces'; target: string; pieces: readonly string[]; direct?: boolean }
   | { try: 'raw'; send: string }
   | { try: 'socks'; host: string; port: number; command?: number; kind?: 1 | 3 | 4 }
   | { try: 'tls'; target: string; name: string | null; direct?: boolean }
   | { try: 'query'; name: string; server?: string; kind?: number }
-  | { try: 'crowd'; count: number; most: number }
+  | { try: 'crowd'; count: number; most: number; send?: string; half?: boolean }
   | { try: 'names'; count: number; below: string };
 
 /** What an attempt may say of itself. */

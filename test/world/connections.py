@@ -1,4 +1,4 @@
-"""Runs in a sandbox, with connections to kept.test, which is allowed, and to other.test, which is not.
+"""Runs in a sandbox, with connections to kept.test, which is allowed, to other.test, which is denied, and to waits.test, which people are asked about.
 
 connections.py check ROUND: prints ROUND and what the proxy and the names of the sandbox lead to.
 connections.py hold ROUND: opens connections of every kind, sends ROUND through one of them, and keeps them all until the file `round` beside this
@@ -44,8 +44,15 @@ def download():
         time.sleep(0.01)
 
 
+def wait_for_answer(mark):
+    connection = socket.create_connection(("waits.test", PORT))
+    connection.sendall(mark.encode())
+    connection.recv(4096)
+
+
 def hold(mark):
     threading.Thread(target=download, daemon=True).start()
+    threading.Thread(target=wait_for_answer, args=(mark,), daemon=True).start()
     tunnel, _ = ask_proxy("kept.test")
     connection = socket.create_connection(("kept.test", PORT), SECONDS)
     connection.sendall(mark.encode())

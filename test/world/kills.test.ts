@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ContainerState } from '../../src/backends/docker/engine.ts';
 import { inside, Namespace } from '../egress/namespace.ts';
 import { describeBackend, withDocker } from '../engines.ts';
+import type { BotMessage } from '../fakes/bot-api.ts';
 import { Program } from '../gateway/program.ts';
 import { until } from '../until.ts';
 import type { Arrival } from './records.ts';
@@ -15,12 +16,17 @@ import { describeWorld } from './world.ts';
 
 /** Of each backend. */
 const kills = Number(process.env.HERMETIC_KILLS ?? 6);
-/** When the gateway is killed: a sandbox opens, its connections open, they carry data, or the gateway ends by itself. */
-const moments = ['opening', 'connecting', 'carrying', 'ending'] as const;
+/**
+ * When the gateway is killed: a sandbox opens, its connections open, they carry data, one of them waits for an answer, the answer is given, or the
+ * gateway ends by itself.
+ */
+const moments = ['opening', 'connecting', 'carrying', 'asking', 'answering', 'ending'] as const;
 const run = promisify(execFile);
 
-/** Where the host leads that no rule allows. Every address of the world answers. */
+/** Where the host leads that is denied. Every address of the world answers. */
 const otherAddress = '203.0.113.99';
+/** Where the host leads that no rule names, so that people are asked about it. */
+const waitsAddress = '203.0.113.98';
 
 for (const kind of ['bubblewrap', 'docker'] as const) {
   await describeBackend(kind, ({ context }) => {
@@ -32,6 +38,7 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
 
       beforeAll(async () => {
         await world().answerName('other.test', { addresses: [otherAddress] });
+        await world().answerName('waits.test', { addresses: [waitsAddress] });
         mkdirSync(shared(), { mode: 0o755 });
         copyFileSync(join(import.meta.dirname, 'connections.py'), join(shared(), 'connections.py'));
         observer = await Namespace.make();
@@ -43,7 +50,7 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
               docker_volumes: [`${shared()}:/opt/shared:ro`],
               ...(kind === 'docker' ? { docker_image: context.docker.image } : {}),
             },
-            network: { allow: ['kept.test', 'kept.test:5432'] },
+            network: { allow: ['kept.test', 'kept.test:5432'], deny: ['other.test'] },
           },
           launcher: async (ports) => {
             for (const port of ports) await world().share(port);
@@ -71,6 +78,14 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         const { text } = await running().shows(`${round} checked:`);
         expect(text).toContain(`${round} checked: 200 echo 403 cut`);
       };
+      /** The question of a round, as it is now. */
+      const card = (round: string): BotMessage | undefined =>
+        running()
+          .sent()
+          .find(({ text }) => text.includes('(waits.test:5432)') && new RegExp(`hold ${round}$`, 'm').test(text));
+      const asked = async (round: string): Promise<BotMessage> => await until(`waits.test is asked about in ${round}`, () => card(round));
+      /** Connections to the host that people are asked about. */
+      const wanted = (): number => arrived.filter((one) => one.kind === 'connection' && one.address === waitsAddress).length;
       /** The running container of the session. */
       const container = async (): Promise<ContainerState | undefined> =>
         await withDocker(context, async (docker) => {
@@ -81,13 +96,14 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
       const clientAt = async (pid: number, ...words: string[]): Promise<string> =>
         (await run('nsenter', [`--net=/proc/${pid}/ns/net`, '--', process.execPath, inside, ...words])).stdout.trim();
 
-      it(`a gateway that is killed with open connections leaves no process, socket or namespace, and its sandboxes no other way out (${kills} kills)`, {
+      it(`a gateway that is killed with open connections leaves no process, socket, namespace or permission, and its sandboxes no other way out (${kills} kills)`, {
         timeout: 60_000 + kills * 30_000,
       }, async () => {
         const home = basename(running().home);
         // Its launcher puts this file in the place of one of the machine's, for it and its helpers alone.
         const gateway = join(basename(world().directory), 'resolv.conf');
         let first: string | undefined;
+        let answered = 0;
         for (let kill = 0; kill < kills; kill++) {
           const moment = moments[kill % moments.length];
           const round = `round-${kill}`;
@@ -100,6 +116,7 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
             first ??= kind === 'docker' ? (await container())?.id : undefined;
             say('hold', round);
             if (moment !== 'connecting') await arrives(round);
+            if (moment === 'asking' || moment === 'answering') await asked(round);
             await sleep(randomInt(0, 500));
             expect(processesThatSee(gateway)).toContain(running().pid);
           }
@@ -113,6 +130,10 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
           if (moment === 'ending') {
             process.kill(running().pid, 'SIGTERM');
             await sleep(randomInt(0, 300));
+          }
+          if (moment === 'answering') {
+            running().api.world.presses(1001, (await asked(round)).id, 'Once');
+            await sleep(randomInt(0, 200));
           }
           await running().kill();
 
@@ -134,12 +155,26 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
               expect(await clientAt(left.pid, 'udp', '127.0.0.1', '53', 'query')).toBe('ECONNREFUSED');
             }
           }
+          arrived.push(...(await world().arrivals()));
+          // A yes for one command of an earlier gateway covers none of this one, nor does one to a question that it did not ask.
+          if (moment !== 'answering') expect(wanted(), round).toBe(answered);
+          answered = wanted();
+          const button = card(round)
+            ?.markup?.inline_keyboard.flat()
+            .find(({ text }) => text === 'Always');
           await running().start();
+          if (moment === 'asking' && button && 'callback_data' in button) {
+            await until('the question is withdrawn', () => card(round)?.text.includes('Withdrawn.'));
+            running().api.world.pressesData(1001, card(round)?.id ?? 0, button.callback_data);
+          }
         }
         writeFileSync(join(shared(), 'round'), 'over');
         await check('over');
         if (kind === 'docker') expect((await container())?.id).toBe(first);
+        say('hold', 'over');
+        await asked('over');
         arrived.push(...(await world().arrivals()));
+        expect(wanted()).toBe(answered);
         expect(arrived.filter((arrival) => JSON.stringify(arrival).includes('other.test'))).toEqual([]);
         expect(arrived.filter((arrival) => arrival.kind === 'connection' && arrival.address === otherAddress)).toEqual([]);
         expect(await world().baitArrivals()).toEqual([]);

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { until } from '../until.ts';
 import { invalidHosts } from './authority.ts';
 import type { Arrival } from './records.ts';
 import { describeRestricted } from './restricted.ts';
@@ -187,6 +189,44 @@ await describeRestricted(
       expect(output.match(/told [a-z]*hmtc/g)?.length).toBeGreaterThanOrEqual(6);
     });
 
+    it('a host that says its secret in a websocket says it in no frame that reaches the sandbox', async () => {
+      const socket =
+        "const socket = new WebSocket('wss://api.test/socket', { headers: { authorization: 'Bearer ' + process.env.API_KEY } }); " +
+        'socket.onmessage = ({ data }) => { console.log(data); socket.close(); }; socket.onerror = () => process.exit(1);';
+      const { output, arrivals } = await attempt(`/opt/node24 -e "${socket}"`);
+      expect(requestsIn(arrivals).map(({ headers }) => headers.authorization)).toEqual([`Bearer ${API_KEY}`]);
+      expect(output).toMatch(/told Bearer [a-z]*hmtc/);
+      expectNoValue(output);
+    });
+
+    it('a host that says its secret letter by letter gives it away, as the documentation says', async () => {
+      const { output } = await attempt(`${curl} ${key} https://api.test/tell/letters`);
+      expect(output).toContain([...API_KEY].join(' '));
+      expect(readFileSync(join(import.meta.dirname, '../../docs/network.md'), 'utf8')).toContain('letter by letter');
+    });
+
+    it('a request over TLS that two readers may understand in two ways is refused, and what follows it gets no value', async () => {
+      const begin = 'POST /first HTTP/1.1\r\nHost: api.test\r\n';
+      const follow = 'GET /second HTTP/1.1\r\nHost: api.test\r\nx-api-key: %s\r\n\r\n';
+      const requests = [
+        `${begin}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+        `${begin}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`,
+        `${begin}X: a\r\n b\r\n\r\n`,
+        `${begin}X: a\nY: b\r\n\r\n`,
+        `${begin}Host: other.test\r\n\r\n`,
+      ];
+      const script = [
+        'import os, socket, ssl',
+        `for request in ${JSON.stringify(requests)}:`,
+        '  s = ssl.create_default_context().wrap_socket(socket.create_connection(("api.test", 443)), server_hostname="api.test")',
+        `  s.sendall((request + ${JSON.stringify(follow)} % os.environ["API_KEY"]).encode())`,
+        '  print(s.recv(4096).decode().split(" ")[1])',
+      ].join('\n');
+      const { output, arrivals } = await attempt(`python3 -c '${script}'`);
+      expect(output.trim().split('\n')).toEqual(requests.map(() => '400'));
+      expect(requestsIn(arrivals)).toEqual([]);
+    });
+
     it('no value is in the environment, the processes or the files of a sandbox', async () => {
       const places = '/opt/hermetic /etc /run /tmp /var/tmp /dev/shm /workspace /root /home "$HOME" "$PWD"';
       const { output } = await attempt(
@@ -220,15 +260,84 @@ await describeRestricted(
         expectNoValue(inspected);
       }
       await running.end();
-      const { stdout } = await restricted().hermetic.run(['audit']);
-      expectNoValue(stdout);
+      const log = await restricted().hermetic.run(['audit', 'export']);
+      expect(log.stdout, log.stderr).toContain('api.test');
+      expectNoValue(log.stdout);
       const files = filesIn(restricted().hermetic.environment.HERMETIC_HOME ?? '');
       expect(files.map((file) => basename(file))).toContain('authority.pem');
       for (const file of files) if (basename(file) !== '.env') expectNoValue(readFileSync(file, 'latin1'), file);
     });
+
+    it('the helper that opens the sockets of a sandbox has no value, neither in its environment nor in its memory', async () => {
+      const home = restricted().hermetic.environment.HERMETIC_HOME ?? '';
+      const seen = await until('a helper is seen', async () => {
+        const running = restricted().run('true', 'watched');
+        let isRunning = true;
+        void running.finally(() => (isRunning = false));
+        let helper: Seen | undefined;
+        while (isRunning && !helper) {
+          helper = helperOf(home);
+          await setImmediate();
+        }
+        await running;
+        await restricted().hermetic.run(['sandbox', 'destroy', 'watched']);
+        return helper;
+      });
+      const names = [...seen.environment.matchAll(/([^=\0]+)=[^\0]*\0/g)].map(([, name = '']) => name);
+      expect(names.filter((name) => !/^(?:PATH|PWD|SHLVL|_|NODE_CHANNEL_\w+)$/.test(name))).toEqual([]);
+      expectNoValue(seen.environment);
+      expectNoValue(seen.memory);
+    });
   },
   secrets,
 );
+
+interface Seen {
+  environment: string;
+  memory: string;
+}
+
+/** Stops the helper of the program with this home for a moment and reads it; undefined when there is none, or it has just ended. */
+function helperOf(home: string): Seen | undefined {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    if (!readProcess(pid, 'cmdline').includes('opener.mjs\0') || !belongsTo(pid, home)) continue;
+    try {
+      process.kill(Number(pid), 'SIGSTOP');
+      const seen = { environment: readProcess(pid, 'environ'), memory: memoryOf(pid) };
+      process.kill(Number(pid), 'SIGCONT');
+      // Before that, Node is still being loaded.
+      if (seen.memory.length > 10_000_000) return seen;
+    } catch {
+      // It has ended.
+    }
+  }
+  return undefined;
+}
+
+function belongsTo(pid: string, home: string): boolean {
+  if (readProcess(pid, 'environ').includes(`HERMETIC_HOME=${home}\0`)) return true;
+  const [, parent = '0'] = /^PPid:\s+(\d+)$/m.exec(readProcess(pid, 'status')) ?? [];
+  return Number(parent) > 1 && belongsTo(parent, home);
+}
+
+/** What it could write to a core: all that it may write to. */
+function memoryOf(pid: string): string {
+  const memory = openSync(`/proc/${pid}/mem`, 'r');
+  try {
+    return [...readProcess(pid, 'maps').matchAll(/^([\da-f]+)-([\da-f]+) rw/gm)]
+      .map(([, from = '', to = '']) => {
+        const bytes = Buffer.alloc(Math.min(Number.parseInt(to, 16) - Number.parseInt(from, 16), 64 * 1024 * 1024));
+        try {
+          return bytes.toString('latin1', 0, readSync(memory, bytes, 0, bytes.length, BigInt(`0x${from}`)));
+        } catch {
+          return ''; // of the kernel
+        }
+      })
+      .join('');
+  } finally {
+    closeSync(memory);
+  }
+}
 
 /** Empty for a process that has ended. */
 function readProcess(pid: string, file: string): string {
