@@ -72,10 +72,11 @@ async function measure(): Promise<void> {
   const box = await Namespace.make();
   try {
     await egress.open(box.entrance);
+    // First: later there is memory that earlier work has left free.
+    await measureMemory(egress);
     await measureConnections(box);
     await measureCommands(box);
     await measureOpenings(egress);
-    await measureMemory(egress);
   } finally {
     await egress.stop();
     await box.remove();

@@ -146,8 +146,31 @@ export const areas: readonly Area[] = [
   {
     area: 'The restricted network, from inside',
     tried:
-      'every way out of a sandbox at once against a small internet that records what arrives: addresses, name servers, proxies, other spellings, names that lead to the machine or to private networks, TLS with another name, removed rules',
-    tests: ['test/world/{escapes,destinations,gateway}.test.ts'],
+      'every way out of a sandbox at once against a small internet that records what arrives: addresses, name servers, proxies, other spellings, names that lead to the machine or to private networks, TLS with another name, requests that two readers understand in two ways, crowds, removed rules, killed gateways',
+    tests: [
+      'test/world/{escapes,destinations,malformed,gateway,kills}.test.ts',
+      'test/egress/{addresses,client-hello,connection-limits,host-name,names,proxy-attacks,proxy-fuzz,spellings}.test.ts',
+      'test/backends/bubblewrap/restricted-network.test.ts',
+      'test/backends/docker/restricted.test.ts',
+    ],
     mended: 'nothing',
+  },
+  {
+    area: 'Secrets that are bound to hosts',
+    tried:
+      'placeholders at other hosts, ports, headers and bodies, redirects, hosts without a valid certificate, other credentials, hosts that say the value in every form, and a search for values in sandboxes, processes, containers, files, logs and the memory of the helper',
+    tests: ['test/world/{secret-attacks,secrets-live}.test.ts', 'test/egress/{inject,intercept,scrubber,asked-secrets}.test.ts'],
+    mended: 'nothing',
+  },
+  {
+    area: 'Questions about hosts',
+    tried:
+      'crowds of hosts and of clients that leave, names that look like others, commands that look like questions, answers of other people, twice, too late and to a killed gateway, grants stretched to other commands, people, sessions, ports and addresses',
+    tests: [
+      'test/world/{asking,asking-attacks,asking-destinations,question-attacks,questions}.test.ts',
+      'test/approval/connection-questions.test.ts',
+      'test/egress/{asking,held-requests}.test.ts',
+    ],
+    mended: 'a hostile sandbox could cause questions, look-ups and notes without a limit',
   },
 ];
