@@ -13,6 +13,7 @@ import { checkDevices, checkKernelFiles, checkReadOnlyMounts, checkRunDirectory,
 import { checkEngineSockets, checkHostNetwork, checkLoopback, checkMetadata } from './network.ts';
 import { checkCapabilities, checkNamespaces, checkNewPrivileges, checkSeccomp, checkUser, checkUserNamespaces } from './privileges.ts';
 import { checkProcesses } from './processes.ts';
+import { checkSecrets } from './secrets.ts';
 import { checkSiblingFiles, checkSiblingPorts, type Sibling } from './sibling.ts';
 
 export interface ProofOptions {
@@ -23,6 +24,8 @@ export interface ProofOptions {
   backend: Pick<Backend, 'kind' | 'traits'>;
   sibling?: Sibling | undefined;
   hermeticHome: string;
+  /** Values of secrets, which must not be inside. Default: none. */
+  secretValues?: readonly string[] | undefined;
   /** Where this machine has sockets of container engines, besides the usual places. */
   engineSockets: readonly string[];
   /** Addresses that mean this machine inside the sandbox alone, such as the gateway of a network in user space. */
@@ -57,7 +60,17 @@ function proofOf(lines: readonly ProofLine[]): Proof {
 }
 
 async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation, 'none'>, baits: Bait[]): Promise<ProofLine[]> {
-  const { sandbox, spec, backend, sibling, hermeticHome, engineSockets, hostAliases = [], timeoutMs = defaultTimeoutMs } = options;
+  const {
+    sandbox,
+    spec,
+    backend,
+    sibling,
+    hermeticHome,
+    engineSockets,
+    hostAliases = [],
+    secretValues = [],
+    timeoutMs = defaultTimeoutMs,
+  } = options;
   const lay = async <T extends Bait | undefined>(bait: Promise<T>): Promise<T | Error> => {
     const laid = await bait.catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
     if (laid && !(laid instanceof Error)) baits.push(laid);
@@ -94,6 +107,7 @@ async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation
       checkEngineSockets(ground, engineSockets),
       checkMetadata(ground),
       spec.network === 'restricted' ? checkEgress(ground, listeners) : [],
+      checkSecrets(ground, secretValues),
       siblingWithin(timeoutMs, 'sibling-files', checkSiblingFiles(ground, sibling)),
       siblingWithin(timeoutMs, 'sibling-ports', checkSiblingPorts(ground, sibling)),
       checkReadOnlyMounts(ground),

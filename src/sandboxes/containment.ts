@@ -36,7 +36,8 @@ export async function proveOpened(deps: SandboxDeps, opened: OpenedSandbox, sibl
   const { backend, fingerprint } = opened;
   const loaded = deps.loaded();
   const host = { hermeticHome: loaded.home, engineSockets: engineSockets(loaded), hostAliases: backend.traits.hostAliases };
-  const proof = await prove({ ...opened, sibling, ...host });
+  const secretValues = deps.secrets.vault()?.secrets.map(({ value }) => value);
+  const proof = await prove({ ...opened, sibling, ...host, secretValues });
   const { provenAt, held } = proof;
   const { proofs } = await deps.store();
   await proofs.record({ backend: backend.kind, specHash: fingerprint, provenAt, held, lines: proofJson(proof).lines });

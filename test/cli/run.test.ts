@@ -235,6 +235,9 @@ await describeBackend('bubblewrap', (engine) => {
     expect(Object.keys(chatProofs)).toEqual(['bubblewrap']);
     const same = await prove({ TERMINAL_NETWORK: 'restricted' });
     expect([triesProxy(same.proofs.bubblewrap), same.chatProofs]).toEqual([true, {}]);
+    const bound = await prove({ HERMETIC_SECRETS: '{"TOKEN":{"hosts":["api.example"]}}', TOKEN: 'a-value-that-stays-outside' });
+    expect(bound.chatProofs.bubblewrap?.lines).toContainEqual(expect.objectContaining({ check: 'secret-values', verdict: 'held' }));
+    expect(JSON.stringify(bound)).not.toContain('a-value-that-stays-outside');
   });
 
   it('run and code name the connections that a restricted network blocked', async (context) => {

@@ -180,5 +180,16 @@ describe.each(['bubblewrap', 'docker'])('the proof of a restricted network on a 
       expect((await next.connections()).blocked).toEqual([]);
       await sandbox.destroy();
     });
+
+    it('the proof breaks when a process inside has the value of a secret, and says nothing of secrets where there are none', async () => {
+      const spec = engine.spec({ env: { TOKEN: 'the-value-of-a-secret', OTHER: 'a-placeholder' } });
+      const sandbox = await engine.open(spec);
+      const proofWith = async (secretValues: readonly string[]) =>
+        await prove({ sandbox, spec, backend: engine.backend, hermeticHome: home, engineSockets: [], secretValues });
+      expect(lineOf(await proofWith(['the-value-of-a-secret']), 'secret-values')).toMatchObject({ verdict: 'broken' });
+      expect(lineOf(await proofWith(['another-value-that-is-outside']), 'secret-values')).toMatchObject({ verdict: 'held' });
+      expect(lineOf(await proofWith([]), 'secret-values')).toBeUndefined();
+      await sandbox.destroy();
+    });
   });
 });

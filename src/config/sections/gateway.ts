@@ -75,7 +75,9 @@ export const approvals = z
   .strictObject({
     mode: choice(['manual', 'smart', 'off'])
       .default('manual')
-      .describe('`manual` asks a person, `smart` lets a reviewing model answer for low risks, `off` asks no one, except about hosts that no rule of a restricted network names (`network.ask`).'),
+      .describe(
+        '`manual` asks a person, `smart` lets a reviewing model answer for low risks, `off` asks no one, except about hosts that no rule of a restricted network names (`network.ask`).',
+      ),
     timeout: seconds().default(300).describe('How long a question stays open. No answer is a no.'),
     cron_mode: choice(['deny', 'approve'])
       .default('deny')
