@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { BoundSecret } from '../core/egress.ts';
+import { FrameScrubber } from './frame-scrubber.ts';
 import { type Injection, inject } from './inject.ts';
 import { Scrubber } from './scrubber.ts';
 
@@ -47,12 +48,20 @@ export class Transit {
 
   /** Takes values out of bytes. What may be the beginning of one is held back; everything else passes at once. */
   stream(): Transform {
-    const scrubbing = this.#scrubber.begin();
-    return new Transform({
-      transform: (piece: Buffer, _encoding, done) => done(null, scrubbing.push(piece)),
-      flush: (done) => done(null, scrubbing.end()),
-    });
+    return transformBy(this.#scrubber.begin());
   }
+
+  /** The same for the frames of a WebSocket, each of which passes as a whole. */
+  frames(): Transform {
+    return transformBy(new FrameScrubber(this.#scrubber));
+  }
+}
+
+function transformBy(scrubbing: Pick<FrameScrubber, 'push' | 'end'>): Transform {
+  return new Transform({
+    transform: (piece: Buffer, _encoding, done) => done(null, scrubbing.push(piece)),
+    flush: (done) => done(null, scrubbing.end()),
+  });
 }
 
 /** `names` in lower case. */

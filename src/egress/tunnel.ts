@@ -51,7 +51,7 @@ export async function tunnel(connection: Connection, first: FirstBytes, route: R
   }
 }
 
-/** Copies both ways until both have ended. */
+/** Copies the frames of a WebSocket both ways until both have ended. */
 export function carryBothWays(connection: Connection, { upstream, transit }: Route): void {
   carryBack(connection, upstream, transit);
   connection.socket.pipe(upstream);
@@ -65,7 +65,7 @@ function carryBack(connection: Connection, upstream: Socket, transit?: Transit):
     onClosed();
     return;
   }
-  if (transit) upstream.pipe(transit.stream()).pipe(socket);
+  if (transit) upstream.pipe(transit.frames()).pipe(socket);
   else upstream.pipe(socket);
   upstream.once('close', onClosed);
 }

@@ -1,0 +1,73 @@
+import type { Scrubber } from './scrubber.ts';
+
+const shortHeader = 2;
+const maskBytes = 4;
+
+/**
+ * Takes values out of the frames of a WebSocket, which come in pieces, cut anywhere. At the end of a frame nothing is held back: its client may wait
+ * for all of it before it says anything.
+ */
+export class FrameScrubber {
+  readonly #scrubber: Scrubber;
+  #payload: ReturnType<Scrubber['begin']>;
+  /** The beginning of the next frame, as long as its header is not whole. */
+  #header: Buffer = Buffer.alloc(0);
+  /** Bytes of the payload that are still to come. */
+  #left = 0;
+
+  constructor(scrubber: Scrubber) {
+    this.#scrubber = scrubber;
+    this.#payload = scrubber.begin();
+  }
+
+  push(piece: Buffer): Buffer {
+    const clean: Buffer[] = [];
+    let rest = piece;
+    while (rest.length > 0) rest = this.#left > 0 ? this.#pushPayload(rest, clean) : this.#pushHeader(rest, clean);
+    return Buffer.concat(clean);
+  }
+
+  end(): Buffer {
+    return Buffer.concat([this.#payload.end(), this.#header]);
+  }
+
+  #pushPayload(bytes: Buffer, clean: Buffer[]): Buffer {
+    const part = bytes.subarray(0, this.#left);
+    this.#left -= part.length;
+    clean.push(this.#payload.push(part));
+    if (this.#left === 0) {
+      clean.push(this.#payload.end());
+      this.#payload = this.#scrubber.begin();
+    }
+    return bytes.subarray(part.length);
+  }
+
+  #pushHeader(bytes: Buffer, clean: Buffer[]): Buffer {
+    const known = Buffer.concat([this.#header, bytes]);
+    const length = headerLength(known);
+    if (known.length < length) {
+      this.#header = known;
+      return Buffer.alloc(0);
+    }
+    const header = known.subarray(0, length);
+    this.#header = Buffer.alloc(0);
+    this.#left = payloadLength(header);
+    clean.push(header);
+    return known.subarray(length);
+  }
+}
+
+/** As far as it is known: at least what is needed to know more. */
+function headerLength(bytes: Buffer): number {
+  const second = bytes[1];
+  if (second === undefined) return shortHeader;
+  const code = second & 0x7f;
+  const extended = code === 126 ? 2 : code === 127 ? 8 : 0;
+  return shortHeader + extended + (second & 0x80 ? maskBytes : 0);
+}
+
+function payloadLength(header: Buffer): number {
+  const code = header.readUInt8(1) & 0x7f;
+  if (code === 126) return header.readUInt16BE(shortHeader);
+  return code === 127 ? Number(header.readBigUInt64BE(shortHeader)) : code;
+}
