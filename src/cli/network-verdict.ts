@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
-import { destinationText } from '../config/bound-secrets.ts';
 import { allowRules, egressRules } from '../config/egress-rules.ts';
 import type { Config } from '../config/schema.ts';
-import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
+import { type BlockReason, type Destination, destinationText, type EgressRules } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type AddressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { classifyHere } from '../egress/dial.ts';

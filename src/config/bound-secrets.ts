@@ -28,11 +28,6 @@ export function secretSettings({ secrets }: Config): SecretSetting[] {
   }));
 }
 
-/** `HOST:PORT` */
-export function destinationText({ host, port }: Destination): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 const minLength = 8;
 /** Servers refuse longer headers. */
 const maxLength = 8_192;

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import type { Destination, EgressRules, HostRule, PrivateRule } from '../core/egress.ts';
+import { type Destination, destinationText, type EgressRules, type HostRule, type PrivateRule } from '../core/egress.ts';
 import { addressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { presets } from '../egress/presets.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../egress/rules.ts';
-import { destinationText, secretSettings } from './bound-secrets.ts';
+import { secretSettings } from './bound-secrets.ts';
 import type { Config } from './schema.ts';
 
 /** What the configuration lets restricted sandboxes reach. */

@@ -1,4 +1,5 @@
-import { destinationText, secretFlaw, secretSettings } from './bound-secrets.ts';
+import { destinationText } from '../core/egress.ts';
+import { secretFlaw, secretSettings } from './bound-secrets.ts';
 import type { LoadedConfig } from './load.ts';
 import { originText } from './show.ts';
 

@@ -4,6 +4,7 @@ import { Lane } from '../lib/lanes.ts';
 import { Rate } from '../lib/rate.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionOwners } from './connection-owner.ts';
+import { isPublicName } from './names.ts';
 import { type Pass, Passes, passKey } from './passes.ts';
 import { type QuestionLine, unlistedAnswer } from './question-line.ts';
 
@@ -39,12 +40,9 @@ const maxPerMinute = 6_000;
 /** A client that leaves is not always noticed: not when it has ended its half before, or has sent more than was read. */
 const lookMs = 1_000;
 
-/** Names that mean this machine or its network, to which no answer can lead. */
-const ownNames = /(?:^|\.)(?:localhost|local|arpa)$/;
-
-/** Whether people may be asked about a host that no rule names. */
+/** Whether people may be asked about a host that no rule names: not about names of this machine or its network, to which no answer can lead. */
 export function isAskable(host: string): boolean {
-  return isIP(host) !== 0 || (host.includes('.') && !ownNames.test(host));
+  return isIP(host) !== 0 || isPublicName(host);
 }
 
 /** Holds connections of one sandbox that no rule allows, while people are asked about them. */

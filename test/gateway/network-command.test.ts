@@ -138,6 +138,14 @@ describe('the lines of /network', () => {
     expect(networkLines({ ...about, facts: undefined })).toEqual([expect.stringContaining('No sandbox backend works here')]);
   });
 
+  it.each([
+    [true, 'Others are asked about.'],
+    [false, 'Others are blocked.'],
+  ])('say what becomes of other hosts where asking is %s', (networkAsks, sentence) => {
+    const [line] = networkLines({ ...about, facts: { ...facts, network: 'restricted', networkHosts: [], networkAsks } });
+    expect(line).toContain(sentence);
+  });
+
   it('keep text of others inside its code', () => {
     const [line] = networkLines({ ...about, facts: { ...facts, network: 'restricted', networkHosts: ['a`[x](y)\u202e'] } });
     expect(line).toContain("`a'[x](y)`");

@@ -1,7 +1,8 @@
-import { destinationText, secretFlaw, secretSettings, usableSecrets } from '../../config/bound-secrets.ts';
+import { secretFlaw, secretSettings, usableSecrets } from '../../config/bound-secrets.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Audience } from '../../config/sandbox-settings.ts';
 import type { Config } from '../../config/schema.ts';
+import { destinationText } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Network } from '../../core/sandbox.ts';
 import type { PresetName } from '../../egress/presets.ts';

@@ -19,7 +19,7 @@ export interface SessionNetwork {
 /** One fact a line. */
 export function networkLines({ facts, grants, questions, isAdmin, isDirect, parts }: SessionNetwork): string[] {
   if (!facts) return ['No sandbox backend works here, so nothing is reached.'];
-  const { network, networkObstacle, networkHosts = [], secrets = [], backend } = facts;
+  const { network, networkObstacle, networkHosts = [], networkAsks, secrets = [], backend } = facts;
   if (network === 'none') return [`Network: none${networkObstacle === undefined ? '' : ` (${networkObstacle})`}.`];
   if (network === 'open') return ['Network: open. Programs reach everything that the machine of the gateway reaches.'];
   const counting = grants.filter(({ grant }) => grant.backend === backend);
@@ -28,7 +28,7 @@ export function networkLines({ facts, grants, questions, isAdmin, isDirect, part
   const hidden = counting.length - shown.length;
   const pending = questions.flatMap((question) => hostsIn(question).map((host) => ({ host, code: question.code })));
   return [
-    `Network: restricted. Allowed: ${networkHosts.map(hostText).join(', ') || 'nothing'}. Others are asked about, or blocked.`,
+    `Network: restricted. Allowed: ${networkHosts.map(hostText).join(', ') || 'nothing'}. Others are ${networkAsks ? 'asked about' : 'blocked'}.`,
     ...secrets.map(({ variable, hosts }) => `Secret \`${variable}\`: a placeholder, for ${hosts.map(code).join(', ')}`),
     ...shown.map(grantLine),
     ...(hidden > 0 ? [`${hidden} more that you allowed in other sessions: ask me in a direct chat.`] : []),
