@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isRequired } from '../required.ts';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables, rustToolchain } from './restricted.ts';
+import { quoted, whyMissing } from './tried-programs.ts';
 
 const viaPython = {
   urllib: 'import urllib.request as r; print(r.urlopen("https://api.test/").read().decode())',
@@ -17,7 +16,6 @@ const viaPython = {
 } as const;
 
 const fetchIt = "fetch('https://api.test/').then((response) => response.text()).then(console.log)";
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 interface Program {
   title: string;
@@ -30,14 +28,6 @@ interface Program {
   needs?: readonly string[];
   /** Why it cannot be tried here. */
   missing?: string | undefined;
-}
-
-/** CI installs these. Others are tried where they are. */
-const expected = ['curl', 'wget', 'git', 'ssh', 'python3'];
-
-function whyMissing({ needs = [], missing }: Program): string | undefined {
-  const absent = needs.find((name) => !existsSync(`/usr/bin/${name}`) && !(isRequired('world') && expected.includes(name)));
-  return absent === undefined ? missing : `${absent} is not installed`;
 }
 
 const api = { prints: 'hello from api.test', arrives: { kind: 'tls-name', port: 443, name: 'api.test' } } as const;
@@ -81,6 +71,10 @@ const programs: readonly Program[] = [
     arrives: { kind: 'bytes', port: 5432, text: 'SELECT 1' },
   },
   { title: 'the node of this machine', needs: ['node'], command: `node -e ${quoted(fetchIt)}`, ...api },
+  {
+    ...{ title: 'gh', needs: ['gh'], command: 'GH_TOKEN=token-of-nobody gh api user', prints: 'hello from api.github.com' },
+    arrives: { kind: 'request', host: 'api.github.com', url: '/user' },
+  },
   { title: 'node 24', command: `/opt/node24 -e ${quoted(fetchIt)}`, ...api },
   {
     ...{ title: 'git over SSH', needs: ['git', 'ssh'] },

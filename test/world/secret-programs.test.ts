@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables } from './restricted.ts';
 import { tokens } from './tokens.ts';
+import { quoted, whyMissing } from './tried-programs.ts';
 
 const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN } = tokens;
 const secrets = {
@@ -31,7 +31,6 @@ interface Program {
 }
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const bearer = { host: 'api.test', headers: { authorization: `Bearer ${API_KEY}` } };
 const hello = { prints: 'hello from api.test', sends: bearer };
 const git = { needs: ['git'], prints: 'tiny-git works' };
@@ -165,10 +164,11 @@ const isRequest = (arrival: Arrival): arrival is Request => arrival.kind === 're
 await describeRestricted(
   { allow: ['other.test'], presets: [] },
   ({ kind, world, restricted }) => {
-    for (const { title, needs = [], command, prints, sends } of [...programs, ...(kind === 'docker' ? onlyInDocker : onlyInBubblewrap)]) {
-      const absent = needs.find((name) => !existsSync(`/usr/bin/${name}`));
-      const missing = absent === undefined ? '' : `: ${absent} is not installed`;
-      it.skipIf(missing)(`lets ${title} use a secret, with the variables of the proxy and without them${missing}`, async () => {
+    for (const program of [...programs, ...(kind === 'docker' ? onlyInDocker : onlyInBubblewrap)]) {
+      const { title, command, prints, sends } = program;
+      const missing = whyMissing(program);
+      const reason = missing === undefined ? '' : `: ${missing}`;
+      it.skipIf(missing)(`lets ${title} use a secret, with the variables of the proxy and without them${reason}`, async () => {
         await world().arrivals();
         const twice = `(set -e; ${command}) && (unset ${proxyVariables}; set -e; ${command})`;
         const { code, stdout, stderr } = await restricted().run(twice);
