@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables, rustToolchain } from './restricted.ts';
-import { quoted, whyMissing } from './tried-programs.ts';
+import { goArchive, goGet, quoted, whyMissing } from './tried-programs.ts';
 
 const viaPython = {
   urllib: 'import urllib.request as r; print(r.urlopen("https://api.test/").read().decode())',
@@ -76,6 +76,10 @@ const programs: readonly Program[] = [
     arrives: { kind: 'request', host: 'api.github.com', url: '/user' },
   },
   { title: 'node 24', command: `/opt/node24 -e ${quoted(fetchIt)}`, ...api },
+  {
+    ...{ title: 'go', needs: ['go'], command: goGet, prints: 'tiny-go works' },
+    arrives: { kind: 'request', host: 'proxy.golang.org', url: goArchive },
+  },
   {
     ...{ title: 'git over SSH', needs: ['git', 'ssh'] },
     command:

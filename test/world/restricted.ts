@@ -30,7 +30,7 @@ export interface SecretSettings {
 }
 
 /** Programs of this machine that sandboxes of the tests have. The image of the tests has none of them, bubblewrap shows them all. */
-const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3', 'gh'] as const;
+const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3', 'gh', 'go'] as const;
 /** Where a directory of the test is that `hostProgramsIn` has filled. */
 export const inside = '/opt/world';
 const attackerName = 'attacker.py';

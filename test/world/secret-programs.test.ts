@@ -4,18 +4,19 @@ import { expect, it } from 'vitest';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables } from './restricted.ts';
 import { tokens } from './tokens.ts';
-import { quoted, whyMissing } from './tried-programs.ts';
+import { goArchive, goGet, quoted, whyMissing } from './tried-programs.ts';
 
-const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN } = tokens;
+const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN } = tokens;
 const secrets = {
   secrets: {
     GIT_TOKEN: { hosts: ['git.test'] },
     NPM_TOKEN: { hosts: ['npm.test'] },
     PYPI_TOKEN: { hosts: ['pypi.test'] },
     DEB_TOKEN: { hosts: ['deb.test'] },
+    GO_TOKEN: { hosts: ['go.test'] },
     API_KEY: { hosts: ['api.test', 'api.github.com'] },
   },
-  file: { GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN },
+  file: { GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN },
   environment: { API_KEY },
 };
 
@@ -136,6 +137,10 @@ const programs: readonly Program[] = [
     sends: { ...bearer, method: 'POST', url: '/v1/chat/completions' },
   },
   { title: 'a WebSocket', command: `/opt/node24 -e ${quoted(node.socket)}`, ...hello, sends: { ...bearer, url: '/socket' } },
+  {
+    ...{ title: 'go', needs: ['go'], command: `export GOPROXY="https://x:$GO_TOKEN@go.test"; ${goGet}`, prints: 'tiny-go works' },
+    sends: { host: 'go.test', headers: { authorization: basic('x', GO_TOKEN) }, url: goArchive },
+  },
   {
     ...{ title: 'gh', needs: ['gh'], command: 'GH_TOKEN=$API_KEY gh api user' },
     ...{ prints: 'hello from api.github.com', sends: { host: 'api.github.com', headers: { authorization: `token ${API_KEY}` } } },
