@@ -100,8 +100,17 @@ export function debianArchive(directory: string): Site {
   };
 }
 
+/** The `config.json` of an index of crates. */
+interface CrateSettings {
+  dl: string;
+  api: string;
+  'auth-required'?: boolean;
+}
+
+const publicCrates: CrateSettings = { dl: 'https://static.crates.io/crates', api: 'https://crates.io' };
+
 /** The index of crates with one crate, `tiny-cargo`, in the sparse protocol, and the host of its files. */
-export function crateRegistry(directory: string): { index: Site; files: Site } {
+export function crateRegistry(directory: string, settings = publicCrates): { index: Site; files: Site } {
   const crate = once(() => {
     const folder = join(directory, 'crate');
     mkdirSync(join(folder, 'tiny-cargo-1.0.0/src'), { recursive: true });
@@ -109,11 +118,10 @@ export function crateRegistry(directory: string): { index: Site; files: Site } {
     writeFileSync(join(folder, 'tiny-cargo-1.0.0/src/lib.rs'), '// tiny-cargo works\n');
     return execFileSync('tar', ['czf', '-', '-C', folder, 'tiny-cargo-1.0.0']);
   });
-  const configuration = JSON.stringify({ dl: 'https://static.crates.io/crates', api: 'https://crates.io' });
   const entry = () => ({ name: 'tiny-cargo', vers: '1.0.0', deps: [], cksum: hash('sha256', crate()), features: {}, yanked: false });
   return {
     index: (_request, response, path) => {
-      if (path === '/config.json') response.end(configuration);
+      if (path === '/config.json') response.end(JSON.stringify(settings));
       else if (path === '/ti/ny/tiny-cargo') response.end(`${JSON.stringify(entry())}\n`);
       else notFound(response);
     },
@@ -122,6 +130,12 @@ export function crateRegistry(directory: string): { index: Site; files: Site } {
       else notFound(response);
     },
   };
+}
+
+/** The same at one host, which tells cargo to send its token with every request. */
+export function privateCrateRegistry(directory: string, host: string): Site {
+  const { index, files } = crateRegistry(directory, { dl: `https://${host}/crates`, api: `https://${host}`, 'auth-required': true });
+  return (request, response, path) => (path.startsWith('/crates/') ? files : index)(request, response, path);
 }
 
 /** The proxy of Go modules with one module, `tiny.test/tiny-go`. */

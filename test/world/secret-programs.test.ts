@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables } from './restricted.ts';
 import { tokens } from './tokens.ts';
-import { goArchive, goGet, quoted, whyMissing } from './tried-programs.ts';
+import { cargoArchive, cargoFetch, cargoMissing, goArchive, goGet, quoted, whyMissing } from './tried-programs.ts';
 
-const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN } = tokens;
+const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN, CARGO_REGISTRIES_WORLD_TOKEN } = tokens;
 const secrets = {
   secrets: {
     GIT_TOKEN: { hosts: ['git.test'] },
@@ -14,9 +14,10 @@ const secrets = {
     PYPI_TOKEN: { hosts: ['pypi.test'] },
     DEB_TOKEN: { hosts: ['deb.test'] },
     GO_TOKEN: { hosts: ['go.test'] },
+    CARGO_REGISTRIES_WORLD_TOKEN: { hosts: ['crates.test'] },
     API_KEY: { hosts: ['api.test', 'api.github.com'] },
   },
-  file: { GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN },
+  file: { GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN, CARGO_REGISTRIES_WORLD_TOKEN },
   environment: { API_KEY },
 };
 
@@ -29,6 +30,8 @@ interface Program {
   sends: { host: string; headers: Readonly<Record<string, string>>; method?: string; url?: string };
   /** Programs of this machine, below /usr/bin. */
   needs?: readonly string[];
+  /** Why it cannot be tried here. */
+  missing?: string | undefined;
 }
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -138,8 +141,20 @@ const programs: readonly Program[] = [
   },
   { title: 'a WebSocket', command: `/opt/node24 -e ${quoted(node.socket)}`, ...hello, sends: { ...bearer, url: '/socket' } },
   {
-    ...{ title: 'go', needs: ['go'], command: `export GOPROXY="https://x:$GO_TOKEN@go.test"; ${goGet}`, prints: 'tiny-go works' },
+    title: 'go',
+    needs: ['go'],
+    command: `export GOPROXY="https://x:$GO_TOKEN@go.test"; ${goGet}`,
+    prints: 'tiny-go works',
     sends: { host: 'go.test', headers: { authorization: basic('x', GO_TOKEN) }, url: goArchive },
+  },
+  {
+    title: 'cargo',
+    missing: cargoMissing,
+    command:
+      'export CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS=cargo:token CARGO_REGISTRIES_WORLD_INDEX=sparse+https://crates.test/; ' +
+      cargoFetch('{ version = "1", registry = "world" }'),
+    prints: 'tiny-cargo works',
+    sends: { host: 'crates.test', headers: { authorization: CARGO_REGISTRIES_WORLD_TOKEN }, url: cargoArchive },
   },
   {
     ...{ title: 'gh', needs: ['gh'], command: 'GH_TOKEN=$API_KEY gh api user' },

@@ -18,7 +18,16 @@ import { guarded } from './guarded.ts';
 import { joinPlaces } from './join.ts';
 import { NameServer } from './name-server.ts';
 import { type AnswerMessage, Arrivals, type Order, type OrderMessage } from './records.ts';
-import { crateRegistry, debianArchive, goProxy, npmRegistry, pythonFiles, pythonIndex, type Site } from './registries.ts';
+import {
+  crateRegistry,
+  debianArchive,
+  goProxy,
+  npmRegistry,
+  privateCrateRegistry,
+  pythonFiles,
+  pythonIndex,
+  type Site,
+} from './registries.ts';
 
 /** Given as JSON on the command line. */
 export type Task =
@@ -68,6 +77,7 @@ async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { 
     'pypi.test': guarded(pythonIndex('pypi.test', join(directory, 'private-pip')), 'PYPI_TOKEN'),
     'deb.test': guarded(debianArchive(join(directory, 'private-deb')), 'DEB_TOKEN'),
     'go.test': guarded(goProxy(join(directory, 'private-go')), 'GO_TOKEN'),
+    'crates.test': guarded(privateCrateRegistry(join(directory, 'private-crates'), 'crates.test'), 'CARGO_REGISTRIES_WORLD_TOKEN'),
     'api.test': apiSite,
   };
   const note = (request: IncomingMessage): string => {

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { isRequired } from '../required.ts';
+import { rustToolchain } from './restricted.ts';
 
 /** What a test that tries a program needs on this machine. */
 interface Needs {
@@ -25,6 +26,19 @@ function isInstalled(name: string): boolean {
 
 /** One word for a shell. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Has cargo download the crate `tiny-cargo` from the registry that the dependency names, and shows its source. */
+export function cargoFetch(dependency: string): string {
+  const manifest = `[package]\nname = "x"\nversion = "1.0.0"\nedition = "2021"\n[dependencies]\ntiny-cargo = ${dependency}\n`;
+  return (
+    'export PATH=/opt/rust/bin:$PATH CARGO_HOME=$PWD/cargo; rm -rf cargo crate; mkdir -p crate/src; cd crate; : >src/lib.rs; ' +
+    `printf %s ${quoted(manifest)} >Cargo.toml; cargo fetch >&2; cat ../cargo/registry/src/*/tiny-cargo-1.0.0/src/lib.rs`
+  );
+}
+
+/** The last request of `cargoFetch`. */
+export const cargoArchive = '/crates/tiny-cargo/1.0.0/download';
+export const cargoMissing = rustToolchain === undefined ? 'cargo is not installed by rustup' : undefined;
 
 /** Adds a module to a new one and shows its source. The world cannot sign as the database of checksums does. */
 export const goGet =
