@@ -190,7 +190,7 @@ await describeRestricted(
       const reason = missing === undefined ? '' : `: ${missing}`;
       it.skipIf(missing)(`lets ${title} use a secret, with the variables of the proxy and without them${reason}`, async () => {
         await world().arrivals();
-        const twice = `(set -e; ${command}) && (unset ${proxyVariables}; set -e; ${command})`;
+        const twice = `(set -e; (${command}); (unset ${proxyVariables}; ${command}))`;
         const { code, stdout, stderr } = await restricted().run(twice);
         expect(stdout.split(prints), stderr).toHaveLength(3);
         expect(code, stderr).toBe(0);
