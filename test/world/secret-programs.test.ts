@@ -4,7 +4,19 @@ import { expect, it } from 'vitest';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables } from './restricted.ts';
 import { tokens } from './tokens.ts';
-import { cargoArchive, cargoFetch, cargoMissing, goArchive, goGet, quoted, whyMissing } from './tried-programs.ts';
+import {
+  aptArchive,
+  aptGet,
+  aptNeeds,
+  cargoArchive,
+  cargoFetch,
+  cargoMissing,
+  goArchive,
+  goGet,
+  javaRun,
+  quoted,
+  whyMissing,
+} from './tried-programs.ts';
 
 const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN, CARGO_REGISTRIES_WORLD_TOKEN } = tokens;
 const secrets = {
@@ -140,6 +152,7 @@ const programs: readonly Program[] = [
     sends: { ...bearer, method: 'POST', url: '/v1/chat/completions' },
   },
   { title: 'a WebSocket', command: `/opt/node24 -e ${quoted(node.socket)}`, ...hello, sends: { ...bearer, url: '/socket' } },
+  { title: 'java', needs: ['java', 'javac'], command: javaRun(java), ...hello },
   {
     title: 'go',
     needs: ['go'],
@@ -162,21 +175,13 @@ const programs: readonly Program[] = [
   },
 ];
 
-const apt = 'apt-get -o Dir::Etc::SourceList=/root/tests.list -o Dir::Etc::SourceParts=/nowhere -o Dir::Etc::netrc=/root/auth.conf';
-const onlyInDocker: readonly Program[] = [
-  {
-    title: 'apt',
-    command:
-      'echo "deb [trusted=yes] https://deb.test/debian tests main" >/root/tests.list; rm -f /opt/tiny-deb; ' +
-      `echo "machine deb.test login x password $DEB_TOKEN" >/root/auth.conf; ${apt} clean; ` +
-      `${apt} update >&2; ${apt} install -y --reinstall tiny-deb >&2; cat /opt/tiny-deb`,
-    prints: 'tiny-deb works',
-    sends: { host: 'deb.test', headers: { authorization: basic('x', DEB_TOKEN) }, url: '/debian/pool/tiny-deb.deb' },
-  },
-];
-const onlyInBubblewrap: readonly Program[] = [
-  { title: 'java', needs: ['java', 'javac'], command: `cat >Get.java <<'END'\n${java}\nEND\njava Get.java`, ...hello },
-];
+const aptProgram = (kind: string): Program => ({
+  title: 'apt',
+  needs: aptNeeds(kind),
+  command: aptGet(kind, 'https://deb.test/debian', { login: 'machine deb.test login x password $DEB_TOKEN' }),
+  prints: 'tiny-deb works',
+  sends: { host: 'deb.test', headers: { authorization: basic('x', DEB_TOKEN) }, url: aptArchive },
+});
 
 type Request = Extract<Arrival, { kind: 'request' }>;
 const isRequest = (arrival: Arrival): arrival is Request => arrival.kind === 'request';
@@ -184,7 +189,7 @@ const isRequest = (arrival: Arrival): arrival is Request => arrival.kind === 're
 await describeRestricted(
   { allow: ['other.test'], presets: [] },
   ({ kind, world, restricted }) => {
-    for (const program of [...programs, ...(kind === 'docker' ? onlyInDocker : onlyInBubblewrap)]) {
+    for (const program of [...programs, aptProgram(kind)]) {
       const { title, command, prints, sends } = program;
       const missing = whyMissing(program);
       const reason = missing === undefined ? '' : `: ${missing}`;

@@ -10,7 +10,7 @@ interface Needs {
   missing?: string | undefined;
 }
 
-/** CI installs these. Others are tried where they are. */
+/** CI installs these, or has them as every Debian-like system does. Others are tried where they are. */
 const expected = ['curl', 'wget', 'git', 'ssh', 'python3', 'go', 'gh', 'apt-get', 'dpkg-deb'];
 
 export function whyMissing({ needs = [], missing }: Needs): string | undefined {
@@ -46,3 +46,31 @@ export const goGet =
   'go get tiny.test/tiny-go >&2; cat "$GOPATH/pkg/mod/tiny.test/tiny-go@v1.0.0/tiny.go"';
 /** The last request of `goGet`. */
 export const goArchive = '/tiny.test/tiny-go/@v/v1.0.0.zip';
+
+/** Runs a source file of Java whose class is `Get`. */
+export const javaRun = (source: string): string => `cat >Get.java <<'END'\n${source}\nEND\njava Get.java`;
+
+/**
+ * Gets the package `tiny-deb` from an archive and shows its file: docker installs it; bubblewrap, where the system is read-only, downloads and
+ * unpacks it with a directory of its own for apt.
+ */
+export function aptGet(kind: string, archive: string, { options = '', login = '' }: { options?: string; login?: string }): string {
+  const settings = `echo "deb [trusted=yes] ${archive} tests main" >apt/etc/sources.list; echo "${login}" >apt/etc/auth.conf; `;
+  if (kind === 'docker') {
+    const apt = `apt-get -o Dir::Etc=/root/apt/etc ${options}`;
+    return (
+      `cd /root; rm -rf apt /opt/tiny-deb; mkdir -p apt/etc; ${settings}${apt} clean; ` +
+      `${apt} update >&2; ${apt} install -y --reinstall tiny-deb >&2; cat /opt/tiny-deb`
+    );
+  }
+  const apt = `apt-get -o Dir="$PWD/apt" -o Dir::Etc=etc -o Dir::State::status="$PWD/apt/status" ${options}`;
+  return (
+    `rm -rf apt tiny-deb*; mkdir -p apt/etc apt/var/lib/apt apt/var/cache/apt; : >apt/status; ${settings}${apt} update >&2; ` +
+    `${apt} download tiny-deb >&2; dpkg-deb -x tiny-deb_*.deb tiny-deb; cat tiny-deb/opt/tiny-deb`
+  );
+}
+
+/** The image of docker has these, bubblewrap shows those of this machine. */
+export const aptNeeds = (kind: string): readonly string[] => (kind === 'docker' ? [] : ['apt-get', 'dpkg-deb']);
+/** The last request of `aptGet`. */
+export const aptArchive = '/debian/pool/tiny-deb.deb';
