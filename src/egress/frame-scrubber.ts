@@ -2,6 +2,8 @@ import type { Scrubber } from './scrubber.ts';
 
 const shortHeader = 2;
 const maskBytes = 4;
+/** With the longest length and a mask. */
+const longestHeader = 14;
 
 /**
  * Takes values out of the frames of a WebSocket, which come in pieces, cut anywhere. At the end of a frame nothing is held back: its client may wait
@@ -43,17 +45,19 @@ export class FrameScrubber {
   }
 
   #pushHeader(bytes: Buffer, clean: Buffer[]): Buffer {
-    const known = Buffer.concat([this.#header, bytes]);
+    // Security: not all bytes, which would be copied again for each of very many empty frames.
+    const known = Buffer.concat([this.#header, bytes.subarray(0, longestHeader)]);
     const length = headerLength(known);
     if (known.length < length) {
       this.#header = known;
       return Buffer.alloc(0);
     }
+    const rest = bytes.subarray(length - this.#header.length);
     const header = known.subarray(0, length);
     this.#header = Buffer.alloc(0);
     this.#left = payloadLength(header);
     clean.push(header);
-    return known.subarray(length);
+    return rest;
   }
 }
 

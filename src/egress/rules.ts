@@ -105,7 +105,7 @@ function networkRule(address: string, prefix: number, family: 'ipv4' | 'ipv6', t
   return { kind: 'network', address, prefix, family, text };
 }
 
-function isLocalhost(host: string): boolean {
+export function isLocalhost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 

@@ -12,6 +12,7 @@ import {
   goGet,
   javaRun,
   quoted,
+  type TriedProgram,
   whyMissing,
 } from './tried-programs.ts';
 
@@ -29,17 +30,9 @@ const viaPython = {
 
 const fetchIt = "fetch('https://api.test/').then((response) => response.text()).then(console.log)";
 
-interface Program {
-  title: string;
-  command: string;
-  /** What it prints when it works. */
-  prints: string;
+interface Program extends TriedProgram {
   /** What then arrived in the world. */
   arrives: Partial<Arrival>;
-  /** Programs of this machine, below /usr/bin. */
-  needs?: readonly string[];
-  /** Why it cannot be tried here. */
-  missing?: string | undefined;
 }
 
 const api = { prints: 'hello from api.test', arrives: { kind: 'tls-name', port: 443, name: 'api.test' } } as const;

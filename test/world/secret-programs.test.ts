@@ -15,6 +15,7 @@ import {
   goGet,
   javaRun,
   quoted,
+  type TriedProgram,
   whyMissing,
 } from './tried-programs.ts';
 
@@ -33,17 +34,9 @@ const secrets = {
   environment: { API_KEY },
 };
 
-interface Program {
-  title: string;
-  command: string;
-  /** What it prints when it works. */
-  prints: string;
+interface Program extends TriedProgram {
   /** The request that then arrived in the world. */
   sends: { host: string; headers: Readonly<Record<string, string>>; method?: string; url?: string };
-  /** Programs of this machine, below /usr/bin. */
-  needs?: readonly string[];
-  /** Why it cannot be tried here. */
-  missing?: string | undefined;
 }
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

@@ -2,9 +2,13 @@ import { existsSync, realpathSync } from 'node:fs';
 import { isRequired } from '../required.ts';
 import { rustToolchain } from './restricted.ts';
 
-/** What a test that tries a program needs on this machine. */
-interface Needs {
-  /** Programs below /usr/bin. */
+/** A program that a test tries in a restricted sandbox. */
+export interface TriedProgram {
+  title: string;
+  command: string;
+  /** What it prints when it works. */
+  prints: string;
+  /** Programs of this machine, below /usr/bin. */
   needs?: readonly string[];
   /** Why it cannot be tried here, for another reason. */
   missing?: string | undefined;
@@ -13,7 +17,7 @@ interface Needs {
 /** CI installs these, or has them as every Debian-like system does. Others are tried where they are. */
 const expected = ['curl', 'wget', 'git', 'ssh', 'python3', 'go', 'gh', 'apt-get', 'dpkg-deb'];
 
-export function whyMissing({ needs = [], missing }: Needs): string | undefined {
+export function whyMissing({ needs = [], missing }: TriedProgram): string | undefined {
   const absent = needs.find((name) => !isInstalled(name) && !(isRequired('world') && expected.includes(name)));
   return absent === undefined ? missing : `${absent} is not installed below /usr`;
 }

@@ -4,7 +4,7 @@ import type { Destination } from '../../core/egress.ts';
 import { addressClass } from '../../egress/addresses.ts';
 import { credentialHeaders } from '../../egress/bound-secret.ts';
 import { egressEnvironment } from '../../egress/environment.ts';
-import { parseDestination } from '../../egress/rules.ts';
+import { isLocalhost, parseDestination } from '../../egress/rules.ts';
 import { trustEnvironment } from '../../egress/trust-files.ts';
 import { flag, listOf, notes, variableName, variableNamePattern } from '../../lib/setting-kinds.ts';
 
@@ -24,8 +24,7 @@ export function parseSecretHost(text: string): Destination | string {
   const destination = parseDestination(text, 443);
   if (destination === undefined) return `${quoted} is not HOST or HOST:PORT.`;
   const { host, port } = destination;
-  const isLocal = /(?:^|\.)localhost$/.test(host);
-  if (isLocal || (isIP(host) !== 0 && addressClass(host) !== 'public')) {
+  if (isLocalhost(host) || (isIP(host) !== 0 && addressClass(host) !== 'public')) {
     return `${quoted} is not a public address. A secret is bound to hosts whose certificate can be verified: name the host.`;
   }
   return port === 80 ? `${quoted} is a port without TLS. The value of a secret is sent only over TLS.` : destination;
