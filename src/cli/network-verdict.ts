@@ -6,7 +6,7 @@ import { HermeticError } from '../core/errors.ts';
 import { type AddressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { classifyHere } from '../egress/dial.ts';
 import { isPublicName } from '../egress/names.ts';
-import { decide, directPorts, parseDestination } from '../egress/rules.ts';
+import { decide, directPorts, isLocalhost, parseDestination } from '../egress/rules.ts';
 import { isAskedAbout } from './host-argument.ts';
 
 interface JudgedAddress {
@@ -65,6 +65,7 @@ export async function networkVerdict(config: Config, destination: Destination, r
   if (decision.verdict === 'denied') return answer('denied');
   // An address that no rule of `network.allow` could open says so, listed or not.
   if (literal && literal.class !== 'public' && !literal.allowed) return answer(`${literal.class}-address`, [literal]);
+  if (isLocalhost(host)) return answer('own-address');
   if (decision.verdict === 'unlisted') return answer('unlisted');
   if (!literal && !resolve) return answer();
   const addresses = literal ? [literal] : ((await resolve?.(host)) ?? []).map((address) => judged(address, host, rules));

@@ -50,6 +50,7 @@ describe('hermetic network test', () => {
     ['api.example.com:8443', 4, 'api.example.com:8443 would be asked about: no rule names it.'],
     ['evilexample.com', 4, 'evilexample.com:443 would be asked about: no rule names it.'],
     ['bad.example.com:5432', 4, 'bad.example.com:5432 is denied by bad.example.com (network.deny).\n'],
+    ['localhost:80', 4, 'localhost:80 is denied: it leads to this machine, which a restricted sandbox never reaches.'],
     ['printer', 4, 'printer:443 is denied: no rule allows it.'],
     ['printer.local:631', 4, 'printer.local:631 is denied: no rule allows it.'],
     ['10.1.2.3', 4, '10.1.2.3:443 is denied: it leads to a private address.'],
