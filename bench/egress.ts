@@ -18,12 +18,12 @@ import { World, worldAddress } from '../test/world/world.ts';
 import { median, quantile, row, timed } from './figures.ts';
 import { backendOf, directory, quiet, specFor } from './ground.ts';
 
-const rounds = 30;
+const rounds = 100;
 const downloads = 10;
 const megabytes = 100;
 const openings = 20;
 const sessions = 50;
-const commands = 40;
+const commands = 300;
 const host = 'site.test';
 /** It has a secret, so its TLS is ended by the gateway. */
 const secretHost = 'secret.test';

@@ -64,7 +64,7 @@ function exactRule(destination: Destination): HostRule {
 }
 
 function isPrivateAddress(host: string): boolean {
-  return isIP(host) !== 0 && addressClass(host, []) === 'private';
+  return isIP(host) !== 0 && addressClass(host) === 'private';
 }
 
 /** Whether `outer` matches every destination that `inner` does. */

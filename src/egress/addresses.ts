@@ -70,12 +70,19 @@ const globalUnicast = blockList([range('2000::/3')]);
 const specials = blockList(specialRanges);
 const privates = blockList(privateRanges);
 
-/** Security: an address that carries others, such as 64:ff9b::7f00:1, is judged by the worst of them. */
-export function addressClass(address: string, ownAddresses: Iterable<string>): AddressClass {
+/** The addresses of a machine, for `addressClass`. */
+export function addressSet(addresses: Iterable<string>): ReadonlySet<string> {
+  return new Set(Array.from(addresses, canonicalAddress));
+}
+
+/**
+ * Security: an address that carries others, such as 64:ff9b::7f00:1, is judged by the worst of them. Without the addresses of this machine, from
+ * `addressSet`, none is its own.
+ */
+export function addressClass(address: string, own?: ReadonlySet<string>): AddressClass {
   const forms = formsOf(address);
   if (forms === undefined || forms.some(isSpecial)) return 'special';
-  const own = new Set(Array.from(ownAddresses, canonicalAddress));
-  if (forms.some((form) => own.has(canonicalAddress(form)))) return 'own';
+  if (own && forms.some((form) => own.has(canonicalAddress(form)))) return 'own';
   return forms.some(isPrivate) ? 'private' : 'public';
 }
 

@@ -3,7 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import type { CallSlots } from '../lib/call-slots.ts';
-import { type AddressClass, addressClass, isPrivateAllowed } from './addresses.ts';
+import { type AddressClass, addressClass, addressSet, isPrivateAllowed } from './addresses.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import { type Lookup, Resolver } from './resolver.ts';
 
@@ -118,6 +118,18 @@ function worst(refusals: readonly (Refusal | undefined)[]): Refusal | undefined 
 
 /** By the tables of addresses and by the addresses of this machine. */
 export function classifyHere(address: string): AddressClass {
-  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map((one) => one.address) ?? []);
-  return addressClass(address, own);
+  return addressClass(address, ownAddresses());
+}
+
+/** With hundreds of interfaces, as beside many containers, reading them takes more than a millisecond. A new address counts after this time. */
+const ownAddressesMs = 1_000;
+let known: { addresses: ReadonlySet<string>; readAt: number } | undefined;
+
+function ownAddresses(): ReadonlySet<string> {
+  const now = performance.now();
+  if (known === undefined || now - known.readAt >= ownAddressesMs) {
+    const addresses = Object.values(networkInterfaces()).flatMap((all) => all?.map((one) => one.address) ?? []);
+    known = { addresses: addressSet(addresses), readAt: now };
+  }
+  return known.addresses;
 }

@@ -77,7 +77,7 @@ function parseRule(text: string, portsOfNone: HostRule['ports']): HostRule | str
   if (host === undefined) return `${quoted(text)} is not HOST, *.HOST, HOST:PORT or HOST:*.`;
   if (isWildcard && (isIP(host) || !host.includes('.')))
     return `${quoted(text)} would match too much. A wildcard needs a name with a dot, such as *.example.com.`;
-  if (isLocalhost(host) || (isIP(host) && addressClass(host, []) === 'special')) return neverReached(text);
+  if (isLocalhost(host) || (isIP(host) && addressClass(host) === 'special')) return neverReached(text);
   if (port === undefined) return { host, isWildcard, ports: portsOfNone, text };
   if (port === '*') return { host, isWildcard, ports: 'all', text };
   if (!/^[1-9]\d{0,4}$/.test(port) || !isPort(Number(port))) return `${quoted(text)} has no valid port. Use 1 to 65535, or * for all.`;

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { addressClass } from '../../src/egress/addresses.ts';
+import { addressClass, addressSet } from '../../src/egress/addresses.ts';
 import { helloOfNode } from './hello-bytes.ts';
 import { type RigOptions, SessionRig } from './session-rig.ts';
 
@@ -27,7 +27,8 @@ async function open(options: RigOptions = {}): Promise<void> {
 }
 
 /** Judges addresses as in the product. */
-const asInProduct: RigOptions['dialer'] = { classify: (address) => addressClass(address, ['203.0.113.77', '2001:db8:77::1']) };
+const own = addressSet(['203.0.113.77', '2001:db8:77::1']);
+const asInProduct: RigOptions['dialer'] = { classify: (address) => addressClass(address, own) };
 
 async function sent(text: string): Promise<string> {
   const peer = await rig.connect();

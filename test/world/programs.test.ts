@@ -1,8 +1,19 @@
-import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isRequired } from '../required.ts';
 import type { Arrival } from './records.ts';
-import { describeRestricted, proxyVariables, rustToolchain } from './restricted.ts';
+import { describeRestricted, proxyVariables } from './restricted.ts';
+import {
+  aptArchive,
+  aptGet,
+  aptNeeds,
+  cargoArchive,
+  cargoFetch,
+  cargoMissing,
+  goArchive,
+  goGet,
+  javaRun,
+  quoted,
+  whyMissing,
+} from './tried-programs.ts';
 
 const viaPython = {
   urllib: 'import urllib.request as r; print(r.urlopen("https://api.test/").read().decode())',
@@ -17,7 +28,6 @@ const viaPython = {
 } as const;
 
 const fetchIt = "fetch('https://api.test/').then((response) => response.text()).then(console.log)";
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 interface Program {
   title: string;
@@ -32,15 +42,21 @@ interface Program {
   missing?: string | undefined;
 }
 
-/** CI installs these. Others are tried where they are. */
-const expected = ['curl', 'wget', 'git', 'ssh', 'python3'];
-
-function whyMissing({ needs = [], missing }: Program): string | undefined {
-  const absent = needs.find((name) => !existsSync(`/usr/bin/${name}`) && !(isRequired('world') && expected.includes(name)));
-  return absent === undefined ? missing : `${absent} is not installed`;
-}
-
 const api = { prints: 'hello from api.test', arrives: { kind: 'tls-name', port: 443, name: 'api.test' } } as const;
+
+const java = `class Get { public static void main(String[] a) throws Exception {
+  var factory = javax.net.ssl.SSLContext.getInstance("TLS");
+  var store = java.security.KeyStore.getInstance(java.security.KeyStore.getDefaultType());
+  store.load(null, null);
+  var made = java.security.cert.CertificateFactory.getInstance("X.509");
+  store.setCertificateEntry("world", made.generateCertificate(new java.io.FileInputStream(System.getenv("SSL_CERT_FILE"))));
+  var trust = javax.net.ssl.TrustManagerFactory.getInstance(javax.net.ssl.TrustManagerFactory.getDefaultAlgorithm());
+  trust.init(store);
+  factory.init(null, trust.getTrustManagers(), null);
+  var client = java.net.http.HttpClient.newBuilder().sslContext(factory).build();
+  var request = java.net.http.HttpRequest.newBuilder(java.net.URI.create("https://api.test/")).build();
+  System.out.println(client.send(request, java.net.http.HttpResponse.BodyHandlers.ofString()).body());
+} }`;
 
 const programs: readonly Program[] = [
   { title: 'curl over HTTPS', needs: ['curl'], command: 'curl -sSf https://api.test/', ...api },
@@ -83,6 +99,28 @@ const programs: readonly Program[] = [
   { title: 'the node of this machine', needs: ['node'], command: `node -e ${quoted(fetchIt)}`, ...api },
   { title: 'node 24', command: `/opt/node24 -e ${quoted(fetchIt)}`, ...api },
   {
+    title: 'gh',
+    needs: ['gh'],
+    command: 'GH_TOKEN=token-of-nobody gh api user',
+    prints: 'hello from api.github.com',
+    arrives: { kind: 'request', host: 'api.github.com', url: '/user' },
+  },
+  {
+    title: 'go',
+    needs: ['go'],
+    command: goGet,
+    prints: 'tiny-go works',
+    arrives: { kind: 'request', host: 'proxy.golang.org', url: goArchive },
+  },
+  {
+    title: 'cargo',
+    missing: cargoMissing,
+    command: cargoFetch('"1"'),
+    prints: 'tiny-cargo works',
+    arrives: { kind: 'request', host: 'static.crates.io', url: cargoArchive },
+  },
+  { title: 'java', needs: ['java', 'javac'], command: javaRun(java), ...api },
+  {
     ...{ title: 'git over SSH', needs: ['git', 'ssh'] },
     command:
       'export GIT_SSH_COMMAND="ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"; rm -rf over-ssh; ' +
@@ -91,46 +129,14 @@ const programs: readonly Program[] = [
   },
 ];
 
-const cargo: Program = {
-  title: 'cargo',
-  command:
-    'export PATH=/opt/rust/bin:$PATH CARGO_HOME=$PWD/cargo; rm -rf cargo crate; mkdir -p crate/src; cd crate; : >src/lib.rs; ' +
-    `printf '[package]\\nname = "x"\\nversion = "1.0.0"\\nedition = "2021"\\n[dependencies]\\ntiny-cargo = "1"\\n' >Cargo.toml; ` +
-    'cargo fetch >&2; cat ../cargo/registry/src/*/tiny-cargo-1.0.0/src/lib.rs',
-  prints: 'tiny-cargo works',
-  arrives: { kind: 'tls-name', port: 443, name: 'static.crates.io' },
-  missing: rustToolchain === undefined ? 'cargo is not installed by rustup' : undefined,
-};
-
-const apt = 'apt-get -o Dir::Etc::SourceList=/root/tests.list -o Dir::Etc::SourceParts=/nowhere';
-const onlyInDocker: readonly Program[] = (['http', 'https'] as const).map((scheme) => ({
-  title: `apt over ${scheme.toUpperCase()}`,
-  command:
-    `echo "deb [trusted=yes] ${scheme}://deb.debian.org/debian tests main" >/root/tests.list; rm -f /opt/tiny-deb; ${apt} clean; ` +
-    `${apt} -o Acquire::https::CaInfo="$SSL_CERT_FILE" update >&2; ` +
-    `${apt} -o Acquire::https::CaInfo="$SSL_CERT_FILE" install -y --reinstall tiny-deb >&2; cat /opt/tiny-deb`,
-  prints: 'tiny-deb works',
-  arrives: { kind: 'request', host: 'deb.debian.org', url: '/debian/pool/tiny-deb.deb' },
-}));
-
-const java = `class Get { public static void main(String[] a) throws Exception {
-  var factory = javax.net.ssl.SSLContext.getInstance("TLS");
-  var store = java.security.KeyStore.getInstance(java.security.KeyStore.getDefaultType());
-  store.load(null, null);
-  var made = java.security.cert.CertificateFactory.getInstance("X.509");
-  store.setCertificateEntry("world", made.generateCertificate(new java.io.FileInputStream(System.getenv("SSL_CERT_FILE"))));
-  var trust = javax.net.ssl.TrustManagerFactory.getInstance(javax.net.ssl.TrustManagerFactory.getDefaultAlgorithm());
-  trust.init(store);
-  factory.init(null, trust.getTrustManagers(), null);
-  var client = java.net.http.HttpClient.newBuilder().sslContext(factory).build();
-  var request = java.net.http.HttpRequest.newBuilder(java.net.URI.create("https://api.test/")).build();
-  System.out.println(client.send(request, java.net.http.HttpResponse.BodyHandlers.ofString()).body());
-} }`;
-const onlyInBubblewrap: readonly Program[] = [
-  {
-    ...{ title: 'java', needs: ['java', 'javac'], command: `cat >Get.java <<'END'\n${java}\nEND\njava Get.java`, ...api },
-  },
-];
+const aptPrograms = (kind: string): readonly Program[] =>
+  (['http', 'https'] as const).map((scheme) => ({
+    title: `apt over ${scheme.toUpperCase()}`,
+    needs: aptNeeds(kind),
+    command: aptGet(kind, `${scheme}://deb.debian.org/debian`, { options: '-o Acquire::https::CaInfo="$SSL_CERT_FILE"' }),
+    prints: 'tiny-deb works',
+    arrives: { kind: 'request', port: scheme === 'http' ? 80 : 443, host: 'deb.debian.org', url: aptArchive },
+  }));
 
 const settings = { allow: ['api.test', 'plain.test:80', 'db.test:5432'], direct_ports: [22, 80, 443] };
 
@@ -139,8 +145,7 @@ await describeRestricted(settings, ({ kind, world, restricted }) => {
     ['with the variables of the proxy', ''],
     ['without the variables of the proxy', `unset ${proxyVariables}; `],
   ])('%s', (_, prefix) => {
-    const programsOfBackend = [...programs, cargo, ...(kind === 'docker' ? onlyInDocker : onlyInBubblewrap)];
-    for (const program of programsOfBackend) {
+    for (const program of [...programs, ...aptPrograms(kind)]) {
       const { title, command, prints, arrives } = program;
       const missing = whyMissing(program);
       it.skipIf(missing)(`lets ${title} reach an allowed host${missing ? `: ${missing}` : ''}`, async () => {

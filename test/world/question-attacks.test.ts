@@ -84,13 +84,16 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
       /** Something that arrived since it was asked for last has this text in it. */
       const named = async (name: string): Promise<boolean> => JSON.stringify(await world().arrivals()).includes(name);
 
-      it('a program that wants 200 hosts at once becomes three cards of eight hosts, and another person is asked and served meanwhile', async () => {
+      it('a program that wants 200 hosts at once becomes at most three cards of eight hosts, and another person is asked and served meanwhile', async () => {
         say(`/run ${wantAll(`[b'%d.crowd.test:5432' % n for n in range(200)]`, 176)}`);
         await arrives('176 403');
-        const asked = sent().filter(({ text }) => text.includes('.crowd.test:5432)'));
-        const hosts = asked.flatMap(({ text }) => [...text.matchAll(/^ {2}! .*\((\d+\.crowd\.test:5432)\)/gm)].map(([, host]) => host));
-        expect(asked.length).toBeLessThanOrEqual(3);
-        expect(new Set(hosts).size).toBe(24);
+        const crowd = await until('some of them are asked about', () => {
+          const asked = sent().filter(({ text }) => text.includes('.crowd.test:5432)'));
+          return asked.length > 0 ? asked : undefined;
+        });
+        // Those that a busy machine wants later than the others of a card are refused.
+        expect(crowd.length).toBeLessThanOrEqual(3);
+        for (const { text } of crowd) expect(text.match(/^ {2}! .*\(\d+\.crowd\.test:5432\)/gm)?.length).toBeLessThanOrEqual(8);
         say(`/run ${echo('beside.test', 'beside')}`, bob);
         const other = await card('beside.test:5432');
         expect(other.chat).toBe(bob.id);

@@ -52,7 +52,6 @@ const wheelName = 'tiny_pip-1.0-py3-none-any.whl';
 export function pythonFiles(directory: string): Site {
   const wheel = once(() => {
     mkdirSync(directory, { recursive: true });
-    const file = join(directory, wheelName);
     const described = 'tiny_pip-1.0.dist-info';
     const files = {
       'tiny_pip.py': "works = 'tiny-pip works'\n",
@@ -60,10 +59,7 @@ export function pythonFiles(directory: string): Site {
       [`${described}/WHEEL`]: 'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
     };
     const record = `${[...Object.keys(files), `${described}/RECORD`].map((name) => `${name},,`).join('\n')}\n`;
-    const program =
-      'import json, sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], "w") as z:\n for n, t in json.loads(sys.argv[2]).items(): z.writestr(n, t)';
-    execFileSync('python3', ['-c', program, file, JSON.stringify({ ...files, [`${described}/RECORD`]: record })]);
-    return readFileSync(file);
+    return zipped(join(directory, wheelName), { ...files, [`${described}/RECORD`]: record });
   });
   return (_request, response, path) => {
     if (path !== `/packages/${wheelName}`) return notFound(response);
@@ -104,8 +100,17 @@ export function debianArchive(directory: string): Site {
   };
 }
 
+/** The `config.json` of an index of crates. */
+interface CrateSettings {
+  dl: string;
+  api: string;
+  'auth-required'?: boolean;
+}
+
+const publicCrates: CrateSettings = { dl: 'https://static.crates.io/crates', api: 'https://crates.io' };
+
 /** The index of crates with one crate, `tiny-cargo`, in the sparse protocol, and the host of its files. */
-export function crateRegistry(directory: string): { index: Site; files: Site } {
+export function crateRegistry(directory: string, settings = publicCrates): { index: Site; files: Site } {
   const crate = once(() => {
     const folder = join(directory, 'crate');
     mkdirSync(join(folder, 'tiny-cargo-1.0.0/src'), { recursive: true });
@@ -113,11 +118,10 @@ export function crateRegistry(directory: string): { index: Site; files: Site } {
     writeFileSync(join(folder, 'tiny-cargo-1.0.0/src/lib.rs'), '// tiny-cargo works\n');
     return execFileSync('tar', ['czf', '-', '-C', folder, 'tiny-cargo-1.0.0']);
   });
-  const configuration = JSON.stringify({ dl: 'https://static.crates.io/crates', api: 'https://crates.io' });
   const entry = () => ({ name: 'tiny-cargo', vers: '1.0.0', deps: [], cksum: hash('sha256', crate()), features: {}, yanked: false });
   return {
     index: (_request, response, path) => {
-      if (path === '/config.json') response.end(configuration);
+      if (path === '/config.json') response.end(JSON.stringify(settings));
       else if (path === '/ti/ny/tiny-cargo') response.end(`${JSON.stringify(entry())}\n`);
       else notFound(response);
     },
@@ -126,6 +130,43 @@ export function crateRegistry(directory: string): { index: Site; files: Site } {
       else notFound(response);
     },
   };
+}
+
+/** The same at one host, which tells cargo to send its token with every request. */
+export function privateCrateRegistry(directory: string, host: string): Site {
+  const { index, files } = crateRegistry(directory, { dl: `https://${host}/crates`, api: `https://${host}`, 'auth-required': true });
+  return (request, response, path) => (path.startsWith('/crates/') ? files : index)(request, response, path);
+}
+
+/** The proxy of Go modules with one module, `tiny.test/tiny-go`. */
+export function goProxy(directory: string): Site {
+  const module = 'tiny.test/tiny-go';
+  const manifest = `module ${module}\n`;
+  const files = once(() => {
+    mkdirSync(directory, { recursive: true });
+    const content = { 'go.mod': manifest, 'tiny.go': '// tiny-go works\npackage tiny\n' };
+    const paths = Object.entries(content).map(([name, text]) => [`${module}@v1.0.0/${name}`, text]);
+    return new Map<string, string | Buffer>([
+      ['list', 'v1.0.0\n'],
+      ['v1.0.0.info', JSON.stringify({ Version: 'v1.0.0' })],
+      ['v1.0.0.mod', manifest],
+      ['v1.0.0.zip', zipped(join(directory, 'tiny-go.zip'), Object.fromEntries(paths))],
+    ]);
+  });
+  const prefix = `/${module}/@v/`;
+  return (_request, response, path) => {
+    const file = path.startsWith(prefix) ? files().get(path.slice(prefix.length)) : undefined;
+    if (file === undefined) return notFound(response);
+    response.end(file);
+  };
+}
+
+/** An archive of these texts by their paths. It is also written to the file. */
+function zipped(file: string, texts: Readonly<Record<string, string>>): Buffer {
+  const program =
+    'import json, sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], "w") as z:\n for n, t in json.loads(sys.argv[2]).items(): z.writestr(n, t)';
+  execFileSync('python3', ['-c', program, file, JSON.stringify(texts)]);
+  return readFileSync(file);
 }
 
 function notFound(response: ServerResponse): void {

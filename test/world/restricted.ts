@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, globSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ export interface SecretSettings {
 }
 
 /** Programs of this machine that sandboxes of the tests have. The image of the tests has none of them, bubblewrap shows them all. */
-const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3'] as const;
+const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3', 'gh', 'go', 'java'] as const;
 /** Where a directory of the test is that `hostProgramsIn` has filled. */
 export const inside = '/opt/world';
 const attackerName = 'attacker.py';
@@ -169,9 +169,18 @@ export function hostProgramsIn(shared: string): string[] {
   mkdirSync(join(shared, 'bin'));
   const variables = `LD_LIBRARY_PATH=${inside}/lib GIT_EXEC_PATH=/host-usr/lib/git-core PYTHONHOME=/host-usr`;
   for (const name of hostPrograms) {
-    writeFileSync(join(shared, 'bin', name), `#!/bin/bash\n${variables} exec /host-usr/bin/${name} "$@"\n`, { mode: 0o755 });
+    const path = placeInContainer(name);
+    if (path !== undefined) writeFileSync(join(shared, 'bin', name), `#!/bin/bash\n${variables} exec ${path} "$@"\n`, { mode: 0o755 });
   }
-  return ['/usr:/host-usr:ro'];
+  // Debian's Java has links to its settings there.
+  const javaSettings = globSync('/etc/java-*-openjdk').map((directory) => `${directory}:${directory}:ro`);
+  return ['/usr:/host-usr:ro', ...javaSettings];
+}
+
+/** Where a program of this machine is in such a container. Links through /etc/alternatives lead nowhere there. */
+function placeInContainer(name: string): string | undefined {
+  const path = `/usr/bin/${name}`;
+  return existsSync(path) ? realpathSync(path).replace(/^\/usr\//, '/host-usr/') : undefined;
 }
 
 /** The tests of restricted sandboxes of every backend that need a world; skipped with the reason where one cannot work. */

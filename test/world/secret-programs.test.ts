@@ -1,21 +1,35 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Arrival } from './records.ts';
 import { describeRestricted, proxyVariables } from './restricted.ts';
 import { tokens } from './tokens.ts';
+import {
+  aptArchive,
+  aptGet,
+  aptNeeds,
+  cargoArchive,
+  cargoFetch,
+  cargoMissing,
+  goArchive,
+  goGet,
+  javaRun,
+  quoted,
+  whyMissing,
+} from './tried-programs.ts';
 
-const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN } = tokens;
+const { API_KEY, GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN, CARGO_REGISTRIES_WORLD_TOKEN } = tokens;
 const secrets = {
   secrets: {
     GIT_TOKEN: { hosts: ['git.test'] },
     NPM_TOKEN: { hosts: ['npm.test'] },
     PYPI_TOKEN: { hosts: ['pypi.test'] },
     DEB_TOKEN: { hosts: ['deb.test'] },
+    GO_TOKEN: { hosts: ['go.test'] },
+    CARGO_REGISTRIES_WORLD_TOKEN: { hosts: ['crates.test'] },
     API_KEY: { hosts: ['api.test', 'api.github.com'] },
   },
-  file: { GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN },
+  file: { GIT_TOKEN, NPM_TOKEN, PYPI_TOKEN, DEB_TOKEN, GO_TOKEN, CARGO_REGISTRIES_WORLD_TOKEN },
   environment: { API_KEY },
 };
 
@@ -28,10 +42,11 @@ interface Program {
   sends: { host: string; headers: Readonly<Record<string, string>>; method?: string; url?: string };
   /** Programs of this machine, below /usr/bin. */
   needs?: readonly string[];
+  /** Why it cannot be tried here. */
+  missing?: string | undefined;
 }
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const bearer = { host: 'api.test', headers: { authorization: `Bearer ${API_KEY}` } };
 const hello = { prints: 'hello from api.test', sends: bearer };
 const git = { needs: ['git'], prints: 'tiny-git works' };
@@ -137,27 +152,36 @@ const programs: readonly Program[] = [
     sends: { ...bearer, method: 'POST', url: '/v1/chat/completions' },
   },
   { title: 'a WebSocket', command: `/opt/node24 -e ${quoted(node.socket)}`, ...hello, sends: { ...bearer, url: '/socket' } },
+  { title: 'java', needs: ['java', 'javac'], command: javaRun(java), ...hello },
+  {
+    title: 'go',
+    needs: ['go'],
+    command: `export GOPROXY="https://x:$GO_TOKEN@go.test"; ${goGet}`,
+    prints: 'tiny-go works',
+    sends: { host: 'go.test', headers: { authorization: basic('x', GO_TOKEN) }, url: goArchive },
+  },
+  {
+    title: 'cargo',
+    missing: cargoMissing,
+    command:
+      'export CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS=cargo:token CARGO_REGISTRIES_WORLD_INDEX=sparse+https://crates.test/; ' +
+      cargoFetch('{ version = "1", registry = "world" }'),
+    prints: 'tiny-cargo works',
+    sends: { host: 'crates.test', headers: { authorization: CARGO_REGISTRIES_WORLD_TOKEN }, url: cargoArchive },
+  },
   {
     ...{ title: 'gh', needs: ['gh'], command: 'GH_TOKEN=$API_KEY gh api user' },
     ...{ prints: 'hello from api.github.com', sends: { host: 'api.github.com', headers: { authorization: `token ${API_KEY}` } } },
   },
 ];
 
-const apt = 'apt-get -o Dir::Etc::SourceList=/root/tests.list -o Dir::Etc::SourceParts=/nowhere -o Dir::Etc::netrc=/root/auth.conf';
-const onlyInDocker: readonly Program[] = [
-  {
-    title: 'apt',
-    command:
-      'echo "deb [trusted=yes] https://deb.test/debian tests main" >/root/tests.list; rm -f /opt/tiny-deb; ' +
-      `echo "machine deb.test login x password $DEB_TOKEN" >/root/auth.conf; ${apt} clean; ` +
-      `${apt} update >&2; ${apt} install -y --reinstall tiny-deb >&2; cat /opt/tiny-deb`,
-    prints: 'tiny-deb works',
-    sends: { host: 'deb.test', headers: { authorization: basic('x', DEB_TOKEN) }, url: '/debian/pool/tiny-deb.deb' },
-  },
-];
-const onlyInBubblewrap: readonly Program[] = [
-  { title: 'java', needs: ['java', 'javac'], command: `cat >Get.java <<'END'\n${java}\nEND\njava Get.java`, ...hello },
-];
+const aptProgram = (kind: string): Program => ({
+  title: 'apt',
+  needs: aptNeeds(kind),
+  command: aptGet(kind, 'https://deb.test/debian', { login: 'machine deb.test login x password $DEB_TOKEN' }),
+  prints: 'tiny-deb works',
+  sends: { host: 'deb.test', headers: { authorization: basic('x', DEB_TOKEN) }, url: aptArchive },
+});
 
 type Request = Extract<Arrival, { kind: 'request' }>;
 const isRequest = (arrival: Arrival): arrival is Request => arrival.kind === 'request';
@@ -165,12 +189,13 @@ const isRequest = (arrival: Arrival): arrival is Request => arrival.kind === 're
 await describeRestricted(
   { allow: ['other.test'], presets: [] },
   ({ kind, world, restricted }) => {
-    for (const { title, needs = [], command, prints, sends } of [...programs, ...(kind === 'docker' ? onlyInDocker : onlyInBubblewrap)]) {
-      const absent = needs.find((name) => !existsSync(`/usr/bin/${name}`));
-      const missing = absent === undefined ? '' : `: ${absent} is not installed`;
-      it.skipIf(missing)(`lets ${title} use a secret, with the variables of the proxy and without them${missing}`, async () => {
+    for (const program of [...programs, aptProgram(kind)]) {
+      const { title, command, prints, sends } = program;
+      const missing = whyMissing(program);
+      const reason = missing === undefined ? '' : `: ${missing}`;
+      it.skipIf(missing)(`lets ${title} use a secret, with the variables of the proxy and without them${reason}`, async () => {
         await world().arrivals();
-        const twice = `(set -e; ${command}) && (unset ${proxyVariables}; set -e; ${command})`;
+        const twice = `(set -e; (${command}); (unset ${proxyVariables}; ${command}))`;
         const { code, stdout, stderr } = await restricted().run(twice);
         expect(stdout.split(prints), stderr).toHaveLength(3);
         expect(code, stderr).toBe(0);

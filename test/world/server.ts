@@ -18,7 +18,16 @@ import { guarded } from './guarded.ts';
 import { joinPlaces } from './join.ts';
 import { NameServer } from './name-server.ts';
 import { type AnswerMessage, Arrivals, type Order, type OrderMessage } from './records.ts';
-import { crateRegistry, debianArchive, npmRegistry, pythonFiles, pythonIndex, type Site } from './registries.ts';
+import {
+  crateRegistry,
+  debianArchive,
+  goProxy,
+  npmRegistry,
+  privateCrateRegistry,
+  pythonFiles,
+  pythonIndex,
+  type Site,
+} from './registries.ts';
 
 /** Given as JSON on the command line. */
 export type Task =
@@ -60,12 +69,15 @@ async function serveWorld({ directory, nameServer, echoPorts }: Extract<Task, { 
     'deb.debian.org': debianArchive(directory),
     'index.crates.io': crates.index,
     'static.crates.io': crates.files,
+    'proxy.golang.org': goProxy(join(directory, 'go')),
     'github.com': git.site,
     // These want the token of their name.
     'git.test': guarded(git.site, 'GIT_TOKEN'),
     'npm.test': guarded(npmRegistry(join(directory, 'private-npm')), 'NPM_TOKEN'),
     'pypi.test': guarded(pythonIndex('pypi.test', join(directory, 'private-pip')), 'PYPI_TOKEN'),
     'deb.test': guarded(debianArchive(join(directory, 'private-deb')), 'DEB_TOKEN'),
+    'go.test': guarded(goProxy(join(directory, 'private-go')), 'GO_TOKEN'),
+    'crates.test': guarded(privateCrateRegistry(join(directory, 'private-crates'), 'crates.test'), 'CARGO_REGISTRIES_WORLD_TOKEN'),
     'api.test': apiSite,
   };
   const note = (request: IncomingMessage): string => {

@@ -4,6 +4,8 @@ export const tokens = {
   NPM_TOKEN: 'npm_WorldNpmTokenThatNoSandboxMaySee0002',
   PYPI_TOKEN: 'world-index-password-no-sandbox-sees-3',
   DEB_TOKEN: 'world-archive-password-no-sandbox-sees-4',
+  GO_TOKEN: 'world-modules-password-no-sandbox-sees-6',
+  CARGO_REGISTRIES_WORLD_TOKEN: 'world-crates-token-no-sandbox-may-see-7',
   /** Is written differently in JSON, in URLs and in base64 for URLs. */
   API_KEY: 'World"key\\that+no/sandbox?may&see==>>??5',
 } as const;

@@ -25,7 +25,7 @@ export function parseSecretHost(text: string): Destination | string {
   if (destination === undefined) return `${quoted} is not HOST or HOST:PORT.`;
   const { host, port } = destination;
   const isLocal = /(?:^|\.)localhost$/.test(host);
-  if (isLocal || (isIP(host) !== 0 && addressClass(host, []) !== 'public')) {
+  if (isLocal || (isIP(host) !== 0 && addressClass(host) !== 'public')) {
     return `${quoted} is not a public address. A secret is bound to hosts whose certificate can be verified: name the host.`;
   }
   return port === 80 ? `${quoted} is a port without TLS. The value of a secret is sent only over TLS.` : destination;
