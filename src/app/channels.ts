@@ -1,3 +1,4 @@
+import type { ChannelContext } from '../channels/context.ts';
 import type { ChannelDriver } from '../channels/driver.ts';
 import { channelDrivers } from '../channels/index.ts';
 import { throwProblems } from '../config/explain.ts';
@@ -5,7 +6,6 @@ import type { LoadedConfig } from '../config/load.ts';
 import { type Config, platformSections } from '../config/schema.ts';
 import type { Channel, Person } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { Deliveries } from '../core/set-aside.ts';
 import type { PlatformRules } from '../gateway/access.ts';
 import { chatCommands } from '../gateway/commands/index.ts';
 
@@ -13,7 +13,7 @@ import { chatCommands } from '../gateway/commands/index.ts';
 export function platformChannels(
   { config, environment, warnings }: LoadedConfig,
   log: (sentence: string) => void,
-  deliveriesOf?: (kind: string) => Deliveries,
+  keptFor?: (kind: string) => Pick<ChannelContext, 'deliveries' | 'notes'>,
 ): Channel[] {
   throwProblems(warnings.filter(({ code }) => code === 'config/bad-value'));
   const sections = platformSections(config);
@@ -29,7 +29,7 @@ export function platformChannels(
         hint: `Put it into .env, or set ${kind}.enabled to false.`,
       });
     }
-    return [driver.create({ token, commands: chatCommands, deliveries: deliveriesOf?.(kind), log }, options)];
+    return [driver.create({ token, commands: chatCommands, log, ...keptFor?.(kind) }, options)];
   });
 }
 
