@@ -43,7 +43,9 @@ const telegramHtml: Markup = {
   struck: (inner) => `<s>${inner}</s>`,
   code: (text) => `<code>${escaped(text)}</code>`,
   codeBlock: (text, language) =>
-    language === undefined ? `<pre>${escaped(text)}</pre>` : `<pre><code class="language-${escaped(language)}">${escaped(text)}</code></pre>`,
+    language === undefined
+      ? `<pre>${escaped(text)}</pre>`
+      : `<pre><code class="language-${escaped(language)}">${escaped(text)}</code></pre>`,
   heading: (inner) => `<b>${inner}</b>`,
   quote: (inner) => `<blockquote>${inner}</blockquote>`,
   bullet: '•',
