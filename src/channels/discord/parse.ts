@@ -12,7 +12,7 @@ import {
   InteractionType,
   MessageReferenceType,
   MessageType,
-} from '@discordjs/core';
+} from 'discord-api-types/v10';
 import type { Incoming, IncomingFile, IncomingMessage, IncomingPress, Person, Place } from '../../core/channel.ts';
 
 /** The bot itself, as far as it matters who is meant. */
