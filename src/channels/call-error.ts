@@ -36,7 +36,9 @@ export function connectionError(error: unknown): CallError {
   const code = codes.find((one) => typeof one === 'string' && /^[A-Z_]{1,40}$/.test(one)) as string | undefined;
   const isTooLate = causes(error).some(({ name }) => name === 'AbortError' || name === 'TimeoutError');
   if (isTooLate) return new CallError('no answer in time', { isDoubtful: true });
-  return new CallError(`no connection${code === undefined ? '' : ` (${code})`}`, { isDoubtful: code !== undefined && !neverConnected.has(code) });
+  return new CallError(`no connection${code === undefined ? '' : ` (${code})`}`, {
+    isDoubtful: code !== undefined && !neverConnected.has(code),
+  });
 }
 
 function causes(error: unknown): Error[] {

@@ -28,9 +28,14 @@ export function callErrorOf(error: unknown, token: string): CallError {
   }
   if (error instanceof DiscordAPIError) {
     const { status } = error;
-    return new DiscordError(clean(error.message), { status, isPassing: status === 401 }, typeof error.code === 'number' ? error.code : undefined);
+    return new DiscordError(
+      clean(error.message),
+      { status, isPassing: status === 401 },
+      typeof error.code === 'number' ? error.code : undefined,
+    );
   }
-  if (error instanceof HTTPError) return new CallError(`the answer ${error.status}`, { status: error.status, isPassing: error.status === 401 });
+  if (error instanceof HTTPError)
+    return new CallError(`the answer ${error.status}`, { status: error.status, isPassing: error.status === 401 });
   return connectionError(error);
 }
 

@@ -40,7 +40,8 @@ export class Speaker {
 
   async send(place: Place, message: Outgoing, signal: AbortSignal | undefined): Promise<string> {
     const { file, key } = message;
-    if (file && file.data.length > maxFileBytes) throw new HermeticError('channel/refused', `The file is larger than ${maxFileBytes} bytes.`);
+    if (file && file.data.length > maxFileBytes)
+      throw new HermeticError('channel/refused', `The file is larger than ${maxFileBytes} bytes.`);
     const body: RESTPostAPIChannelMessageJSONBody = {
       ...contentOf(message),
       ...replying(message),
@@ -98,9 +99,7 @@ export class Speaker {
             type: InteractionResponseType.ChannelMessageWithSource,
             data: { content: format(shown), allowed_mentions: noMentions, flags: MessageFlags.SuppressEmbeds },
           };
-    await this.#politely(
-      this.#client.call('POST', Routes.interactionCallback(id, token), { body, auth: false, timeoutMs: politenessMs }),
-    );
+    await this.#politely(this.#client.call('POST', Routes.interactionCallback(id, token), { body, auth: false, timeoutMs: politenessMs }));
   }
 
   async fetchFile({ id, bytes }: IncomingFile, maxBytes: number): Promise<Buffer> {
@@ -111,7 +110,10 @@ export class Speaker {
     try {
       // The address of a file is good for a day only.
       const message = await this.#client.call<APIMessage>('GET', Routes.channelMessage(where.channel, where.message));
-      const all: APIAttachment[] = [...message.attachments, ...(message.message_snapshots?.flatMap((one) => one.message.attachments) ?? [])];
+      const all: APIAttachment[] = [
+        ...message.attachments,
+        ...(message.message_snapshots?.flatMap((one) => one.message.attachments) ?? []),
+      ];
       const found = all.find((one) => one.id === where.attachment);
       if (!found) throw new HermeticError('channel/refused', 'The file is gone.');
       return await this.#client.download(found.url, max);
