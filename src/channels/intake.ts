@@ -24,7 +24,7 @@ export interface Delivery {
   /** In whose order it is accepted. */
   chat: string;
   /** Throws when it is not what the platform says it sends; undefined when it is nothing of a person. */
-  read(): Incoming | undefined | Promise<Incoming | undefined>;
+  read(): Incoming | undefined;
   /** As it arrived. */
   content(): string;
 }
@@ -47,6 +47,11 @@ export class Intake {
   /** `tried`: how often it was tried before, by this program or by earlier ones. Resolves with whether it was accepted or set aside: false only with the signal. */
   async take(delivery: Delivery, tried: number): Promise<boolean> {
     return await this.#lanes.run(delivery.chat, () => this.#accept(delivery, tried));
+  }
+
+  /** Runs before what comes to the chat later, such as reading what was said while nothing was delivered. `accept` is `take` without waiting in line. */
+  async inOrder(chat: string, work: (accept: (delivery: Delivery, tried: number) => Promise<boolean>) => Promise<void>): Promise<void> {
+    await this.#lanes.run(chat, () => work((delivery, tried) => this.#accept(delivery, tried)));
   }
 
   /** Resolves when nothing is being accepted. */
@@ -74,7 +79,7 @@ export class Intake {
   }
 
   async #offer(delivery: Delivery): Promise<void> {
-    const incoming = await readDelivery(delivery);
+    const incoming = readDelivery(delivery);
     if (incoming) await this.#parts.accept(incoming);
   }
 
@@ -103,9 +108,9 @@ interface Attempt {
 /** A delivery that is not what the platform says it sends. */
 class Unreadable extends Error {}
 
-async function readDelivery(delivery: Delivery): Promise<Incoming | undefined> {
+function readDelivery(delivery: Delivery): Incoming | undefined {
   try {
-    return await delivery.read();
+    return delivery.read();
   } catch (error) {
     throw new Unreadable(`It cannot be read: ${errorText(error)}`);
   }

@@ -44,8 +44,8 @@ const plainClose = 1000;
 interface Payload {
   op: number;
   d: unknown;
-  s?: number | null;
-  t?: string | null;
+  s?: number | null | undefined;
+  t?: string | null | undefined;
 }
 
 /** One connection to Discord's gateway. Never rejects. */
