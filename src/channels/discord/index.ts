@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Accept, Channel, ChannelState, ChannelTraits, IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { ChannelContext } from '../context.ts';
 import type { ChannelDriver } from '../driver.ts';
@@ -13,6 +14,9 @@ export const discord = {
   options: discordOptions,
   create: (context, options): Channel => new DiscordChannel(context, options),
 } as const satisfies ChannelDriver<typeof discordOptions>;
+
+/** How long `start` waits to say whether it is up. */
+const firstTryMs = 10_000;
 
 type Options = z.output<typeof discordOptions>;
 
@@ -116,10 +120,19 @@ class DiscordChannel implements Channel {
     const listener = new Listener({ client, speaker, interactions, accept, health, log, deliveries, notes, mark, signal });
     await listener.prepare();
     void commands;
+    const tried = Promise.withResolvers<void>();
     const link = keepLink(
-      { client, token, health, onReady: (ready) => listener.ready(ready), onEvent: (event) => listener.take(event) },
+      {
+        client,
+        token,
+        health,
+        onReady: (ready) => listener.ready(ready),
+        onEvent: (event) => listener.take(event),
+        onTried: tried.resolve,
+      },
       signal,
     );
+    await settlesWithin({ ms: firstTryMs, signal }, tried.promise);
     return { ended: link.then(() => listener.farewell()) };
   }
 }

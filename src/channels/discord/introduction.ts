@@ -9,9 +9,7 @@ const introductionMs = 10_000;
 /** Who we are; undefined when Discord cannot be asked now. Rejects when it knows no such bot. */
 export async function introduce(client: DiscordClient, health: Health, signal: AbortSignal): Promise<APIUser | undefined> {
   try {
-    const self = await client.call<APIUser>('GET', Routes.user(), { timeoutMs: introductionMs, signal });
-    health.report('connection', undefined);
-    return self;
+    return await client.call<APIUser>('GET', Routes.user(), { timeoutMs: introductionMs, signal });
   } catch (error) {
     if (!(error instanceof CallError)) return undefined;
     if (error.status === 401) throw unusable(reasonOf(error));

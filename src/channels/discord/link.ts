@@ -14,6 +14,8 @@ export interface LinkParts {
   /** A new session: what happened before it is not delivered. */
   onReady(ready: GatewayReadyDispatchData): void;
   onEvent(event: GatewayDispatchPayload): void;
+  /** The first try has succeeded or failed. */
+  onTried(): void;
 }
 
 const pauses = { firstMs: 250, maxMs: 60_000, isSpread: true };
@@ -39,12 +41,14 @@ export async function keepLink(parts: LinkParts, signal: AbortSignal): Promise<v
     failures = 0;
     refusals = 0;
     health.report('connection', undefined);
+    parts.onTried();
   };
   while (!signal.aborted) {
     const pauseMs = refusals > 0 ? backoffMs(refusals, refusedPauses) : failures > 0 ? backoffMs(failures, pauses) : 0;
     await pause(pauseMs, signal);
     if (signal.aborted) return;
     failures += 1;
+    if (failures > 1) parts.onTried();
     const address = session?.address ?? (await findGateway(client, health, signal));
     if (address === undefined) continue;
     const onReady = (ready: GatewayReadyDispatchData): void => {

@@ -8,7 +8,7 @@ import {
   InteractionType,
   Routes,
 } from 'discord-api-types/v10';
-import type { Accept } from '../../core/channel.ts';
+import type { Accept, Incoming } from '../../core/channel.ts';
 import type { ChannelNotes } from '../../core/channel-notes.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
@@ -48,6 +48,8 @@ export class Listener {
   readonly #intake: Intake;
   readonly #channels = new KnownChannels();
   readonly #direct = new Set<string>();
+  /** Channels of which what was missed is being read, and how far. */
+  readonly #reading = new Map<string, { last: bigint }>();
   #self: Self = { id: '', roles: this.#channels.roles };
 
   constructor(parts: ListenerParts) {
@@ -86,7 +88,11 @@ export class Listener {
     const { mark } = this.#parts;
     if (message.guild_id === undefined) this.#rememberDirect(message.channel_id);
     mark.begin(message.id);
-    void this.#intake.take(this.#deliveryOf(message), 0).then((isDone) => {
+    const reading = this.#reading.get(message.channel_id);
+    const delivery = this.#deliveryOf(message);
+    // It may be among what was missed, which is accepted before.
+    const read = (): Incoming | undefined => (reading && BigInt(message.id) <= reading.last ? undefined : delivery.read());
+    void this.#intake.take({ ...delivery, read }, 0).then((isDone) => {
       if (isDone) mark.accepted(message.id);
     });
   }
@@ -129,12 +135,17 @@ export class Listener {
     const { mark } = this.#parts;
     const after = String(mark.value);
     const release = mark.hold();
+    const reading = { last: mark.value };
+    this.#reading.set(channel, reading);
     void this.#intake.inOrder(channel, async (accept) => {
       for (let last: string | undefined = after; last !== undefined; ) {
         const page = await this.#pageAfter(channel, last);
         if (!page || !(await this.#acceptAll(page, server, accept))) return;
-        last = page.length < pageSize ? undefined : page.at(-1)?.id;
+        const newest = page.at(-1)?.id;
+        if (newest !== undefined) reading.last = BigInt(newest);
+        last = page.length < pageSize ? undefined : newest;
       }
+      if (this.#reading.get(channel) === reading) this.#reading.delete(channel);
       release();
     });
   }
