@@ -1,3 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../lib/backoff.ts';
+import { errorText } from '../../lib/error-text.ts';
+import { Lane } from '../../lib/lanes.ts';
 import { type CallOptions, Connection } from './connection.ts';
 import { refusedStatus } from './engine-errors.ts';
 
@@ -84,8 +88,15 @@ export interface CreateBody {
   [field: string]: unknown;
 }
 
+/** About ten seconds in all. */
+const maxCountingTries = 16;
+const countingPauses = { firstMs: 50, maxMs: 1_000, isSpread: true };
+
 /** One Docker engine: what can be done with its containers. */
 export class Engine extends Connection {
+  /** Counts the bytes of volumes. */
+  readonly #counting = new Lane();
+
   info(options: CallOptions = {}): Promise<EngineInfo> {
     return this.request('GET', '/info', undefined, options);
   }
@@ -149,9 +160,22 @@ export class Engine extends Connection {
 
   /** Size of these volumes together. The engine looks at all it has. */
   async volumeBytes(names: readonly string[]): Promise<number> {
-    const { Volumes: volumes } = await this.request<{ Volumes?: RawVolume[] | null }>('GET', '/system/df?type=volume');
-    const wanted = (volumes ?? []).filter(({ Name }) => names.includes(Name));
+    const volumes = await this.#counting.run(() => this.#countVolumes());
+    const wanted = volumes.filter(({ Name }) => names.includes(Name));
     return wanted.reduce((total, { UsageData }) => total + Math.max(UsageData?.Size ?? 0, 0), 0);
+  }
+
+  /** Docker 20.10 does this for one client at a time, and refuses the others, which may be of another program. */
+  async #countVolumes(): Promise<RawVolume[]> {
+    for (let refusals = 1; ; refusals += 1) {
+      try {
+        return (await this.request<{ Volumes?: RawVolume[] | null }>('GET', '/system/df?type=volume')).Volumes ?? [];
+      } catch (error) {
+        const isTaken = refusedStatus(error) === 500 && errorText(error).includes('already running');
+        if (!isTaken || refusals >= maxCountingTries) throw error;
+        await delay(backoffMs(refusals, countingPauses));
+      }
+    }
   }
 
   /** Resolves when the container has stopped or is gone, however long that takes. Rejects when the engine itself goes away. */

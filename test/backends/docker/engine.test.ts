@@ -28,6 +28,37 @@ describe('requests to an engine', () => {
     });
   });
 
+  it('waits for its turn when an engine counts the bytes of volumes for one client at a time', async () => {
+    const usage = {
+      Volumes: [
+        { Name: 'mine', UsageData: { Size: 5 } },
+        { Name: 'other', UsageData: { Size: 7 } },
+      ],
+    };
+    let open = 0;
+    let refusals = 2;
+    await using fake = await fakeEngine({
+      'GET /system/df?type=volume': (_request, response) => {
+        refusals -= 1;
+        const isBusy = open > 0 || refusals >= 0;
+        const body = isBusy ? { message: 'a disk usage operation is already running' } : usage;
+        open += 1;
+        setTimeout(() => {
+          open -= 1;
+          response.writeHead(isBusy ? 500 : 200).end(JSON.stringify(body));
+        }, 5);
+      },
+    });
+    expect(await Promise.all([1, 2, 3].map(() => fake.engine.volumeBytes(['mine'])))).toEqual([5, 5, 5]);
+    expect(fake.calls.filter((call) => call.includes('df'))).toHaveLength(5);
+  });
+
+  it('does not repeat the counting of bytes that an engine refuses for another reason', async () => {
+    await using fake = await fakeEngine({ 'GET /system/df?type=volume': { status: 500, body: { message: 'the disk is broken' } } });
+    await expect(fake.engine.volumeBytes(['mine'])).rejects.toThrow('the disk is broken');
+    expect(fake.calls.filter((call) => call.includes('df'))).toHaveLength(1);
+  });
+
   it('ends a request after its deadline', async () => {
     await using fake = await fakeEngine({ 'GET /info': () => undefined });
     await expect(fake.engine.info({ timeoutMs: 50 })).rejects.toMatchObject({
