@@ -36,7 +36,14 @@ export function platformChannels(
 /** The person who has the token of the page, or sits at the terminal. */
 export const owner: Person = { id: 'owner', name: 'Owner' };
 
-const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [owner.id], allowAll: false, requireMention: false };
+const ownRules: PlatformRules = {
+  isOwn: true,
+  allowedUsers: [],
+  allowedRoles: [],
+  admins: [owner.id],
+  allowAll: false,
+  requireMention: false,
+};
 
 /** The rules of a platform: undefined, so that no one may talk, when it is neither our own nor configured. */
 export function platformRules(config: Config, platform: string, channel: Channel | undefined): PlatformRules | undefined {
@@ -47,5 +54,6 @@ export function platformRules(config: Config, platform: string, channel: Channel
   const everywhere = config.gateway.allowed_users
     .filter((user) => user.startsWith(`${platform}:`))
     .map((user) => user.slice(platform.length + 1));
-  return { isOwn: false, allowedUsers: [...own, ...everywhere], admins, allowAll, requireMention };
+  const allowedRoles = 'allowed_roles' in section ? (section.allowed_roles as string[]) : [];
+  return { isOwn: false, allowedUsers: [...own, ...everywhere], allowedRoles, admins, allowAll, requireMention };
 }

@@ -145,8 +145,10 @@ export function placeOf(channel: string, { server, parent }: ChannelFacts): Plac
   return { platform: 'discord', workspace: server, chat: parent ?? channel, thread: parent === undefined ? undefined : channel };
 }
 
-function person({ id, username, global_name }: APIUser, member: { nick?: string | null } | undefined): Person {
-  return { id, name: member?.nick || global_name || username };
+/** In a chat with one person nobody has roles. */
+function person({ id, username, global_name }: APIUser, member: Delivered['member'] | undefined): Person {
+  const roles = member?.roles?.filter((role) => typeof role === 'string');
+  return { id, name: member?.nick || global_name || username, ...(roles && roles.length > 0 && { roles }) };
 }
 
 function namesUs({ mentions, mention_roles: named }: APIMessage, { id, roles }: Self, { server }: ChannelFacts): boolean {
