@@ -1,3 +1,4 @@
+import type { ChannelContext } from '../channels/context.ts';
 import type { ChannelDriver } from '../channels/driver.ts';
 import { channelDrivers } from '../channels/index.ts';
 import { throwProblems } from '../config/explain.ts';
@@ -5,7 +6,6 @@ import type { LoadedConfig } from '../config/load.ts';
 import { type Config, platformSections } from '../config/schema.ts';
 import type { Channel, Person } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { Deliveries } from '../core/set-aside.ts';
 import type { PlatformRules } from '../gateway/access.ts';
 import { chatCommands } from '../gateway/commands/index.ts';
 
@@ -13,7 +13,7 @@ import { chatCommands } from '../gateway/commands/index.ts';
 export function platformChannels(
   { config, environment, warnings }: LoadedConfig,
   log: (sentence: string) => void,
-  deliveriesOf?: (kind: string) => Deliveries,
+  keptFor?: (kind: string) => Pick<ChannelContext, 'deliveries' | 'notes'>,
 ): Channel[] {
   throwProblems(warnings.filter(({ code }) => code === 'config/bad-value'));
   const sections = platformSections(config);
@@ -29,14 +29,21 @@ export function platformChannels(
         hint: `Put it into .env, or set ${kind}.enabled to false.`,
       });
     }
-    return [driver.create({ token, commands: chatCommands, deliveries: deliveriesOf?.(kind), log }, options)];
+    return [driver.create({ token, commands: chatCommands, log, ...keptFor?.(kind) }, options)];
   });
 }
 
 /** The person who has the token of the page, or sits at the terminal. */
 export const owner: Person = { id: 'owner', name: 'Owner' };
 
-const ownRules: PlatformRules = { isOwn: true, allowedUsers: [], admins: [owner.id], allowAll: false, requireMention: false };
+const ownRules: PlatformRules = {
+  isOwn: true,
+  allowedUsers: [],
+  allowedRoles: [],
+  admins: [owner.id],
+  allowAll: false,
+  requireMention: false,
+};
 
 /** The rules of a platform: undefined, so that no one may talk, when it is neither our own nor configured. */
 export function platformRules(config: Config, platform: string, channel: Channel | undefined): PlatformRules | undefined {
@@ -47,5 +54,6 @@ export function platformRules(config: Config, platform: string, channel: Channel
   const everywhere = config.gateway.allowed_users
     .filter((user) => user.startsWith(`${platform}:`))
     .map((user) => user.slice(platform.length + 1));
-  return { isOwn: false, allowedUsers: [...own, ...everywhere], admins, allowAll, requireMention };
+  const allowedRoles = 'allowed_roles' in section ? (section.allowed_roles as string[]) : [];
+  return { isOwn: false, allowedUsers: [...own, ...everywhere], allowedRoles, admins, allowAll, requireMention };
 }

@@ -7,6 +7,7 @@ import { LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Model } from '../core/agent.ts';
 import type { Channel, Place } from '../core/channel.ts';
+import { notesOf } from '../core/channel-notes.ts';
 import { type SessionId, sessionId } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import { Access } from '../gateway/access.ts';
@@ -82,7 +83,9 @@ export class GatewayProgram {
     this.#page = isPublic && loaded.config.web.enabled ? new WebChannel(store.webLog) : undefined;
     this.#terminals = isPublic ? this.#terminalHost() : undefined;
     const aside = { ledger: store.setAside, audit: store.audit, redact: (text: string) => app.redact(text), log };
-    const platforms = isPublic ? platformChannels(loaded, log, (kind) => deliveriesOf(aside, kind)) : [];
+    const platforms = isPublic
+      ? platformChannels(loaded, log, (kind) => ({ deliveries: deliveriesOf(aside, kind), notes: notesOf(store.channelNotes, kind) }))
+      : [];
     const channels = [...own, this.#page, this.#terminals, ...platforms].filter((channel) => channel !== undefined);
     this.channels = new Map(channels.map((channel) => [channel.kind, channel]));
     this.config = new LiveConfig({ running: loaded, load: reload, apply: (next) => app.apply(next), log });

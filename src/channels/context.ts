@@ -1,3 +1,4 @@
+import type { ChannelNotes } from '../core/channel-notes.ts';
 import type { Deliveries } from '../core/set-aside.ts';
 
 /** Passed to every channel when it is created. */
@@ -8,6 +9,8 @@ export interface ChannelContext {
   commands?: readonly { name: string; help: string }[] | undefined;
   /** Where what cannot be read is kept; undefined where nothing is listened to. */
   deliveries?: Deliveries | undefined;
+  /** Kept for the next program; undefined where nothing is listened to. */
+  notes?: ChannelNotes | undefined;
   /** Writes one sentence to the gateway's log. */
   log: (sentence: string) => void;
 }

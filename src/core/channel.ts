@@ -9,6 +9,8 @@ export interface Person {
   /** The platform's id, unique on that platform. */
   id: string;
   name: string;
+  /** The roles that the server gave them, where the message was said; for a platform that has them. */
+  roles?: readonly string[] | undefined;
 }
 
 /** A file that was sent, still at the platform. */

@@ -1,6 +1,7 @@
 import type { Answer, Question, Source } from './approval.ts';
 import type { AuditEvent, AuditLog } from './audit.ts';
 import type { BackgroundLedger } from './background.ts';
+import type { ChannelNoteLedger } from './channel-notes.ts';
 import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, PairingLedger, PeopleLedger } from './conversation.ts';
 import type { HermeticError } from './errors.ts';
 import type { SetAsideLedger } from './set-aside.ts';
@@ -24,6 +25,7 @@ export interface Store {
   readonly pairing: PairingLedger;
   readonly people: PeopleLedger;
   readonly cards: CardLedger;
+  readonly channelNotes: ChannelNoteLedger;
   readonly webLog: WebLog;
   readonly background: BackgroundLedger;
   /** Resolves, before anybody hears of it otherwise, when something did not get to the disk. From then on everything rejects. */

@@ -1,4 +1,4 @@
-import type { Incoming } from '../core/channel.ts';
+import type { Incoming, Person } from '../core/channel.ts';
 import type { PairingLedger } from '../core/conversation.ts';
 import { shortCode } from '../lib/short-code.ts';
 
@@ -9,6 +9,8 @@ export interface PlatformRules {
   /** The channel is the owner's own: everyone who reaches it is the owner. */
   isOwn: boolean;
   allowedUsers: readonly string[];
+  /** Of servers; whoever has one may talk where it was given. */
+  allowedRoles: readonly string[];
   admins: readonly string[];
   allowAll: boolean;
   requireMention: boolean;
@@ -38,16 +40,21 @@ export class Access {
   }
 
   /** undefined for a stranger. Read every time: what was revoked is revoked. */
-  async roleOf(platform: string, person: string): Promise<Role | undefined> {
+  async roleOf(platform: string, person: Pick<Person, 'id' | 'roles'>): Promise<Role | undefined> {
     return await this.#roleUnder(await this.#rules(platform), platform, person);
   }
 
-  async #roleUnder(rules: PlatformRules | undefined, platform: string, person: string): Promise<Role | undefined> {
+  async #roleUnder(
+    rules: PlatformRules | undefined,
+    platform: string,
+    { id, roles = [] }: Pick<Person, 'id' | 'roles'>,
+  ): Promise<Role | undefined> {
     if (!rules) return undefined;
-    if (rules.isOwn || rules.admins.includes(person)) return 'admin';
-    const paired = await this.#pairing.find(platform, person);
+    if (rules.isOwn || rules.admins.includes(id)) return 'admin';
+    const paired = await this.#pairing.find(platform, id);
     if (paired) return paired.role;
-    return rules.allowedUsers.includes(person) || rules.allowAll ? 'user' : undefined;
+    const isAllowed = rules.allowAll || rules.allowedUsers.includes(id) || roles.some((role) => rules.allowedRoles.includes(role));
+    return isAllowed ? 'user' : undefined;
   }
 
   /** Everyone on this platform who is an admin by name or by pairing. */
@@ -61,7 +68,7 @@ export class Access {
   async admit(incoming: Incoming): Promise<Admission> {
     const { place, from } = incoming;
     const rules = await this.#rules(place.platform);
-    const role = await this.#roleUnder(rules, place.platform, from.id);
+    const role = await this.#roleUnder(rules, place.platform, from);
     if (role === undefined) return await this.#turnAway(incoming);
     const isHeard = incoming.kind === 'press' || incoming.isAddressed || incoming.isDirect || rules?.requireMention === false;
     return isHeard ? { kind: 'admitted', role } : { kind: 'ignored' };

@@ -177,7 +177,7 @@ export class Recovery {
     const messages: AcceptedMessage[] = [];
     for (const entry of entries) {
       const { incoming } = entry;
-      const now = await this.#deps.access.roleOf(incoming.place.platform, incoming.from.id);
+      const now = await this.#deps.access.roleOf(incoming.place.platform, incoming.from);
       if (incoming.kind !== 'message' || now === undefined) continue;
       // Security: an older version did not record the role of a turn, so it has the fewest rights.
       messages.push({ entry, message: incoming, role: entry.role === undefined ? 'user' : roleIn(entry, now) });

@@ -129,7 +129,7 @@ export class ChatSession {
     for (const entry of waiting) {
       if (this.#stopping) return;
       // Security: a message sent before its person lost the right to talk is not answered after it.
-      const now = await access.roleOf(this.place.platform, entry.incoming.from.id);
+      const now = await access.roleOf(this.place.platform, entry.incoming.from);
       const role = now && roleIn(entry, now);
       if (role === undefined) await store.inbox.done([entry.seq]);
       else if (await this.retries.mayTry(entry)) {

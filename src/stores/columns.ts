@@ -8,6 +8,7 @@ const columns: Columns = {
   audit_head: { hash: true, id: true, seq: true },
   audit_segments: { first: true, hash: true, last: true },
   background_processes: { about: true, process: true, session: true, started_at: true },
+  channel_notes: { channel: true, key: true, value: true },
   counters: { name: true, value: true },
   grants: {
     backend: true,

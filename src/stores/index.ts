@@ -4,6 +4,7 @@ import { SqlApprovalLedger } from './approval-ledger.ts';
 import { SqlAuditLog } from './audit-log.ts';
 import { SqlBackgroundLedger } from './background-ledger.ts';
 import { SqlCardLedger } from './card-ledger.ts';
+import { SqlChannelNoteLedger } from './channel-note-ledger.ts';
 import { SqlConversationLedger } from './conversation-ledger.ts';
 import { SqlGrantLedger } from './grant-ledger.ts';
 import { SqlInboxLedger } from './inbox-ledger.ts';
@@ -55,6 +56,7 @@ export async function openStore(path: string): Promise<Store> {
     pairing: new SqlPairingLedger(access),
     people: new SqlPeopleLedger(access),
     cards: new SqlCardLedger(access),
+    channelNotes: new SqlChannelNoteLedger(access),
     webLog: new SqlWebLog(access),
     background: new SqlBackgroundLedger(access),
     lost: access.lost,

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import { approvalTables } from './approval-tables.ts';
 import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
+import { channelNoteTables } from './channel-note-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { reachTables } from './reach-tables.ts';
 import { rightsTables } from './rights-tables.ts';
@@ -49,4 +50,5 @@ export const migrations: readonly Migration[] = [
   webCallTables,
   rightsTables,
   setAsideTables,
+  channelNoteTables,
 ];

@@ -1,6 +1,7 @@
 import type { ColumnType } from 'kysely';
 import type { ArchiveTables } from './archive-tables.ts';
 import type { BackgroundTables } from './background-tables.ts';
+import type { ChannelNoteTables } from './channel-note-tables.ts';
 import type { ConversationTables } from './conversation-tables.ts';
 import type { ReachTables } from './reach-tables.ts';
 import type { RightsTables } from './rights-tables.ts';
@@ -16,7 +17,15 @@ type Flag = number;
 type Json = string;
 
 /** The tables after the last migration, in words every dialect understands. */
-export interface Tables extends ArchiveTables, BackgroundTables, ConversationTables, ReachTables, WebTables, RightsTables, SetAsideTables {
+export interface Tables
+  extends ArchiveTables,
+    BackgroundTables,
+    ChannelNoteTables,
+    ConversationTables,
+    ReachTables,
+    WebTables,
+    RightsTables,
+    SetAsideTables {
   sandboxes: {
     backend: string;
     name: string;

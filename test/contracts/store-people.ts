@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { at, chat, hostileTexts, message, type StorePlace, storeRig } from './store-rig.ts';
 
-/** Every promise of `PeopleLedger` and `CardLedger`, for any database. */
+/** Every promise of `PeopleLedger`, `ChannelNoteLedger` and `CardLedger`, for any database. */
 export function peopleContract(newPlace: () => StorePlace): void {
   const rig = storeRig(newPlace);
 
@@ -33,6 +33,24 @@ export function peopleContract(newPlace: () => StorePlace): void {
       for (const [index, text] of hostileTexts.entries()) {
         await rig.store.inbox.accept(['s'], message({ id: `${index}`, from: { id: text, name: text } }), at(1));
         expect(await rig.store.people.placesOf(chat.platform, text)).toMatchObject([{ name: text }]);
+      }
+    });
+  });
+
+  describe('the notes of channels', () => {
+    it('keeps the notes of each channel apart, and the last of each key', async () => {
+      const { channelNotes } = rig.store;
+      expect(await channelNotes.read('discord')).toEqual(new Map());
+      await channelNotes.write('discord', { mark: '1', other: 'x' });
+      await channelNotes.write('discord', { mark: '2', other: undefined });
+      await channelNotes.write('slack', { mark: '9' });
+      expect(await (await rig.open()).channelNotes.read('discord')).toEqual(new Map([['mark', '2']]));
+    });
+
+    it('stores any text as key and note', async () => {
+      for (const text of hostileTexts) {
+        await rig.store.channelNotes.write('c', { [text]: text });
+        expect((await rig.store.channelNotes.read('c')).get(text)).toBe(text);
       }
     });
   });

@@ -58,7 +58,7 @@ export class Rig {
     this.model = model;
     this.home = mkdtempSync(join(tmpdir(), 'hermetic-gateway-'));
     this.rules = {
-      ...{ isOwn: false, allowedUsers: ['bob', 'cleo'], admins: ['ada'], allowAll: false, requireMention: true },
+      ...{ isOwn: false, allowedUsers: ['bob', 'cleo'], allowedRoles: [], admins: ['ada'], allowAll: false, requireMention: true },
       ...options.rules,
     };
   }

@@ -25,6 +25,7 @@ export async function whoMayTalk(config: Config, channels: Iterable<Channel>, pa
     const groups = [
       group('admin', rules.admins),
       group('allowed user', rules.allowedUsers),
+      group('allowed role', rules.allowedRoles),
       group(
         'paired person',
         people.map(({ person, name, role }) => `${name} (${person}${role === 'admin' ? ', admin' : ''})`),

@@ -2,6 +2,7 @@ import { Api, InputFile, type RawApi } from 'grammy';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { abortAfter } from '../../lib/deadline.ts';
+import { safeFileName } from '../file-name.ts';
 import { CallError, callErrorOf } from './failures.ts';
 
 const telegramRoot = 'https://api.telegram.org';
@@ -86,7 +87,5 @@ async function atMost(body: ReadableStream<Uint8Array>, maxBytes: number): Promi
 }
 
 export function inputFile(name: string, data: Uint8Array): InputFile {
-  // Security: grammY writes the name into a header as it is.
-  const safe = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"';\\/]+/gu, '_').slice(0, 200);
-  return new InputFile(data, safe || 'file');
+  return new InputFile(data, safeFileName(name));
 }

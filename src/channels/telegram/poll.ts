@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Update } from 'grammy/types';
-import type { Accept, Incoming } from '../../core/channel.ts';
+import type { Accept } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
-import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../../core/set-aside.ts';
+import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
-import { errorText } from '../../lib/error-text.ts';
-import { Lanes } from '../../lib/lanes.ts';
 import type { Health } from '../health.ts';
+import { Intake } from '../intake.ts';
 import type { BotClient } from './bot-client.ts';
 import { CallError, reasonOf, tokenHint } from './failures.ts';
 import { chatOf, parseUpdate, type Self, wantedUpdates } from './parse.ts';
@@ -52,18 +51,12 @@ export async function introduce(client: BotClient, health: Health, signal: Abort
   }
 }
 
-/**
- * Listens until the signal. An update is confirmed when it and everything before it was accepted, and accepted again and again until that
- * succeeds, or until it has failed so often, and not for want of storage, that it is set aside. Chats do not wait for each other; what is said in one
- * keeps its order.
- */
+/** Listens until the signal. An update is confirmed when it and everything before it was accepted or set aside. */
 export class Poll {
   readonly #parts: PollParts;
   readonly #signal: AbortSignal;
   readonly #window = new UpdateWindow();
-  /** The last thing to be accepted in each chat. */
-  readonly #lanes = new Lanes<string>();
-  readonly #failing = new Set<number>();
+  readonly #intake: Intake;
   /** In a row. */
   #failures = 0;
   /** How often something else took our place since we last listened undisturbed. */
@@ -75,6 +68,7 @@ export class Poll {
     this.#parts = parts;
     this.#self = self;
     this.#signal = signal;
+    this.#intake = new Intake({ ...parts, name: 'Telegram', signal });
   }
 
   async run(): Promise<void> {
@@ -169,60 +163,22 @@ export class Poll {
   }
 
   #handle(update: Update, self: Self, tries: Tries): void {
-    const tried = tries.get(String(update.update_id));
+    const id = update.update_id;
+    const tried = tries.get(String(id));
     const chat = laneOf(update);
     if (chat === undefined || tried === undefined) {
-      this.#window.accepted(update.update_id);
+      this.#window.accepted(id);
       return;
     }
-    void this.#lanes.run(chat, () => this.#accept(update, self, tried));
-  }
-
-  async #accept(update: Update, self: Self, tried: number): Promise<void> {
-    const id = update.update_id;
-    const { health } = this.#parts;
-    let attempt: Attempt = { tries: tried, isUnreadable: false, reason: 'The gateway ended each time it was tried.' };
-    for (let failures = 0; !this.#signal.aborted; failures += 1) {
-      if (failures > 0 && !attempt.isUnreadable) await this.#pause(backoffMs(failures, pauses));
-      if (this.#signal.aborted) return;
-      try {
-        if (attempt.tries >= (failures > 0 ? maxTries : maxEnds) && this.#parts.deliveries)
-          await this.#setAside(update, attempt, this.#parts.deliveries);
-        else await this.#offer(update, self);
-        this.#window.accepted(id);
-        if (this.#failing.delete(id) && this.#failing.size === 0) health.report('storage', undefined);
-        return;
-      } catch (error) {
-        if (this.#signal.aborted) return;
-        attempt = this.#afterFailure(id, attempt, error, failures === 0);
-      }
-    }
-  }
-
-  async #offer(update: Update, self: Self): Promise<void> {
-    const incoming = readUpdate(update, self);
-    if (incoming) await this.#parts.accept(incoming);
-  }
-
-  async #setAside(update: Update, { tries, reason }: Attempt, deliveries: Deliveries): Promise<void> {
-    await deliveries.setAside({ id: String(update.update_id), reason, content: JSON.stringify(update), tries });
-  }
-
-  #afterFailure(id: number, { tries }: Attempt, error: unknown, isFirst: boolean): Attempt {
-    const { health, log } = this.#parts;
-    const reason = errorText(error);
-    if (isFirst) log(`A message of Telegram could not be accepted, and is tried again: ${reason}`);
-    const isUnreadable = error instanceof Unreadable;
-    if (!isUnreadable) {
-      this.#failing.add(id);
-      health.report('storage', `Incoming messages cannot be stored: ${reason}`);
-    }
-    return { tries: isStoreFault(error) ? tries : tries + 1, isUnreadable, reason };
+    const delivery = { id: String(id), chat, read: () => parseUpdate(update, self), content: () => JSON.stringify(update) };
+    void this.#intake.take(delivery, tried).then((isDone) => {
+      if (isDone) this.#window.accepted(id);
+    });
   }
 
   /** So that what was accepted does not come again. When it fails it does, which is no harm. */
   async #farewell(): Promise<void> {
-    await settlesWithin(farewellMs, this.#lanes.idle());
+    await settlesWithin(farewellMs, this.#intake.idle());
     const offset = this.#window.offset;
     if (offset === undefined) return;
     const confirmation = this.#parts.client.call((api, cancel) => api.getUpdates({ offset, limit: 1, timeout: 0 }, cancel), {
@@ -235,26 +191,6 @@ export class Poll {
   /** Ends with the signal too, and never rejects. */
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#signal }).catch(() => undefined);
-  }
-}
-
-interface Attempt {
-  /** Of all programs. */
-  tries: number;
-  /** Waiting changes nothing about it. */
-  isUnreadable: boolean;
-  /** Why the last one failed. */
-  reason: string;
-}
-
-/** An update that is not what Telegram says it sends. */
-class Unreadable extends Error {}
-
-function readUpdate(update: Update, self: Self): Incoming | undefined {
-  try {
-    return parseUpdate(update, self);
-  } catch (error) {
-    throw new Unreadable(`It cannot be read: ${errorText(error)}`);
   }
 }
 

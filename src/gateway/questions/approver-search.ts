@@ -59,7 +59,7 @@ export class ApproverSearch {
     const { access, channels, people } = this.#options;
     const channel = channels.get(platform);
     // Security: a person who lost the right to talk is not asked.
-    if (!channel || (await access.roleOf(platform, id)) === undefined) return undefined;
+    if (!channel || (await access.roleOf(platform, { id })) === undefined) return undefined;
     // A place that can show nothing now, such as a terminal that was left, reaches no one.
     const isThere = (place: Place): boolean => !channel.traitsAt || channel.traitsAt(place) !== undefined;
     const heard = (await people.placesOf(platform, id)).filter(({ place }) => isThere(place));

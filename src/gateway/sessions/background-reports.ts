@@ -151,7 +151,7 @@ export class BackgroundReports {
       await inbox.accept(session, reportMessage(owner, id, report), new Date());
       wake();
       // Security: no report goes out on behalf of a person who may not talk any more.
-    } else if ((await access.roleOf(owner.place.platform, owner.from.id)) !== undefined) {
+    } else if ((await access.roleOf(owner.place.platform, owner.from)) !== undefined) {
       await outbox.deliver(owner.place, `${JSON.stringify(session)}/${id}`, chatText(report));
     }
   }

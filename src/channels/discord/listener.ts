@@ -1,0 +1,184 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type APIInteraction,
+  type APIMessage,
+  GatewayDispatchEvents,
+  type GatewayDispatchPayload,
+  type GatewayReadyDispatchData,
+  InteractionType,
+  Routes,
+} from 'discord-api-types/v10';
+import type { Accept, Incoming } from '../../core/channel.ts';
+import type { ChannelNotes } from '../../core/channel-notes.ts';
+import type { Deliveries } from '../../core/set-aside.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
+import { CallError } from '../call-error.ts';
+import type { Health } from '../health.ts';
+import { type Delivery, Intake } from '../intake.ts';
+import { KnownChannels, talkedIn } from './channel-facts.ts';
+import type { DiscordClient } from './client.ts';
+import type { Interactions } from './interactions.ts';
+import { commandText, type Delivered, parseInteraction, parseMessage, type Self } from './parse.ts';
+import type { ReadMark } from './read-mark.ts';
+import type { Speaker } from './speaker.ts';
+
+export interface ListenerParts {
+  client: DiscordClient;
+  speaker: Speaker;
+  interactions: Interactions;
+  accept: Accept;
+  health: Health;
+  log: (sentence: string) => void;
+  deliveries: Deliveries | undefined;
+  notes: ChannelNotes | undefined;
+  mark: ReadMark;
+  signal: AbortSignal;
+}
+
+const pageSize = 100;
+const pauses = { firstMs: 500, maxMs: 30_000 };
+const farewellMs = 1_000;
+/** Of the notes that name the chats with one person, which Discord does not list. */
+const directPrefix = 'direct:';
+
+/** Turns what Discord delivers into messages, and after a new session reads what was missed. */
+export class Listener {
+  readonly #parts: ListenerParts;
+  readonly #intake: Intake;
+  readonly #channels = new KnownChannels();
+  readonly #direct = new Set<string>();
+  /** Channels of which what was missed is being read, and how far. */
+  readonly #reading = new Map<string, { last: bigint }>();
+  #self: Self = { id: '', roles: this.#channels.roles };
+
+  constructor(parts: ListenerParts) {
+    this.#parts = parts;
+    this.#intake = new Intake({ ...parts, name: 'Discord' });
+  }
+
+  /** Reads which chats there were. */
+  async prepare(): Promise<void> {
+    for (const key of (await this.#parts.notes?.read())?.keys() ?? []) {
+      if (key.startsWith(directPrefix)) this.#direct.add(key.slice(directPrefix.length));
+    }
+  }
+
+  ready({ user }: GatewayReadyDispatchData): void {
+    this.#self = { id: user.id, roles: this.#channels.roles };
+    for (const channel of this.#direct) this.#readMissed(channel, undefined);
+  }
+
+  take(event: GatewayDispatchPayload): void {
+    this.#channels.take(event, this.#self.id);
+    if (event.t === GatewayDispatchEvents.GuildCreate) {
+      const { value } = this.#parts.mark;
+      for (const { id, last } of talkedIn(event.d)) if (BigInt(last) > value) this.#readMissed(id, event.d.id);
+    } else if (event.t === GatewayDispatchEvents.MessageCreate) this.#takeMessage(event.d as Delivered);
+    else if (event.t === GatewayDispatchEvents.InteractionCreate) this.#takeInteraction(event.d);
+  }
+
+  /** Resolves when what is being accepted was, or after a while. */
+  async farewell(): Promise<void> {
+    await settlesWithin(farewellMs, this.#intake.idle());
+    await settlesWithin(farewellMs, this.#parts.mark.kept());
+  }
+
+  #takeMessage(message: Delivered): void {
+    const { mark } = this.#parts;
+    if (message.guild_id === undefined) this.#rememberDirect(message.channel_id);
+    mark.begin(message.id);
+    const reading = this.#reading.get(message.channel_id);
+    const delivery = this.#deliveryOf(message);
+    // It may be among what was missed, which is accepted before.
+    const read = (): Incoming | undefined => (reading && BigInt(message.id) <= reading.last ? undefined : delivery.read());
+    void this.#intake.take({ ...delivery, read }, 0).then((isDone) => {
+      if (isDone) mark.accepted(message.id);
+    });
+  }
+
+  #deliveryOf(message: Delivered): Delivery {
+    return {
+      id: message.id,
+      chat: message.channel_id,
+      read: () => parseMessage(message, this.#self, this.#channels.factsOf(message.channel_id, message.guild_id, this.#self.id)),
+      content: () => JSON.stringify(message),
+    };
+  }
+
+  #takeInteraction(interaction: APIInteraction): void {
+    const { id, application_id: application, token, guild_id: server } = interaction;
+    const channel = interaction.channel?.id ?? '';
+    this.#parts.interactions.add(id, application, token);
+    const delivery: Delivery = {
+      id: `interaction ${id}`,
+      chat: channel,
+      read: () => parseInteraction(interaction, this.#channels.factsOf(channel, server, this.#self.id)),
+      // Security: whoever has the token can answer in our name.
+      content: () => JSON.stringify({ ...interaction, token: undefined }),
+    };
+    const shown = interaction.type === InteractionType.ApplicationCommand && 'options' in interaction.data ? interaction : undefined;
+    void this.#intake.take(delivery, 0).then(async (isDone) => {
+      if (isDone) await this.#parts.speaker.acknowledge(id, token, shown && `\`${commandText(shown as never)}\``);
+    });
+  }
+
+  #rememberDirect(channel: string): void {
+    if (this.#direct.has(channel)) return;
+    this.#direct.add(channel);
+    // When it fails, what is said there while no gateway runs is not found later.
+    this.#parts.notes?.write({ [directPrefix + channel]: '' }).catch(() => this.#direct.delete(channel));
+  }
+
+  /** What was said in a channel since the mark, before what is delivered from now on. */
+  #readMissed(channel: string, server: string | undefined): void {
+    const { mark } = this.#parts;
+    const after = String(mark.value);
+    const release = mark.hold();
+    const reading = { last: mark.value };
+    this.#reading.set(channel, reading);
+    void this.#intake.inOrder(channel, async (accept) => {
+      for (let last: string | undefined = after; last !== undefined; ) {
+        const page = await this.#pageAfter(channel, last);
+        if (!page || !(await this.#acceptAll(page, server, accept))) return;
+        const newest = page.at(-1)?.id;
+        if (newest !== undefined) reading.last = BigInt(newest);
+        last = page.length < pageSize ? undefined : newest;
+      }
+      if (this.#reading.get(channel) === reading) this.#reading.delete(channel);
+      release();
+    });
+  }
+
+  /** False when the signal ended it. */
+  async #acceptAll(page: readonly APIMessage[], server: string | undefined, accept: Intake['take']): Promise<boolean> {
+    const { mark, deliveries } = this.#parts;
+    const ids = page.map(({ id }) => id);
+    const tries = await deliveries?.trying(ids, []).catch(() => undefined);
+    for (const message of page) {
+      const tried = tries ? tries.get(message.id) : 0;
+      // undefined: it was set aside.
+      const isDone = tried === undefined || (await accept(this.#deliveryOf({ ...message, ...(server && { guild_id: server }) }), tried));
+      if (!isDone) return false;
+      mark.accepted(message.id);
+    }
+    return true;
+  }
+
+  /** The oldest first; none when Discord does not let us read them. undefined when the signal ended it. */
+  async #pageAfter(channel: string, after: string): Promise<APIMessage[] | undefined> {
+    const { client, signal } = this.#parts;
+    const query = new URLSearchParams({ after, limit: String(pageSize) });
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      try {
+        const page = await client.call<APIMessage[]>('GET', Routes.channelMessages(channel), { query, signal });
+        return page.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+      } catch (error) {
+        if (error instanceof CallError && (error.status === 403 || error.status === 404)) return [];
+        const retryAfterMs = error instanceof CallError ? error.retryAfterMs : undefined;
+        await delay(retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import type { RawFile } from '@discordjs/rest';
+import {
+  type APIAttachment,
+  type APIMessage,
+  ButtonStyle,
+  ComponentType,
+  InteractionResponseType,
+  MessageFlags,
+  type RESTPatchAPIChannelMessageJSONBody,
+  type RESTPostAPIChannelMessageJSONBody,
+  Routes,
+} from 'discord-api-types/v10';
+import type { IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
+import { HermeticError } from '../../core/errors.ts';
+import { safeFileName } from '../file-name.ts';
+import type { DiscordClient } from './client.ts';
+import { codes, DiscordError, failureOf } from './failures.ts';
+import { format } from './format.ts';
+import type { Interactions } from './interactions.ts';
+import { maxFileBytes, maxIncomingBytes } from './limits.ts';
+import { filePlaceOf } from './parse.ts';
+
+const uploadMs = 300_000;
+/** A typing indicator is not worth waiting for. */
+const politenessMs = 5000;
+
+/** Security: nothing that a model writes rings for anybody. */
+const noMentions = { parse: [], replied_user: false } as const;
+
+/** Sends, edits and answers in channels. */
+export class Speaker {
+  readonly #client: DiscordClient;
+  readonly #interactions: Interactions;
+
+  constructor(client: DiscordClient, interactions: Interactions) {
+    this.#client = client;
+    this.#interactions = interactions;
+  }
+
+  async send(place: Place, message: Outgoing, signal: AbortSignal | undefined): Promise<string> {
+    const { file, key } = message;
+    if (file && file.data.length > maxFileBytes)
+      throw new HermeticError('channel/refused', `The file is larger than ${maxFileBytes} bytes.`);
+    const body: RESTPostAPIChannelMessageJSONBody = {
+      ...contentOf(message),
+      ...replying(message),
+      // The same key from a later program is the same message, for some minutes.
+      ...(key !== undefined && { nonce: nonceOf(key), enforce_nonce: true }),
+      flags: flagsOf(message),
+    };
+    const files: RawFile[] = file ? [{ name: safeFileName(file.name), data: Buffer.from(file.data) }] : [];
+    try {
+      const route = Routes.channelMessages(channelOf(place));
+      const sent = await this.#client.call<APIMessage>('POST', route, { body, signal, ...(file && { files, timeoutMs: uploadMs }) });
+      return sent.id;
+    } catch (error) {
+      throw failureOf(error, key !== undefined);
+    }
+  }
+
+  async edit(place: Place, id: string, message: Outgoing, signal: AbortSignal | undefined): Promise<void> {
+    const body: RESTPatchAPIChannelMessageJSONBody = { ...contentOf(message), flags: MessageFlags.SuppressEmbeds };
+    try {
+      await this.#client.call('PATCH', Routes.channelMessage(channelOf(place), idOf(id)), { body, signal });
+    } catch (error) {
+      throw failureOf(error, true);
+    }
+  }
+
+  async remove(place: Place, id: string, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#client.call('DELETE', Routes.channelMessage(channelOf(place), idOf(id)), { signal });
+    } catch (error) {
+      if (error instanceof DiscordError && error.code === codes.unknownMessage) return;
+      throw failureOf(error, true);
+    }
+  }
+
+  async typing(place: Place): Promise<void> {
+    await this.#politely(this.#client.call('POST', Routes.channelTyping(channelOf(place)), { timeoutMs: politenessMs }));
+  }
+
+  /** Only the person who pressed sees it. */
+  async noticed({ id }: IncomingPress, text: string | undefined): Promise<void> {
+    const known = this.#interactions.find(id);
+    if (!known || text === undefined) return;
+    const body = { content: text.slice(0, 200), flags: MessageFlags.Ephemeral, allowed_mentions: noMentions };
+    const route = Routes.webhook(known.application, known.token);
+    await this.#politely(this.#client.call('POST', route, { body, auth: false, timeoutMs: politenessMs }));
+  }
+
+  /** Tells Discord within its three seconds that an interaction arrived. Never rejects. */
+  async acknowledge(id: string, token: string, shown: string | undefined): Promise<void> {
+    const body =
+      shown === undefined
+        ? { type: InteractionResponseType.DeferredMessageUpdate }
+        : {
+            type: InteractionResponseType.ChannelMessageWithSource,
+            data: { content: format(shown), allowed_mentions: noMentions, flags: MessageFlags.SuppressEmbeds },
+          };
+    await this.#politely(this.#client.call('POST', Routes.interactionCallback(id, token), { body, auth: false, timeoutMs: politenessMs }));
+  }
+
+  async fetchFile({ id, bytes }: IncomingFile, maxBytes: number): Promise<Buffer> {
+    const max = Math.min(maxBytes, maxIncomingBytes);
+    if (bytes !== undefined && bytes > max) throw new HermeticError('channel/refused', `The file is larger than ${max} bytes.`);
+    const where = filePlaceOf(id);
+    if (!where) throw new HermeticError('channel/refused', 'This is not a file of Discord.');
+    try {
+      // The address of a file is good for a day only.
+      const message = await this.#client.call<APIMessage>('GET', Routes.channelMessage(where.channel, where.message));
+      const all: APIAttachment[] = [
+        ...message.attachments,
+        ...(message.message_snapshots?.flatMap((one) => one.message.attachments) ?? []),
+      ];
+      const found = all.find((one) => one.id === where.attachment);
+      if (!found) throw new HermeticError('channel/refused', 'The file is gone.');
+      return await this.#client.download(found.url, max);
+    } catch (error) {
+      throw failureOf(error, true);
+    }
+  }
+
+  async #politely(call: Promise<unknown>): Promise<void> {
+    await call.catch(() => undefined);
+  }
+}
+
+/** A thread is a channel of its own. */
+function channelOf({ chat, thread }: Place): string {
+  return idOf(thread ?? chat);
+}
+
+/** Security: ids become parts of an address. */
+function idOf(id: string): string {
+  if (!/^\d{1,20}$/.test(id)) throw new HermeticError('channel/refused', 'This is not an id of Discord.');
+  return id;
+}
+
+function contentOf({ text, buttons }: Outgoing) {
+  const components = (buttons ?? []).map((row) => ({
+    type: ComponentType.ActionRow as const,
+    components: row.map(({ label, data }) => ({
+      type: ComponentType.Button as const,
+      style: ButtonStyle.Secondary as const,
+      label: label.slice(0, 80),
+      custom_id: data,
+    })),
+  }));
+  return { content: format(text), components, allowed_mentions: { ...noMentions, parse: [] } };
+}
+
+/** Security: no preview, because Discord would fetch an address that a model wrote, and so leak what is in it. */
+function flagsOf({ isQuiet }: Outgoing): MessageFlags {
+  return isQuiet ? MessageFlags.SuppressEmbeds | MessageFlags.SuppressNotifications : MessageFlags.SuppressEmbeds;
+}
+
+function replying({ replyTo }: Outgoing): Pick<RESTPostAPIChannelMessageJSONBody, 'message_reference'> {
+  if (replyTo === undefined || !/^\d{1,20}$/.test(replyTo)) return {};
+  return { message_reference: { message_id: replyTo, fail_if_not_exists: false } };
+}
+
+/** At most 25 characters. */
+function nonceOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 25);
+}

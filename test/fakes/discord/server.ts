@@ -1,0 +1,149 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { FakeGateway } from './gateway.ts';
+import { Refusal, routes } from './routes.ts';
+import { DiscordWorld, type FakeFile } from './world.ts';
+
+/** One thing that goes wrong. */
+export interface Failure {
+  status?: number;
+  /** Seconds. */
+  retryAfter?: number;
+  /** The connection ends: before anything happened, or after it and before the answer. */
+  cut?: 'before' | 'after';
+}
+
+/** What of the interface was called. */
+export type CallName = 'send' | 'edit' | 'download' | 'gateway' | 'other';
+
+/** A server on this machine that is to a bot what Discord is. */
+export class FakeDiscord {
+  readonly token: string;
+  readonly gateway: FakeGateway;
+  readonly world: DiscordWorld;
+  /** Every call that arrived, also those that failed. */
+  readonly calls: { method: string; path: string; body: Record<string, unknown> }[] = [];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #failures = new Map<CallName, Failure[]>();
+  #port = 0;
+
+  private constructor(token: string) {
+    this.token = token;
+    this.world = new DiscordWorld(
+      (event, data) => this.gateway.dispatch(event, data),
+      () => this.root,
+    );
+    this.gateway = new FakeGateway(
+      token,
+      () => this.root,
+      () => [...this.world.channels.values()],
+    );
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch(() => response.destroy());
+    });
+    this.#server.on('upgrade', (request, socket, head) => this.gateway.accept(request, socket, head));
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async start(token = 'NDI0Mg.secret.that-nobody-may-see-0123'): Promise<FakeDiscord> {
+    const discord = new FakeDiscord(token);
+    await discord.comeUp();
+    return discord;
+  }
+
+  get root(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** The next calls fail. */
+  fail(name: CallName, failure: Failure): void {
+    this.#failures.set(name, [...(this.#failures.get(name) ?? []), failure]);
+  }
+
+  /** Refuses connections and ends those there are. */
+  async goDown(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.gateway.terminateAll();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  /** Listens, at the same address as before. */
+  async comeUp(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#port, '127.0.0.1', resolve);
+    });
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.goDown();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', this.root);
+    const path = decodeURIComponent(pathname);
+    const { body, file } = await readBody(request);
+    const method = request.method ?? 'GET';
+    this.calls.push({ method, path, body });
+    const failure = this.#failures.get(nameOf(method, path))?.shift();
+    if (failure?.cut === 'before') {
+      request.socket.destroy();
+      return;
+    }
+    if (failure?.status !== undefined && failure.cut === undefined) {
+      this.#fail(response, failure);
+      return;
+    }
+    const answer = (status: number, value?: unknown): void => {
+      if (failure?.cut === 'after') request.socket.destroy();
+      else if (value === undefined) response.writeHead(status).end();
+      else if (value instanceof Uint8Array) response.writeHead(status).end(value);
+      else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    };
+    const route = routes.find((one) => one.method === method && one.path.test(path));
+    const parts = route?.path.exec(path)?.slice(1) ?? [];
+    if (!route) return answer(404, { message: '404: Not Found', code: 0 });
+    if (route.isPublic !== true && request.headers.authorization !== `Bot ${this.token}`) return answer(401, { message: '401: Unauthorized', code: 0 });
+    try {
+      const result = route.run({ world: this.world, root: this.root, parts, body, file, query: searchParams });
+      answer(result === undefined ? 204 : 200, result);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      answer(error.status, { message: error.message, code: error.code });
+    }
+  }
+
+  #fail(response: ServerResponse, { status = 500, retryAfter }: Failure): void {
+    if (status === 429) {
+      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': String(retryAfter), 'x-ratelimit-scope': 'user' });
+      response.end(JSON.stringify({ message: 'You are being rate limited.', retry_after: retryAfter, global: false }));
+    } else if (status >= 500) response.writeHead(status).end('<html>Bad Gateway</html>');
+    else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'Missing Access', code: 50_001 }));
+  }
+}
+
+function nameOf(method: string, path: string): CallName {
+  if (/\/messages$/.test(path) && method === 'POST') return 'send';
+  if (/\/messages\/\d+$/.test(path) && method === 'PATCH') return 'edit';
+  if (path.startsWith('/attachments/')) return 'download';
+  return path.endsWith('/gateway/bot') ? 'gateway' : 'other';
+}
+
+async function readBody(request: IncomingMessage): Promise<{ body: Record<string, unknown>; file: FakeFile | undefined }> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  const data = Buffer.concat(pieces);
+  const type = request.headers['content-type'] ?? '';
+  if (data.length === 0) return { body: {}, file: undefined };
+  if (!type.startsWith('multipart/form-data')) return { body: JSON.parse(String(data)), file: undefined };
+  const form = await new Response(data, { headers: { 'content-type': type } }).formData();
+  const file = form.get('files[0]');
+  const body = JSON.parse(String(form.get('payload_json') ?? '{}'));
+  return { body, file: file instanceof File ? { name: file.name, data: new Uint8Array(await file.arrayBuffer()) } : undefined };
+}
