@@ -22,15 +22,25 @@ export function platformChannels(
     const { kind } = driver;
     const options = sections.get(kind);
     if (!options?.enabled) return [];
-    const { token_env: variable } = options;
-    const token = environment[variable];
-    if (!token) {
-      throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.token_env) is not set.`, {
+    const secrets = secretsOf(driver, options, environment);
+    const secret = (option: string): string => secrets.get(option) ?? '';
+    return [driver.create({ secret, commands: chatCommands, log, ...keptFor?.(kind) }, options)];
+  });
+}
+
+/** The secrets of a platform by the options that name their variables. Throws when one is missing. */
+function secretsOf({ kind, secrets }: ChannelDriver, options: object, environment: LoadedConfig['environment']): Map<string, string> {
+  const variables = new Map(Object.entries(options) as [string, unknown][]);
+  return new Map(
+    secrets.map((option) => {
+      const variable = String(variables.get(option));
+      const value = environment[variable];
+      if (value) return [option, value];
+      throw new HermeticError('config/bad-value', `${kind} is enabled, but ${variable} (${kind}.${option}) is not set.`, {
         hint: `Put it into .env, or set ${kind}.enabled to false.`,
       });
-    }
-    return [driver.create({ token, commands: chatCommands, log, ...keptFor?.(kind) }, options)];
-  });
+    }),
+  );
 }
 
 /** The person who has the token of the page, or sits at the terminal. */

@@ -1,11 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
 import * as clack from '@clack/prompts';
+import type { ChannelDriver } from '../channels/driver.ts';
+import type { SetupField } from '../channels/setup.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type ProviderName, providers } from '../models/providers.ts';
 import type { CliIo } from './io.ts';
 import { keyVariableOf, type ModelChoice, saveModel, tryModel } from './model-setup.ts';
-import { saveTelegram, tryTelegram } from './telegram-setup.ts';
+import { isEnabled, knownValue, platforms, savePlatform, tryPlatform, whereWritten } from './platform-setup.ts';
 
 /** Somebody pressed Ctrl-C or Escape. */
 class Cancelled extends Error {}
@@ -30,7 +32,7 @@ export async function setupWizard(io: CliIo, loaded: LoadedConfig): Promise<bool
   clack.intro('Hermetic', on);
   try {
     await modelStep(on, loaded);
-    await telegramStep(on, loaded);
+    await platformSteps(on, loaded);
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
     clack.cancel('Cancelled. Nothing else was changed.', on);
@@ -40,9 +42,11 @@ export async function setupWizard(io: CliIo, loaded: LoadedConfig): Promise<bool
   return true;
 }
 
-export async function askSecret(io: CliIo, name: string): Promise<string | undefined> {
+/** Asks for one value. `isSecret`: it is not shown. */
+export async function askFor(io: CliIo, message: string, isSecret: boolean): Promise<string> {
   try {
-    return await ask(clack.password({ message: name, ...streamsOf(io) }));
+    const prompt = isSecret ? clack.password : clack.text;
+    return await ask(prompt({ message, ...streamsOf(io) }));
   } catch (error) {
     if (error instanceof Cancelled) throw new HermeticError('usage/bad-argument', 'Cancelled. Nothing was written.');
     throw error;
@@ -124,21 +128,62 @@ async function askModel(on: Streams, loaded: LoadedConfig, provider: ProviderNam
   return { provider, model: model.trim(), baseUrl, keyVariable, key: key?.trim() || undefined };
 }
 
-async function telegramStep(on: Streams, loaded: LoadedConfig): Promise<void> {
-  const { enabled } = loaded.config.telegram;
-  if (enabled || !(await ask(clack.confirm({ message: 'Connect a Telegram bot?', initialValue: false, ...on })))) return;
+/** One platform after another, until the person wants no more. */
+async function platformSteps(on: Streams, loaded: LoadedConfig): Promise<void> {
+  const connected = new Set(platforms.filter((driver) => isEnabled(loaded, driver)));
   for (;;) {
-    const token = (await ask(clack.password({ message: 'Its token, from @BotFather', ...on }))).trim();
+    const others = platforms.filter((driver) => !connected.has(driver));
+    if (others.length === 0) return;
+    const chosen = await ask(
+      clack.select<ChannelDriver | 'none'>({
+        message: connected.size > 0 ? 'Connect another platform?' : 'Connect a platform?',
+        options: [
+          { value: 'none', label: 'none', hint: 'the page and the terminal need none' },
+          ...others.map((driver) => ({ value: driver, label: driver.name, hint: driver.summary })),
+        ],
+        ...on,
+      }),
+    );
+    if (chosen === 'none') return;
+    await platformStep(on, loaded, chosen);
+    connected.add(chosen);
+  }
+}
+
+async function platformStep(on: Streams, loaded: LoadedConfig, driver: ChannelDriver): Promise<void> {
+  const setup = await driver.setup();
+  clack.note(setup.steps.map((step, index) => `${index + 1}. ${step}`).join('\n'), driver.name, { output: on.output });
+  for (;;) {
+    const entered = new Map<string, string>();
+    for (const field of setup.fields) {
+      const value = await askField(on, loaded, driver, field);
+      if (value !== undefined) entered.set(field.option, value);
+    }
+    const choice = { driver, setup, entered };
     const next = await tried(on, async () => {
-      await tryTelegram(loaded, token);
+      clack.log.info(await tryPlatform(loaded, choice), { output: on.output });
       return undefined;
     });
     if (next === 'again') continue;
     if (next === 'stop') throw new Cancelled();
-    saveTelegram(loaded, token);
-    clack.log.success('Telegram is enabled. Write to your bot: it gives you a code for hermetic pairing approve.', { output: on.output });
+    savePlatform(loaded, choice);
+    clack.log.success(`${driver.name} is enabled. ${setup.next}`, { output: on.output });
     return;
   }
+}
+
+/** undefined when what is there already is to be used. */
+async function askField(on: Streams, loaded: LoadedConfig, driver: ChannelDriver, field: SetupField): Promise<string | undefined> {
+  const { option, message, problem } = field;
+  const known = knownValue(loaded, driver, option);
+  const validate = (value: string | undefined): string | undefined => (value?.trim() ? problem?.(value.trim()) : 'A value is needed.');
+  if (!driver.secrets.includes(option)) {
+    const said = await ask(clack.text({ message, ...(known !== undefined && { initialValue: known }), validate, ...on }));
+    return said.trim();
+  }
+  const variable = whereWritten(loaded, driver, option);
+  if (known !== undefined && (await ask(clack.confirm({ message: `Use what is in ${variable}?`, ...on })))) return undefined;
+  return (await ask(clack.password({ message: `${message} (it becomes ${variable} in .env)`, validate, ...on }))).trim();
 }
 
 /** Resolves with what to do. `work` resolves or rejects with what is wrong. */

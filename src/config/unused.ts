@@ -1,7 +1,7 @@
 import { channelDrivers } from '../channels/index.ts';
 
 /** Platforms that Hermes and earlier versions have a section for, and this version no channel. */
-export const platformsWithoutChannel: readonly string[] = ['discord', 'slack', 'whatsapp', 'signal'].filter(
+export const platformsWithoutChannel: readonly string[] = ['slack', 'whatsapp', 'signal', 'matrix', 'mattermost'].filter(
   (name) => !channelDrivers.some(({ kind }) => kind === name),
 );
 

@@ -46,7 +46,10 @@ export interface IncomingMessage extends Happening {
   report?: { role: 'admin' | 'user'; notices: readonly BackgroundNotice[]; omitted: number } | undefined;
 }
 
-/** Somebody pressed a button of ours. */
+/** Before the emoji, in the data of a press that is a reaction. No button has such data. */
+export const reactionPrefix = 'reaction:';
+
+/** Somebody pressed a button of ours, or reacted to a message of ours. */
 export interface IncomingPress extends Happening {
   kind: 'press';
   /** The data of the button. */
@@ -93,6 +96,8 @@ export interface ChannelTraits {
   /** The longest text beside a file, where that is less. */
   maxCaptionLength?: number | undefined;
   buttons: boolean;
+  /** Reactions to messages of ours arrive, as presses. */
+  reactions?: boolean | undefined;
   /** How often one message may be edited; undefined when it cannot be. */
   editEveryMs: number | undefined;
   /** The largest file it takes; 0 when it takes none. */

@@ -13,7 +13,7 @@ import type { Role } from './access.ts';
 import { commandIn } from './commands/index.ts';
 import { runCommand, runCommandTurn } from './commands/run-command.ts';
 import type { ChatSink, GatewayDeps, SessionTools, ToolsStatus } from './deps.ts';
-import { pressedAnswer } from './questions/question-card.ts';
+import { answerToNumber, answerToPress } from './questions/given-answers.ts';
 import { BackgroundReports } from './sessions/background-reports.ts';
 import { Retries } from './sessions/retries.ts';
 import { UnattendedPace } from './sessions/unattended-pace.ts';
@@ -156,6 +156,7 @@ export class ChatSession {
     const { store, outbox } = this.deps;
     const { entry, message, role } = accepted;
     const found = commandIn(message, role);
+    if (found.kind === 'text' && (await this.#answerByNumber(accepted))) return;
     if (found.kind === 'text') {
       if (!this.#turn) messages.push(accepted);
       else if (this.#turn === running && !this.#queued.has(entry.seq)) this.#interject(accepted);
@@ -194,12 +195,20 @@ export class ChatSession {
 
   async #press(entry: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
     await this.retries.trying(entry);
-    const given = pressedAnswer(press.data, `${this.place.platform}:${press.from.id}`);
-    const reply = given
-      ? await this.deps.approvals.answer(given.code, given.answer, role, this.place.platform)
-      : 'This button has expired.';
-    await this.channel.noticed?.(press, reply);
+    const reply = await answerToPress(this.deps.approvals, press, role);
+    if (reply !== undefined) await this.channel.noticed?.(press, reply);
     await this.deps.store.inbox.done([entry.seq]);
+  }
+
+  /** False when the message is not the number of an answer to a question. */
+  async #answerByNumber({ entry, message, role }: AcceptedMessage): Promise<boolean> {
+    const { approvals, outbox, store } = this.deps;
+    const answer = this.channel.traits.buttons ? undefined : await answerToNumber(approvals, message);
+    if (!answer) return false;
+    await this.retries.trying(entry);
+    await outbox.deliver(this.place, `reply/${entry.seq}`, await answer(role), { replyTo: message.id });
+    await store.inbox.done([entry.seq]);
+    return true;
   }
 
   /** A message comes while a turn runs. */

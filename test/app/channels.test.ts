@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { platformRules } from '../../src/app/channels.ts';
+import type { ChannelDriver } from '../../src/channels/driver.ts';
 import { channelDrivers } from '../../src/channels/index.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { FakePlatform, fakeChannel } from '../gateway/fake-channel.ts';
@@ -16,7 +17,7 @@ describe('platform rules', () => {
   });
 
   it('lets no one talk on a platform that is not configured, also under the name of our page', () => {
-    for (const name of ['web', 'terminal', 'discord', 'constructor', 'terminal.cwd'])
+    for (const name of ['web', 'terminal', 'matrix', 'constructor', 'terminal.cwd'])
       expect(platformRules(config, name, undefined)).toBeUndefined();
   });
 
@@ -25,7 +26,8 @@ describe('platform rules', () => {
   });
 
   it('no channel driver declares itself our own', () => {
-    const context = { token: '1:a', log: () => undefined };
-    for (const driver of channelDrivers) expect(driver.create(context, driver.options.parse({})).traits.isOwn).toBe(false);
+    const context = { secret: () => '1:a', log: () => undefined };
+    const drivers: readonly ChannelDriver[] = channelDrivers;
+    for (const driver of drivers) expect(driver.create(context, driver.options.parse({})).traits.isOwn).toBe(false);
   });
 });

@@ -156,7 +156,7 @@ describe('hermetic setup at a terminal', () => {
     await terminal.sees('Its key', again);
     terminal.type(`${goodKey}\r`);
     await terminal.sees('It answers.');
-    await terminal.sees('Connect a Telegram bot?');
+    await terminal.sees('Connect a platform?');
     terminal.type('\r');
     expect(await terminal.exit).toBe(0);
     expect(terminal.text()).not.toContain(goodKey);

@@ -31,12 +31,12 @@ describe('hermetic start', () => {
 
   it('names the line that enables a platform without a channel, and run and config check still work', async () => {
     await mkdir(join(hermetic.home, '.hermetic'), { mode: 0o700 });
-    await writeFile(join(hermetic.home, '.hermetic', 'config.yaml'), 'discord:\n  enabled: true\n');
+    await writeFile(join(hermetic.home, '.hermetic', 'config.yaml'), 'matrix:\n  enabled: true\n');
     expect((await hermetic.run(['config', 'check'])).code).toBe(0);
     expect(await hermetic.run(['run', '--', 'echo', 'here'])).toMatchObject({ code: 0, stdout: 'here\n' });
     expect(await hermetic.run(['start'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('config.yaml:2:3: discord.enabled is true'),
+      stderr: expect.stringContaining('config.yaml:2:3: matrix.enabled is true'),
     });
   });
 

@@ -20,10 +20,10 @@ const ofHermes = `terminal:
   modal_image: [not, checked]
   ssh_host: -oProxyCommand=x
   ssh_port: many
-discord:
+matrix:
   token_env: "123:abc"
   auto_thread: true
-slack: later
+mattermost: later
 `;
 
 describe('keys of Hermes or of an earlier version', () => {
@@ -35,9 +35,9 @@ describe('keys of Hermes or of an earlier version', () => {
       `warning: ${file}:3:3: terminal.modal_image is not used: this version has no modal backend.`,
       `warning: ${file}:4:3: terminal.ssh_host is not used: this version has no ssh backend.`,
       `warning: ${file}:5:3: terminal.ssh_port is not used: this version has no ssh backend.`,
-      `warning: ${file}:7:3: discord.token_env is not used: this version has no channel for discord.`,
-      `warning: ${file}:8:3: discord.auto_thread is not used: this version has no channel for discord.`,
-      `warning: ${file}:9:1: slack is not used: this version has no channel for slack.`,
+      `warning: ${file}:7:3: matrix.token_env is not used: this version has no channel for matrix.`,
+      `warning: ${file}:8:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
+      `warning: ${file}:9:1: mattermost is not used: this version has no channel for mattermost.`,
     ]);
     expect(stderr).toContain('hint: Take it out.');
     expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
@@ -47,24 +47,24 @@ describe('keys of Hermes or of an earlier version', () => {
   it('warns of a variable that sets an unused key', () => {
     const home = makeHome();
     home.writeDotenv('TERMINAL_SSH_USER=me\n');
-    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_SIGNAL_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
+    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_MATRIX_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
     expect(warnings.map(({ message }) => message)).toEqual([
       `${home.dotenv}:1: TERMINAL_SSH_USER: terminal.ssh_user is not used: this version has no ssh backend.`,
-      'environment: HERMETIC_SIGNAL_ACCOUNT: signal.account is not used: this version has no channel for signal.',
+      'environment: HERMETIC_MATRIX_ACCOUNT: matrix.account is not used: this version has no channel for matrix.',
     ]);
   });
 
   it('keeps the tokens of unused platforms out of output', () => {
     const home = makeHome();
-    home.writeConfig('slack:', '  app_token_env: MY_SLACK');
+    home.writeConfig('mattermost:', '  app_token_env: MY_MATTERMOST');
     const environment = {
       ...home.environment,
-      HERMETIC_DISCORD_TOKEN_ENV: 'MY_DISCORD',
-      MY_SLACK: 'hunter2-slack',
-      MY_DISCORD: 'hunter2-discord',
+      HERMETIC_MATRIX_TOKEN_ENV: 'MY_MATRIX',
+      MY_MATTERMOST: 'hunter2-mattermost',
+      MY_MATRIX: 'hunter2-matrix',
     };
     const { redact } = createApp({ environment });
-    expect(redact('a hunter2-slack b hunter2-discord c')).not.toContain('hunter2');
+    expect(redact('a hunter2-mattermost b hunter2-matrix c')).not.toContain('hunter2');
   });
 
   it('an unused key can be removed, and other keys beside it can be changed', async () => {
@@ -77,7 +77,7 @@ describe('keys of Hermes or of an earlier version', () => {
   it.each([
     ['terminal.ssh_host', 'this version has no ssh backend'],
     ['terminal.kubernetes_image', 'this version has no kubernetes backend'],
-    ['discord.enabled', 'this version has no channel for discord'],
+    ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
     const set = await hermetic.run(['config', 'set', name, 'true']);
     expect(set).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`error: ${name} is not used: ${why}.`) });
@@ -91,10 +91,10 @@ describe('keys of Hermes or of an earlier version', () => {
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
       expect(text).not.toMatch(
-        /modal_image|daytona_image|singularity_image|kubernetes_image|ssh_(host|user|port|key)|discord|slack|whatsapp|signal[.:]/i,
+        /modal_image|daytona_image|singularity_image|kubernetes_image|ssh_(host|user|port|key)|matrix|mattermost/i,
       );
     }
-    expect((await hermetic.run(['config', 'list', 'slack'])).stderr).toContain('slack is not used: this version has no channel for slack.');
+    expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain('mattermost is not used: this version has no channel for mattermost.');
   });
 });
 
@@ -106,19 +106,19 @@ describe('platforms without a channel', () => {
   };
 
   it.each(['true', '"true"', 'yes', '1', '"no"', '[]'])('a platform without a channel counts as enabled when enabled is %s', (value) => {
-    expect(warningsOf(`discord: {enabled: ${value}}`)).toMatchObject([{ code: 'config/bad-value', key: 'discord.enabled', line: 1 }]);
+    expect(warningsOf(`matrix: {enabled: ${value}}`)).toMatchObject([{ code: 'config/bad-value', key: 'matrix.enabled', line: 1 }]);
   });
 
   it.each(['false', 'null', ''])('only warns of a platform without a channel when enabled is %j', (value) => {
-    expect(warningsOf(`discord: {enabled: ${value}}`)).toMatchObject([{ code: 'config/unused-key' }]);
+    expect(warningsOf(`matrix: {enabled: ${value}}`)).toMatchObject([{ code: 'config/unused-key' }]);
   });
 
   it('the variable decides over config.yaml whether a platform is enabled', () => {
-    const off = { HERMETIC_DISCORD_ENABLED: 'off' };
-    expect(warningsOf('discord: {enabled: true}', off)).toMatchObject([
-      { code: 'config/unused-key', variable: 'HERMETIC_DISCORD_ENABLED' },
+    const off = { HERMETIC_MATRIX_ENABLED: 'off' };
+    expect(warningsOf('matrix: {enabled: true}', off)).toMatchObject([
+      { code: 'config/unused-key', variable: 'HERMETIC_MATRIX_ENABLED' },
     ]);
-    expect(warningsOf('discord: {enabled: false}', { HERMETIC_DISCORD_ENABLED: 'on' })).toMatchObject([{ code: 'config/bad-value' }]);
+    expect(warningsOf('matrix: {enabled: false}', { HERMETIC_MATRIX_ENABLED: 'on' })).toMatchObject([{ code: 'config/bad-value' }]);
   });
 });
 

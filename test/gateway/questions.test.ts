@@ -253,19 +253,6 @@ describe('questions', async () => {
     await rig.quiet();
   });
 
-  it('says how to answer where there are no buttons', async () => {
-    const plain = await Rig.start({ environment: { TERMINAL_ENV: 'local' }, rules, traits: { buttons: false } });
-    try {
-      await plain.say(`/run ${dangerous()}`);
-      const [, code] = /\/approve (\w{6}) or \/deny/.exec(await plain.shows('Answer with /approve')) ?? [];
-      await plain.say(`/approve ${code}`);
-      await until('it ran', () => runs() === 1);
-      await plain.quiet();
-    } finally {
-      await plain.close();
-    }
-  });
-
   it('reports a button of an unknown question as expired', async () => {
     await press('', 'ada', 'q:evil');
     await noticed('This button has expired.');

@@ -183,13 +183,16 @@ export class Rig {
   }
 
   /** Presses the button with this label on the last message that has one. */
-  async press(label: string, { from = 'ada', chat = from, data }: { from?: string; chat?: string; data?: string } = {}): Promise<void> {
+  async press(
+    label: string,
+    { from = 'ada', chat = from, data, message }: { from?: string; chat?: string; data?: string; message?: string } = {},
+  ): Promise<void> {
     const card = this.platform.messages.findLast((one) => one.chat === chat && one.buttons?.length);
     const button = card?.buttons?.flat().find((one) => one.label === label);
     const place: Place = { platform: 'fake', workspace: undefined, chat, thread: undefined };
     const person = { id: from, name: from };
     await this.gateway.accept({
-      ...{ kind: 'press', id: `press-${++this.#count}`, place, from: person, at: new Date(), message: card?.id ?? 'none' },
+      ...{ kind: 'press', id: `press-${++this.#count}`, place, from: person, at: new Date(), message: message ?? card?.id ?? 'none' },
       data: data ?? button?.data ?? `no button ${label}`,
     });
   }

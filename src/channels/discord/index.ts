@@ -10,8 +10,11 @@ import { discordOptions } from './options.ts';
 
 export const discord = {
   kind: 'discord',
+  name: 'Discord',
+  secrets: ['token_env'],
   summary: 'A bot on Discord, in direct messages and on servers: no public address is needed.',
   options: discordOptions,
+  setup: async () => (await import('./setup.ts')).setup,
   create: (context, options): Channel => new DiscordChannel(context, options),
 } as const satisfies ChannelDriver<typeof discordOptions>;
 
@@ -106,12 +109,13 @@ class DiscordChannel implements Channel {
   }
 
   #connect(): ReturnType<typeof connect> {
-    this.#connection ??= connect(this.#context.token, this.#options.api_root);
+    this.#connection ??= connect(this.#context.secret('token_env'), this.#options.api_root);
     return this.#connection;
   }
 
   async #begin(accept: Accept, signal: AbortSignal): Promise<{ ended: Promise<void> }> {
-    const { log, deliveries, notes, token, commands = [] } = this.#context;
+    const { log, deliveries, notes, commands = [] } = this.#context;
+    const token = this.#context.secret('token_env');
     const health = this.#health;
     health.starting();
     const { client, speaker, interactions, introduce, keepLink, Listener, ReadMark } = await this.#connect();

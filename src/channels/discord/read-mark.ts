@@ -69,7 +69,7 @@ export class ReadMark {
 
   /** Resolves when it is kept. */
   async kept(): Promise<void> {
-    while (this.#writing) await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   /** One write at a time, of the latest value. What is not written is read again, which is no harm. */

@@ -5,12 +5,15 @@ import type { ChannelContext } from '../context.ts';
 import type { ChannelDriver, PlatformOptions } from '../driver.ts';
 import { Health } from '../health.ts';
 import { maxCaptionLength, maxFileBytes, maxTextLength } from './limits.ts';
-import { telegramOptions } from './options.ts';
+import { isToken, telegramOptions } from './options.ts';
 
 export const telegram = {
   kind: 'telegram',
+  name: 'Telegram',
+  secrets: ['token_env'],
   summary: 'A bot on Telegram, by long polling: no public address is needed.',
   options: telegramOptions,
+  setup: async () => (await import('./setup.ts')).setup,
   create: (context, options): Channel => new TelegramChannel(context, options),
 } as const satisfies ChannelDriver<typeof telegramOptions>;
 
@@ -106,7 +109,7 @@ class TelegramChannel implements Channel {
   }
 
   #connect(): ReturnType<typeof connect> {
-    this.#connection ??= connect(this.#context.token, this.#options.api_root);
+    this.#connection ??= connect(this.#context.secret('token_env'), this.#options.api_root);
     return this.#connection;
   }
 
@@ -122,7 +125,7 @@ class TelegramChannel implements Channel {
 
 /** Loads what Telegram needs when it is needed. */
 async function connect(token: string, apiRoot: string | undefined) {
-  if (!/^\d+:[\w-]+$/.test(token)) {
+  if (!isToken(token)) {
     const hint = 'A token has the form 123456:ABC-DEF and comes from @BotFather. Put it into the variable named by telegram.token_env.';
     throw new HermeticError('channel/unusable', 'This is not a Telegram bot token.', { hint });
   }

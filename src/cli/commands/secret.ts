@@ -151,9 +151,9 @@ function prose(listed: readonly Listed[]): string {
 async function valueFor(io: CliIo, name: string): Promise<string> {
   const { stdin, stderr } = io as { stdin: CliIo['stdin'] & { isTTY?: boolean }; stderr: CliIo['stderr'] };
   if (stdin.isTTY) {
-    const { askSecret } = await import('../setup-wizard.ts');
+    const { askFor } = await import('../setup-wizard.ts');
     // Standard output may go elsewhere.
-    return (await askSecret({ ...io, stdout: stderr }, name)) ?? '';
+    return await askFor({ ...io, stdout: stderr }, name, true);
   }
   const bytes = await buffer(stdin);
   try {

@@ -1,18 +1,23 @@
 import { text as readAll } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
+import type { ChannelDriver } from '../../channels/driver.ts';
+import type { ChannelSetup, SetupField } from '../../channels/setup.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { type ProviderName, providers } from '../../models/providers.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { checkChoice, keyVariableOf, type ModelChoice, saveModel, tryModel } from '../model-setup.ts';
+import { isEnabled, knownValue, optionName, platforms, savePlatform, tryPlatform, whereWritten } from '../platform-setup.ts';
 import { runningGateway } from '../running-gateway.ts';
-import { saveTelegram, tryTelegram } from '../telegram-setup.ts';
 
 const explanation = `
 At a terminal, without options, it asks. With options it asks nothing but, at a terminal, for a secret that is missing.
 
 A key is taken from the variable of its provider in the environment, or else from standard input when that is piped. The model is tried with
 one call before anything is written; --no-test writes without. The key goes to .env, everything else to config.yaml.
+
+A platform is connected likewise: its secrets come from their variables, or from standard input, a line for each that is missing. What to do
+at the platform before is in docs/channels.
 
 Examples:
   hermetic setup
@@ -25,33 +30,43 @@ interface SetupOptions {
   model?: string;
   baseUrl?: string;
   apiKeyEnv?: string;
-  telegram?: boolean;
   test: boolean;
 }
 
 export function setupCommand(io: CliIo): Command {
-  return commandOn(io, 'setup')
+  const command = commandOn(io, 'setup')
     .description('choose a model, test its key, and connect chats')
     .addOption(new Option('--provider <name>', 'the provider of the model').choices(Object.keys(providers)))
     .option('--model <name>', "the model's name, as the provider spells it")
     .option('--base-url <url>', "its address, if it is not the provider's own")
     .option('--api-key-env <NAME>', "the variable that holds the key, if it is not the provider's usual one")
-    .option('--telegram', 'connect a Telegram bot')
-    .option('--no-test', 'write without a test call')
-    .addHelpText('after', explanation)
-    .action(async (options: SetupOptions) => await setup(io, options));
+    .option('--no-test', 'write without a test call');
+  for (const driver of platforms) command.option(`--${optionName(driver)}`, `connect ${driver.name}`);
+  return command.addHelpText('after', explanation).action(
+    async (options: SetupOptions) =>
+      await setup(
+        io,
+        options,
+        platforms.filter((driver) => isWanted(command, driver)),
+      ),
+  );
 }
 
-async function setup(io: CliIo, options: SetupOptions): Promise<void> {
+function isWanted(command: Command, driver: ChannelDriver): boolean {
+  const option = command.options.find(({ long }) => long === `--${optionName(driver)}`);
+  return option !== undefined && command.getOptionValue(option.attributeName()) === true;
+}
+
+async function setup(io: CliIo, options: SetupOptions, wanted: readonly ChannelDriver[]): Promise<void> {
   const loaded = loadConfig({ environment: io.environment });
-  const isAsking = !options.provider && !options.model && !options.baseUrl && !options.apiKeyEnv && !options.telegram;
+  const isAsking = !options.provider && !options.model && !options.baseUrl && !options.apiKeyEnv && wanted.length === 0;
   if (isAsking) {
     if (!atTerminal(io)) throw new HermeticError('usage/bad-argument', 'Without a terminal, --provider and --model are required.');
     const { setupWizard } = await import('../setup-wizard.ts');
     if (!(await setupWizard(io, loaded))) return io.setExitCode(130);
   } else {
-    if (options.provider || options.model || !options.telegram) await model(io, loaded, options);
-    if (options.telegram) await telegram(io, loaded, options.test);
+    if (options.provider || options.model || wanted.length === 0) await model(io, loaded, options);
+    for (const driver of wanted) await platform(io, loaded, driver, options.test);
   }
   await tellWhatIsNext(io, loaded);
 }
@@ -76,13 +91,46 @@ async function model(io: CliIo, loaded: LoadedConfig, { provider, model: name, b
   if (choice.key !== undefined) io.stdout.write(`Its key is ${variable}, in ${loaded.files.dotenv}.\n`);
 }
 
-async function telegram(io: CliIo, loaded: LoadedConfig, isTested: boolean): Promise<void> {
-  const { token_env: variable } = loaded.config.telegram;
-  const token = (await secret(io, loaded, variable, true)) ?? loaded.environment[variable];
-  if (token === undefined) throw new HermeticError('usage/bad-argument', `There is no token: ${variable} is not set.`);
-  if (isTested) io.stdout.write(`The bot is @${await tryTelegram(loaded, token)}.\n`);
-  saveTelegram(loaded, token);
-  io.stdout.write(`Telegram is enabled in ${loaded.files.config}; its token is ${variable}, in ${loaded.files.dotenv}.\n`);
+async function platform(io: CliIo, loaded: LoadedConfig, driver: ChannelDriver, isTested: boolean): Promise<void> {
+  const setup = await driver.setup();
+  const entered = await enteredFor(io, loaded, driver, setup);
+  const choice = { driver, setup, entered };
+  if (isTested) io.stdout.write(`${await tryPlatform(loaded, choice)}\n`);
+  savePlatform(loaded, choice);
+  const names = driver.secrets.map((option) => whereWritten(loaded, driver, option));
+  const secrets = names.length === 0 ? '' : `; its secrets (${names.join(', ')}) are in ${loaded.files.dotenv}`;
+  io.stdout.write(`${driver.name} is enabled in ${loaded.files.config}${secrets}.\n${setup.next}\n`);
+}
+
+/** What is not known yet: from the environment, from standard input, or by asking. */
+async function enteredFor(
+  io: CliIo,
+  loaded: LoadedConfig,
+  driver: ChannelDriver,
+  { fields, steps }: ChannelSetup,
+): Promise<Map<string, string>> {
+  const entered = new Map<string, string>();
+  const lines = isTerminal(io.stdin) ? [] : (await readAll(io.stdin)).split('\n').filter((line) => line.trim() !== '');
+  const isKnown = ({ option }: SetupField): boolean => knownValue(loaded, driver, option) !== undefined;
+  if (atTerminal(io) && !fields.every(isKnown)) io.stdout.write(`${steps.join('\n')}\n`);
+  for (const field of fields) {
+    const { option, message } = field;
+    const name = whereWritten(loaded, driver, option);
+    const isSecret = driver.secrets.includes(option);
+    const given = isSecret ? io.environment[name]?.trim() || lines.shift()?.trim() : undefined;
+    const value = given || (isKnown(field) || !atTerminal(io) ? undefined : await asked(io, message, isSecret));
+    if (value && isSecret && /\s/.test(value)) throw new HermeticError('usage/bad-argument', `The value for ${name} contains spaces.`);
+    if (value) entered.set(option, value);
+    else if (!isKnown(field)) {
+      const hint = isSecret ? `Put it into the environment: ${message}.` : `hermetic config set ${name} VALUE`;
+      throw new HermeticError('usage/bad-argument', `${name} is not set.`, { hint });
+    }
+  }
+  return entered;
+}
+async function asked(io: CliIo, message: string, isSecret: boolean): Promise<string> {
+  const { askFor } = await import('../setup-wizard.ts');
+  return (await askFor(io, message, isSecret)).trim();
 }
 
 /** undefined when there is none, or when it is in `.env` already. */
@@ -93,22 +141,28 @@ async function secret(io: CliIo, { environment }: LoadedConfig, variable: string
     return given;
   }
   if (environment[variable] !== undefined || !isNeeded || !atTerminal(io)) return undefined;
-  const { askSecret } = await import('../setup-wizard.ts');
-  return await askSecret(io, variable);
+  return await asked(io, variable, true);
 }
 
 async function tellWhatIsNext(io: CliIo, before: LoadedConfig): Promise<void> {
-  const { config, origins, home } = loadConfig({ environment: io.environment });
+  const after = loadConfig({ environment: io.environment });
+  const { config, origins, home } = after;
   for (const key of ['model.provider', 'model.model', 'model.base_url'] as const) {
     const { source } = origins[key] ?? {};
     if (source === 'environment' || source === '.env')
       io.stderr.write(`note: ${key} is also set by ${source}, which overrides config.yaml\n`);
   }
-  if (JSON.stringify(config.model) === JSON.stringify(before.config.model) && config.telegram.enabled === before.config.telegram.enabled)
-    return;
+  if (JSON.stringify(config.model) === JSON.stringify(before.config.model) && enabledIn(after) === enabledIn(before)) return;
   if (await runningGateway(home))
     io.stdout.write('The running gateway uses the model from now on. It connects to a new platform at its next start.\n');
   else io.stdout.write('Next: hermetic start, or hermetic chat.\n');
+}
+
+function enabledIn(config: LoadedConfig): string {
+  return platforms
+    .filter((driver) => isEnabled(config, driver))
+    .map(({ kind }) => kind)
+    .join(' ');
 }
 
 function atTerminal({ stdin, stdout }: CliIo): boolean {

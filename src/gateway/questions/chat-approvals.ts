@@ -15,6 +15,7 @@ import type { Outbox } from '../outbox/outbox.ts';
 import type { ApproverSearch, ReachableApprover } from './approver-search.ts';
 import { forgetHost, type HostViewer, hostGrantsFor } from './host-answers.ts';
 import { type Asker, askedBy, cardFor, listOfNames } from './question-card.ts';
+import { type Choice, choiceFor } from './short-answers.ts';
 
 export interface ChatApprovalsOptions {
   store: Pick<Store, 'approvals' | 'cards' | 'grants' | 'modes'>;
@@ -60,6 +61,34 @@ export class ChatApprovals {
     const attempt = await this.#options.questions.answer(idOrCode, answer, { by, from, role, person: by });
     if (attempt.kind === 'settled') await this.#settle(attempt.question.id, attempt.question);
     return replyTo(attempt);
+  }
+
+  /** The question whose card in this place has this number for one of its answers; undefined when it means nothing there. */
+  async numbered(place: Place, number: string): Promise<{ code: string; choice: Choice } | 'several' | undefined> {
+    const found = (await this.#cardsAt(place)).flatMap(({ code }) => {
+      const choice = choiceFor(code, number);
+      return choice === undefined ? [] : [{ code, choice }];
+    });
+    return found.length > 1 ? 'several' : found[0];
+  }
+
+  /** The code of the question whose card in this place ends with this message; undefined when it is none. */
+  async asking(place: Place, message: string): Promise<string | undefined> {
+    for (const { code, key } of await this.#cardsAt(place)) {
+      // The whole command has been shown when the last message of a card has.
+      if ((await this.#options.outbox.delivered(key)).at(-1)?.sentId === message) return code;
+    }
+    return undefined;
+  }
+
+  async #cardsAt(here: Place): Promise<{ code: string; key: string }[]> {
+    const { cards, approvals } = this.#options.store;
+    const found: { code: string; key: string }[] = [];
+    for (const { question, key, place } of await cards.list()) {
+      const entry = placeName(place) === placeName(here) ? await approvals.find(question) : undefined;
+      if (entry?.state === 'open') found.push({ code: entry.code, key });
+    }
+    return found;
   }
 
   /** The open questions of this session. */
@@ -225,9 +254,12 @@ function names(people: readonly ReachableApprover[]): string {
   return listOfNames(people.map(({ name }) => name));
 }
 
+function placeName({ platform, workspace, chat, thread }: Place): string {
+  return canonicalJson({ platform, workspace, chat, thread });
+}
+
 /** One for each place; the one where the question came up first. */
 function copiesOf({ id }: Question, approvers: readonly ReachableApprover[], here: Place): Copy[] {
-  const placeName = ({ platform, workspace, chat, thread }: Place): string => canonicalJson({ platform, workspace, chat, thread });
   const byPlace = Map.groupBy(approvers, ({ place }) => placeName(place));
   return [...byPlace].flatMap(([name, people]) => {
     const place = people[0]?.place;

@@ -5,11 +5,9 @@ import { visible } from '../../lib/visible.ts';
 import type { Delivery } from '../outbox/outbox.ts';
 import { maxMarkableText } from '../outbox/repeat-mark.ts';
 import { hostsIn } from './host-answers.ts';
+import { type Choice, choices, numbersText } from './short-answers.ts';
 
-const choices = { o: 'once', s: 'session', a: 'always', d: 'deny' } as const;
-const labels: Readonly<Record<keyof typeof choices, string>> = { o: 'Once', s: 'This session', a: 'Always', d: 'Deny' };
-
-type Choice = keyof typeof choices;
+const labels: Readonly<Record<Choice, string>> = { once: 'Once', session: 'This session', always: 'Always', deny: 'Deny' };
 
 /** Who asks for what a question is about. */
 export interface Asker {
@@ -26,23 +24,23 @@ const maxReasons = 12;
 
 /** The data of a button: it reveals nothing, and is good for that question alone. */
 function buttonData(code: string, choice: Choice): string {
-  return `q:${code}:${choice}`;
+  return `q:${code}:${choice[0]}`;
 }
 
 /** undefined for a button that belongs to no question. */
 export function pressedAnswer(data: string, by: string): { code: string; answer: Answer } | undefined {
-  const [, code, choice] = /^q:([^:]{1,40}):([osad])$/.exec(data) ?? [];
-  if (code === undefined) return undefined;
-  return { code, answer: { kind: choices[choice as Choice], by } };
+  const [, code, letter] = /^q:([^:]{1,40}):([osad])$/.exec(data) ?? [];
+  const kind = choices.find((choice) => choice[0] === letter);
+  return code === undefined || kind === undefined ? undefined : { code, answer: { kind, by } };
 }
 
 /** Security: the whole command is always shown, so that a yes covers nothing unseen. `header`: a line about who asks. */
 export function cardFor(question: Question, whole: string, header: string, traits: ChannelTraits): [text: string, more: Delivery] {
-  const row: Button[] = (Object.keys(choices) as Choice[]).map((choice) => ({
+  const row: Button[] = choices.map((choice) => ({
     label: labels[choice],
     data: buttonData(question.code, choice),
   }));
-  const how = traits.buttons ? '' : `\n\nAnswer with /approve ${question.code} or /deny ${question.code}.`;
+  const how = traits.buttons ? '' : `\n\n${numbersText(question.code, traits.reactions === true)}`;
   const buttons = traits.buttons ? [row] : undefined;
   const all = header === '' ? whole : `${header}\n${whole}`;
   const text = `${fenced(all)}${how}`;

@@ -42,7 +42,7 @@ export function discordChannel(
   log: (sentence: string) => void,
   { token = server.token, deliveries }: { token?: string; deliveries?: Deliveries } = {},
 ): Channel {
-  return discord.create({ token, log, notes, deliveries }, discord.options.parse({ api_root: server.root }));
+  return discord.create({ secret: () => token, log, notes, deliveries }, discord.options.parse({ api_root: server.root }));
 }
 
 export async function discordHarness(): Promise<DiscordHarness> {

@@ -19,7 +19,7 @@ export function telegramChannel(
   commands: readonly { name: string; help: string }[] = [],
   deliveries?: Deliveries,
 ): Channel {
-  return telegram.create({ token, log, commands, deliveries }, telegram.options.parse({ api_root: api.root }));
+  return telegram.create({ secret: () => token, log, commands, deliveries }, telegram.options.parse({ api_root: api.root }));
 }
 
 export interface TelegramHarness extends ChannelHarness {

@@ -109,7 +109,8 @@ export class FakeDiscord {
     const route = routes.find((one) => one.method === method && one.path.test(path));
     const parts = route?.path.exec(path)?.slice(1) ?? [];
     if (!route) return answer(404, { message: '404: Not Found', code: 0 });
-    if (route.isPublic !== true && request.headers.authorization !== `Bot ${this.token}`) return answer(401, { message: '401: Unauthorized', code: 0 });
+    if (route.isPublic !== true && request.headers.authorization !== `Bot ${this.token}`)
+      return answer(401, { message: '401: Unauthorized', code: 0 });
     try {
       const result = route.run({ world: this.world, root: this.root, parts, body, file, query: searchParams });
       answer(result === undefined ? 204 : 200, result);
@@ -124,7 +125,8 @@ export class FakeDiscord {
       response.writeHead(429, { 'content-type': 'application/json', 'retry-after': String(retryAfter), 'x-ratelimit-scope': 'user' });
       response.end(JSON.stringify({ message: 'You are being rate limited.', retry_after: retryAfter, global: false }));
     } else if (status >= 500) response.writeHead(status).end('<html>Bad Gateway</html>');
-    else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'Missing Access', code: 50_001 }));
+    else
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'Missing Access', code: 50_001 }));
   }
 }
 

@@ -127,7 +127,11 @@ export class DiscordWorld {
       components: (body.components ?? []) as never,
       attachments: (file ? [this.attachment(file)] : []) as never,
       ...(nonce !== undefined && { nonce }),
-      ...(replied && { type: MessageType.Reply, message_reference: { message_id: replied.id } as never, referenced_message: replied as never }),
+      ...(replied && {
+        type: MessageType.Reply,
+        message_reference: { message_id: replied.id } as never,
+        referenced_message: replied as never,
+      }),
     });
     this.sent.push({ message, versions: [content], file, flags: Number(body.flags ?? 0), body });
     this.#dispatch('MESSAGE_CREATE', message);

@@ -7,8 +7,11 @@ import { toyOptions } from './options.ts';
 
 export const toy = {
   kind: 'toy',
+  name: 'Toy',
+  secrets: [],
   summary: 'A toy: every line of in.txt is a message, answers are lines of out.txt.',
   options: toyOptions,
+  setup: async () => ({ steps: [], fields: [], check: async () => 'It is a toy.', next: 'Write a line into in.txt.' }),
   create: (_context, { directory }) => new ToyChannel(directory),
 } as const satisfies ChannelDriver<typeof toyOptions>;
 
