@@ -90,11 +90,11 @@ describe('keys of Hermes or of an earlier version', () => {
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
-      expect(text).not.toMatch(
-        /modal_image|daytona_image|singularity_image|kubernetes_image|ssh_(host|user|port|key)|matrix|mattermost/i,
-      );
+      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|kubernetes_image|ssh_(host|user|port|key)|matrix|mattermost/i);
     }
-    expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain('mattermost is not used: this version has no channel for mattermost.');
+    expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain(
+      'mattermost is not used: this version has no channel for mattermost.',
+    );
   });
 });
 
@@ -115,9 +115,7 @@ describe('platforms without a channel', () => {
 
   it('the variable decides over config.yaml whether a platform is enabled', () => {
     const off = { HERMETIC_MATRIX_ENABLED: 'off' };
-    expect(warningsOf('matrix: {enabled: true}', off)).toMatchObject([
-      { code: 'config/unused-key', variable: 'HERMETIC_MATRIX_ENABLED' },
-    ]);
+    expect(warningsOf('matrix: {enabled: true}', off)).toMatchObject([{ code: 'config/unused-key', variable: 'HERMETIC_MATRIX_ENABLED' }]);
     expect(warningsOf('matrix: {enabled: false}', { HERMETIC_MATRIX_ENABLED: 'on' })).toMatchObject([{ code: 'config/bad-value' }]);
   });
 });
