@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../lib/backoff.ts';
+import { CallError } from '../call-error.ts';
+import { isTransient } from './failures.ts';
+import { isId, messageId } from './ids.ts';
+import { listOf, type Root, recordOf, rootOf, type SlackMessage } from './parse.ts';
+import type { Workspace } from './workspaces.ts';
+
+/** A name is not worth waiting for. */
+const nameMs = 5_000;
+const nameLifeMs = 60 * 60_000;
+const unknownLifeMs = 5 * 60_000;
+const maxKept = 5_000;
+/** A longer text is asked for again. */
+const maxKeptText = 8_000;
+/** A message counts as not meant for us when it cannot be found out. */
+const maxTries = 6;
+const pauses = { firstMs: 500, maxMs: 30_000 };
+
+interface Kept<Value> {
+  value: Value | undefined;
+  until: number;
+}
+
+/** What a message does not say: what people are called, and what its thread is about. */
+export class Lookups {
+  readonly #names = new Map<string, Kept<string>>();
+  readonly #roots = new Map<string, Kept<Root>>();
+  readonly #signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** By the id of a user, of those who are known. Never rejects. */
+  async names(workspace: Workspace, users: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = await Promise.all(users.map(async (user) => [user, await this.#name(workspace, user)] as const));
+    return new Map(found.flatMap(([user, name]) => (name === undefined ? [] : [[user, name] as const])));
+  }
+
+  /** The message that a thread is about; undefined when it cannot be read. Never rejects. */
+  async root(workspace: Workspace, channel: string, thread: string): Promise<Root | undefined> {
+    const key = JSON.stringify([workspace.team, channel, thread]);
+    const kept = fresh(this.#roots, key);
+    if (kept) return kept.value;
+    for (let failures = 1; failures <= maxTries && !this.#signal.aborted; failures += 1) {
+      try {
+        const wanted = { channel, ts: thread, latest: thread, inclusive: true, limit: 1 };
+        const { messages } = await workspace.client.call<{ messages?: unknown }>('conversations.replies', wanted, { signal: this.#signal });
+        const found = listOf(messages).find(({ ts }) => ts === thread);
+        return this.#keepRoot(key, found && rootOf(found));
+      } catch (error) {
+        if (!(error instanceof CallError) || !isTransient(error)) break;
+        if (failures < maxTries)
+          await delay(error.retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal: this.#signal }).catch(() => undefined);
+      }
+    }
+    return this.#signal.aborted ? undefined : keep(this.#roots, key, undefined, unknownLifeMs);
+  }
+
+  /** A message that a thread may be about some day. */
+  learn(team: string, channel: string, message: SlackMessage): void {
+    const { ts, thread_ts: thread } = message;
+    if (isId(ts, messageId) && (thread === undefined || thread === ts)) {
+      this.#keepRoot(JSON.stringify([team, channel, ts]), rootOf(message));
+    }
+  }
+
+  #keepRoot(key: string, root: Root | undefined): Root | undefined {
+    if (root && root.text.length > maxKeptText) return root;
+    return keep(this.#roots, key, root, root ? nameLifeMs : unknownLifeMs);
+  }
+
+  async #name(workspace: Workspace, user: string): Promise<string | undefined> {
+    const key = JSON.stringify([workspace.team, user]);
+    const kept = fresh(this.#names, key);
+    if (kept) return kept.value;
+    try {
+      const answer = await workspace.client.call<{ user?: unknown }>('users.info', { user }, { timeoutMs: nameMs, signal: this.#signal });
+      const found = recordOf(answer.user);
+      const profile = recordOf(found.profile);
+      const names = [profile.display_name, profile.real_name, found.real_name, found.name];
+      const name = names.find((one) => typeof one === 'string' && one !== '') as string | undefined;
+      return keep(this.#names, key, name, nameLifeMs);
+    } catch {
+      return this.#signal.aborted ? undefined : keep(this.#names, key, undefined, unknownLifeMs);
+    }
+  }
+}
+
+function fresh<Value>(kept: ReadonlyMap<string, Kept<Value>>, key: string): Kept<Value> | undefined {
+  const found = kept.get(key);
+  return found && found.until > Date.now() ? found : undefined;
+}
+
+function keep<Value>(kept: Map<string, Kept<Value>>, key: string, value: Value | undefined, lifeMs: number): Value | undefined {
+  kept.delete(key);
+  kept.set(key, { value, until: Date.now() + lifeMs });
+  const [oldest] = kept.keys();
+  if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
+  return value;
+}
