@@ -34,7 +34,11 @@ async function downReason(): Promise<string> {
 describe('the connection to Discord', () => {
   it('resumes a session that was cut, and hears what was said meanwhile from it', async () => {
     await channel.start(accepted.accept);
+    // What was said before the session is read at its beginning.
+    says('before');
+    await until('that is over', () => accepted.texts.includes('before') && harness.unconfirmed() === 0);
     harness.discord.gateway.terminateAll();
+    await until('it is cut', () => harness.discord.gateway.connected === 0);
     says('while it was away');
     await accepted.message(({ text }) => text === 'while it was away');
     expect([received(operations.identify), received(operations.resume)]).toEqual([1, 1]);
