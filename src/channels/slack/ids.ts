@@ -31,6 +31,11 @@ export function personId(team: string, user: string): string {
   return `${team}/${user}`;
 }
 
+export function isPersonId(id: string): boolean {
+  const [team, user, ...more] = id.split('/');
+  return isId(team, teamId) && isId(user, userId) && more.length === 0;
+}
+
 export function userOf(person: string): string {
   return givenId(person.split('/')[1], userId);
 }

@@ -1,5 +1,6 @@
 import type { Accept, Incoming } from '../../core/channel.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import { settlesWithin, within } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { CallError } from '../call-error.ts';
@@ -54,7 +55,7 @@ export class Listener {
   readonly #lookups: Lookups;
   readonly #missed: MissedMessages;
   /** By message, the kind of event that it first came as: a mention comes as two. */
-  readonly #kinds = new Map<string, unknown>();
+  readonly #kinds = new BoundedMap<string, unknown>(maxRemembered);
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
@@ -122,8 +123,6 @@ export class Listener {
     const first = this.#kinds.get(message);
     if (first !== undefined) return first !== kind;
     this.#kinds.set(message, kind);
-    const [oldest] = this.#kinds.keys();
-    if (this.#kinds.size > maxRemembered && oldest !== undefined) this.#kinds.delete(oldest);
     return false;
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import { CallError } from '../call-error.ts';
 import { isTransient } from './failures.ts';
 import { isId, messageId } from './ids.ts';
@@ -24,8 +25,8 @@ interface Kept<Value> {
 
 /** What a message does not say: what people are called, and what its thread is about. */
 export class Lookups {
-  readonly #names = new Map<string, Kept<string>>();
-  readonly #roots = new Map<string, Kept<Root>>();
+  readonly #names = new BoundedMap<string, Kept<string>>(maxKept);
+  readonly #roots = new BoundedMap<string, Kept<Root>>(maxKept);
   readonly #signal: AbortSignal;
 
   constructor(signal: AbortSignal) {
@@ -88,15 +89,12 @@ export class Lookups {
   }
 }
 
-function fresh<Value>(kept: ReadonlyMap<string, Kept<Value>>, key: string): Kept<Value> | undefined {
+function fresh<Value>(kept: BoundedMap<string, Kept<Value>>, key: string): Kept<Value> | undefined {
   const found = kept.get(key);
   return found && found.until > Date.now() ? found : undefined;
 }
 
-function keep<Value>(kept: Map<string, Kept<Value>>, key: string, value: Value | undefined, lifeMs: number): Value | undefined {
-  kept.delete(key);
+function keep<Value>(kept: BoundedMap<string, Kept<Value>>, key: string, value: Value | undefined, lifeMs: number): Value | undefined {
   kept.set(key, { value, until: Date.now() + lifeMs });
-  const [oldest] = kept.keys();
-  if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
   return value;
 }

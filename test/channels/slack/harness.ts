@@ -2,7 +2,8 @@ import { slack } from '../../../src/channels/slack/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
-import type { ChannelHarness, SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
+import type { FlowHarness } from '../../contracts/channel-flow.ts';
+import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
 import { type Failure, FakeSlack } from '../../fakes/slack/server.ts';
 import { shownText } from '../../fakes/slack/shown-text.ts';
 import { ada, type BotMessage, bob, encoded, home } from '../../fakes/slack/world.ts';
@@ -29,7 +30,7 @@ export class KeptNotes implements ChannelNotes {
   }
 }
 
-export interface SlackHarness extends ChannelHarness {
+export interface SlackHarness extends FlowHarness {
   readonly slack: FakeSlack;
   readonly notes: KeptNotes;
 }
@@ -64,6 +65,11 @@ export async function slackHarness(): Promise<SlackHarness> {
   const log: string[] = [];
   const harness: SlackHarness = {
     slack: server,
+    kind: 'slack',
+    section: { api_root: server.root },
+    variables: { SLACK_BOT_TOKEN: home.token, SLACK_APP_TOKEN: server.appToken },
+    people: { direct: `${home.team}/${ada}`, otherDirect: `${home.team}/${bob}` },
+    loseAnswer: () => server.fail('chat.postMessage', { cut: 'after' }),
     notes,
     log,
     secret: home.token,
