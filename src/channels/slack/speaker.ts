@@ -127,13 +127,14 @@ export class Speaker {
     } catch (error) {
       throw failureOf(error, false);
     }
-    return await this.#messageOfFile(workspace, channel, id);
+    return await this.#messageOfFile(workspace, channel, id, signal);
   }
 
   /** The id of the message that a file is in, or one that is good to remove it. Never rejects: the file was sent. */
-  async #messageOfFile({ client }: Workspace, channel: string, file: string): Promise<string> {
+  async #messageOfFile({ client }: Workspace, channel: string, file: string, signal: AbortSignal | undefined): Promise<string> {
     for (const pauseMs of sharePauses) {
-      await delay(pauseMs);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal?.aborted) break;
       const answer = await client.call<{ file?: unknown }>('files.info', { file }, { timeoutMs: politenessMs }).catch(() => undefined);
       const { public: open, private: closed } = recordOf(recordOf(answer?.file).shares);
       const [share] = [recordOf(open)[channel], recordOf(closed)[channel]].flatMap(listOf);

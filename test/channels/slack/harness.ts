@@ -33,6 +33,7 @@ export class KeptNotes implements ChannelNotes {
 export interface SlackHarness extends FlowHarness {
   readonly slack: FakeSlack;
   readonly notes: KeptNotes;
+  readonly log: string[];
 }
 
 interface Made {
