@@ -2,7 +2,7 @@ import { type Logger, LogLevel, type WebAPICallResult, WebClient } from '@slack/
 import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
-import { callErrorOf, isTokenRefused } from './failures.ts';
+import { callErrorOf, isTokenRefused, retryAfterMs } from './failures.ts';
 
 const slackRoot = 'https://slack.com/api';
 /** Where Slack keeps files. */
@@ -122,6 +122,5 @@ export class SlackClient {
 }
 
 function retryAfterOf({ headers }: Response): number | undefined {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return seconds >= 0 ? seconds * 1000 : undefined;
+  return retryAfterMs(Number(headers.get('retry-after') ?? Number.NaN));
 }

@@ -31,6 +31,8 @@ const tokenCodes: ReadonlySet<string> = new Set([
 ]);
 /** Slack fails, and may have done what it was asked to do. */
 const doubtfulCodes: ReadonlySet<string> = new Set(['internal_error', 'fatal_error', 'request_timeout']);
+/** Seconds. Whatever Slack says, it is asked again then. */
+const maxRetryAfter = 3600;
 const busyCodes: ReadonlySet<string> = new Set(['service_unavailable', 'team_added_to_org', 'accesslimited', 'message_limit_exceeded']);
 
 /** Security: the errors of the library have answers and requests in them, so nothing is kept but what is known. */
@@ -55,8 +57,12 @@ function platformError({ error, needed, response_metadata: metadata }: Record<st
 }
 
 function tooMany(seconds: unknown): CallError {
-  const retryAfterMs = typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined;
-  return new CallError('too many requests', { status: 429, retryAfterMs });
+  return new CallError('too many requests', { status: 429, retryAfterMs: retryAfterMs(seconds) });
+}
+
+/** Of what Slack says in seconds. */
+export function retryAfterMs(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' && seconds >= 0 ? Math.min(seconds, maxRetryAfter) * 1000 : undefined;
 }
 
 /** Trying again later may help. */

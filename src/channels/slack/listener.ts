@@ -60,7 +60,7 @@ export class Listener {
   constructor(parts: ListenerParts) {
     this.#parts = parts;
     this.#intake = new Intake({ ...parts, name: 'Slack' });
-    this.#lookups = new Lookups(parts.signal);
+    this.#lookups = new Lookups(parts);
     this.#missed = new MissedMessages({ ...parts, intake: this.#intake, deliveryOf: (...given) => this.#deliveryOf(...given) });
   }
 
@@ -221,7 +221,7 @@ export class Listener {
 }
 
 /** Deliveries wait for those of the same conversation only. */
-export function chatKey(team: string, channel: unknown): string {
+function chatKey(team: string, channel: unknown): string {
   return `${team}/${isId(channel, channelId) ? channel : ''}`;
 }
 

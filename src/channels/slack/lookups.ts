@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import { CallError } from '../call-error.ts';
-import { isTransient } from './failures.ts';
+import { isTransient, reasonOf } from './failures.ts';
 import { isId, messageId } from './ids.ts';
 import { listOf, type Root, recordOf, rootOf, type SlackMessage } from './parse.ts';
 import type { Workspace } from './workspaces.ts';
@@ -28,9 +28,11 @@ export class Lookups {
   readonly #names = new BoundedMap<string, Kept<string>>(maxKept);
   readonly #roots = new BoundedMap<string, Kept<Root>>(maxKept);
   readonly #signal: AbortSignal;
+  readonly #log: (sentence: string) => void;
 
-  constructor(signal: AbortSignal) {
+  constructor({ signal, log }: { signal: AbortSignal; log: (sentence: string) => void }) {
     this.#signal = signal;
+    this.#log = log;
   }
 
   /** By the id of a user, of those who are known. Never rejects. */
@@ -51,12 +53,14 @@ export class Lookups {
         const found = listOf(messages).find(({ ts }) => ts === thread);
         return this.#keepRoot(key, found && rootOf(found));
       } catch (error) {
-        if (!(error instanceof CallError) || !isTransient(error)) break;
-        if (failures < maxTries)
-          await delay(error.retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal: this.#signal }).catch(() => undefined);
+        if (this.#signal.aborted || !(error instanceof CallError)) break;
+        if (!isTransient(error)) return keep(this.#roots, key, undefined, unknownLifeMs);
+        if (failures === maxTries)
+          this.#log(`It could not be found out what a thread on Slack is about, so a message in it may be ignored. ${reasonOf(error)}`);
+        else await delay(error.retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal: this.#signal }).catch(() => undefined);
       }
     }
-    return this.#signal.aborted ? undefined : keep(this.#roots, key, undefined, unknownLifeMs);
+    return undefined;
   }
 
   /** A message that a thread may be about some day. */

@@ -8,7 +8,7 @@ import type { Delivery, Intake } from '../intake.ts';
 import { isTransient, reasonOf, SlackCallError } from './failures.ts';
 import { isId, messageId, microseconds } from './ids.ts';
 import type { KnownChats } from './known-chats.ts';
-import { listOf, recordOf, type SlackMessage } from './parse.ts';
+import { isSpoken, listOf, recordOf, type SlackMessage } from './parse.ts';
 import type { ReadMark } from './read-mark.ts';
 import type { Workspace, Workspaces } from './workspaces.ts';
 
@@ -125,7 +125,7 @@ export class MissedMessages {
       if (!replies) return undefined;
       for (const reply of replies) if (reply.ts !== thread) all.set(reply.ts, reply);
     }
-    const missed = [...all.values()].filter(({ ts }) => isLater(ts));
+    const missed = [...all.values()].filter((message) => isLater(message.ts) && isSpoken(message));
     return missed.toSorted((one, other) => (microseconds(one.ts) < microseconds(other.ts) ? -1 : 1));
   }
 

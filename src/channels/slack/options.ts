@@ -1,4 +1,5 @@
-import { flag } from '../../lib/setting-kinds.ts';
+import type { z } from 'zod';
+import { flag, markRestart } from '../../lib/setting-kinds.ts';
 import { platformOptions } from '../driver.ts';
 
 export const slackOptions = platformOptions(
@@ -8,3 +9,5 @@ export const slackOptions = platformOptions(
     reply_in_thread: flag().default(true).describe('Answers a message that mentions it in a channel in the thread of that message.'),
   },
 );
+
+markRestart(slackOptions as z.ZodObject, 'reply_in_thread');

@@ -15,6 +15,7 @@ export interface SlackMessage {
   files?: unknown;
   attachments?: unknown;
   hidden?: unknown;
+  edited?: unknown;
   latest_reply?: unknown;
 }
 
@@ -134,8 +135,10 @@ export function parseCommand(
 }
 
 /** Whether a person may have said it. */
-export function isSpoken({ subtype, bot_id: bot, hidden }: SlackMessage): boolean {
-  return spoken.has(subtype) && (bot === undefined || bot === null) && hidden !== true;
+export function isSpoken({ type, subtype, bot_id: bot, hidden, edited }: SlackMessage): boolean {
+  // A mention that somebody wrote into it later comes as a mention again.
+  const isEdit = type === 'app_mention' && edited !== undefined;
+  return spoken.has(subtype) && (bot === undefined || bot === null) && hidden !== true && !isEdit;
 }
 
 /** A file of a message can be found again by these. */

@@ -41,7 +41,7 @@ interface List {
 }
 
 /** A part of a text in Slack's own structure, in which text is text and nothing of it can be markup, a mention or an address. */
-export type Part = Section | List | { type: 'rich_text_quote' | 'rich_text_preformatted'; elements: Element[] };
+type Part = Section | List | { type: 'rich_text_quote' | 'rich_text_preformatted'; elements: Element[] };
 
 export interface RichText {
   type: 'rich_text';
@@ -58,12 +58,14 @@ const maxAddress = 2_000;
 export interface Formatting {
   /** Whether addresses may be opened by a click. */
   links: boolean;
+  /** Shows it as it was written. */
+  isPlain?: boolean;
 }
 
 /** CommonMark as Slack shows it, and as it is in a notification. */
 export function format(markdown: string, formatting: Formatting): { block: RichText; fallback: string } {
   const plain = markdown.toWellFormed();
-  const tokens = markdownTokens(plain, { breaks: false, maxSteps });
+  const tokens = formatting.isPlain ? undefined : markdownTokens(plain, { breaks: false, maxSteps });
   const forms = tokens === undefined ? [] : [true, false].map((alignTables) => new Writer(formatting, alignTables).write(tokens));
   const fits = (parts: readonly Part[]): boolean => parts.length > 0 && parts.map(plainOf).join('').length <= maxWritten;
   const elements: Part[] = forms.find(fits) ?? [{ type: 'rich_text_section', elements: [{ type: 'text', text: plain }] }];
@@ -73,7 +75,7 @@ export function format(markdown: string, formatting: Formatting): { block: RichT
 /** As much as Slack takes, also when every character of it has to be written as five. */
 function fallbackOf(parts: readonly Part[]): string {
   const shown = parts.map(plainOf).join('\n').trim();
-  const whole = escaped(shown.slice(0, maxFallback));
+  const whole = escaped(shown.slice(0, maxFallback).toWellFormed());
   return whole.length <= maxFallback ? whole : escaped(shown.slice(0, maxFallback / 5).toWellFormed());
 }
 
@@ -269,7 +271,8 @@ class Writer {
 
   /** Security: only addresses that open a page or a letter, and no label that looks like another address. */
   #link(href: string, label: string, raw: string, style: Style): Element[] {
-    if (!/^(https?:\/\/|mailto:)[^\s]+$/i.test(href) || label === '' || href.length > maxAddress) return textElements(raw, style);
+    const isSafe = /^(https?:\/\/|mailto:)[^\s]+$/i.test(href) && URL.canParse(href) && href.length <= maxAddress;
+    if (!isSafe || label === '') return textElements(raw, style);
     const isSame = label === href || `mailto:${label}` === href;
     if (!this.#formatting.links) return textElements(isSame ? label : `${label} (${href})`, style);
     const link: LinkElement = { type: 'link', url: href, ...styled(style) };

@@ -1,3 +1,4 @@
+import { printable } from '../../lib/printable.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup, SetupValues } from '../setup.ts';
 import { SlackClient } from './client.ts';
@@ -50,7 +51,7 @@ async function checkBot(token: string, options: SetupValues['options']): Promise
         'Add them on the page OAuth & Permissions of your app, and install it again.',
       );
     }
-    return `${String(answer.user)} in ${String(answer.team)}`;
+    return printable(`${String(answer.user)} in ${String(answer.team)}`).slice(0, 200);
   } catch (error) {
     throw error instanceof CallError ? unusable(reasonOf(error), botTokenHint) : error;
   }

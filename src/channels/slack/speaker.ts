@@ -39,8 +39,10 @@ export class Speaker {
     if (file && buttons.length === 0) return await this.#sendFile(workspace, where, message.text, file, { signal });
     if (file) await this.#sendFile(workspace, where, '', file, { signal });
     try {
-      const given = { ...where, ...contentOf(message), ...silence };
-      const { ts } = await workspace.client.call<{ ts?: unknown }>('chat.postMessage', given, { signal });
+      const { ts } = await eitherWay((isPlain) => {
+        const given = { ...where, ...contentOf(message, isPlain), ...silence };
+        return workspace.client.call<{ ts?: unknown }>('chat.postMessage', given, { signal });
+      });
       return givenId(ts, messageId);
     } catch (error) {
       throw failureOf(error, false);
@@ -49,10 +51,14 @@ export class Speaker {
 
   async edit(place: Place, id: string, message: Outgoing, signal: AbortSignal | undefined): Promise<void> {
     const { channel } = whereOf(place);
-    const given = { channel, ts: givenId(id, messageId), ...contentOf(message), parse: silence.parse, link_names: silence.link_names };
+    const ts = givenId(id, messageId);
+    const { parse, link_names } = silence;
     const workspace = await this.#workspaces.of(place.workspace, signal);
     try {
-      await workspace.client.call('chat.update', given, { signal });
+      await eitherWay((isPlain) => {
+        const given = { channel, ts, ...contentOf(message, isPlain), parse, link_names };
+        return workspace.client.call('chat.update', given, { signal });
+      });
     } catch (error) {
       throw failureOf(error, true);
     }
@@ -105,7 +111,7 @@ export class Speaker {
   /** Until Slack is asked to show it nothing is seen, so everything before may be tried again. */
   async #sendFile(workspace: Workspace, where: Where, text: string, file: OutgoingFile, { signal }: CallOptions): Promise<string> {
     const { client } = workspace;
-    const name = safeFileName(file.name);
+    const name = safeFileName(file.name).toWellFormed();
     const wanted = { filename: name, length: file.data.length };
     let id: string;
     try {
@@ -153,8 +159,18 @@ function whereOf({ chat, thread }: Place): Where {
   return { channel: givenId(chat, channelId), ...(thread !== undefined && { thread_ts: givenId(thread, messageId) }) };
 }
 
-function contentOf({ text, buttons = [] }: Outgoing) {
-  const { block, fallback } = format(text, { links: true });
+/** Shows a text as it was written when Slack does not take it otherwise. */
+async function eitherWay<Result>(call: (isPlain: boolean) => Promise<Result>): Promise<Result> {
+  try {
+    return await call(false);
+  } catch (error) {
+    if (error instanceof SlackCallError && /^(invalid_blocks|msg_blocks_too_long)/.test(error.code)) return await call(true);
+    throw error;
+  }
+}
+
+function contentOf({ text, buttons = [] }: Outgoing, isPlain: boolean) {
+  const { block, fallback } = format(text, { links: true, isPlain });
   const rows = buttons.map((row, index) => ({
     type: 'actions',
     elements: row.map(({ label, data }, place) => ({

@@ -116,8 +116,8 @@ export class Wire {
   }
 
   #hello(): void {
+    if (this.#pulse) return;
     clearTimeout(this.#opening);
-    clearInterval(this.#pulse);
     this.#pulse = setInterval(() => this.#feelPulse(), this.#parts.pulseMs ?? defaultPulseMs);
     this.#parts.onHello();
   }

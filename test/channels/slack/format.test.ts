@@ -70,9 +70,12 @@ describe('Markdown for Slack', () => {
     expect(fallback).not.toMatch(/[<>]/);
   });
 
-  it.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'slack://x', '/relative'])('makes no link to %s', (address) => {
-    expect(parts(`[click](${address})`)).toEqual([section(text(`[click](${address})`))]);
-  });
+  it.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'slack://x', '/relative', 'https://[x', 'https://a:b:c'])(
+    'makes no link to %s',
+    (address) => {
+      expect(parts(`[click](${address})`)).toEqual([section(text(`[click](${address})`))]);
+    },
+  );
 
   it.each(['https://bank.example', 'bank.example', 'www.bank.example/login'])('shows where a link with the label %s leads', (label) => {
     expect(shownText([format(`[${label}](https://evil.example)`, { links: true }).block])).toContain('https://evil.example');

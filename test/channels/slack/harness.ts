@@ -15,7 +15,7 @@ export function placeOf(channel: string, thread?: string, team = home.team): Pla
 }
 
 /** As a store keeps them. */
-export class KeptNotes implements ChannelNotes {
+class KeptNotes implements ChannelNotes {
   readonly all = new Map<string, string>();
 
   async read(): Promise<ReadonlyMap<string, string>> {
@@ -50,7 +50,7 @@ export function slackChannel(server: FakeSlack, notes: ChannelNotes, log: (sente
   return slack.create({ secret, log, notes, deliveries, commands }, slack.options.parse({ api_root: server.root, ...options }));
 }
 
-export const tsAt = (time: number): string => `${Math.floor(time / 1000)}.${String(time % 1000).padStart(3, '0')}000`;
+const tsAt = (time: number): string => `${Math.floor(time / 1000)}.${String(time % 1000).padStart(3, '0')}000`;
 
 export async function slackHarness(): Promise<SlackHarness> {
   const server = await FakeSlack.start();

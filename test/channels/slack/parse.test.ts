@@ -151,6 +151,7 @@ describe('what is no message of a person', () => {
     ['a deletion', { subtype: 'message_deleted', user: undefined }],
     ['somebody came', { subtype: 'channel_join' }],
     ['a hidden one', { hidden: true }],
+    ['a mention that was written into a message later', { type: 'app_mention', text: `${us} x`, edited: { user: ada, ts } }],
     ['an empty one', { text: '' }],
     ['only our name', { text: us }],
   ])('ignores %s', (_, message) => {

@@ -78,6 +78,22 @@ describe('messages on Slack', () => {
     await expect(channel.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code });
   });
 
+  it('are shown as they were written when Slack does not take them otherwise', async () => {
+    harness.slack.fail('chat.postMessage', { error: 'invalid_blocks' });
+    const id = await channel.send(harness.direct, { text: '**bold**', buttons: [[{ label: 'Yes', data: 'y' }]] });
+    expect(harness.shown(harness.direct)).toMatchObject([{ id, text: '**bold**', buttons: [{ label: 'Yes' }] }]);
+    harness.slack.fail('chat.update', { error: 'invalid_blocks' });
+    await channel.edit?.(harness.direct, id, { text: '*other*' });
+    expect(harness.shown(harness.direct)).toMatchObject([{ text: '*other*', buttons: [] }]);
+  });
+
+  it('and names of files are cut between characters', async () => {
+    await channel.send(harness.direct, { text: `x${'😀'.repeat(1999)}` });
+    await channel.send(harness.direct, { text: '', file: { name: `x${'😀'.repeat(300)}`, data: Buffer.from('x') } });
+    await channel.send(harness.direct, { text: 'x', buttons: [[{ label: '😀'.repeat(60), data: 'y' }]] });
+    expect(harness.shown(harness.direct)).toHaveLength(3);
+  });
+
   it('that a page of a proxy answers may have been sent', async () => {
     harness.slack.fail('chat.postMessage', { body: '<html>log in first</html>' });
     const error = await channel.send(harness.direct, { text: 'x' }).catch((one: unknown) => one);
