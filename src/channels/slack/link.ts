@@ -19,7 +19,6 @@ export interface LinkParts {
   onTried(): void;
   /** Where to connect first. */
   firstAddress: string | undefined;
-  pulseMs?: number | undefined;
 }
 
 const pauses = { firstMs: 250, maxMs: 60_000, isSpread: true };
@@ -56,7 +55,6 @@ export async function keepLink(parts: LinkParts, signal: AbortSignal): Promise<v
       address: found,
       signal,
       onEnvelope: parts.onEnvelope,
-      ...(parts.pulseMs !== undefined && { pulseMs: parts.pulseMs }),
       onHello: () => {
         const wasDeaf = !previous?.isOpen;
         upAt ??= Date.now();

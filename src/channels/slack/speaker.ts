@@ -122,14 +122,11 @@ export class Speaker {
       throw failureOf(error, true);
     }
     // Security: there is no way to say that Slack shall fetch no address here, so there are none.
-    const blocks = text.trim() === '' ? {} : { blocks: [format(text, { links: false }).block] };
+    const blocks = (isPlain: boolean) => (text.trim() === '' ? {} : { blocks: [format(text, { links: false, isPlain }).block] });
     const { channel, ...thread } = where;
+    const shown = { files: [{ id, title: name }], channel_id: channel, ...thread };
     try {
-      await client.call(
-        'files.completeUploadExternal',
-        { files: [{ id, title: name }], channel_id: channel, ...thread, ...blocks },
-        { signal },
-      );
+      await eitherWay((isPlain) => client.call('files.completeUploadExternal', { ...shown, ...blocks(isPlain) }, { signal }));
     } catch (error) {
       throw failureOf(error, false);
     }

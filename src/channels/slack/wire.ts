@@ -79,6 +79,7 @@ export class Wire {
 
   /** Another one has taken over. Ends when everything that arrived was answered, or soon. */
   retire(): void {
+    if (this.#socket.readyState === WebSocket.CLOSED) return;
     this.#isRetired = true;
     this.#closing ??= setTimeout(() => this.#cut(), lastAnswersMs);
     if (this.#unanswered.size === 0) this.#close();

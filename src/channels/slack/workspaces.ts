@@ -10,7 +10,6 @@ import { isId, teamId, userId } from './ids.ts';
 /** The app in one workspace. */
 export interface Workspace {
   team: string;
-  name: string;
   /** The user that the bot is there. */
   user: string;
   bot: string | undefined;
@@ -61,10 +60,11 @@ export class Workspaces {
   async of(team: string | undefined, signal?: AbortSignal): Promise<Workspace> {
     const known = this.find(team);
     if (known) return known;
-    const failure = await this.introduce(signal);
+    const failures = await this.#introduceAll(signal);
     const found = this.find(team);
     if (found) return found;
-    if (failure) throw failureOf(failure, true);
+    // It may be the one whose token could not be asked about, or is refused for now.
+    if (failures[0]) throw failureOf(failures[0], true);
     throw new HermeticError('channel/refused', 'There is no bot token for this workspace of Slack.', { hint: botTokenHint });
   }
 
@@ -73,18 +73,23 @@ export class Workspaces {
    * tokens.
    */
   async introduce(signal?: AbortSignal): Promise<CallError | undefined> {
-    const failures = await Promise.all(this.#tokens.map((token) => this.#introduce(token, signal)));
-    signal?.throwIfAborted();
+    const failures = await this.#introduceAll(signal);
     const refusals = this.#tokens.flatMap((token) => token.refusal ?? []);
     const [first] = refusals;
     if (first && refusals.length === this.#tokens.length) throw unusable(reasonOf(first), botTokenHint);
-    return failures.find((failure) => failure !== undefined && !isTokenRefused(failure));
+    return failures.find((failure) => !isTokenRefused(failure));
   }
 
   /** Reports tokens that are refused, until Slack takes them again. */
   watch(health: Health, signal: AbortSignal): void {
     this.#watching = { health, signal };
     for (const token of this.#tokens) if (token.refusal) this.#refuse(token, token.refusal);
+  }
+
+  async #introduceAll(signal: AbortSignal | undefined): Promise<CallError[]> {
+    const failures = await Promise.all(this.#tokens.map((token) => this.#introduce(token, signal)));
+    signal?.throwIfAborted();
+    return failures.filter((failure) => failure !== undefined);
   }
 
   async #introduce(token: Token, signal: AbortSignal | undefined): Promise<CallError | undefined> {
@@ -119,7 +124,7 @@ export class Workspaces {
   }
 }
 
-function workspaceOf({ team_id: team, team: name, user_id: user, bot_id: bot }: Record<string, unknown>, client: SlackClient): Workspace {
+function workspaceOf({ team_id: team, user_id: user, bot_id: bot }: Record<string, unknown>, client: SlackClient): Workspace {
   if (!isId(team, teamId) || !isId(user, userId)) throw refused('Slack does not say whose token it is.');
-  return { team, user, bot: typeof bot === 'string' ? bot : undefined, name: typeof name === 'string' ? name : team, client };
+  return { team, user, bot: typeof bot === 'string' ? bot : undefined, client };
 }

@@ -99,7 +99,7 @@ describe('several workspaces', () => {
     expect(await rig.downReason()).toBe('Slack refuses the bot token 2 of 2 (token_revoked).');
     rig.says('still here');
     await rig.hears('still here');
-    await expect(rig.channel.send(placeOf(theirs, undefined, away.team), { text: 'x' })).rejects.toMatchObject({ code: 'channel/refused' });
+    await expect(rig.channel.send(placeOf(theirs, undefined, away.team), { text: 'x' })).rejects.toMatchObject({ code: 'channel/busy' });
   });
 
   it('ignores and confirms what comes from a workspace without a token', async () => {
