@@ -22,5 +22,8 @@ export interface Daemon {
   serveEvents(parts: EventParts): Promise<void>;
 }
 
+/** In the place of an event that is not kept in memory. It cannot be read, and is set aside as such. */
+export const tooLargeEvent = 'an event that is too large';
+
 /** How long a call may take when nothing else is said: a message to a group is sent to everybody in it. */
 export const callMs = 60_000;

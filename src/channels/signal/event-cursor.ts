@@ -36,9 +36,12 @@ export class EventCursor {
     return new EventCursor(notes, kept);
   }
 
-  /** What was received in this program is not asked for again: it is being accepted. */
-  get last(): string | undefined {
-    return this.#last;
+  /** For a connection: after which event to begin. What was received in this program is not asked for again: it is being accepted. */
+  resume(): string | undefined {
+    const last = this.#last;
+    // What happens from now on must not be lost with the connection.
+    this.#last ??= unknownEvent;
+    return last;
   }
 
   /** An event arrived. The result is to be called when it was accepted. */

@@ -1,7 +1,8 @@
 import { LineReader } from './line-reader.ts';
 
 export interface StreamEvent {
-  data: string;
+  /** undefined when it is too large. */
+  data: string | undefined;
   /** Of the last event that had one. */
   id: string | undefined;
 }
@@ -19,13 +20,13 @@ export class EventStream {
     this.#lines = new LineReader(maxBytes);
   }
 
-  /** The events that this piece ends; undefined when one is too large. */
-  push(piece: Uint8Array): StreamEvent[] | undefined {
+  /** The events that this piece ends. */
+  push(piece: Uint8Array): StreamEvent[] {
     const events: StreamEvent[] = [];
-    for (const line of this.#lines.push(piece) ?? [undefined]) {
-      if (line === undefined || this.#length > this.#maxBytes) return undefined;
-      if (line !== '') this.#field(line);
-      else if (this.#data.length > 0) events.push(this.#event());
+    for (const line of this.#lines.push(piece)) {
+      if (line === undefined) this.#length = Number.POSITIVE_INFINITY;
+      else if (line !== '') this.#field(line);
+      else if (this.#length > 0) events.push(this.#event());
     }
     return events;
   }
@@ -35,15 +36,15 @@ export class EventStream {
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (name === 'data') {
-      this.#data.push(value);
       this.#length += value.length + 1;
+      if (this.#length <= this.#maxBytes) this.#data.push(value);
     }
     // Security: it is sent back in a header.
     if (name === 'id') this.#id = /^[\x21-\x7e]{1,200}$/.test(value) ? value : undefined;
   }
 
   #event(): StreamEvent {
-    const event = { data: this.#data.join('\n'), id: this.#id };
+    const event = { data: this.#length > this.#maxBytes ? undefined : this.#data.join('\n'), id: this.#id };
     this.#data = [];
     this.#length = 0;
     return event;

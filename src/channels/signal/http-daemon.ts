@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError, connectionError } from '../call-error.ts';
-import { type CallOptions, callMs, type Daemon, type EventParts } from './daemon.ts';
+import { type CallOptions, callMs, type Daemon, type EventParts, tooLargeEvent } from './daemon.ts';
 import { EventStream } from './event-stream.ts';
 import { resultIn } from './failures.ts';
 import { maxEventBytes } from './limits.ts';
@@ -56,9 +56,7 @@ export class HttpDaemon implements Daemon {
         open();
         const stream = new EventStream(maxEventBytes);
         for await (const piece of body) {
-          const events = stream.push(piece);
-          if (events === undefined) throw new CallError('an event that is too large');
-          for (const { data, id } of events) if (!signal.aborted) onEvent(data, id);
+          for (const { data = tooLargeEvent, id } of stream.push(piece)) if (!signal.aborted) onEvent(data, id);
         }
       } finally {
         opened.abort();

@@ -71,13 +71,19 @@ export class Listener {
       if (failures > 0) await delay(backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) break;
       const beganAt = Date.now();
+      let isOpen = false;
       try {
-        await this.#listen(onTried);
+        await this.#listen(() => {
+          isOpen = true;
+          onTried();
+        });
       } catch (error) {
         if (signal.aborted) break;
         const isUnusable = error instanceof HermeticError && error.code === 'channel/unusable';
         if (isFirst && isUnusable) throw error;
-        health.report('connection', error instanceof CallError ? reasonOf(error) : isUnusable ? error.message : 'Signal: no connection.');
+        // A connection that ends once is replaced at once; that alone is no failure.
+        if (!isOpen)
+          health.report('connection', error instanceof CallError ? reasonOf(error) : isUnusable ? error.message : 'Signal: no connection.');
         onTried();
       }
       isFirst = false;
@@ -87,15 +93,16 @@ export class Listener {
     await settlesWithin(farewellMs, this.#parts.cursor.kept());
   }
 
-  async #listen(onTried: () => void): Promise<void> {
+  async #listen(onOpen: () => void): Promise<void> {
     const { daemon, self, cursor, health, signal } = this.#parts;
     this.#isAlone = !(await hasAccount(daemon, self, signal));
     await daemon.serveEvents({
-      after: cursor.last,
+      after: cursor.resume(),
       signal,
       onOpen: () => {
+        health.report('account', undefined);
         health.report('connection', undefined);
-        onTried();
+        onOpen();
       },
       onEvent: (content, id) => this.#take(content, id),
     });

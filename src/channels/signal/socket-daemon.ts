@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
-import { type CallOptions, callMs, type Daemon, type EventParts } from './daemon.ts';
+import { type CallOptions, callMs, type Daemon, type EventParts, tooLargeEvent } from './daemon.ts';
 import { resultIn } from './failures.ts';
 import { maxAnswerBytes, maxEventBytes } from './limits.ts';
 import { LineReader } from './line-reader.ts';
@@ -161,11 +161,10 @@ class Wire {
 
   /** Security: whatever arrives, nothing is thrown into the event loop, which would end the program. */
   #take(piece: Buffer): void {
-    const lines = this.#lines.push(piece);
-    if (!lines) this.#cut();
-    for (const line of lines ?? []) {
+    for (const line of this.#lines.push(piece)) {
       try {
-        this.#takeLine(line);
+        if (line === undefined) this.#onEvent(tooLargeEvent);
+        else this.#takeLine(line);
       } catch {
         this.#cut();
         return;
@@ -180,8 +179,7 @@ class Wire {
     if (message.method === undefined) {
       if (typeof message.id === 'number') this.#waiting.get(message.id)?.resolve(message);
     } else if (message.method === 'receive') {
-      if (line.length > maxEventBytes) throw new Error('an event that is too large');
-      this.#onEvent(JSON.stringify(message.params ?? null));
+      this.#onEvent(line.length > maxEventBytes ? tooLargeEvent : JSON.stringify(message.params ?? null));
     }
   }
 }
