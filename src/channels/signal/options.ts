@@ -13,7 +13,7 @@ export const signalOptions = platformOptions(
     allowed_users: people('Who may talk without pairing, by account id. Empty is no one.'),
     admins: people('Who may talk and also answer for others, let people in and choose the model; by account id.'),
     account: account().optional().describe('The account that signal-cli has: its phone number.'),
-    socket: text('the path of a socket').optional().describe('Talks to signal-cli over this Unix socket instead of api_root.'),
+    socket: socketPath().optional().describe('Talks to signal-cli over this Unix socket instead of api_root.'),
     note_to_self: flag().default(false).describe('Listens to what the owner of the account writes in Note to Self, and to nothing else.'),
   },
 );
@@ -28,13 +28,16 @@ function account() {
   return text().refine(isAccount).register(notes, { expects: 'a phone number with its country code, as text in quotes: "+15551234567"' });
 }
 
+function socketPath() {
+  return text()
+    .refine((path) => path.startsWith('/'))
+    .register(notes, { expects: 'the path of a socket, from / on' });
+}
+
 /** Security: a number may be hidden, and may belong to somebody else tomorrow, so nobody is let in by one. */
 function people(description: string) {
-  const expects = 'an account id as text: "0a1b2c3d-…", not a phone number; hermetic pairing list shows it';
   const person = text()
     .refine((value) => accountId(value) === value)
-    .register(notes, { expects });
-  return listOf(person, 'account ids as text, which are not phone numbers; hermetic pairing list shows them')
-    .default([])
-    .describe(description);
+    .register(notes, { expects: 'an account id in quotes, as hermetic pairing list shows it' });
+  return listOf(person, 'account ids in quotes, as hermetic pairing list shows them').default([]).describe(description);
 }

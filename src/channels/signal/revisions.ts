@@ -22,6 +22,8 @@ export class Revisions {
   readonly #notes: ChannelNotes | undefined;
   readonly #known = new BoundedMap<string, Revision>(maxKept);
   readonly #originals = new BoundedMap<number, string>(maxKept);
+  /** Of which there are notes, the oldest first. */
+  readonly #noted = new Set<string>();
   #loading: Promise<void> | undefined;
 
   constructor(notes: ChannelNotes | undefined) {
@@ -68,8 +70,21 @@ export class Revisions {
   async #keep(id: string, revision: Revision): Promise<void> {
     this.#known.set(id, revision);
     const { latest, edits } = revision;
+    const note = latest === undefined ? inDoubt : `${latest}:${edits}`;
+    this.#noted.add(id);
     // Nothing depends on a note alone while this program lives.
-    await this.#notes?.write({ [prefix + id]: latest === undefined ? inDoubt : `${latest}:${edits}` }).catch(() => undefined);
+    await this.#notes?.write({ ...this.#stale(), [prefix + id]: note }).catch(() => undefined);
+  }
+
+  /** Notes about messages that cannot be edited any more, to be removed. */
+  #stale(): Record<string, undefined> {
+    const stale: Record<string, undefined> = {};
+    for (const id of this.#noted) {
+      if (Date.now() - Number(id) <= maxEditAgeMs) break;
+      this.#noted.delete(id);
+      stale[prefix + id] = undefined;
+    }
+    return stale;
   }
 
   async #load(): Promise<void> {
@@ -81,15 +96,13 @@ export class Revisions {
   }
 
   async #read(): Promise<void> {
-    const stale: Record<string, undefined> = {};
-    for (const [key, note] of (await this.#notes?.read()) ?? []) {
-      if (!key.startsWith(prefix)) continue;
-      const id = key.slice(prefix.length);
-      if (!(Date.now() - Number(id) <= maxEditAgeMs)) stale[key] = undefined;
+    const all = [...((await this.#notes?.read()) ?? [])].filter(([key]) => /^edit:\d{1,15}$/.test(key));
+    const entries = all.map(([key, note]) => ({ id: key.slice(prefix.length), note }));
+    for (const { id, note } of entries.toSorted((one, other) => Number(one.id) - Number(other.id))) {
       const [, latest, edits] = /^(\d{1,15}):(\d{1,3})$/.exec(note) ?? [];
+      this.#noted.add(id);
       this.#known.set(id, { latest: latest === undefined ? undefined : Number(latest), edits: Number(edits ?? 0), text: undefined });
       if (latest !== undefined) this.#originals.set(Number(latest), id);
     }
-    if (Object.keys(stale).length > 0) await this.#notes?.write(stale);
   }
 }
