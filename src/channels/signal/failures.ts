@@ -2,7 +2,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallError, channelErrorOf } from '../call-error.ts';
 
-export const accountHint =
+const accountHint =
   'Link or register the account with signal-cli (signal-cli listAccounts shows what it has), and put its phone number into signal.account.';
 
 /** By which signal-cli says what is wrong. */

@@ -134,24 +134,18 @@ export class Listener {
 
   /** undefined for what nobody said, and for what was said to another account. */
   #deliveryOf(content: string): Delivery | undefined {
-    const { self } = this.#parts;
-    const unreadable = (error: unknown): Delivery => ({
-      id: createHash('sha256').update(content).digest('hex'),
-      chat: '',
-      read: () => {
-        throw error;
-      },
-      content: () => content,
-    });
+    const id = createHash('sha256').update(content).digest('hex');
     try {
       const event: unknown = JSON.parse(content);
       if (!this.#isForUs(accountOf(event))) return undefined;
-      const chat = chatOf(event, self);
+      const chat = chatOf(event, this.#parts.self);
       if (chat === undefined) return undefined;
-      const id = createHash('sha256').update(content).digest('hex');
       return { id, chat, read: () => parseEvent(event, this.#facts), content: () => content };
     } catch (error) {
-      return unreadable(error);
+      const read = (): never => {
+        throw error;
+      };
+      return { id, chat: '', read, content: () => content };
     }
   }
 

@@ -20,7 +20,7 @@ const grace: FakePerson = { uuid: '44444444-dddd-4ddd-8ddd-444444444444', number
 export const groupPlace = placeOf(`group:${team}`);
 
 /** As a store keeps them. */
-export class KeptNotes implements ChannelNotes {
+class KeptNotes implements ChannelNotes {
   readonly all = new Map<string, string>();
 
   async read(): Promise<ReadonlyMap<string, string>> {
@@ -105,7 +105,7 @@ export async function signalHarness({ over = 'http' }: HarnessOptions = {}): Pro
   };
 }
 
-export function failureOf(failure: SendFailure): Failure {
+function failureOf(failure: SendFailure): Failure {
   if (failure === 'busy') return { error: { code: -3, message: 'Failed to send message: connection refused (ConnectException)' } };
   if (failure === 'cut') return { cut: 'before' };
   if (failure === 'refused') return { error: { code: -1, message: 'Failed to send message' } };
