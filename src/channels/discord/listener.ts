@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RouteLike } from '@discordjs/rest';
 import {
+  type APIChatInputApplicationCommandInteraction,
+  type APIGuildMember,
   type APIInteraction,
   type APIMessage,
   GatewayDispatchEvents,
@@ -8,23 +12,27 @@ import {
   InteractionType,
   Routes,
 } from 'discord-api-types/v10';
-import type { Accept, Incoming } from '../../core/channel.ts';
+import type { Accept, Incoming, IncomingMessage } from '../../core/channel.ts';
 import type { ChannelNotes } from '../../core/channel-notes.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
 import { KnownChannels, talkedIn } from './channel-facts.ts';
 import type { DiscordClient } from './client.ts';
 import type { Interactions } from './interactions.ts';
-import { commandText, type Delivered, parseInteraction, parseMessage, type Self } from './parse.ts';
+import type { OwnThreads } from './own-threads.ts';
+import { commandText, type Delivered, isId, parseInteraction, parseMessage, type Self } from './parse.ts';
 import type { ReadMark } from './read-mark.ts';
 import type { Speaker } from './speaker.ts';
 
 export interface ListenerParts {
   client: DiscordClient;
+  /** Messages in channels are answered in threads of their own. */
+  threads: OwnThreads | undefined;
   speaker: Speaker;
   interactions: Interactions;
   accept: Accept;
@@ -69,7 +77,16 @@ export class Listener {
     for (const channel of this.#direct) this.#readMissed(channel, undefined);
   }
 
+  /** Whatever Discord sends, it ends neither the program nor the connection. */
   take(event: GatewayDispatchPayload): void {
+    try {
+      this.#take(event);
+    } catch (error) {
+      this.#parts.log(`Discord sent something that cannot be read (${event.t}): ${errorText(error)}`);
+    }
+  }
+
+  #take(event: GatewayDispatchPayload): void {
     this.#channels.take(event, this.#self.id);
     if (event.t === GatewayDispatchEvents.GuildCreate) {
       const { value } = this.#parts.mark;
@@ -86,6 +103,10 @@ export class Listener {
 
   #takeMessage(message: Delivered): void {
     const { mark } = this.#parts;
+    if (!isId(message.id) || !isId(message.channel_id)) {
+      void this.#intake.take({ ...this.#deliveryOf(message), id: randomUUID(), chat: '' }, 0);
+      return;
+    }
     if (message.guild_id === undefined) this.#rememberDirect(message.channel_id);
     mark.begin(message.id);
     const reading = this.#reading.get(message.channel_id);
@@ -101,13 +122,22 @@ export class Listener {
     return {
       id: message.id,
       chat: message.channel_id,
-      read: () => parseMessage(message, this.#self, this.#channels.factsOf(message.channel_id, message.guild_id, this.#self.id)),
+      read: () => this.#read(message),
       content: () => JSON.stringify(message),
     };
   }
 
+  #read(message: Delivered): IncomingMessage | undefined {
+    const { threads } = this.#parts;
+    const facts = this.#channels.factsOf(message.channel_id, message.guild_id, this.#self.id);
+    const incoming = parseMessage(message, this.#self, { ...facts, beginsThread: threads !== undefined && !facts.isDirect });
+    if (incoming?.place.thread === message.id) threads?.expect(message.id, incoming.text);
+    return incoming;
+  }
+
   #takeInteraction(interaction: APIInteraction): void {
     const { id, application_id: application, token, guild_id: server } = interaction;
+    if (!isId(id) || !isId(application) || typeof token !== 'string') throw new Error('an interaction without an id');
     const channel = interaction.channel?.id ?? '';
     this.#parts.interactions.add(id, application, token);
     const delivery: Delivery = {
@@ -117,9 +147,10 @@ export class Listener {
       // Security: whoever has the token can answer in our name.
       content: () => JSON.stringify({ ...interaction, token: undefined }),
     };
-    const shown = interaction.type === InteractionType.ApplicationCommand && 'options' in interaction.data ? interaction : undefined;
+    const shown =
+      interaction.type === InteractionType.ApplicationCommand ? (interaction as APIChatInputApplicationCommandInteraction) : undefined;
     void this.#intake.take(delivery, 0).then(async (isDone) => {
-      if (isDone) await this.#parts.speaker.acknowledge(id, token, shown && `\`${commandText(shown as never)}\``);
+      if (isDone) await this.#parts.speaker.acknowledge(id, token, shown && commandText(shown));
     });
   }
 
@@ -157,8 +188,9 @@ export class Listener {
     const tries = await deliveries?.trying(ids, []).catch(() => undefined);
     for (const message of page) {
       const tried = tries ? tries.get(message.id) : 0;
+      const delivered = server === undefined ? message : { ...message, guild_id: server, ...(await this.#memberOf(server, message)) };
       // undefined: it was set aside.
-      const isDone = tried === undefined || (await accept(this.#deliveryOf({ ...message, ...(server && { guild_id: server }) }), tried));
+      const isDone = tried === undefined || (await accept(this.#deliveryOf(delivered), tried));
       if (!isDone) return false;
       mark.accepted(message.id);
     }
@@ -167,14 +199,27 @@ export class Listener {
 
   /** The oldest first; none when Discord does not let us read them. undefined when the signal ended it. */
   async #pageAfter(channel: string, after: string): Promise<APIMessage[] | undefined> {
-    const { client, signal } = this.#parts;
     const query = new URLSearchParams({ after, limit: String(pageSize) });
+    const page = await this.#get<APIMessage[]>(Routes.channelMessages(channel), query);
+    const messages = Array.isArray(page) ? page.filter(({ id }) => isId(id)) : [];
+    return this.#parts.signal.aborted ? undefined : messages.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+  }
+
+  /** The roles of whoever wrote it, as they are now: what is read later comes without. */
+  async #memberOf(server: string, { author }: APIMessage): Promise<Pick<Delivered, 'member'>> {
+    if (!isId(author?.id) || author.bot) return {};
+    const member = await this.#get<APIGuildMember>(Routes.guildMember(server, author.id));
+    return member ? { member } : {};
+  }
+
+  /** As often as it takes. undefined when Discord refuses it, or with the signal. */
+  async #get<Result>(route: RouteLike, query?: URLSearchParams): Promise<Result | undefined> {
+    const { client, signal } = this.#parts;
     for (let failures = 1; !signal.aborted; failures += 1) {
       try {
-        const page = await client.call<APIMessage[]>('GET', Routes.channelMessages(channel), { query, signal });
-        return page.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+        return await client.call<Result>('GET', route, { signal, ...(query && { query }) });
       } catch (error) {
-        if (error instanceof CallError && (error.status === 403 || error.status === 404)) return [];
+        if (error instanceof CallError && (error.status === 403 || error.status === 404)) return undefined;
         const retryAfterMs = error instanceof CallError ? error.retryAfterMs : undefined;
         await delay(retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
       }
