@@ -17,6 +17,8 @@ export class SocketDaemon implements Daemon {
   readonly #path: string;
   readonly #account: string;
   #wire: Wire | undefined;
+  /** undefined while nobody listens. */
+  #listener: ((content: string) => void) | undefined;
   #held: string[] = [];
 
   constructor(path: string, account: string) {
@@ -34,7 +36,7 @@ export class SocketDaemon implements Daemon {
       return await abortAfter({ ms: timeoutMs, signal }, async (cancel) => {
         if (this.#wire) return await this.#wire.call(request, cancel);
         // The daemon hands everything that arrives to every connection, and maybe to no other one.
-        const wire = await Wire.open(this.#path, (content) => this.#hold(content), cancel);
+        const wire = await Wire.open(this.#path, (content) => this.#take(content), cancel);
         try {
           return await wire.call(request, cancel);
         } finally {
@@ -48,24 +50,29 @@ export class SocketDaemon implements Daemon {
   }
 
   async serveEvents({ signal, onOpen, onEvent }: EventParts): Promise<void> {
-    const take = (content: string): void => {
-      if (signal.aborted) this.#hold(content);
-      else onEvent(content, undefined);
-    };
-    const wire = await Wire.open(this.#path, take, signal);
+    const wire = await Wire.open(this.#path, (content) => this.#take(content), signal);
     this.#wire = wire;
     onOpen();
     for (const content of this.#held.splice(0)) onEvent(content, undefined);
+    this.#listener = (content) => onEvent(content, undefined);
+    const stopListening = (): void => {
+      this.#listener = undefined;
+    };
+    signal.addEventListener('abort', stopListening, { once: true });
     try {
       await wire.ended;
     } finally {
+      signal.removeEventListener('abort', stopListening);
       this.#wire = undefined;
+      this.#listener = undefined;
     }
     signal.throwIfAborted();
   }
 
-  #hold(content: string): void {
-    this.#held.push(content);
+  /** The same may arrive on two connections. */
+  #take(content: string): void {
+    if (this.#listener) this.#listener(content);
+    else this.#held.push(content);
     if (this.#held.length > maxHeld) this.#held.shift();
   }
 }
