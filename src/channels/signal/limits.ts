@@ -4,7 +4,7 @@ const mebibyte = 1024 * 1024;
 export const maxTextLength = 4000;
 /** Of what people see: the columns of a table take more room than their source. */
 export const maxVisibleText = 6000;
-/** Of one message. Apps ignore more. */
+/** Of one message. Signal does not document how many apps read; this is more than a text of this length should have. */
 export const maxStyles = 250;
 
 /** Signal takes 100 MB, but a file passes through memory as text here and in the daemon. */
