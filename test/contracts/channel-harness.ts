@@ -50,6 +50,8 @@ export interface ChannelHarness {
   shown(place: Place): readonly Shown[];
   typingShown(place: Place): number;
   noticesShown(): readonly (string | undefined)[];
+  /** Why the platform delivers nothing again that it has handed over; undefined when it does until that is confirmed. */
+  readonly withoutRedelivery?: string;
   /** How much the platform would deliver again. */
   unconfirmed(): number;
   /** Delivers what was delivered last once more. */
