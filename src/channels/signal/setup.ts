@@ -1,6 +1,6 @@
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
-import { daemonAt } from './connect.ts';
+import { daemonAt } from './daemon-at.ts';
 import { reasonOf, unusable } from './failures.ts';
 import { hasAccount } from './introduction.ts';
 import { isAccount } from './options.ts';
