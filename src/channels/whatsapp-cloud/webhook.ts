@@ -22,8 +22,7 @@ export interface WebhookParts {
   verifyToken: string;
   /** Gets a body that Meta has signed. Resolves with whether it need not come again. Never rejects. */
   deliver(body: Buffer): Promise<boolean>;
-  /** The server failed after it had begun. */
-  onFailure(reason: string): void;
+  log: (sentence: string) => void;
 }
 
 /** The address that Meta delivers to: a server of its own, so that what makes it public makes nothing else public. */
@@ -60,9 +59,7 @@ export class Webhook {
       const hint = 'Set whatsapp_cloud.webhook_host and whatsapp_cloud.webhook_port to an address of this machine that is free.';
       throw unusable(`WhatsApp Cloud cannot listen at port ${port} of ${host}: ${why}.`, hint);
     }
-    this.#server.on('error', (error) =>
-      this.#parts.onFailure(`WhatsApp Cloud: the webhook server failed (${(error as { code?: unknown }).code}).`),
-    );
+    this.#server.on('error', (error) => this.#parts.log(`WhatsApp Cloud cannot be delivered to: ${(error as { code?: unknown }).code}.`));
   }
 
   /** What is being answered has a moment to arrive. */

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { WhatsAppCloudChannel, whatsAppCloud } from '../../../src/channels/whatsapp-cloud/index.ts';
+import { whatsAppCloud, whatsAppCloudChannel } from '../../../src/channels/whatsapp-cloud/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { FlowHarness } from '../../contracts/channel-flow.ts';
@@ -44,7 +44,7 @@ export async function whatsAppCloudHarness(): Promise<WhatsAppCloudHarness> {
   const channel: WhatsAppCloudHarness['channel'] = ({ token = cloud.token, deliveries, options = {} } = {}) => {
     const secrets: Record<string, string> = { token_env: token, app_secret_env: cloud.appSecret, verify_token_env: cloud.verifyToken };
     const context = { secret: (option: string) => secrets[option] ?? '', log: (sentence: string) => void log.push(sentence), deliveries };
-    return new WhatsAppCloudChannel(context, whatsAppCloud.options.parse({ ...section, ...options }), quickPace);
+    return whatsAppCloudChannel(context, whatsAppCloud.options.parse({ ...section, ...options }), quickPace);
   };
   const personIn = ({ chat }: Place): FakePerson => (chat === bob.id ? bob : ada);
   return {
