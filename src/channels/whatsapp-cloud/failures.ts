@@ -23,8 +23,8 @@ const outageCodes: ReadonlySet<number> = new Set([2, 131_000, 131_016, 131_057, 
 const accountCodes: ReadonlySet<number> = new Set([0, 3, 10, 190, 368, 131_005, 131_031, 131_042, 131_045, 133_010]);
 
 const words: ReadonlyMap<number, string> = new Map([
-  [0, 'refuses the token'],
-  [190, 'refuses the token'],
+  [0, 'the token is not accepted'],
+  [190, 'the token is not accepted'],
   [10, 'the token lacks the permission whatsapp_business_messaging'],
   [368, 'the account is blocked for breaking the rules'],
   [131_026, 'the message cannot be delivered to this person'],

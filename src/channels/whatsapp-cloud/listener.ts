@@ -18,10 +18,11 @@ export interface ListenerParts {
   log: (sentence: string) => void;
   deliveries: Deliveries | undefined;
   signal: AbortSignal;
+  /** How long Meta is kept waiting. What is not accepted by then comes again. */
+  answerMs?: number;
 }
 
-/** How long Meta is kept waiting. What is not accepted by then comes again. */
-const answerMs = 5000;
+const usualAnswerMs = 5000;
 const farewellMs = 1000;
 /** More are not begun: they come again. */
 const maxOpen = 2000;
@@ -57,7 +58,7 @@ export class Listener {
     if (this.#parts.signal.aborted || this.#open.size >= maxOpen) return false;
     const taken = this.#takeAll(this.#deliveriesIn(bytes)).catch(() => false);
     const ended = this.#released.promise.then(() => false);
-    return await within(answerMs, Promise.race([taken, ended]), () => false);
+    return await within(this.#parts.answerMs ?? usualAnswerMs, Promise.race([taken, ended]), () => false);
   }
 
   /** Resolves when what is being accepted was, or after a while. */

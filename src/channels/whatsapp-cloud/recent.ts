@@ -27,7 +27,7 @@ export class RecentMessages {
 
   find(chat: string, id: string): RecentMessage | undefined {
     const found = this.#messages.get(id);
-    return found?.chat === chat ? found : undefined;
+    return found?.chat === chat ? { from: found.from, text: found.text } : undefined;
   }
 
   #forget(id: string): void {

@@ -88,13 +88,14 @@ export class Speaker {
   /** A list of answers has no file beside it: the file comes first, and once when only the answers have to be sent again. */
   async #sendFileAndChoice(place: Place, message: Outgoing, file: OutgoingFile, signal: AbortSignal | undefined): Promise<string> {
     const { key, text, replyTo } = message;
+    const choice = choiceContent(message);
     if (key === undefined || !this.#halfSent.has(key)) {
       await this.#post(place, await this.#fileContent(file, '', signal), { text: '', replyTo, signal });
       if (key !== undefined) this.#halfSent.add(key);
     }
     const [oldest] = this.#halfSent;
     if (this.#halfSent.size > maxHalfSent && oldest !== undefined) this.#halfSent.delete(oldest);
-    const id = await this.#post(place, choiceContent(message), { text, replyTo: undefined, signal });
+    const id = await this.#post(place, choice, { text, replyTo: undefined, signal });
     if (key !== undefined) this.#halfSent.delete(key);
     return id;
   }

@@ -6,13 +6,20 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import { isSameSecret } from '../../lib/same-secret.ts';
 import { unusable } from './failures.ts';
 
-/** Meta's are no larger. */
-const maxBodyBytes = 3 * 1024 * 1024;
-/** Of all bodies that are being read, so that strangers cannot fill the memory. */
-const maxReadingBytes = 8 * maxBodyBytes;
 const maxConnections = 100;
-const bodyMs = 10_000;
 const closingMs = 1000;
+
+export interface WebhookLimits {
+  /** Meta's bodies are no larger. */
+  maxBodyBytes: number;
+  /** Of all bodies that are being read, so that strangers cannot fill the memory. */
+  maxReadingBytes: number;
+  /** How long one body may take. */
+  bodyMs: number;
+}
+
+const mebibyte = 1024 * 1024;
+const usualLimits: WebhookLimits = { maxBodyBytes: 3 * mebibyte, maxReadingBytes: 24 * mebibyte, bodyMs: 10_000 };
 
 export interface WebhookParts {
   host: string;
@@ -28,20 +35,17 @@ export interface WebhookParts {
 /** The address that Meta delivers to: a server of its own, so that what makes it public makes nothing else public. */
 export class Webhook {
   readonly #parts: WebhookParts;
+  readonly #limits: WebhookLimits;
   readonly #server: Server;
   #readingBytes = 0;
   #isClosing = false;
 
-  constructor(parts: WebhookParts) {
+  constructor(parts: WebhookParts, limits = usualLimits) {
     this.#parts = parts;
-    const limits = {
-      headersTimeout: bodyMs,
-      requestTimeout: 2 * bodyMs,
-      keepAliveTimeout: 5000,
-      connectionsCheckingInterval: 5000,
-      maxHeaderSize: 16_384,
-    };
-    this.#server = createServer(limits, (request, response) => {
+    this.#limits = limits;
+    const { bodyMs } = limits;
+    const times = { headersTimeout: bodyMs, requestTimeout: 2 * bodyMs, keepAliveTimeout: 5000, connectionsCheckingInterval: 5000 };
+    this.#server = createServer({ ...times, maxHeaderSize: 16_384 }, (request, response) => {
       this.#serve(request, response).catch(() => response.destroy());
     });
     this.#server.maxConnections = maxConnections;
@@ -102,6 +106,7 @@ export class Webhook {
 
   /** The body, or with which status it is not taken. */
   async #read(request: IncomingMessage): Promise<Buffer | number> {
+    const { maxBodyBytes, maxReadingBytes, bodyMs } = this.#limits;
     if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) return 413;
     const bytes = new ByteStore(maxBodyBytes);
     const timer = setTimeout(() => request.destroy(), bodyMs);

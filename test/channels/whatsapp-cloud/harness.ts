@@ -16,7 +16,7 @@ export function placeOf({ id }: FakePerson): Place {
 }
 
 /** Below those that the system gives to connections, so that none takes it while nothing listens there. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     const server = createServer();

@@ -15,6 +15,8 @@ export interface Failure {
   headers?: Record<string, string>;
   /** Instead of JSON. */
   text?: string;
+  /** Nothing goes wrong this time. */
+  passes?: boolean;
   /** The connection ends: before anything happened, or after it and before the answer. */
   cut?: 'before' | 'after';
 }
@@ -156,7 +158,7 @@ export class FakeWhatsAppCloud {
       request.socket.destroy();
       return;
     }
-    if (failure && failure.cut === undefined) return sendFailure(response, failure);
+    if (failure && failure.cut === undefined && !failure.passes) return sendFailure(response, failure);
     if (request.headers.authorization !== `Bearer ${this.token}`) {
       return sendError(response, 401, 190, `Error validating access token: ${request.headers.authorization}`);
     }
