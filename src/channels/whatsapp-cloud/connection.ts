@@ -10,6 +10,8 @@ import { Speaker } from './speaker.ts';
 import { introduce, keepWatch, type Pace, usualPace } from './watch.ts';
 import { Webhook } from './webhook.ts';
 
+const secretHint = 'Put them into the variables named by whatsapp_cloud.app_secret_env and whatsapp_cloud.verify_token_env.';
+
 export function connect(
   { secret, log, deliveries }: ChannelContext,
   options: z.output<typeof whatsAppCloudOptions>,
@@ -22,6 +24,10 @@ export function connect(
     const hint = 'Copy the "Phone number ID" from the page API Setup of the app, and set whatsapp_cloud.phone_number_id to it.';
     throw unusable('WhatsApp Cloud needs the id of a phone number.', hint);
   }
+  const appSecret = secret('app_secret_env');
+  const verifyToken = secret('verify_token_env');
+  // Security: with an empty secret everybody could sign.
+  if (appSecret === '' || verifyToken === '') throw unusable('WhatsApp Cloud needs the app secret and a verify token.', secretHint);
   const client = new GraphClient(token, apiRoot);
   const recent = new RecentMessages();
   const last = new LastIncoming();
@@ -36,8 +42,8 @@ export function connect(
         host,
         port,
         path,
-        appSecret: secret('app_secret_env'),
-        verifyToken: secret('verify_token_env'),
+        appSecret,
+        verifyToken,
         deliver: (body) => listener.deliver(body),
         log,
       });

@@ -2,7 +2,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallError, type CallFacts, channelErrorOf, connectionError } from '../call-error.ts';
 
-export const tokenHint =
+const tokenHint =
   'Make a permanent token of a system user with the permission whatsapp_business_messaging, and put it into the variable named by whatsapp_cloud.token_env.';
 
 /** A call that failed. `code` is the number by which Meta names the reason. */

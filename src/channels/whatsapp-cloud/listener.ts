@@ -6,7 +6,7 @@ import { settlesWithin, within } from '../../lib/deadline.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
 import { undelivered } from './failures.ts';
-import { chatIn, parseMessage, surroundings } from './parse.ts';
+import { chatIn, parseMessage, readAs, surroundings } from './parse.ts';
 import type { LastIncoming, RecentMessages } from './recent.ts';
 
 export interface ListenerParts {
@@ -46,7 +46,7 @@ export class Listener {
   readonly #intake: Intake;
   /** What is being accepted. The same message that comes again meanwhile waits with it. */
   readonly #open = new Map<string, Promise<boolean>>();
-  readonly #released = Promise.withResolvers<void>();
+  readonly #released = new AbortController();
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
@@ -57,14 +57,13 @@ export class Listener {
   async deliver(bytes: Buffer): Promise<boolean> {
     if (this.#parts.signal.aborted || this.#open.size >= maxOpen) return false;
     const taken = this.#takeAll(this.#deliveriesIn(bytes)).catch(() => false);
-    const ended = this.#released.promise.then(() => false);
-    return await within(this.#parts.answerMs ?? usualAnswerMs, Promise.race([taken, ended]), () => false);
+    return await within({ ms: this.#parts.answerMs ?? usualAnswerMs, signal: this.#released.signal }, taken, () => false);
   }
 
   /** Resolves when what is being accepted was, or after a while. */
   async farewell(): Promise<void> {
     await settlesWithin(farewellMs, this.#intake.idle());
-    this.#released.resolve();
+    this.#released.abort();
   }
 
   async #takeAll(deliveries: readonly Delivery[]): Promise<boolean> {
@@ -102,17 +101,17 @@ export class Listener {
   #deliveriesIn(bytes: Buffer): Delivery[] {
     const text = bytes.toString();
     return orUnreadable(text, () => {
-      const { entry } = body.parse(JSON.parse(text));
+      const { entry } = readAs(body, jsonOf(text));
       const changes = entry.flatMap((one) => one.changes).filter(({ field }) => field === 'messages');
       return changes.flatMap(({ value }) => orUnreadable(JSON.stringify(value), () => this.#messagesIn(value)));
     });
   }
 
   #messagesIn(value: unknown): Delivery[] {
-    const around = surroundings.parse(value);
+    const around = readAs(surroundings, value);
     // Another number of the same app.
     if (around.metadata.phone_number_id !== this.#parts.phoneNumberId) return [];
-    const { messages = [], statuses = [] } = happenings.parse(value);
+    const { messages = [], statuses = [] } = readAs(happenings, value);
     for (const status of statuses) this.#noteFailure(status);
     return messages.map((message) => ({
       id: idOf(message),
@@ -138,6 +137,15 @@ export class Listener {
     const failed = failure.safeParse(status);
     const [first] = failed.data?.errors ?? [];
     if (first) this.#parts.log(undelivered(first.code, first.title));
+  }
+}
+
+/** The error of the parser would quote it. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('It is not JSON.');
   }
 }
 

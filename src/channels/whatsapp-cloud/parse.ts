@@ -1,11 +1,8 @@
 import * as z from 'zod';
 import { type Incoming, type IncomingFile, type Person, type Place, reactionPrefix } from '../../core/channel.ts';
+import { isHiddenPerson, isPhoneNumber } from './person-id.ts';
 import type { RecentMessage } from './recent.ts';
 
-export const kind = 'whatsapp_cloud';
-
-/** A phone number, or the id of somebody who hides theirs. Security: so that no other text becomes part of a request. */
-const personId = z.string().regex(/^(?:\d{5,20}|[A-Z]{2}(?:\.[A-Z]{1,10})?\.[A-Za-z0-9]{1,128})$/);
 /** What Meta calls a message. */
 const messageId = z.string().min(1).max(1000);
 
@@ -69,16 +66,17 @@ export type Recall = (chat: string, id: string) => RecentMessage | undefined;
 
 /** undefined for what is no message of a person to us alone. Throws when it is not what Meta says it sends. */
 export function parseMessage(content: unknown, around: Surroundings, recall: Recall): Incoming | undefined {
-  const said = message.parse(content);
+  const said = readAs(message, content);
   const author = said.from ?? said.from_user_id;
   // Security: what is said in a group is nothing that a person says to us alone.
   if (author === undefined || said.group_id !== undefined || author === digitsOf(around.metadata.display_phone_number)) return undefined;
-  const place = placeOf(personId.parse(author));
+  if (!isPhoneNumber(author) && !isHiddenPerson(author)) throw new Error('It is from nobody on WhatsApp.');
+  const place = placeOf(author);
   const common = { id: said.id, place, from: personOf(author, said, around), at: new Date(Number(said.timestamp) * 1000) };
   const press = pressIn(said);
   if (press) return press.message === undefined ? undefined : { kind: 'press', ...common, data: press.data, message: press.message };
   const words = contentOf(said);
-  if (!words) return undefined;
+  if (!words || (words.text === '' && words.files.length === 0)) return undefined;
   const { id: replied, forwarded, frequently_forwarded: often } = said.context ?? {};
   const isForwarded = forwarded === true || often === true;
   return {
@@ -93,9 +91,21 @@ export function parseMessage(content: unknown, around: Surroundings, recall: Rec
   };
 }
 
+/** Throws with what is wrong, and nothing of what was said. */
+export function readAs<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new Error(
+    error.issues
+      .map(({ path, message: why }) => `${path.join('.') || 'all of it'}: ${why}`)
+      .join('; ')
+      .slice(0, 500),
+  );
+}
+
 /** A chat is called like the person in it. */
-export function placeOf(person: string): Place {
-  return { platform: kind, workspace: undefined, chat: person, thread: undefined };
+function placeOf(person: string): Place {
+  return { platform: 'whatsapp_cloud', workspace: undefined, chat: person, thread: undefined };
 }
 
 /** In whose order a message is accepted, also one that cannot be read. */

@@ -9,6 +9,7 @@ import type { GraphClient } from './client.ts';
 import { type Content, choiceContent, textContent } from './contents.ts';
 import { failureOf, GraphError } from './failures.ts';
 import { maxCaption, maxFileBytes, maxImageBytes, maxIncomingBytes } from './limits.ts';
+import { isHiddenPerson, isPhoneNumber } from './person-id.ts';
 import type { LastIncoming, RecentMessages } from './recent.ts';
 
 const uploadMs = 300_000;
@@ -150,10 +151,9 @@ export class Speaker {
   }
 }
 
-/** Security: of the forms that people have, and no other. */
 function recipient({ chat }: Place): Content {
-  if (/^\d{5,20}$/.test(chat)) return { to: chat };
-  if (/^[A-Z]{2}(?:\.[A-Z]{1,10})?\.[A-Za-z0-9]{1,128}$/.test(chat)) return { recipient: chat };
+  if (isPhoneNumber(chat)) return { to: chat };
+  if (isHiddenPerson(chat)) return { recipient: chat };
   throw new HermeticError('channel/refused', 'This is not a person on WhatsApp.');
 }
 

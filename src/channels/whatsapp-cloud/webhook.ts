@@ -129,7 +129,8 @@ export class Webhook {
   /** Nothing that helps a stranger. */
   #answer(response: ServerResponse, status: number, headers: Record<string, string> = {}, text = ''): void {
     const ending = status >= 400 || this.#isClosing ? { connection: 'close' } : {};
-    response.writeHead(status, { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff', ...headers, ...ending });
+    const kind = { 'content-type': 'text/plain', 'content-length': Buffer.byteLength(text), 'x-content-type-options': 'nosniff' };
+    response.writeHead(status, { ...kind, ...headers, ...ending });
     response.end(text);
   }
 }

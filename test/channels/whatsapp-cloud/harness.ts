@@ -29,10 +29,18 @@ export async function freePort(): Promise<number> {
   }
 }
 
+interface Given {
+  token?: string;
+  appSecret?: string;
+  verifyToken?: string;
+  deliveries?: Deliveries;
+  options?: Record<string, unknown>;
+}
+
 export interface WhatsAppCloudHarness extends FlowHarness {
   readonly cloud: FakeWhatsAppCloud;
   readonly port: number;
-  channel(given?: { token?: string; deliveries?: Deliveries; options?: Record<string, unknown> }): Channel;
+  channel(given?: Given): Channel;
 }
 
 export async function whatsAppCloudHarness(): Promise<WhatsAppCloudHarness> {
@@ -41,8 +49,12 @@ export async function whatsAppCloudHarness(): Promise<WhatsAppCloudHarness> {
   const { world } = cloud;
   const log: string[] = [];
   const section = { api_root: cloud.root, phone_number_id: business.id, webhook_port: port };
-  const channel: WhatsAppCloudHarness['channel'] = ({ token = cloud.token, deliveries, options = {} } = {}) => {
-    const secrets: Record<string, string> = { token_env: token, app_secret_env: cloud.appSecret, verify_token_env: cloud.verifyToken };
+  const channel = ({ token, appSecret, verifyToken, deliveries, options = {} }: Given = {}): Channel => {
+    const secrets: Record<string, string> = {
+      token_env: token ?? cloud.token,
+      app_secret_env: appSecret ?? cloud.appSecret,
+      verify_token_env: verifyToken ?? cloud.verifyToken,
+    };
     const context = { secret: (option: string) => secrets[option] ?? '', log: (sentence: string) => void log.push(sentence), deliveries };
     return whatsAppCloudChannel(context, whatsAppCloud.options.parse({ ...section, ...options }), quickPace);
   };

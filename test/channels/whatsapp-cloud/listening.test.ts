@@ -133,6 +133,7 @@ describe('what cannot be accepted', () => {
     await channel.start(accepted.accept);
     expect((await post(body)).status).toBe(200);
     expect(kept.aside).toMatchObject([{ id: expect.stringMatching(/^delivery [0-9a-f]{32}$/), content: body, tries: 5 }]);
+    expect(kept.aside[0]?.reason).not.toContain('object"');
     harness.cloud.world.says({ text: 'after it' });
     await accepted.message();
     expect(channel.state.kind).toBe('up');
@@ -251,6 +252,16 @@ describe('the connection', () => {
       await wrong.typing?.(harness.direct);
     }
     expect(harness.cloud.calls).toEqual([]);
+  });
+
+  it('does not start with an empty secret, with which everybody could sign', async () => {
+    for (const secrets of [{ appSecret: '' }, { verifyToken: '' }]) {
+      const wrong = harness.channel(secrets);
+      await expect(wrong.start(accepted.accept)).rejects.toMatchObject({
+        code: 'channel/unusable',
+        hint: expect.stringContaining('app_secret_env'),
+      });
+    }
   });
 
   it('names the port when another program uses it', async () => {

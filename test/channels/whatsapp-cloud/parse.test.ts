@@ -140,6 +140,7 @@ describe('what is ignored', () => {
     ['a type that is no type', { type: 'constructor' }],
     ['a type without its content', { type: 'image' }],
     ['a text without its content', { type: 'text' }],
+    ['an empty text', { type: 'text', text: { body: '' } }],
   ])('is %s', (_, more) => {
     expect(parse(more)).toBeUndefined();
   });
@@ -159,6 +160,13 @@ describe('what cannot be read', () => {
   ])('is refused when it %s', (_, content) => {
     expect(() => parseMessage(content, around, nothing)).toThrow();
     expect(typeof chatIn(content)).toBe('string');
+  });
+});
+
+describe('the reason why something cannot be read', () => {
+  it('names the part, and nothing of what was said', () => {
+    expect(() => parse({ type: 'text', text: { body: { secret: 'hunter2' } } })).toThrow(/^text\.body: .*expected string/);
+    expect(() => parse({ type: 'text', text: { body: { secret: 'hunter2' } } })).not.toThrow(/hunter2/);
   });
 });
 

@@ -188,7 +188,7 @@ describe('everything else', () => {
   it('says nothing about itself', async () => {
     await open();
     const { headers } = await ask({ path: '/' });
-    expect(Object.keys(headers).toSorted()).toEqual(['connection', 'content-type', 'date', 'transfer-encoding', 'x-content-type-options']);
+    expect(Object.keys(headers).toSorted()).toEqual(['connection', 'content-length', 'content-type', 'date', 'x-content-type-options']);
   });
 
   it('ends all connections when it closes', async () => {
