@@ -81,8 +81,10 @@ export function arrivingContract(rig: ChannelRig): void {
   it('does not deliver a confirmed message again', async () => {
     const { harness, accepted } = rig;
     await rig.start();
+    harness.userSays(harness.direct, { text: 'before' });
+    await until('it is confirmed', () => accepted.texts.includes('before') && harness.unconfirmed() === 0);
     harness.userSays(harness.direct, { text: 'once' });
-    await accepted.message();
+    await accepted.message(({ text }) => text === 'once');
     await rig.channel.stop();
     expect(harness.unconfirmed()).toBe(0);
     const second = new Accepted();
