@@ -46,6 +46,8 @@ export class Listener {
   readonly #intake: Intake;
   /** What is being accepted. The same message that comes again meanwhile waits with it. */
   readonly #open = new Map<string, Promise<boolean>>();
+  /** Deliveries that Meta waits for. */
+  readonly #answering = new Set<Promise<boolean>>();
   readonly #released = new AbortController();
 
   constructor(parts: ListenerParts) {
@@ -57,12 +59,14 @@ export class Listener {
   async deliver(bytes: Buffer): Promise<boolean> {
     if (this.#parts.signal.aborted || this.#open.size >= maxOpen) return false;
     const taken = this.#takeAll(this.#deliveriesIn(bytes)).catch(() => false);
-    return await within({ ms: this.#parts.answerMs ?? usualAnswerMs, signal: this.#released.signal }, taken, () => false);
+    const answer = within({ ms: this.#parts.answerMs ?? usualAnswerMs, signal: this.#released.signal }, taken, () => false);
+    this.#answering.add(answer);
+    return await answer.finally(() => this.#answering.delete(answer));
   }
 
-  /** Resolves when what is being accepted was, or after a while. */
+  /** Resolves when what is being accepted was, or after a while: then it comes again. */
   async farewell(): Promise<void> {
-    await settlesWithin(farewellMs, this.#intake.idle());
+    await settlesWithin(farewellMs, Promise.all([this.#intake.idle(), ...this.#answering]));
     this.#released.abort();
   }
 

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { isSameSecret } from '../../lib/same-secret.ts';
@@ -37,6 +38,8 @@ export class Webhook {
   readonly #parts: WebhookParts;
   readonly #limits: WebhookLimits;
   readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #serving = new Set<Promise<void>>();
   #readingBytes = 0;
   #isClosing = false;
 
@@ -46,7 +49,13 @@ export class Webhook {
     const { bodyMs } = limits;
     const times = { headersTimeout: bodyMs, requestTimeout: 2 * bodyMs, keepAliveTimeout: 5000, connectionsCheckingInterval: 5000 };
     this.#server = createServer({ ...times, maxHeaderSize: 16_384 }, (request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
+      const serving = this.#serve(request, response).catch(() => void response.destroy());
+      this.#serving.add(serving);
+      void serving.then(() => this.#serving.delete(serving));
+    });
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
     });
     this.#server.maxConnections = maxConnections;
   }
@@ -66,12 +75,14 @@ export class Webhook {
     this.#server.on('error', (error) => this.#parts.log(`WhatsApp Cloud cannot be delivered to: ${(error as { code?: unknown }).code}.`));
   }
 
-  /** What is being answered has a moment to arrive. */
+  /** What is being answered has a moment to arrive, so that it does not come again. */
   async close(): Promise<void> {
     this.#isClosing = true;
     if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    if (await settlesWithin(closingMs, closed)) return;
+    await settlesWithin(closingMs, Promise.all(this.#serving));
+    const ended = [...this.#sockets].map((socket) => new Promise((resolve) => void socket.once('close', resolve).end()));
+    await settlesWithin(closingMs, Promise.all(ended));
+    const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     await closed;
   }
@@ -128,7 +139,7 @@ export class Webhook {
 
   /** Nothing that helps a stranger. */
   #answer(response: ServerResponse, status: number, headers: Record<string, string> = {}, text = ''): void {
-    const ending = status >= 400 || this.#isClosing ? { connection: 'close' } : {};
+    const ending = status >= 400 ? { connection: 'close' } : {};
     const kind = { 'content-type': 'text/plain', 'content-length': Buffer.byteLength(text), 'x-content-type-options': 'nosniff' };
     response.writeHead(status, { ...kind, ...headers, ...ending });
     response.end(text);

@@ -36,8 +36,6 @@ export class FakeWhatsAppCloud {
   readonly webhook: string;
   /** Every call that arrived, also those that failed. */
   readonly calls: { name: CallName; body: Record<string, unknown> }[] = [];
-  /** What the webhook answered. */
-  readonly answers: number[] = [];
   /** What was not taken yet. */
   waiting: Waiting[] = [];
   /** Where files are, when not here. */
@@ -133,13 +131,12 @@ export class FakeWhatsAppCloud {
     const batch = this.waiting.filter((one) => one.chat === chat);
     try {
       const answer = await this.post(this.bodyOf(batch.map(({ change }) => change)));
-      await answer.arrayBuffer();
-      this.answers.push(answer.status);
       if (answer.status !== 200) await delay(redeliverMs);
       else {
         this.waiting = this.waiting.filter((one) => !batch.includes(one));
         this.#delivered = batch.at(-1);
       }
+      await answer.arrayBuffer();
     } catch {
       await delay(redeliverMs);
     }
