@@ -42,6 +42,8 @@ export interface ChannelHarness {
   /** false where every chat is one with one person: then `group` is such a chat. */
   readonly hasGroups?: boolean;
   readonly thread: Place | undefined;
+  /** false where a message cannot be shown as the reply to another one. */
+  readonly hasReplies?: boolean;
   /** The id it has at the platform. */
   userSays(place: Place, said: SaidByUser): string;
   /** Our own words come back, or those of another program. */
