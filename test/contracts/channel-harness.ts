@@ -39,6 +39,8 @@ export interface ChannelHarness {
   readonly direct: Place;
   readonly otherDirect: Place;
   readonly group: Place;
+  /** false where every chat is one with one person: then `group` is such a chat. */
+  readonly hasGroups?: boolean;
   readonly thread: Place | undefined;
   /** false where a message cannot be shown as the reply to another one. */
   readonly hasReplies?: boolean;
