@@ -4,6 +4,7 @@ import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { FlowHarness } from '../../contracts/channel-flow.ts';
 import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 import { type Failure, FakeSignalDaemon } from '../../fakes/signal/daemon.ts';
 import { ada, bob, type FakeFile, type FakePerson, type SentMessage, team, us } from '../../fakes/signal/world.ts';
 
@@ -18,22 +19,6 @@ export function placeOf(chat: string): Place {
 const grace: FakePerson = { uuid: '44444444-dddd-4ddd-8ddd-444444444444', number: '+15550000004', name: 'Grace' };
 
 export const groupPlace = placeOf(`group:${team}`);
-
-/** As a store keeps them. */
-class KeptNotes implements ChannelNotes {
-  readonly all = new Map<string, string>();
-
-  async read(): Promise<ReadonlyMap<string, string>> {
-    return new Map(this.all);
-  }
-
-  async write(notes: Readonly<Record<string, string | undefined>>): Promise<void> {
-    for (const [key, note] of Object.entries(notes)) {
-      if (note === undefined) this.all.delete(key);
-      else this.all.set(key, note);
-    }
-  }
-}
 
 export interface SignalHarness extends FlowHarness {
   readonly daemon: FakeSignalDaemon;

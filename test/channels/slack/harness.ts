@@ -4,6 +4,7 @@ import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { FlowHarness } from '../../contracts/channel-flow.ts';
 import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 import { type Failure, FakeSlack } from '../../fakes/slack/server.ts';
 import { shownText } from '../../fakes/slack/shown-text.ts';
 import { ada, type BotMessage, bob, encoded, home } from '../../fakes/slack/world.ts';
@@ -12,22 +13,6 @@ export const channels = { ada: 'DADA1', bob: 'DBOB1', general: 'CGENERAL1' } as 
 
 export function placeOf(channel: string, thread?: string, team = home.team): Place {
   return { platform: 'slack', workspace: team, chat: channel, thread };
-}
-
-/** As a store keeps them. */
-class KeptNotes implements ChannelNotes {
-  readonly all = new Map<string, string>();
-
-  async read(): Promise<ReadonlyMap<string, string>> {
-    return new Map(this.all);
-  }
-
-  async write(notes: Readonly<Record<string, string | undefined>>): Promise<void> {
-    for (const [key, note] of Object.entries(notes)) {
-      if (note === undefined) this.all.delete(key);
-      else this.all.set(key, note);
-    }
-  }
 }
 
 export interface SlackHarness extends FlowHarness {
