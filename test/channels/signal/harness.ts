@@ -1,6 +1,5 @@
 import { signal } from '../../../src/channels/signal/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
-import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { FlowHarness } from '../../contracts/channel-flow.ts';
 import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
