@@ -25,6 +25,12 @@ export class CallError extends Error {
     this.isDoubtful = isDoubtful;
     this.isPassing = isPassing;
   }
+
+  /** It will not be done, however often it is asked for. */
+  get isRefused(): boolean {
+    const { status, isPassing } = this;
+    return status !== undefined && status >= 400 && status < 500 && status !== 429 && !isPassing;
+  }
 }
 
 /** Errors of the system that mean that nothing of a request was sent. */
@@ -49,9 +55,8 @@ function causes(error: unknown): Error[] {
 
 /** For `send`, `edit` and `fetchFile`: whether it makes sense to try again. `mayRepeat`: doing it twice does no harm. */
 export function channelErrorOf(error: CallError, sentence: string, { mayRepeat, hint }: { mayRepeat: boolean; hint?: string | undefined }) {
-  const { status, retryAfterMs, isDoubtful, isPassing } = error;
-  const isFault = status !== undefined && status >= 400 && status < 500 && status !== 429;
-  if (isFault && !isPassing) return new HermeticError('channel/refused', sentence);
+  const { retryAfterMs, isDoubtful, isRefused } = error;
+  if (isRefused) return new HermeticError('channel/refused', sentence);
   if (isDoubtful && !mayRepeat) return new HermeticError('channel/unanswered', sentence);
   return new HermeticError('channel/busy', sentence, { retryAfterMs, hint });
 }

@@ -25,9 +25,10 @@ export interface SetAside {
 export interface SetAsideLedger {
   /**
    * Counts a try of each before it is made, so that one that ends the program is counted too, and forgets what of this source is neither among them
-   * nor `open`. Resolves with how often each was tried before; undefined for one that was set aside.
+   * nor `open`; with `all`, because it is not known yet what is open, nothing. Resolves with how often each was tried before; undefined for one that
+   * was set aside.
    */
-  trying(source: string, ids: readonly string[], open: readonly string[]): Promise<ReadonlyMap<string, number | undefined>>;
+  trying(source: string, ids: readonly string[], open: readonly string[] | 'all'): Promise<ReadonlyMap<string, number | undefined>>;
   /** On disk when it resolves. Once, however often it is added; an entry of the inbox is out of line from then on. */
   add(entry: SetAside): Promise<void>;
   /** The oldest first. */
@@ -37,7 +38,7 @@ export interface SetAsideLedger {
 
 /** For a channel: what it could not read, or the gateway not take. */
 export interface Deliveries {
-  trying(ids: readonly string[], open: readonly string[]): Promise<ReadonlyMap<string, number | undefined>>;
+  trying(ids: readonly string[], open: readonly string[] | 'all'): Promise<ReadonlyMap<string, number | undefined>>;
   /** On disk when it resolves; then the platform may be told that it arrived. */
   setAside(delivery: Pick<SetAside, 'id' | 'reason' | 'content' | 'tries'>): Promise<void>;
 }

@@ -203,7 +203,7 @@ export class ChatSession {
   /** False when the message is not the number of an answer to a question. */
   async #answerByNumber({ entry, message, role }: AcceptedMessage): Promise<boolean> {
     const { approvals, outbox, store } = this.deps;
-    const answer = this.channel.traits.buttons ? undefined : await answerToNumber(approvals, message);
+    const answer = this.channel.traits.buttons ? undefined : await answerToNumber(approvals, message, entry.receivedAt);
     if (!answer) return false;
     await this.retries.trying(entry);
     await outbox.deliver(this.place, `reply/${entry.seq}`, await answer(role), { replyTo: message.id });

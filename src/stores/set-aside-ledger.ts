@@ -13,11 +13,11 @@ export class SqlSetAsideLedger implements SetAsideLedger {
     this.#access = access;
   }
 
-  async trying(source: string, ids: readonly string[], open: readonly string[]): Promise<ReadonlyMap<string, number | undefined>> {
+  async trying(source: string, ids: readonly string[], open: readonly string[] | 'all'): Promise<ReadonlyMap<string, number | undefined>> {
     return await this.#access.transaction(async (db) => {
-      const kept = new Set([...ids, ...open]);
+      const kept = open === 'all' ? undefined : new Set([...ids, ...open]);
       const known = await db.selectFrom('tries').select(['id', 'count']).where('source', '=', source).execute();
-      for (const { id } of known) if (!kept.has(id)) await forgetTries(db, source, id);
+      for (const { id } of known) if (kept?.has(id) === false) await forgetTries(db, source, id);
       const counts = new Map(known.map(({ id, count }) => [id, count]));
       const tries = new Map<string, number | undefined>();
       for (const id of ids) {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { choiceFor, choices, numberFor } from '../../src/gateway/questions/short-answers.ts';
+import { says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { Rig } from './rig.ts';
 
@@ -24,6 +25,7 @@ describe('questions where there are no buttons', () => {
   const card = (chat = 'ada') => rig.shows('Reply to this message with a number', chat);
   const asks = (chat = 'ada') =>
     rig.say(`/run rm -rf ${join(rig.home, 'nothing')} ; echo ran >> ${marker()}`, { chat, isDirect: true, isAddressed: true });
+  const callsOf = (command: string) => [{ call: 'terminal', input: { command } }];
   const numbersIn = (text: string): string[] => [...text.matchAll(/\*\*(\d{3})\*\*/g)].map(([, number = '']) => number);
 
   it('a number answers the question', async () => {
@@ -78,6 +80,23 @@ describe('questions where there are no buttons', () => {
     expect(runs()).toBe(0);
   });
 
+  it('a number that was said before the question is no answer to it', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const command = `rm -rf ${join(rig.home, 'nothing')} ; echo ran >> ${marker()}`;
+    rig.model.script = ({ index }) => (index === 0 ? { pieces: [{ until: promise }, ...callsOf(command)] } : says('Fine.'));
+    await rig.say('clean up');
+    await until('a turn runs', () => rig.model.requests.length === 1);
+    for (let first = 10; first < 100; first += 1) await rig.say(`${first}1`);
+    resolve();
+    const [, , , deny = ''] = numbersIn(await card());
+    await rig.say('/whoami');
+    await rig.shows('Your role');
+    await rig.say(deny);
+    await rig.shows(/with a number[\s\S]*Denied/);
+    await rig.quiet();
+    expect(runs()).toBe(0);
+  });
+
   it.each([
     ['👍', 1],
     ['👍🏽', 1],
@@ -95,6 +114,27 @@ describe('questions where there are no buttons', () => {
     await rig.quiet();
     expect(runs()).toBe(count);
     expect(rig.noticed.filter(({ text }) => text?.includes('expired'))).toEqual([]);
+  });
+
+  it('the reaction of an approver to the message that says who is asked is no answer: it does not show the command', async () => {
+    await rig.close();
+    rig = await Rig.start({
+      environment: { TERMINAL_ENV: 'local', HERMETIC_APPROVALS_APPROVERS: '["admins"]' },
+      rules: { admins: ['chief'], allowedUsers: ['ada'] },
+      traits: { buttons: false, reactions: true },
+    });
+    await rig.say('/whoami', { from: 'chief' });
+    await rig.shows(/./, 'chief');
+    await rig.say(`/run rm -rf ${join(rig.home, 'nothing')} ; echo ran >> ${marker()}`, { chat: 'room', isAddressed: true });
+    await rig.shows('Asked Chief to approve this.', 'room');
+    await card('chief');
+    const message = rig.platform.messages.findLast(({ text }) => text.includes('Asked Chief'))?.id ?? '';
+    await rig.press('', { from: 'chief', chat: 'room', data: 'reaction:👍', message });
+    await until('it was looked at', async () => (await rig.store.inbox.list('waiting')).length === 0);
+    await rig.say(numbersIn(await card('chief'))[3] ?? '', { from: 'chief' });
+    await rig.shows('Denied', 'chief');
+    await rig.quiet();
+    expect(runs()).toBe(0);
   });
 
   it('gives each answer a number of its own', () => {

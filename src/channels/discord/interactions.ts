@@ -9,15 +9,16 @@ interface Known {
   application: string;
   /** Secret: whoever has it can answer in our name. */
   token: string;
-  at: number;
+  /** Discord takes nothing else about it before. Never rejects. */
+  acknowledged: Promise<void>;
 }
 
 /** Presses and commands of this program, as long as they can be answered. */
 export class Interactions {
-  readonly #known = new BoundedMap<string, Known>(maxKept);
+  readonly #known = new BoundedMap<string, Known & { at: number }>(maxKept);
 
-  add(id: string, application: string, token: string): void {
-    this.#known.set(id, { application, token, at: Date.now() });
+  add(id: string, known: Known): void {
+    this.#known.set(id, { ...known, at: Date.now() });
   }
 
   /** By the id of a press. */

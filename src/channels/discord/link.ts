@@ -18,6 +18,8 @@ export interface LinkParts {
   onTried(): void;
 }
 
+/** A connection that ends earlier counts as a failure, so that one that always ends is not replaced again and again without a pause. */
+const steadyMs = 10_000;
 const pauses = { firstMs: 250, maxMs: 60_000, isSpread: true };
 /** Discord takes a thousand new sessions a day, and changes the token of a bot that begins more. */
 const refusedPauses = { firstMs: 5_000, maxMs: 300_000 };
@@ -37,9 +39,9 @@ export async function keepLink(parts: LinkParts, signal: AbortSignal): Promise<v
   let session: Session | undefined;
   let failures = 0;
   let refusals = 0;
+  let upSince: number | undefined;
   const isUp = (): void => {
-    failures = 0;
-    refusals = 0;
+    upSince = performance.now();
     health.report('connection', undefined);
     parts.onTried();
   };
@@ -55,14 +57,23 @@ export async function keepLink(parts: LinkParts, signal: AbortSignal): Promise<v
       isUp();
       parts.onReady(ready);
     };
+    upSince = undefined;
     const ending = await serveWire({ token, address, session, signal, onReady, onResumed: isUp, onEvent: parts.onEvent });
     if (signal.aborted) return;
     session = ending.session;
+    if (lastedLong(upSince)) {
+      failures = 0;
+      refusals = 0;
+    }
     const refusal = ending.code === undefined ? undefined : reasons.get(ending.code);
     if (refusal !== undefined) refusals += 1;
     // A connection that ends once is replaced at once; that alone is no failure.
     if (refusal !== undefined || failures > 1) health.report('connection', refusal ?? 'Discord: no connection to its gateway.');
   }
+}
+
+function lastedLong(since: number | undefined): boolean {
+  return since !== undefined && performance.now() - since >= steadyMs;
 }
 
 /** undefined when Discord does not say. */

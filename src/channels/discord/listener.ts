@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RouteLike } from '@discordjs/rest';
 import {
-  type APIChatInputApplicationCommandInteraction,
   type APIGuildMember,
   type APIInteraction,
   type APIMessage,
   GatewayDispatchEvents,
   type GatewayDispatchPayload,
   type GatewayReadyDispatchData,
-  InteractionType,
   Routes,
 } from 'discord-api-types/v10';
 import type { Accept, Incoming, IncomingMessage } from '../../core/channel.ts';
@@ -25,7 +23,7 @@ import { KnownChannels, talkedIn } from './channel-facts.ts';
 import type { DiscordClient } from './client.ts';
 import type { Interactions } from './interactions.ts';
 import type { OwnThreads } from './own-threads.ts';
-import { commandText, type Delivered, isId, parseInteraction, parseMessage, type Self } from './parse.ts';
+import { type Delivered, isId, parseInteraction, parseMessage, type Self } from './parse.ts';
 import type { ReadMark } from './read-mark.ts';
 import type { Speaker } from './speaker.ts';
 
@@ -50,6 +48,15 @@ const farewellMs = 1_000;
 /** Of the notes that name the chats with one person, which Discord does not list. */
 const directPrefix = 'direct:';
 
+/** Of a channel: what was said after `after` was read up to `last`. */
+interface Reading {
+  after: bigint;
+  last: bigint;
+}
+
+/** The roles of whoever wrote a message, as they are now: what is read later comes without. */
+type MemberOf = (message: APIMessage) => Promise<Pick<Delivered, 'member'>>;
+
 /** Turns what Discord delivers into messages, and after a new session reads what was missed. */
 export class Listener {
   readonly #parts: ListenerParts;
@@ -57,7 +64,9 @@ export class Listener {
   readonly #channels = new KnownChannels();
   readonly #direct = new Set<string>();
   /** Channels of which what was missed is being read, and how far. */
-  readonly #reading = new Map<string, { last: bigint }>();
+  readonly #reading = new Map<string, Reading>();
+  /** Servers of which it is not known yet what was missed. Called when it is, each lets the mark go on. */
+  readonly #undescribed = new Map<string, () => void>();
   #self: Self = { id: '', roles: this.#channels.roles };
 
   constructor(parts: ListenerParts) {
@@ -72,8 +81,9 @@ export class Listener {
     }
   }
 
-  ready({ user }: GatewayReadyDispatchData): void {
+  ready({ user, guilds }: GatewayReadyDispatchData): void {
     this.#self = { id: user.id, roles: this.#channels.roles };
+    this.#awaitServers(Array.isArray(guilds) ? guilds.flatMap((server) => (isId(server?.id) ? [server.id] : [])) : []);
     for (const channel of this.#direct) this.#readMissed(channel, undefined);
   }
 
@@ -91,8 +101,25 @@ export class Listener {
     if (event.t === GatewayDispatchEvents.GuildCreate) {
       const { value } = this.#parts.mark;
       for (const { id, last } of talkedIn(event.d)) if (BigInt(last) > value) this.#readMissed(id, event.d.id);
+      this.#described(event.d.id);
+    } else if (event.t === GatewayDispatchEvents.GuildDelete) {
+      // An outage ends with a description; a server that the bot is no longer in has none.
+      if (event.d.unavailable !== true) this.#described(event.d.id);
     } else if (event.t === GatewayDispatchEvents.MessageCreate) this.#takeMessage(event.d as Delivered);
     else if (event.t === GatewayDispatchEvents.InteractionCreate) this.#takeInteraction(event.d);
+  }
+
+  /** Discord describes servers one after the other. What is said meanwhile elsewhere must not move the mark beyond what was missed there. */
+  #awaitServers(servers: readonly string[]): void {
+    const earlier = [...this.#undescribed.values()];
+    this.#undescribed.clear();
+    for (const server of servers) this.#undescribed.set(server, this.#parts.mark.hold());
+    for (const release of earlier) release();
+  }
+
+  #described(server: string): void {
+    this.#undescribed.get(server)?.();
+    this.#undescribed.delete(server);
   }
 
   /** Resolves when what is being accepted was, or after a while. */
@@ -112,7 +139,7 @@ export class Listener {
     const reading = this.#reading.get(message.channel_id);
     const delivery = this.#deliveryOf(message);
     // It may be among what was missed, which is accepted before.
-    const read = (): Incoming | undefined => (reading && BigInt(message.id) <= reading.last ? undefined : delivery.read());
+    const read = (): Incoming | undefined => (reading && wasRead(reading, message.id) ? undefined : delivery.read());
     void this.#intake.take({ ...delivery, read }, 0).then((isDone) => {
       if (isDone) mark.accepted(message.id);
     });
@@ -139,18 +166,23 @@ export class Listener {
     const { id, application_id: application, token, guild_id: server } = interaction;
     if (!isId(id) || !isId(application) || typeof token !== 'string') throw new Error('an interaction without an id');
     const channel = interaction.channel?.id ?? '';
-    this.#parts.interactions.add(id, application, token);
+    const acknowledged = Promise.withResolvers<void>();
+    this.#parts.interactions.add(id, { application, token, acknowledged: acknowledged.promise });
+    let command: string | undefined;
     const delivery: Delivery = {
       id: `interaction ${id}`,
       chat: channel,
-      read: () => parseInteraction(interaction, this.#channels.factsOf(channel, server, this.#self.id)),
+      read: () => {
+        const incoming = parseInteraction(interaction, this.#channels.factsOf(channel, server, this.#self.id));
+        if (incoming?.kind === 'message') command = incoming.text;
+        return incoming;
+      },
       // Security: whoever has the token can answer in our name.
       content: () => JSON.stringify({ ...interaction, token: undefined }),
     };
-    const shown =
-      interaction.type === InteractionType.ApplicationCommand ? (interaction as APIChatInputApplicationCommandInteraction) : undefined;
     void this.#intake.take(delivery, 0).then(async (isDone) => {
-      if (isDone) await this.#parts.speaker.acknowledge(id, token, shown && commandText(shown));
+      if (isDone) await this.#parts.speaker.acknowledge(id, token, command);
+      acknowledged.resolve();
     });
   }
 
@@ -164,31 +196,34 @@ export class Listener {
   /** What was said in a channel since the mark, before what is delivered from now on. */
   #readMissed(channel: string, server: string | undefined): void {
     const { mark } = this.#parts;
-    const after = String(mark.value);
     const release = mark.hold();
-    const reading = { last: mark.value };
+    const reading: Reading = { after: mark.value, last: mark.value };
     this.#reading.set(channel, reading);
+    const memberOf = this.#members(server);
     void this.#intake.inOrder(channel, async (accept) => {
-      for (let last: string | undefined = after; last !== undefined; ) {
+      for (let last: string | undefined = String(reading.after); last !== undefined; ) {
         const page = await this.#pageAfter(channel, last);
-        if (!page || !(await this.#acceptAll(page, server, accept))) return;
+        if (!page || !(await this.#acceptAll(page, server, memberOf, accept))) return;
         const newest = page.at(-1)?.id;
         if (newest !== undefined) reading.last = BigInt(newest);
         last = page.length < pageSize ? undefined : newest;
       }
       if (this.#reading.get(channel) === reading) this.#reading.delete(channel);
       release();
+      const isLast = this.#reading.size === 0 && this.#undescribed.size === 0;
+      // The others are accepted, so their tries need not be kept.
+      if (isLast) await this.#parts.deliveries?.trying([], []).catch(() => undefined);
     });
   }
 
   /** False when the signal ended it. */
-  async #acceptAll(page: readonly APIMessage[], server: string | undefined, accept: Intake['take']): Promise<boolean> {
+  async #acceptAll(page: readonly APIMessage[], server: string | undefined, memberOf: MemberOf, accept: Intake['take']): Promise<boolean> {
     const { mark, deliveries } = this.#parts;
     const ids = page.map(({ id }) => id);
-    const tries = await deliveries?.trying(ids, []).catch(() => undefined);
+    const tries = await deliveries?.trying(ids, 'all').catch(() => undefined);
     for (const message of page) {
       const tried = tries ? tries.get(message.id) : 0;
-      const delivered = server === undefined ? message : { ...message, guild_id: server, ...(await this.#memberOf(server, message)) };
+      const delivered = server === undefined ? message : { ...message, guild_id: server, ...(await memberOf(message)) };
       // undefined: it was set aside.
       const isDone = tried === undefined || (await accept(this.#deliveryOf(delivered), tried));
       if (!isDone) return false;
@@ -201,15 +236,19 @@ export class Listener {
   async #pageAfter(channel: string, after: string): Promise<APIMessage[] | undefined> {
     const query = new URLSearchParams({ after, limit: String(pageSize) });
     const page = await this.#get<APIMessage[]>(Routes.channelMessages(channel), query);
-    const messages = Array.isArray(page) ? page.filter(({ id }) => isId(id)) : [];
+    const messages = Array.isArray(page) ? page.filter((message) => isId(message?.id)) : [];
     return this.#parts.signal.aborted ? undefined : messages.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
   }
 
-  /** The roles of whoever wrote it, as they are now: what is read later comes without. */
-  async #memberOf(server: string, { author }: APIMessage): Promise<Pick<Delivered, 'member'>> {
-    if (!isId(author?.id) || author.bot) return {};
-    const member = await this.#get<APIGuildMember>(Routes.guildMember(server, author.id));
-    return member ? { member } : {};
+  /** Asks once for each author. */
+  #members(server: string | undefined): MemberOf {
+    const known = new Map<string, Pick<Delivered, 'member'>>();
+    return async ({ author }) => {
+      if (server === undefined || !isId(author?.id) || author.bot) return {};
+      const member = known.get(author.id) ?? { member: await this.#get<APIGuildMember>(Routes.guildMember(server, author.id)) };
+      known.set(author.id, member);
+      return member;
+    };
   }
 
   /** As often as it takes. undefined when Discord refuses it, or with the signal. */
@@ -219,11 +258,15 @@ export class Listener {
       try {
         return await client.call<Result>('GET', route, { signal, ...(query && { query }) });
       } catch (error) {
-        if (error instanceof CallError && (error.status === 403 || error.status === 404)) return undefined;
+        if (error instanceof CallError && error.isRefused) return undefined;
         const retryAfterMs = error instanceof CallError ? error.retryAfterMs : undefined;
-        await delay(retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
+        await delay(Math.max(retryAfterMs ?? backoffMs(failures, pauses), pauses.firstMs), undefined, { signal }).catch(() => undefined);
       }
     }
     return undefined;
   }
+}
+
+function wasRead({ after, last }: Reading, message: string): boolean {
+  return BigInt(message) > after && BigInt(message) <= last;
 }

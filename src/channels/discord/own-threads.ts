@@ -1,6 +1,7 @@
 import { type APIChannel, Routes, ThreadAutoArchiveDuration } from 'discord-api-types/v10';
 import type { Place } from '../../core/channel.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
+import { CallError } from '../call-error.ts';
 import type { DiscordClient } from './client.ts';
 import { codes, DiscordError } from './failures.ts';
 
@@ -32,16 +33,27 @@ export class OwnThreads {
     return this.#instead.get(thread);
   }
 
-  /** Makes the thread; where the bot may not, what belongs into it goes to its channel. */
+  /** Makes the thread; where it cannot be made, what belongs into it goes to its channel. */
   async begin({ chat }: Place, thread: string, signal: AbortSignal | undefined): Promise<void> {
     const body = { name: this.#titles.get(thread) || 'Conversation', auto_archive_duration: ThreadAutoArchiveDuration.OneDay };
     try {
       await this.#client.call<APIChannel>('POST', Routes.threads(chat, thread), { body, signal });
     } catch (error) {
-      if (!(error instanceof DiscordError)) throw error;
-      if (error.code === codes.threadExists) return;
-      if (error.status !== 403) throw error;
+      if (error instanceof DiscordError && error.code === codes.threadExists) return;
+      if (!(error instanceof CallError && error.isRefused && (await this.#beginsWithMessage(chat, thread, signal)))) throw error;
       this.#instead.set(thread, chat);
+    }
+  }
+
+  /** Security: what belongs into any other thread, such as a private one that was deleted, is not for everybody in the channel. */
+  async #beginsWithMessage(chat: string, thread: string, signal: AbortSignal | undefined): Promise<boolean> {
+    if (this.#titles.has(thread)) return true;
+    try {
+      await this.#client.call('GET', Routes.channelMessage(chat, thread), { signal });
+      return true;
+    } catch (error) {
+      if (error instanceof CallError && error.isRefused) return false;
+      throw error;
     }
   }
 }

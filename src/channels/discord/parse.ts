@@ -37,7 +37,7 @@ export interface ChannelFacts {
 /** What a message has that is delivered as it happens, and not when it is read later. */
 export interface Delivered extends APIMessage {
   guild_id?: string;
-  member?: { nick?: string | null; roles?: readonly string[] };
+  member?: { nick?: string | null; roles?: readonly string[] } | undefined;
 }
 
 /** Security: ids become parts of addresses, and are compared as numbers. */
@@ -135,7 +135,7 @@ function parseCommand(interaction: APIChatInputApplicationCommandInteraction, fa
 }
 
 /** As somebody would have written it. */
-export function commandText({ data }: APIChatInputApplicationCommandInteraction): string {
+function commandText({ data }: APIChatInputApplicationCommandInteraction): string {
   const words = (data.options ?? []).map(optionText).filter((word) => word !== '');
   return [`/${data.name}`, ...words].join(' ');
 }

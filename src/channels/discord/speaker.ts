@@ -26,6 +26,8 @@ import { filePlaceOf, isId } from './parse.ts';
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */
 const politenessMs = 5000;
+/** Commands are longer than messages can be; there is room left for signs that format it. */
+const maxShownCommand = 1000;
 
 /** Security: nothing that a model writes rings for anybody. */
 const noMentions = { parse: [], replied_user: false } as const;
@@ -108,6 +110,7 @@ export class Speaker {
   async noticed({ id }: IncomingPress, text: string | undefined): Promise<void> {
     const known = this.#interactions.find(id);
     if (!known || text === undefined) return;
+    await known.acknowledged;
     const body = { content: text.slice(0, 200), flags: MessageFlags.Ephemeral, allowed_mentions: noMentions };
     const route = Routes.webhook(known.application, known.token);
     await this.#politely(this.#client.call('POST', route, { body, auth: false, timeoutMs: politenessMs }));
@@ -121,7 +124,7 @@ export class Speaker {
         ? { type: InteractionResponseType.DeferredMessageUpdate }
         : {
             type: InteractionResponseType.ChannelMessageWithSource,
-            data: { content: format(fenced(command)), allowed_mentions: noMentions, flags },
+            data: { content: format(fenced(shortened(command))), allowed_mentions: noMentions, flags },
           };
     await this.#politely(this.#client.call('POST', Routes.interactionCallback(id, token), { body, auth: false, timeoutMs: politenessMs }));
   }
@@ -154,6 +157,10 @@ export class Speaker {
 function idOf(id: string): string {
   if (!isId(id)) throw new HermeticError('channel/refused', 'This is not an id of Discord.');
   return id;
+}
+
+function shortened(command: string): string {
+  return command.length > maxShownCommand ? `${command.slice(0, maxShownCommand)}…` : command;
 }
 
 function contentOf({ text, buttons }: Outgoing) {

@@ -50,7 +50,19 @@ interface Payload {
 
 /** One connection to Discord's gateway. Never rejects. */
 export async function serveWire(parts: WireParts): Promise<Ending> {
-  return await new Wire(parts).ended;
+  const address = addressOf(parts.session?.address ?? parts.address);
+  return address ? await new Wire(parts, address).ended : { code: undefined, session: undefined };
+}
+
+/** undefined when nothing can be connected to there. */
+function addressOf(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const address = new URL(text);
+  if (!['ws:', 'wss:'].includes(address.protocol)) return undefined;
+  address.hash = '';
+  address.searchParams.set('v', '10');
+  address.searchParams.set('encoding', 'json');
+  return address;
 }
 
 class Wire {
@@ -63,12 +75,9 @@ class Wire {
   #isAnswered = true;
   #isOver = false;
 
-  constructor(parts: WireParts) {
+  constructor(parts: WireParts, address: URL) {
     this.#parts = parts;
     this.#session = parts.session;
-    const address = new URL(parts.session?.address ?? parts.address);
-    address.searchParams.set('v', '10');
-    address.searchParams.set('encoding', 'json');
     this.#socket = new WebSocket(address, { maxPayload: maxPayloadBytes, handshakeTimeout: openingMs, followRedirects: false });
     this.#socket.on('message', (data, isBinary) => this.#take(isBinary ? undefined : String(data)));
     this.#socket.on('error', () => undefined);

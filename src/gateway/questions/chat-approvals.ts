@@ -63,10 +63,13 @@ export class ChatApprovals {
     return replyTo(attempt);
   }
 
-  /** The question whose card in this place has this number for one of its answers; undefined when it means nothing there. */
-  async numbered(place: Place, number: string): Promise<{ code: string; choice: Choice } | 'several' | undefined> {
-    const found = (await this.#cardsAt(place)).flatMap(({ code }) => {
-      const choice = choiceFor(code, number);
+  /**
+   * The question whose card in this place has this number for one of its answers; undefined when it means nothing there. Security: what was said
+   * before a question was asked, and is looked at later, is no answer to it.
+   */
+  async numbered(place: Place, number: string, saidAt: Date): Promise<{ code: string; choice: Choice } | 'several' | undefined> {
+    const found = (await this.#cardsAt(place)).flatMap(({ code, askedAt }) => {
+      const choice = askedAt < saidAt ? choiceFor(code, number) : undefined;
       return choice === undefined ? [] : [{ code, choice }];
     });
     return found.length > 1 ? 'several' : found[0];
@@ -81,12 +84,14 @@ export class ChatApprovals {
     return undefined;
   }
 
-  async #cardsAt(here: Place): Promise<{ code: string; key: string }[]> {
+  /** Security: without the messages that say who is asked, which do not show the command. */
+  async #cardsAt(here: Place): Promise<{ code: string; key: string; askedAt: Date }[]> {
     const { cards, approvals } = this.#options.store;
-    const found: { code: string; key: string }[] = [];
+    const found: { code: string; key: string; askedAt: Date }[] = [];
     for (const { question, key, place } of await cards.list()) {
-      const entry = placeName(place) === placeName(here) ? await approvals.find(question) : undefined;
-      if (entry?.state === 'open') found.push({ code: entry.code, key });
+      const isHere = placeName(place) === placeName(here) && key !== askedKey(question);
+      const entry = isHere ? await approvals.find(question) : undefined;
+      if (entry?.state === 'open') found.push({ code: entry.code, key, askedAt: entry.askedAt });
     }
     return found;
   }
@@ -205,7 +210,7 @@ export class ChatApprovals {
   /** Where the asker sees no card, this message says how the question ended. */
   async #sayWhoIsAsked({ id }: Question, others: readonly ReachableApprover[], place: Place, copies: readonly Copy[]): Promise<void> {
     const { store, outbox } = this.#options;
-    const key = `${cardKey(id)}/asked`;
+    const key = askedKey(id);
     if (!copies.some((copy) => copy.key === cardKey(id))) await store.cards.add({ question: id, key, place });
     await outbox.deliver(place, key, `Asked ${names(others)} to approve this.`);
   }
@@ -248,6 +253,11 @@ function replyTo(attempt: Attempt): string {
 /** The key of the card where the question came up. */
 function cardKey(id: string): string {
   return `question/${id}`;
+}
+
+/** The key of the message that says who is asked. */
+function askedKey(id: string): string {
+  return `${cardKey(id)}/asked`;
 }
 
 function names(people: readonly ReachableApprover[]): string {

@@ -18,13 +18,17 @@ export async function answerToPress(approvals: ChatApprovals, press: IncomingPre
   return given ? await approvals.answer(given.code, given.answer, role, place.platform) : 'This button has expired.';
 }
 
-/** Where there are no buttons: what settles a question by this message, and resolves with the reply; undefined when it is no such number. */
+/**
+ * Where there are no buttons: what settles a question by this message, which arrived at `saidAt`, and resolves with the reply; undefined when it is
+ * no such number.
+ */
 export async function answerToNumber(
   approvals: ChatApprovals,
   { text, forwarded, place, from }: IncomingMessage,
+  saidAt: Date,
 ): Promise<((role: Role) => Promise<string>) | undefined> {
   if (forwarded || !isNumber(text)) return undefined;
-  const found = await approvals.numbered(place, text);
+  const found = await approvals.numbered(place, text, saidAt);
   if (found === undefined) return undefined;
   if (found === 'several') {
     return async () => 'Two questions have this number. Answer with /approve CODE or /deny CODE; /approve lists the codes.';

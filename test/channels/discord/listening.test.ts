@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationCommandOptionType } from 'discord-api-types/v10';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { discord } from '../../../src/channels/discord/index.ts';
@@ -128,7 +129,7 @@ describe('the connection to Discord', () => {
     },
   );
 
-  it.each(['MESSAGE_CREATE', 'INTERACTION_CREATE', 'GUILD_CREATE', 'THREAD_CREATE', 'THREAD_LIST_SYNC', 'THREAD_DELETE', 'READY'])(
+  it.each(['MESSAGE_CREATE', 'INTERACTION_CREATE', 'GUILD_CREATE', 'THREAD_CREATE', 'THREAD_LIST_SYNC', 'THREAD_DELETE'])(
     'an event that cannot be read ends nothing: %s',
     async (event) => {
       await channel.start(accepted.accept);
@@ -140,6 +141,120 @@ describe('the connection to Discord', () => {
       await isUp();
     },
   );
+
+  it.each([null, {}, { user: bot, guilds: [null, 'x', { id: 7 }] }])('survives a session that begins with %j', async (data) => {
+    await channel.start(accepted.accept);
+    harness.discord.gateway.dispatch('READY', data);
+    says('after it');
+    await accepted.message(({ text }) => text === 'after it');
+    await isUp();
+  });
+
+  it.each([
+    ['without data', { type: 2 }],
+    ['with options that are none', { type: 2, data: { name: 'run', type: 1, options: { not: 'a list' } } }],
+  ])('a command %s does not end the program', async (_, what) => {
+    await channel.start(accepted.accept);
+    const failures: unknown[] = [];
+    const listener = (reason: unknown): void => void failures.push(reason);
+    process.on('unhandledRejection', listener);
+    const whole = { id: '88', application_id: bot.id, token: 'secret', channel: { id: harness.direct.chat }, user: ada, ...what };
+    harness.discord.gateway.dispatch('INTERACTION_CREATE', whole);
+    says('after it');
+    await accepted.message(({ text }) => text === 'after it');
+    await until('it is answered', () => harness.discord.calls.some(({ path }) => path.includes('/callback')));
+    process.off('unhandledRejection', listener);
+    expect(failures).toEqual([]);
+  });
+
+  it.each(['not an address', 'ftp://127.0.0.1'])('survives %s as the place to resume a session', async (address) => {
+    harness.discord.gateway.resumeAddress = address;
+    await listens();
+    harness.discord.gateway.terminateAll();
+    says('again');
+    await accepted.message(({ text }) => text === 'again');
+  });
+
+  it.each([1001, 4000])('does not connect again and again without a pause to a gateway that ends every session with %i', async (code) => {
+    harness.discord.gateway.closesReadyWith = code;
+    await channel.start(accepted.accept);
+    await delay(1000);
+    expect(received(operations.identify) + received(operations.resume)).toBeLessThan(6);
+    harness.discord.gateway.closesReadyWith = undefined;
+    says('again');
+    await accepted.message(({ text }) => text === 'again');
+  });
+
+  it('reads what was missed on a server that Discord describes after something was said elsewhere', async () => {
+    await listens();
+    await channel.stop();
+    harness.discord.world.textChannel('6900', '9900');
+    harness.discord.world.says({ channel: '6900', content: 'missed', mentions: [bot] });
+    harness.discord.gateway.lateGuilds.push('9900');
+    await channel.start(accepted.accept);
+    says('elsewhere');
+    await accepted.message(({ text }) => text === 'elsewhere');
+    harness.discord.gateway.describe('9900');
+    await accepted.message(({ text }) => text === 'missed');
+    await until('all of it is marked as read', () => harness.unconfirmed() === 0);
+  });
+
+  it('hears a channel whose earlier messages Discord does not give for a reason of its own', async () => {
+    await channel.stop();
+    const failing = new Set<string>();
+    harness.discord.refuses = (method, path) => {
+      const isHistory = method === 'GET' && path.endsWith(`/${harness.direct.chat}/messages`);
+      if (isHistory) failing.add(path);
+      return isHistory ? 400 : undefined;
+    };
+    await channel.start(accepted.accept);
+    await until('it was asked', () => failing.size > 0);
+    says('now');
+    await accepted.message(({ text }) => text === 'now');
+  });
+
+  it('counts the tries of what was missed in one channel also while it reads another', async () => {
+    await listens();
+    await channel.stop();
+    for (const place of [harness.direct, harness.otherDirect]) harness.userSays(place, { text: 'missed' });
+    const counted: { ids: readonly string[]; open: readonly string[] | 'all' }[] = [];
+    const deliveries: Deliveries = {
+      trying: async (ids, open) => {
+        counted.push({ ids, open });
+        return new Map(ids.map((id) => [id, 0]));
+      },
+      setAside: async () => undefined,
+    };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    accepted.hold = () => promise;
+    channel = discordChannel(harness.discord, harness.notes, () => undefined, { deliveries });
+    await channel.start(accepted.accept);
+    await until('both are tried', () => counted.filter(({ ids }) => ids.length > 0).length === 2);
+    expect(counted.map(({ open }) => open)).toEqual(['all', 'all']);
+    resolve();
+    await until('they are forgotten when all was read', () => counted.at(-1)?.open.length === 0);
+  });
+
+  it('tells the person who pressed a button how that ended when the press is confirmed, not before', async () => {
+    await channel.start(accepted.accept);
+    const sent = await channel.send(harness.direct, { text: 'q', buttons: [[{ label: 'Once', data: 'q:1' }]] });
+    accepted.hold = async (incoming) => {
+      if (incoming.kind === 'press') void channel.noticed?.(incoming, 'Answer recorded.');
+    };
+    harness.userPresses(harness.direct, sent, 'q:1');
+    await until('they are told', () => harness.discord.world.notices.includes('Answer recorded.'), { withinMs: 5000 });
+  });
+
+  it('asks once for each author of what was missed for their roles', async () => {
+    await listens();
+    await channel.stop();
+    harness.discord.world.members.set(ada.id, ['801']);
+    for (let index = 0; index < 150; index += 1) harness.userSays(harness.group, { text: `missed ${index}` });
+    await channel.start(accepted.accept);
+    await accepted.message(({ text }) => text === 'missed 149');
+    expect(accepted.messages.map(({ text }) => text)).toEqual(Array.from({ length: 150 }, (_, index) => `missed ${index}`));
+    expect(harness.discord.calls.filter(({ path }) => path.includes('/members/')).length).toBe(1);
+  });
 
   it('sets aside a message that cannot be read, and goes on', async () => {
     const aside: unknown[] = [];
@@ -228,6 +343,14 @@ describe('commands in the menu of Discord', () => {
     expect(Number(answer.flags) & 64).toBe(64);
   });
 
+  it('are confirmed also when they are longer than a message', async () => {
+    await channel.start(accepted.accept);
+    const id = harness.discord.world.gives(harness.direct.chat, 'run', `echo ${'x'.repeat(5000)}`);
+    await accepted.message();
+    const answer = await until('it is answered', () => harness.discord.world.interactionAnswers.find((one) => one.id === id));
+    expect(answer.content).toMatch(/\/run echo x+…/);
+  });
+
   it('are not confirmed before they are accepted', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     accepted.hold = () => promise;
@@ -275,8 +398,12 @@ describe('threads of the bot on Discord', () => {
     expect(harness.discord.world.sent.map(({ message }) => message.channel_id)).toEqual([id]);
   });
 
-  it('are replaced by the channel where the bot may not make them', async () => {
-    harness.discord.world.mayMakeThreads = false;
+  it.each([
+    ['the bot may not make them', { status: 403, code: 50_013 }],
+    ['there can be none', { status: 400, code: 50_024 }],
+    ['there are too many', { status: 400, code: 160_006 }],
+  ])('are replaced by the channel where %s', async (_, refusal) => {
+    harness.discord.world.threadRefusal = refusal;
     await start();
     harness.userSays(harness.group, { text: 'plan', mentionsUs: true });
     const { place } = await accepted.message();
@@ -285,6 +412,16 @@ describe('threads of the bot on Discord', () => {
     expect(harness.discord.world.sent.map(({ message }) => [message.channel_id, message.content])).toEqual([
       [harness.group.chat, 'here instead'],
     ]);
+  });
+
+  it('what belongs into a thread that was deleted is not said in its channel, where others would read it', async () => {
+    harness.discord.world.threadRefusal = { status: 403, code: 50_013 };
+    await start();
+    harness.discord.world.says({ channel: harness.thread?.thread ?? '', content: 'secret', mentions: [bot] });
+    const { place } = await accepted.message();
+    harness.discord.world.channels.delete(place.thread ?? '');
+    await expect(channel.send(place, { text: 'secret' })).rejects.toMatchObject({ code: 'channel/refused' });
+    expect(harness.discord.world.sent).toEqual([]);
   });
 
   it('are not made in a direct chat', async () => {

@@ -22,6 +22,12 @@ export class FakeGateway {
   heartbeatMs = 40_000;
   /** Sends no answer to heartbeats. */
   isDeaf = false;
+  /** Ends every new connection with this code as soon as its session has begun. */
+  closesReadyWith: number | undefined;
+  /** Servers of which nothing is said until `describe`. */
+  readonly lateGuilds: string[] = [];
+  /** Where sessions are to be resumed; undefined is here. */
+  resumeAddress: string | undefined;
 
   constructor(token: string, root: () => string, channels: () => readonly FakeChannel[]) {
     this.token = token;
@@ -89,20 +95,30 @@ export class FakeGateway {
     }
     const session: Session = { id: `session-${this.#sessions.size + 1}-${Math.random()}`, events: [], socket };
     this.#sessions.set(session.id, session);
-    const resume_gateway_url = this.#root().replace('http:', 'ws:');
+    const resume_gateway_url = this.resumeAddress ?? this.#root().replace('http:', 'ws:');
     const application = { id: bot.id, flags: 0 };
     this.#send(session, 'READY', {
       ...{ v: 10, user: bot, session_id: session.id, resume_gateway_url, application },
-      guilds: [{ id: guild, unavailable: true }],
+      guilds: [guild, ...this.lateGuilds].map((id) => ({ id, unavailable: true })),
     });
-    const all = this.#channels().filter(({ guild_id }) => guild_id === guild);
-    this.#send(session, 'GUILD_CREATE', {
-      id: guild,
+    this.#send(session, 'GUILD_CREATE', this.#describe(guild));
+    if (this.closesReadyWith !== undefined) socket.close(this.closesReadyWith);
+    return session;
+  }
+
+  /** Says of a server what is said of it when a session begins. */
+  describe(server: string): void {
+    this.dispatch('GUILD_CREATE', this.#describe(server));
+  }
+
+  #describe(server: string) {
+    const all = this.#channels().filter(({ guild_id }) => guild_id === server);
+    return {
+      id: server,
       roles: [{ id: botRole, name: 'Hermetic', tags: { bot_id: bot.id } }],
       channels: all.filter(({ parent_id }) => parent_id === undefined),
       threads: all.filter(({ parent_id }) => parent_id !== undefined),
-    });
-    return session;
+    };
   }
 
   #resume(socket: WebSocket, d: Record<string, unknown>): Session | undefined {

@@ -71,8 +71,8 @@ function memberOf({ world, parts: [, user = ''] }: Call): unknown {
 }
 
 function beginThread({ world, parts, body }: Call): unknown {
+  if (world.threadRefusal) throw new Refusal(world.threadRefusal.status, world.threadRefusal.code, 'No thread here');
   const message = messageOf(world, parts);
-  if (!world.mayMakeThreads) throw new Refusal(403, 50_013, 'Missing Permissions');
   if (world.channels.has(message.id)) throw new Refusal(400, 160_004, 'A thread has already been created for this message');
   const name = String(body.name ?? '');
   if (name.length < 1 || name.length > 100) throw new Refusal(400, 50_035, 'Invalid Form Body');
@@ -148,12 +148,14 @@ function remove({ world, parts }: Call): undefined {
 
 function answerInteraction({ world, parts: [id = '', token = ''], body }: Call): undefined {
   if (world.openInteractions.get(id) !== token) throw new Refusal(404, 10_062, 'Unknown interaction');
-  world.openInteractions.delete(id);
   const { type, data } = body as { type: number; data?: { content?: string; flags?: number } };
+  if (data) checkBody(data, false);
+  world.openInteractions.delete(id);
   world.interactionAnswers.push({ id, type, content: data?.content, flags: data?.flags });
 }
 
-function followUp({ world, body }: Call): unknown {
+function followUp({ world, parts: [, token = ''], body }: Call): unknown {
+  if ([...world.openInteractions.values()].includes(token)) throw new Refusal(404, 10_015, 'Unknown Webhook');
   world.notices.push(String(body.content));
   return { id: world.nextId() };
 }

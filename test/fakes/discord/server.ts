@@ -24,6 +24,8 @@ export class FakeDiscord {
   readonly world: DiscordWorld;
   /** Every call that arrived, also those that failed. */
   readonly calls: { method: string; path: string; body: Record<string, unknown> }[] = [];
+  /** The status of a call that is refused. */
+  refuses: (method: string, path: string) => number | undefined = () => undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #failures = new Map<CallName, Failure[]>();
@@ -92,7 +94,8 @@ export class FakeDiscord {
     const { body, file } = await readBody(request);
     const method = request.method ?? 'GET';
     this.calls.push({ method, path, body });
-    const failure = this.#failures.get(nameOf(method, path))?.shift();
+    const refused = this.refuses(method, path);
+    const failure = refused === undefined ? this.#failures.get(nameOf(method, path))?.shift() : { status: refused };
     if (failure?.cut === 'before') {
       request.socket.destroy();
       return;

@@ -73,7 +73,8 @@ export class DiscordWorld {
   commands: unknown[] = [];
   /** The roles of people, as far as they are members of the server. */
   readonly members = new Map<string, string[]>();
-  mayMakeThreads = true;
+  /** What Discord says to the wish for a thread. */
+  threadRefusal: { status: number; code: number } | undefined;
   /** The bot may read messages. */
   applicationFlags = 1 << 19;
   readonly #dispatch: (event: string, data: unknown) => void;
@@ -95,8 +96,8 @@ export class DiscordWorld {
     this.channels.set(id, { id, type: ChannelType.DM });
   }
 
-  textChannel(id: string): void {
-    this.channels.set(id, { id, type: ChannelType.GuildText, guild_id: guild });
+  textChannel(id: string, server = guild): void {
+    this.channels.set(id, { id, type: ChannelType.GuildText, guild_id: server });
   }
 
   thread(id: string, parent: string, owner: string, name = 'a thread'): void {
