@@ -101,7 +101,10 @@ export const areas: readonly Area[] = [
   {
     area: 'Questions and grants',
     tried: 'answers given twice, by others, too late, after a restart; grants stretched to other actions',
-    tests: ['test/approval/{guard,grants,questions,question-processes}.test.ts', 'test/gateway/{questions,question-ends,number-answers}.test.ts'],
+    tests: [
+      'test/approval/{guard,grants,questions,question-processes}.test.ts',
+      'test/gateway/{questions,question-ends,number-answers}.test.ts',
+    ],
     mended: "an admin's yolo applied to everyone in a shared thread; a question could hide the end of a command",
   },
   {
