@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../lib/backoff.ts';
+import { within } from '../../lib/deadline.ts';
+import { errorText } from '../../lib/error-text.ts';
+import type { Health } from '../health.ts';
+import type { Account } from './account.ts';
+import { Connection, type ConnectionParts } from './connection.ts';
+import { busy, refusals, statuses } from './failures.ts';
+
+export interface LinkParts extends Pick<ConnectionParts, 'baileys' | 'apiRoot' | 'decrypting'> {
+  account: Account;
+  health: Health;
+  log: (sentence: string) => void;
+  /** The digits of a phone number: links with a code and not with a QR code. */
+  pairWith: string | undefined;
+  signal: AbortSignal;
+}
+
+const pauses = { firstMs: 500, maxMs: 60_000, isSpread: true };
+const refusedPauses = { firstMs: 30_000, maxMs: 600_000 };
+/** The phone shows a notice with every code. */
+const codePauses = { firstMs: 60_000, maxMs: 3_600_000 };
+/** WhatsApp asks for a new connection after linking; when it does so again and again, it waits. */
+const maxRestarts = 3;
+/** How long a message waits for a connection that is being made. */
+const readyMs = 15_000;
+
+type Outcome = Connection | { reason: string };
+
+/** Keeps a connection to WhatsApp until the signal, and links an account when there is none. */
+export class Link {
+  readonly #parts: LinkParts;
+  readonly #tried = Promise.withResolvers<void>();
+  #connection: Connection | undefined;
+  #next = Promise.withResolvers<Outcome>();
+  #failures = 0;
+  #refusals = 0;
+  #restarts = 0;
+  #codes = 0;
+  /** Why the last account is gone. */
+  #notice: string | undefined;
+
+  constructor(parts: LinkParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the first try has succeeded or failed, or a code is there. */
+  get tried(): Promise<void> {
+    return this.#tried.promise;
+  }
+
+  /** A connection that works. Rejects as busy when there is none and none comes soon. */
+  async ready(signal: AbortSignal | undefined): Promise<Connection> {
+    signal?.throwIfAborted();
+    const { account } = this.#parts;
+    if (this.#connection?.isOpen) return this.#connection;
+    if (!account.isLinked) throw busy('WhatsApp is not linked to an account yet.');
+    const none = { reason: 'WhatsApp: no connection.' };
+    const outcome = this.#failures > 1 || this.#refusals > 0 ? none : await within({ ms: readyMs, signal }, this.#next.promise, () => none);
+    signal?.throwIfAborted();
+    if (outcome instanceof Connection) return outcome;
+    throw busy(outcome.reason);
+  }
+
+  /** Never rejects. */
+  async run(): Promise<void> {
+    const { signal } = this.#parts;
+    while (!signal.aborted) {
+      await delay(this.#pauseMs(), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      await this.#serve().catch((error: unknown) => this.#failed(`WhatsApp: ${errorText(error)}`));
+    }
+    this.#settle({ reason: 'WhatsApp is stopped.' });
+    this.#tried.resolve();
+  }
+
+  #pauseMs(): number {
+    if (this.#refusals > 0) return backoffMs(this.#refusals, refusedPauses);
+    if (this.#codes > 0 && !this.#parts.account.isLinked) return backoffMs(this.#codes, codePauses);
+    const failures = Math.max(this.#failures - 1, this.#restarts - maxRestarts);
+    return failures > 0 ? backoffMs(failures, pauses) : 0;
+  }
+
+  async #serve(): Promise<void> {
+    const { account, health, signal } = this.#parts;
+    const isLinking = !account.isLinked;
+    const credentials = account.credentials();
+    this.#failures += 1;
+    if (isLinking) health.linking({ reason: this.#notice });
+    let hasCode = false;
+    const connection: Connection = new Connection({
+      ...this.#parts,
+      credentials,
+      keys: account.keys,
+      onOpen: () => this.#opened(connection),
+      onQr: (qr) => {
+        if (hasCode) return;
+        hasCode = this.#parts.pairWith !== undefined;
+        void this.#offerLink(connection, qr);
+      },
+      onCredentials: () => void account.keep(credentials).catch(() => undefined),
+    });
+    this.#connection = connection;
+    const stop = (): void => void connection.close();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const status = await connection.ended;
+    signal.removeEventListener('abort', stop);
+    this.#connection = undefined;
+    if (!signal.aborted) await this.#ended(status, isLinking);
+  }
+
+  #opened(connection: Connection): void {
+    this.#failures = 0;
+    this.#refusals = 0;
+    this.#restarts = 0;
+    this.#codes = 0;
+    this.#notice = undefined;
+    this.#parts.health.report('connection', undefined);
+    this.#settle(connection);
+    this.#tried.resolve();
+  }
+
+  /** Security: the code goes to the state, which the owner alone sees, and nowhere else. */
+  async #offerLink(connection: Connection, qr: string): Promise<void> {
+    const { health, pairWith } = this.#parts;
+    this.#failures = 0;
+    if (pairWith === undefined) health.linking({ qr, reason: this.#notice });
+    else {
+      this.#codes += 1;
+      const code = await connection.ask((socket) => socket.requestPairingCode(pairWith)).catch(() => undefined);
+      if (code !== undefined) health.linking({ code: `${code.slice(0, 4)}-${code.slice(4)}`, reason: this.#notice });
+    }
+    this.#tried.resolve();
+  }
+
+  async #ended(status: number | undefined, wasLinking: boolean): Promise<void> {
+    const { account, health, log } = this.#parts;
+    if (status === statuses.restart) {
+      this.#failures = 0;
+      this.#restarts += 1;
+      return;
+    }
+    if (wasLinking && status === statuses.timedOut) {
+      health.linking({ reason: this.#notice });
+      return;
+    }
+    if (status === statuses.loggedOut && account.isLinked) {
+      this.#notice = 'WhatsApp logged this device out, on the phone or because it was away for too long. Link it again.';
+      log(`WhatsApp is down: ${this.#notice}`);
+      await account.forget().catch(() => undefined);
+      this.#failures = 0;
+      this.#settle({ reason: this.#notice });
+      return;
+    }
+    const refusal = status === undefined ? undefined : refusals.get(status);
+    if (refusal !== undefined) this.#refusals += 1;
+    // A connection that ends once is replaced at once; that alone is no failure.
+    if (refusal !== undefined || this.#failures > 1) this.#failed(refusal ?? 'WhatsApp: no connection.');
+  }
+
+  #failed(reason: string): void {
+    this.#parts.health.report('connection', reason);
+    this.#settle({ reason });
+    this.#tried.resolve();
+  }
+
+  #settle(outcome: Outcome): void {
+    this.#next.resolve(outcome);
+    this.#next = Promise.withResolvers();
+  }
+}

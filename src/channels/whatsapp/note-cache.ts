@@ -1,0 +1,67 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ChannelNotes } from '../../core/channel-notes.ts';
+import { Lane } from '../../lib/lanes.ts';
+
+type Changes = Readonly<Record<string, string | undefined>>;
+
+/** All notes in memory. Only what changed is written, and what changed together in one transaction. */
+export class NoteCache {
+  readonly #notes: ChannelNotes;
+  readonly #kept: Map<string, string>;
+  readonly #lane = new Lane();
+  readonly #together = new AsyncLocalStorage<true>();
+  #pending = new Map<string, string | undefined>();
+
+  private constructor(notes: ChannelNotes, kept: Map<string, string>) {
+    this.#notes = notes;
+    this.#kept = kept;
+  }
+
+  static async load(notes: ChannelNotes): Promise<NoteCache> {
+    return new NoteCache(notes, new Map(await notes.read()));
+  }
+
+  get(key: string): string | undefined {
+    return this.#kept.get(key);
+  }
+
+  keys(prefix: string): string[] {
+    return [...this.#kept.keys()].filter((key) => key.startsWith(prefix));
+  }
+
+  /** Kept with the next `flush`. */
+  change(changes: Changes): void {
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === undefined ? !this.#kept.has(key) : this.#kept.get(key) === value) continue;
+      if (value === undefined) this.#kept.delete(key);
+      else this.#kept.set(key, value);
+      this.#pending.set(key, value);
+    }
+  }
+
+  /** Resolves when it is kept; inside of `together` at once. */
+  async write(changes: Changes): Promise<void> {
+    this.change(changes);
+    if (!this.#together.getStore()) await this.flush();
+  }
+
+  /** What `work` writes is kept with the next `flush`, in one transaction with what changes until then. */
+  async together<Result>(work: () => Promise<Result>): Promise<Result> {
+    return await this.#together.run(true, work);
+  }
+
+  /** Resolves when everything is kept. When it rejects, the next one tries it again. */
+  async flush(): Promise<void> {
+    await this.#lane.run(async () => {
+      const batch = this.#pending;
+      if (batch.size === 0) return;
+      this.#pending = new Map();
+      try {
+        await this.#notes.write(Object.fromEntries(batch));
+      } catch (error) {
+        this.#pending = new Map([...batch, ...this.#pending]);
+        throw error;
+      }
+    });
+  }
+}
