@@ -5,7 +5,8 @@ import {
   type GatewayDispatchPayload,
   type GatewayGuildCreateDispatchData,
 } from 'discord-api-types/v10';
-import type { ChannelFacts } from './parse.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
+import { type ChannelFacts, isId } from './parse.ts';
 
 /** More threads than these are forgotten; their messages count as those of a channel until Discord names them again. */
 const maxKnown = 50_000;
@@ -17,18 +18,13 @@ interface KnownThread {
 
 /** Which channels are threads, and which role is the bot's own, as Discord tells it before it sends messages of them. */
 export class KnownChannels {
-  readonly #threads = new Map<string, KnownThread>();
+  readonly #threads = new BoundedMap<string, KnownThread>(maxKnown);
   readonly roles = new Map<string, string>();
 
   /** What is known of a channel; `server` is undefined in a chat with one person. */
   factsOf(channel: string, server: string | undefined, self: string): ChannelFacts {
     const thread = this.#threads.get(channel);
     return { isDirect: server === undefined, server, parent: thread?.parent, isOurs: thread?.owner === self };
-  }
-
-  /** A thread that was begun by us. */
-  began(thread: string, parent: string, self: string): void {
-    this.#learn({ id: thread, parent_id: parent, owner_id: self });
   }
 
   take(event: GatewayDispatchPayload, self: string): void {
@@ -58,10 +54,7 @@ export class KnownChannels {
 
   #learn({ id, parent_id: parent, owner_id: owner }: { id: string; parent_id?: string | null; owner_id?: string }): void {
     if (typeof id !== 'string' || typeof parent !== 'string') return;
-    this.#threads.delete(id);
     this.#threads.set(id, { parent, owner });
-    const [oldest] = this.#threads.keys();
-    if (this.#threads.size > maxKnown && oldest !== undefined) this.#threads.delete(oldest);
   }
 }
 
@@ -72,6 +65,6 @@ export function talkedIn({ channels, threads }: GatewayGuildCreateDispatchData):
     const last = (channel as { last_message_id?: unknown }).last_message_id;
     // The last message of a forum is the last thread in it.
     const isForum = channel.type === ChannelType.GuildForum || channel.type === ChannelType.GuildMedia;
-    return !isForum && typeof last === 'string' && typeof channel.id === 'string' ? [{ id: channel.id, last }] : [];
+    return !isForum && isId(last) && isId(channel.id) ? [{ id: channel.id, last }] : [];
   });
 }

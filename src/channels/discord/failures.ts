@@ -7,7 +7,7 @@ export const tokenHint =
   'Get the token from the page Bot of your application at discord.com/developers/applications, and put it into the variable named by discord.token_env.';
 
 /** Numbers by which Discord names what is wrong with a request. */
-export const codes = { unknownMessage: 10_008, threadExists: 160_004, formBody: 50_035 } as const;
+export const codes = { unknownChannel: 10_003, unknownMessage: 10_008, threadExists: 160_004 } as const;
 
 /** A call that failed. `code` is the number by which Discord names the reason. */
 export class DiscordError extends CallError {

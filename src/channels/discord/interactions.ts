@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import { interactionPrefix } from './parse.ts';
 
 /** So long can an interaction be answered. */
@@ -13,15 +14,10 @@ interface Known {
 
 /** Presses and commands of this program, as long as they can be answered. */
 export class Interactions {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new BoundedMap<string, Known>(maxKept);
 
   add(id: string, application: string, token: string): void {
-    const now = Date.now();
-    for (const [other, { at }] of this.#known) {
-      if (now - at < lifeMs && this.#known.size < maxKept) break;
-      this.#known.delete(other);
-    }
-    this.#known.set(id, { application, token, at: now });
+    this.#known.set(id, { application, token, at: Date.now() });
   }
 
   /** By the id of a press. */

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  type APIChatInputApplicationCommandInteraction,
   type APIInteraction,
   type APIMessage,
   GatewayDispatchEvents,
@@ -8,23 +10,27 @@ import {
   InteractionType,
   Routes,
 } from 'discord-api-types/v10';
-import type { Accept, Incoming } from '../../core/channel.ts';
+import type { Accept, Incoming, IncomingMessage } from '../../core/channel.ts';
 import type { ChannelNotes } from '../../core/channel-notes.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
+import { errorText } from '../../lib/error-text.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
 import { KnownChannels, talkedIn } from './channel-facts.ts';
 import type { DiscordClient } from './client.ts';
 import type { Interactions } from './interactions.ts';
-import { commandText, type Delivered, parseInteraction, parseMessage, type Self } from './parse.ts';
+import type { OwnThreads } from './own-threads.ts';
+import { commandText, type Delivered, isId, parseInteraction, parseMessage, type Self } from './parse.ts';
 import type { ReadMark } from './read-mark.ts';
 import type { Speaker } from './speaker.ts';
 
 export interface ListenerParts {
   client: DiscordClient;
+  /** Messages in channels are answered in threads of their own. */
+  threads: OwnThreads | undefined;
   speaker: Speaker;
   interactions: Interactions;
   accept: Accept;
@@ -69,7 +75,16 @@ export class Listener {
     for (const channel of this.#direct) this.#readMissed(channel, undefined);
   }
 
+  /** Whatever Discord sends, it ends neither the program nor the connection. */
   take(event: GatewayDispatchPayload): void {
+    try {
+      this.#take(event);
+    } catch (error) {
+      this.#parts.log(`Discord sent something that cannot be read (${event.t}): ${errorText(error)}`);
+    }
+  }
+
+  #take(event: GatewayDispatchPayload): void {
     this.#channels.take(event, this.#self.id);
     if (event.t === GatewayDispatchEvents.GuildCreate) {
       const { value } = this.#parts.mark;
@@ -86,6 +101,10 @@ export class Listener {
 
   #takeMessage(message: Delivered): void {
     const { mark } = this.#parts;
+    if (!isId(message.id) || !isId(message.channel_id)) {
+      void this.#intake.take({ ...this.#deliveryOf(message), id: randomUUID(), chat: '' }, 0);
+      return;
+    }
     if (message.guild_id === undefined) this.#rememberDirect(message.channel_id);
     mark.begin(message.id);
     const reading = this.#reading.get(message.channel_id);
@@ -101,13 +120,22 @@ export class Listener {
     return {
       id: message.id,
       chat: message.channel_id,
-      read: () => parseMessage(message, this.#self, this.#channels.factsOf(message.channel_id, message.guild_id, this.#self.id)),
+      read: () => this.#read(message),
       content: () => JSON.stringify(message),
     };
   }
 
+  #read(message: Delivered): IncomingMessage | undefined {
+    const { threads } = this.#parts;
+    const facts = this.#channels.factsOf(message.channel_id, message.guild_id, this.#self.id);
+    const incoming = parseMessage(message, this.#self, { ...facts, beginsThread: threads !== undefined && !facts.isDirect });
+    if (incoming?.place.thread === message.id) threads?.expect(message.id, incoming.text);
+    return incoming;
+  }
+
   #takeInteraction(interaction: APIInteraction): void {
     const { id, application_id: application, token, guild_id: server } = interaction;
+    if (!isId(id) || !isId(application) || typeof token !== 'string') throw new Error('an interaction without an id');
     const channel = interaction.channel?.id ?? '';
     this.#parts.interactions.add(id, application, token);
     const delivery: Delivery = {
@@ -117,9 +145,10 @@ export class Listener {
       // Security: whoever has the token can answer in our name.
       content: () => JSON.stringify({ ...interaction, token: undefined }),
     };
-    const shown = interaction.type === InteractionType.ApplicationCommand && 'options' in interaction.data ? interaction : undefined;
+    const shown =
+      interaction.type === InteractionType.ApplicationCommand ? (interaction as APIChatInputApplicationCommandInteraction) : undefined;
     void this.#intake.take(delivery, 0).then(async (isDone) => {
-      if (isDone) await this.#parts.speaker.acknowledge(id, token, shown && `\`${commandText(shown as never)}\``);
+      if (isDone) await this.#parts.speaker.acknowledge(id, token, shown && commandText(shown));
     });
   }
 

@@ -30,6 +30,8 @@ export interface ChannelFacts {
   parent: string | undefined;
   /** The thread was begun by the bot, so everything in it is meant for it. */
   isOurs: boolean;
+  /** A message in a channel is answered in a thread that begins with it. */
+  beginsThread?: boolean;
 }
 
 /** What a message has that is delivered as it happens, and not when it is read later. */
@@ -38,13 +40,17 @@ export interface Delivered extends APIMessage {
   member?: { nick?: string | null; roles?: readonly string[] };
 }
 
+/** Security: ids become parts of addresses, and are compared as numbers. */
+export function isId(part: unknown): part is string {
+  return typeof part === 'string' && /^\d{1,20}$/.test(part);
+}
+
 /** A file of a message can be found again by these. */
 const fileId = (channel: string, message: string, attachment: string): string => JSON.stringify([channel, message, attachment]);
 
 export function filePlaceOf(id: string): { channel: string; message: string; attachment: string } | undefined {
   try {
     const [channel, message, attachment] = JSON.parse(id) as unknown[];
-    const isId = (part: unknown): part is string => typeof part === 'string' && /^\d{1,20}$/.test(part);
     return isId(channel) && isId(message) && isId(attachment) ? { channel, message, attachment } : undefined;
   } catch {
     return undefined;
@@ -55,13 +61,14 @@ const spoken: ReadonlySet<MessageType> = new Set([MessageType.Default, MessageTy
 
 /** undefined for what is no message of a person: notices of Discord, and messages of programs. */
 export function parseMessage(message: Delivered, self: Self, facts: ChannelFacts): IncomingMessage | undefined {
-  refuseMalformed({ id: message.id, channel_id: message.channel_id, content: message.content, timestamp: message.timestamp });
+  refuseMalformed([message.id, message.channel_id], { content: message.content, timestamp: message.timestamp });
   const { author, webhook_id: webhook } = message;
   if (!spoken.has(message.type) || webhook !== undefined || !author || author.bot || author.system) return undefined;
-  refuseMalformed({ 'author.id': author.id, 'author.username': author.username });
+  refuseMalformed([author.id], { 'author.username': author.username });
   const forwarded = forwardedIn(message);
   const said = forwarded ? forwarded.content : message.content;
   const files = filesOf(message, forwarded?.attachments ?? message.attachments ?? []);
+  if (typeof said !== 'string') throw new Error('the forwarded text is missing.');
   if (said === '' && files.length === 0) return undefined;
   const replied = message.type === MessageType.Reply ? message.referenced_message : undefined;
   // A forwarded text does not address us in the name of the person who forwards it.
@@ -69,9 +76,9 @@ export function parseMessage(message: Delivered, self: Self, facts: ChannelFacts
   return {
     kind: 'message',
     id: message.id,
-    place: placeOf(message.channel_id, facts),
+    place: placeOf(message.channel_id, facts, facts.beginsThread ? message.id : undefined),
     from: person(author, message.member),
-    at: new Date(message.timestamp),
+    at: timeOf(message.timestamp),
     text: forwarded ? said : readable(said, message, self, facts),
     isDirect: facts.isDirect,
     isAddressed: facts.isDirect || facts.isOurs || isMeant,
@@ -96,22 +103,23 @@ export const interactionPrefix = 'interaction:';
 function parsePress(interaction: APIMessageComponentInteraction, facts: ChannelFacts): IncomingPress | undefined {
   const user = interaction.member?.user ?? interaction.user;
   if (!user || user.bot || interaction.data.component_type !== ComponentType.Button) return undefined;
-  refuseMalformed({ id: interaction.id, 'message.id': interaction.message?.id, custom_id: interaction.data.custom_id, 'user.id': user.id });
+  const { message } = interaction;
+  refuseMalformed([interaction.id, message?.id, message?.channel_id, user.id], { custom_id: interaction.data.custom_id });
   return {
     kind: 'press',
     id: interactionPrefix + interaction.id,
-    place: placeOf(interaction.message.channel_id, facts),
+    place: placeOf(message.channel_id, facts),
     from: person(user, interaction.member),
     at: new Date(),
     data: interaction.data.custom_id,
-    message: interaction.message.id,
+    message: message.id,
   };
 }
 
 function parseCommand(interaction: APIChatInputApplicationCommandInteraction, facts: ChannelFacts): IncomingMessage | undefined {
   const user = interaction.member?.user ?? interaction.user;
   if (!user || user.bot) return undefined;
-  refuseMalformed({ id: interaction.id, 'channel.id': interaction.channel?.id, 'data.name': interaction.data.name, 'user.id': user.id });
+  refuseMalformed([interaction.id, interaction.channel?.id, user.id], { 'data.name': interaction.data.name });
   return {
     kind: 'message',
     id: interactionPrefix + interaction.id,
@@ -133,16 +141,25 @@ export function commandText({ data }: APIChatInputApplicationCommandInteraction)
 }
 
 function optionText(option: APIApplicationCommandInteractionDataOption<InteractionType.ApplicationCommand>): string {
-  return option.type === ApplicationCommandOptionType.String ? option.value : '';
+  return option.type === ApplicationCommandOptionType.String ? String(option.value) : '';
 }
 
 /** Discord's deliveries are not checked against its types otherwise. What is wrong here would fail later, where less is known about it. */
-function refuseMalformed(fields: Record<string, unknown>): void {
-  for (const [name, value] of Object.entries(fields)) if (typeof value !== 'string') throw new Error(`${name} is not a text.`);
+function refuseMalformed(ids: readonly unknown[], texts: Record<string, unknown>): void {
+  if (!ids.every(isId)) throw new Error('an id is missing.');
+  for (const [name, value] of Object.entries(texts)) if (typeof value !== 'string') throw new Error(`${name} is not a text.`);
 }
 
-export function placeOf(channel: string, { server, parent }: ChannelFacts): Place {
-  return { platform: 'discord', workspace: server, chat: parent ?? channel, thread: parent === undefined ? undefined : channel };
+/** `beginning`: the message that a thread would begin with. */
+function placeOf(channel: string, { server, parent }: ChannelFacts, beginning?: string): Place {
+  const thread = parent === undefined ? beginning : channel;
+  return { platform: 'discord', workspace: server, chat: parent ?? channel, thread };
+}
+
+function timeOf(timestamp: string): Date {
+  const at = new Date(timestamp);
+  if (Number.isNaN(at.getTime())) throw new Error('timestamp is no time.');
+  return at;
 }
 
 /** In a chat with one person nobody has roles. */
@@ -176,7 +193,7 @@ function forwardedIn({ message_reference: reference, message_snapshots: snapshot
 
 function filesOf({ id, channel_id }: APIMessage, attachments: readonly APIAttachment[]): IncomingFile[] {
   return attachments.map((file) => {
-    refuseMalformed({ 'attachment.id': file.id, 'attachment.filename': file.filename });
+    refuseMalformed([file.id], { 'attachment.filename': file.filename });
     return { id: fileId(channel_id, id, file.id), name: file.filename, mimeType: file.content_type?.split(';')[0], bytes: file.size };
   });
 }

@@ -13,13 +13,15 @@ import {
 } from 'discord-api-types/v10';
 import type { IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { fenced } from '../../lib/fenced.ts';
 import { safeFileName } from '../file-name.ts';
 import type { DiscordClient } from './client.ts';
 import { codes, DiscordError, failureOf } from './failures.ts';
 import { format } from './format.ts';
 import type { Interactions } from './interactions.ts';
 import { maxFileBytes, maxIncomingBytes } from './limits.ts';
-import { filePlaceOf } from './parse.ts';
+import type { OwnThreads } from './own-threads.ts';
+import { filePlaceOf, isId } from './parse.ts';
 
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */
@@ -32,10 +34,12 @@ const noMentions = { parse: [], replied_user: false } as const;
 export class Speaker {
   readonly #client: DiscordClient;
   readonly #interactions: Interactions;
+  readonly #threads: OwnThreads | undefined;
 
-  constructor(client: DiscordClient, interactions: Interactions) {
+  constructor(client: DiscordClient, interactions: Interactions, threads: OwnThreads | undefined) {
     this.#client = client;
     this.#interactions = interactions;
+    this.#threads = threads;
   }
 
   async send(place: Place, message: Outgoing, signal: AbortSignal | undefined): Promise<string> {
@@ -50,19 +54,38 @@ export class Speaker {
       flags: flagsOf(message),
     };
     const files: RawFile[] = file ? [{ name: safeFileName(file.name), data: Buffer.from(file.data) }] : [];
+    const options = { body, signal, ...(file && { files, timeoutMs: uploadMs }) };
     try {
-      const route = Routes.channelMessages(channelOf(place));
-      const sent = await this.#client.call<APIMessage>('POST', route, { body, signal, ...(file && { files, timeoutMs: uploadMs }) });
-      return sent.id;
+      return await this.#inPlace(place, signal, async (channel) => {
+        const sent = await this.#client.call<APIMessage>('POST', Routes.channelMessages(channel), options);
+        return sent.id;
+      });
     } catch (error) {
       throw failureOf(error, key !== undefined);
     }
   }
 
+  /** Makes the thread first when it is one of ours that does not exist yet. */
+  async #inPlace<Result>(place: Place, signal: AbortSignal | undefined, say: (channel: string) => Promise<Result>): Promise<Result> {
+    try {
+      return await say(this.#channelOf(place));
+    } catch (error) {
+      const isMissing = error instanceof DiscordError && error.code === codes.unknownChannel;
+      if (!isMissing || !this.#threads || place.thread === undefined) throw error;
+      await this.#threads.begin(place, place.thread, signal);
+      return await say(this.#channelOf(place));
+    }
+  }
+
+  /** A thread is a channel of its own. */
+  #channelOf({ chat, thread }: Place): string {
+    return idOf(thread === undefined ? chat : (this.#threads?.insteadOf(thread) ?? thread));
+  }
+
   async edit(place: Place, id: string, message: Outgoing, signal: AbortSignal | undefined): Promise<void> {
     const body: RESTPatchAPIChannelMessageJSONBody = { ...contentOf(message), flags: MessageFlags.SuppressEmbeds };
     try {
-      await this.#client.call('PATCH', Routes.channelMessage(channelOf(place), idOf(id)), { body, signal });
+      await this.#client.call('PATCH', Routes.channelMessage(this.#channelOf(place), idOf(id)), { body, signal });
     } catch (error) {
       throw failureOf(error, true);
     }
@@ -70,7 +93,7 @@ export class Speaker {
 
   async remove(place: Place, id: string, signal: AbortSignal | undefined): Promise<void> {
     try {
-      await this.#client.call('DELETE', Routes.channelMessage(channelOf(place), idOf(id)), { signal });
+      await this.#client.call('DELETE', Routes.channelMessage(this.#channelOf(place), idOf(id)), { signal });
     } catch (error) {
       if (error instanceof DiscordError && error.code === codes.unknownMessage) return;
       throw failureOf(error, true);
@@ -78,7 +101,7 @@ export class Speaker {
   }
 
   async typing(place: Place): Promise<void> {
-    await this.#politely(this.#client.call('POST', Routes.channelTyping(channelOf(place)), { timeoutMs: politenessMs }));
+    await this.#politely(this.#client.call('POST', Routes.channelTyping(this.#channelOf(place)), { timeoutMs: politenessMs }));
   }
 
   /** Only the person who pressed sees it. */
@@ -90,14 +113,15 @@ export class Speaker {
     await this.#politely(this.#client.call('POST', route, { body, auth: false, timeoutMs: politenessMs }));
   }
 
-  /** Tells Discord within its three seconds that an interaction arrived. Never rejects. */
-  async acknowledge(id: string, token: string, shown: string | undefined): Promise<void> {
+  /** Tells Discord within its three seconds that an interaction arrived. `command`: only the person who gave it sees it. Never rejects. */
+  async acknowledge(id: string, token: string, command: string | undefined): Promise<void> {
+    const flags = MessageFlags.Ephemeral | MessageFlags.SuppressEmbeds;
     const body =
-      shown === undefined
+      command === undefined
         ? { type: InteractionResponseType.DeferredMessageUpdate }
         : {
             type: InteractionResponseType.ChannelMessageWithSource,
-            data: { content: format(shown), allowed_mentions: noMentions, flags: MessageFlags.SuppressEmbeds },
+            data: { content: format(fenced(command)), allowed_mentions: noMentions, flags },
           };
     await this.#politely(this.#client.call('POST', Routes.interactionCallback(id, token), { body, auth: false, timeoutMs: politenessMs }));
   }
@@ -127,14 +151,8 @@ export class Speaker {
   }
 }
 
-/** A thread is a channel of its own. */
-function channelOf({ chat, thread }: Place): string {
-  return idOf(thread ?? chat);
-}
-
-/** Security: ids become parts of an address. */
 function idOf(id: string): string {
-  if (!/^\d{1,20}$/.test(id)) throw new HermeticError('channel/refused', 'This is not an id of Discord.');
+  if (!isId(id)) throw new HermeticError('channel/refused', 'This is not an id of Discord.');
   return id;
 }
 
@@ -157,7 +175,7 @@ function flagsOf({ isQuiet }: Outgoing): MessageFlags {
 }
 
 function replying({ replyTo }: Outgoing): Pick<RESTPostAPIChannelMessageJSONBody, 'message_reference'> {
-  if (replyTo === undefined || !/^\d{1,20}$/.test(replyTo)) return {};
+  if (!isId(replyTo)) return {};
   return { message_reference: { message_id: replyTo, fail_if_not_exists: false } };
 }
 

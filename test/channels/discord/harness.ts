@@ -4,7 +4,8 @@ import { idAt } from '../../../src/channels/discord/read-mark.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
-import type { ChannelHarness, SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
+import type { FlowHarness } from '../../contracts/channel-flow.ts';
+import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
 import { type Failure, FakeDiscord } from '../../fakes/discord/server.ts';
 import { shownText } from '../../fakes/discord/shown-text.ts';
 import { ada, type BotMessage, bob, bot, guild } from '../../fakes/discord/world.ts';
@@ -31,7 +32,7 @@ export class KeptNotes implements ChannelNotes {
   }
 }
 
-export interface DiscordHarness extends ChannelHarness {
+export interface DiscordHarness extends FlowHarness {
   readonly discord: FakeDiscord;
   readonly notes: KeptNotes;
 }
@@ -59,6 +60,11 @@ export async function discordHarness(): Promise<DiscordHarness> {
   const channelIn = ({ chat, thread }: Place): string => thread ?? chat;
   return {
     discord: server,
+    kind: 'discord',
+    section: { api_root: server.root },
+    variables: { DISCORD_BOT_TOKEN: server.token },
+    people: { direct: ada.id, otherDirect: bob.id },
+    loseAnswer: () => server.fail('send', { cut: 'after' }),
     notes,
     log,
     secret: server.token,
