@@ -1,4 +1,4 @@
-import type { ChannelState } from '../core/channel.ts';
+import type { ChannelState, Linking } from '../core/channel.ts';
 
 /** The state of a channel, made of its current failures: up when there are none. */
 export class Health {
@@ -28,6 +28,14 @@ export class Health {
   /** It cannot work, and does not try to. */
   failed(reason: string): void {
     this.#state = { kind: 'down', since: new Date(), reason };
+  }
+
+  /** An account has to be linked. Security: what is needed for that is in the state only. */
+  linking(link: Pick<Linking, 'reason' | 'qr' | 'code'>): void {
+    const previous = this.#state;
+    if (previous.kind === 'stopped') return;
+    if (previous.kind !== 'linking') this.#log(`${this.#name} waits to be linked to an account.`);
+    this.#state = { kind: 'linking', since: previous.kind === 'linking' ? previous.since : new Date(), ...link };
   }
 
   /** A trouble of one kind begins, changes, or with undefined ends. A channel that was stopped has no troubles. */

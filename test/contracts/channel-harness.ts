@@ -40,6 +40,8 @@ export interface ChannelHarness {
   readonly otherDirect: Place;
   readonly group: Place;
   readonly thread: Place | undefined;
+  /** Why halves of characters cannot be sent there. */
+  readonly wellFormedOnly?: string;
   /** The id it has at the platform. */
   userSays(place: Place, said: SaidByUser): string;
   /** Our own words come back, or those of another program. */

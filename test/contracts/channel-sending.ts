@@ -94,7 +94,7 @@ export function sendingContract(rig: ChannelRig): void {
     if (!channel.typing) return context.skip('the platform cannot show it');
     await rig.start();
     await channel.typing(harness.direct);
-    expect(harness.typingShown(harness.direct)).toBe(1);
+    await until('it is shown', () => harness.typingShown(harness.direct) === 1);
   });
 
   it('sends a file with a text beside it', async (context) => {

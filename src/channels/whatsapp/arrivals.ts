@@ -42,7 +42,12 @@ export class Arrivals {
     this.#intake = new Intake({ name: 'WhatsApp', accept, health, log, deliveries, signal });
     const keys = this.#journal.keys().filter((key) => !this.#fresh.includes(key));
     const entries = keys.map((key) => ({ key, entry: this.#journal.get(key) }));
-    const tries = await deliveries?.trying(entries.map(({ key }) => key), []).catch(() => undefined);
+    const tries = await deliveries
+      ?.trying(
+        entries.map(({ key }) => key),
+        [],
+      )
+      .catch(() => undefined);
     for (const { key, entry } of entries) {
       const tried = tries ? tries.get(key) : 0;
       // undefined: it was set aside.

@@ -1,179 +1,115 @@
-import { EventEmitter } from 'node:events';
-import { CallError } from '../call-error.ts';
-import type { Baileys, BaileysSocket, ConnectionUpdate, Credentials, KeyStore, WireNode } from './baileys.ts';
-import { Decrypting, type DecryptingParts } from './decrypting.ts';
-import { statusOf } from './failures.ts';
-import { quietly, silentLogger } from './quiet.ts';
+import type { z } from 'zod';
+import type { Incoming } from '../../core/channel.ts';
+import type { ChannelNotes } from '../../core/channel-notes.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
+import type { ChannelContext } from '../context.ts';
+import { Health } from '../health.ts';
+import type { Connection } from '../platform-channel.ts';
+import { Account } from './account.ts';
+import { Arrivals } from './arrivals.ts';
+import type { Baileys } from './baileys.ts';
+import type { Arrival } from './decrypting.ts';
+import { refused } from './failures.ts';
+import { Link } from './link.ts';
+import { MessageIds } from './message-ids.ts';
+import { NoteCache } from './note-cache.ts';
+import type { whatsappOptions } from './options.ts';
+import { parseMessage } from './parse.ts';
+import { People } from './people.ts';
+import { Recent } from './recent.ts';
+import { Speaker } from './speaker.ts';
+import type { Wire } from './wire.ts';
+import { wireMessageOf } from './wire-message.ts';
 
-const whatsappAddress = 'wss://web.whatsapp.com/ws/chat';
-/** WhatsApp lists the device as Chrome on Ubuntu. It gives no code to link to one that it does not know. */
-const browser = ['Ubuntu', 'Chrome', '22.04.4'] as const;
-const connectMs = 20_000;
-const queryMs = 30_000;
-/** From the beginning to a working connection, or to a code for linking. */
-const openingMs = 60_000;
-const closingMs = 1_000;
-const groupFactsMs = 5 * 60_000;
+/** How long `listen` waits to say whether it is up. */
+const firstTryMs = 10_000;
 
-export interface ConnectionParts {
-  baileys: Baileys;
-  credentials: Credentials;
-  keys: KeyStore;
-  /** undefined: WhatsApp's own. */
-  apiRoot: string | undefined;
-  decrypting: Omit<DecryptingParts, 'make'>;
-  onOpen(): void;
-  onQr(qr: string): void;
-  /** The credentials changed. */
-  onCredentials(): void;
+type Options = z.output<typeof whatsappOptions>;
+
+export async function connect(context: ChannelContext, options: Options, baileys: Baileys): Promise<Connection> {
+  const { notes } = context;
+  if (!notes) throw refused('Only the running gateway can write to WhatsApp.');
+  const line = new Line(context, options, baileys, await NoteCache.load(notes satisfies ChannelNotes));
+  return {
+    speaker: line.speaker,
+    async listen(accept, health, signal) {
+      const { arrivals, link, ended } = line.open(health, signal);
+      line.listening = link;
+      await arrivals.listen(accept);
+      await settlesWithin({ ms: firstTryMs, signal }, link.tried);
+      const over = ended.then(() => {
+        if (line.listening === link) line.listening = undefined;
+      });
+      return { ended: over };
+    },
+  };
 }
 
-/** One connection to WhatsApp. */
-export class Connection {
-  readonly socket: BaileysSocket;
-  readonly #ended = Promise.withResolvers<number | undefined>();
-  readonly #acknowledgements = new Map<string, (node: WireNode | undefined) => void>();
-  readonly #groups = new Map<string, { facts: unknown; at: number }>();
-  readonly #timer: NodeJS.Timeout;
-  isOpen = false;
+/** Our end of one account. */
+class Line {
+  readonly #context: ChannelContext;
+  readonly #options: Options;
+  readonly #baileys: Baileys;
+  readonly #cache: NoteCache;
+  readonly #account: Account;
+  readonly #people: People;
+  readonly #ids: MessageIds;
+  readonly #recent = new Recent();
+  readonly speaker: Speaker;
+  listening: Link | undefined;
 
-  constructor(parts: ConnectionParts) {
-    const { baileys, credentials, keys, decrypting } = parts;
-    const decrypt = new Decrypting({ ...decrypting, make: baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository });
-    this.socket = guarded(() =>
-      baileys.makeWASocket({
-        waWebSocketUrl: addressOf(parts.apiRoot),
-        auth: { creds: credentials, keys },
-        logger: silentLogger,
-        browser,
-        connectTimeoutMs: connectMs,
-        defaultQueryTimeoutMs: queryMs,
-        emitOwnEvents: false,
-        // The phone goes on ringing.
-        markOnlineOnConnect: false,
-        syncFullHistory: false,
-        // What was said before the account was linked is none of our business.
-        shouldSyncHistoryMessage: () => false,
-        makeSignalRepository: decrypt.makeRepository,
-        cachedGroupMetadata: (jid: string) => this.#groupFacts(jid),
-      }),
-    );
-    const { ev, ws } = this.socket;
-    ws.prependListener('CB:message', (node) => decrypt.expect(node));
-    ws.on('CB:ack,class:message', (node) => this.#acknowledgements.get(node.attrs['id'] ?? '')?.(node));
-    // Security: an event without a listener for its failure would end the program.
-    ev.on('error', () => this.#cut());
-    ev.on('creds.update', () => parts.onCredentials());
-    ev.on('groups.update', () => this.#groups.clear());
-    ev.on('group-participants.update', () => this.#groups.clear());
-    ev.on('connection.update', (update) => this.#update(update, parts));
-    this.#timer = setTimeout(() => this.#cut(), openingMs);
-  }
-
-  /** Resolves with the number that WhatsApp gave as the reason; undefined when the connection just ended. */
-  get ended(): Promise<number | undefined> {
-    return this.#ended.promise;
-  }
-
-  /** Resolves when WhatsApp has taken the message. Rejects with `CallError`, which is doubtful when it may have. */
-  async relay(jid: string, message: object, id: string, attributes?: Readonly<Record<string, string>>): Promise<void> {
-    const answer = Promise.withResolvers<WireNode | undefined>();
-    const late = setTimeout(() => answer.resolve(undefined), queryMs);
-    this.#acknowledgements.set(id, answer.resolve);
-    try {
-      const options = { messageId: id, ...(attributes && { additionalAttributes: attributes }) };
-      await this.#during(quietly(() => this.socket.relayMessage(jid, message, options)));
-      const node = await answer.promise;
-      if (!node) throw new CallError('no answer in time', { isDoubtful: true });
-      refuseError(node);
-    } finally {
-      clearTimeout(late);
-      this.#acknowledgements.delete(id);
-    }
-  }
-
-  /** Runs a call of Baileys. Rejects with `CallError`: then WhatsApp was not told. */
-  async ask<Result>(call: (socket: BaileysSocket) => Promise<Result>): Promise<Result> {
-    return await this.#during(quietly(() => call(this.socket)));
-  }
-
-  /** Resolves when it has ended. The account stays linked. */
-  async close(): Promise<void> {
-    this.socket.ws.socket?.close();
-    const timer = setTimeout(() => this.#cut(), closingMs);
-    await this.ended;
-    clearTimeout(timer);
-  }
-
-  /** What waits for an answer when the connection ends would wait for its whole time. */
-  async #during<Result>(work: Promise<Result>): Promise<Result> {
-    const end = this.ended.then((): never => {
-      throw new CallError('the connection ended');
+  constructor(context: ChannelContext, options: Options, baileys: Baileys, cache: NoteCache) {
+    this.#context = context;
+    this.#options = options;
+    this.#baileys = baileys;
+    this.#cache = cache;
+    this.#account = new Account(cache, baileys);
+    this.#people = new People(cache, this.#account);
+    this.#ids = new MessageIds(cache);
+    this.speaker = new Speaker({
+      baileys,
+      apiRoot: options.api_root,
+      ids: this.#ids,
+      recent: this.#recent,
+      use: (signal, work) => this.#use(signal, work),
     });
+  }
+
+  /** Connects, and stays connected until the signal. `ended` resolves after it, when everything is kept. */
+  open(health: Health, signal: AbortSignal) {
+    const { log, deliveries } = this.#context;
+    const { api_root: apiRoot, pair_with: phone } = this.#options;
+    const baileys = this.#baileys;
+    const account = this.#account;
+    const arrivals = new Arrivals({ cache: this.#cache, health, log, deliveries, parse: (arrival) => this.#parse(arrival), signal });
+    const decrypting = {
+      together: <Result>(work: () => Promise<Result>) => this.#cache.together(work),
+      arrived: (arrival: Arrival) => arrivals.arrived(arrival),
+      keep: () => arrivals.keep(),
+      kept: () => arrivals.kept(),
+    };
+    const link = new Link({ baileys, apiRoot, decrypting, account, health, log, pairWith: phone?.replace('+', ''), signal });
+    return { arrivals, link, ended: link.run().then(() => arrivals.farewell()) };
+  }
+
+  #parse(arrival: Arrival): Incoming | undefined {
+    const { self } = this.#account;
+    if (!self) return undefined;
+    const message = wireMessageOf(arrival, self, this.#baileys);
+    const { mode } = this.#options;
+    return parseMessage(message, Date.now(), { mode, self, people: this.#people, ids: this.#ids, recent: this.#recent });
+  }
+
+  /** Where nothing listens, the connection lasts for what is said only; what arrives on it is kept for whoever listens next. */
+  async #use<Result>(signal: AbortSignal | undefined, work: (wire: Wire) => Promise<Result>): Promise<Result> {
+    if (this.listening) return await work(await this.listening.ready(signal));
+    const stop = new AbortController();
+    const { link, ended } = this.open(new Health('WhatsApp', this.#context.log), stop.signal);
     try {
-      return await Promise.race([work, end]);
-    } catch (error) {
-      throw error instanceof CallError ? error : new CallError('it could not be sent', { status: clientFault(error) });
+      return await work(await link.ready(signal));
+    } finally {
+      stop.abort();
+      await ended;
     }
   }
-
-  #update({ connection, qr, lastDisconnect }: ConnectionUpdate, parts: ConnectionParts): void {
-    if (qr !== undefined) {
-      clearTimeout(this.#timer);
-      parts.onQr(qr);
-    }
-    if (connection === 'open') {
-      clearTimeout(this.#timer);
-      this.isOpen = true;
-      parts.onOpen();
-    } else if (connection === 'close') {
-      clearTimeout(this.#timer);
-      this.isOpen = false;
-      this.#ended.resolve(statusOf(lastDisconnect?.error));
-      for (const answer of this.#acknowledgements.values()) answer(undefined);
-    }
-  }
-
-  #cut(): void {
-    this.socket.ws.socket?.terminate();
-  }
-
-  /** Asked for with every message to a group; an edit every two seconds must not ask for it each time. */
-  async #groupFacts(jid: string): Promise<unknown> {
-    const known = this.#groups.get(jid);
-    if (known && Date.now() - known.at < groupFactsMs) return known.facts;
-    const facts = await this.socket.groupMetadata(jid);
-    this.#groups.set(jid, { facts, at: Date.now() });
-    return facts;
-  }
-}
-
-/** Security: Baileys has listeners that reject, for example when a connection ends. These failures end the connection and not the program. */
-function guarded(make: () => BaileysSocket): BaileysSocket {
-  const before = EventEmitter.captureRejections;
-  EventEmitter.captureRejections = true;
-  try {
-    return quietly(make);
-  } finally {
-    EventEmitter.captureRejections = before;
-  }
-}
-
-function addressOf(apiRoot: string | undefined): string {
-  if (apiRoot === undefined) return whatsappAddress;
-  return `${apiRoot.replace(/^http/, 'ws').replace(/\/+$/, '')}/ws/chat`;
-}
-
-function refuseError({ attrs }: WireNode): void {
-  const { error, backoff } = attrs;
-  if (error === undefined) return;
-  const status = /^\d{3}$/.test(error) ? Number(error) : 500;
-  const retryAfterMs = /^\d{1,6}$/.test(backoff ?? '') ? Number(backoff) * 1000 : undefined;
-  throw new CallError('it was not taken', { status, retryAfterMs });
-}
-
-/** What WhatsApp says to a question, such as about a group that we are not in. */
-function clientFault(error: unknown): number | undefined {
-  const data = (error as { data?: unknown } | undefined)?.data;
-  return typeof data === 'number' && data >= 400 && data < 500 ? data : undefined;
 }

@@ -19,7 +19,8 @@ export function statusOf(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
-const reasonOf = ({ status, message }: CallError): string => (status === undefined ? `WhatsApp: ${message}.` : `WhatsApp: ${message} (${status}).`);
+const reasonOf = ({ status, message }: CallError): string =>
+  status === undefined ? `WhatsApp: ${message}.` : `WhatsApp: ${message} (${status}).`;
 
 export function failureOf(error: unknown, mayRepeat: boolean): unknown {
   if (!(error instanceof CallError)) return error;

@@ -35,9 +35,8 @@ export class Journal {
   get(key: string): Entry | undefined {
     const kept = this.#cache.get(key);
     if (kept === undefined) return undefined;
-    const entry = JSON.parse(kept) as Entry;
-    if (entry.incoming) entry.incoming.at = new Date(entry.incoming.at);
-    return entry;
+    const { id, chat, incoming, unreadable } = JSON.parse(kept) as Entry;
+    return { id, chat, incoming: incoming && revived(incoming), unreadable };
   }
 
   /** Kept with the next flush of the cache. */
@@ -53,4 +52,11 @@ export class Journal {
     this.#cache.change({ [key]: undefined });
     this.#cache.flush().catch(() => undefined);
   }
+}
+
+/** JSON has neither dates nor undefined. */
+function revived(incoming: Incoming): Incoming {
+  const { at, place } = incoming;
+  const whole = { at: new Date(at), place: { ...place, workspace: undefined, thread: undefined } };
+  return incoming.kind === 'press' ? { ...incoming, ...whole } : { ...incoming, ...whole, quoted: incoming.quoted };
 }

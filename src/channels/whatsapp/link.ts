@@ -4,10 +4,10 @@ import { within } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { Health } from '../health.ts';
 import type { Account } from './account.ts';
-import { Connection, type ConnectionParts } from './connection.ts';
 import { busy, refusals, statuses } from './failures.ts';
+import { Wire, type WireParts } from './wire.ts';
 
-export interface LinkParts extends Pick<ConnectionParts, 'baileys' | 'apiRoot' | 'decrypting'> {
+export interface LinkParts extends Pick<WireParts, 'baileys' | 'apiRoot' | 'decrypting'> {
   account: Account;
   health: Health;
   log: (sentence: string) => void;
@@ -25,13 +25,13 @@ const maxRestarts = 3;
 /** How long a message waits for a connection that is being made. */
 const readyMs = 15_000;
 
-type Outcome = Connection | { reason: string };
+type Outcome = Wire | { reason: string };
 
 /** Keeps a connection to WhatsApp until the signal, and links an account when there is none. */
 export class Link {
   readonly #parts: LinkParts;
   readonly #tried = Promise.withResolvers<void>();
-  #connection: Connection | undefined;
+  #wire: Wire | undefined;
   #next = Promise.withResolvers<Outcome>();
   #failures = 0;
   #refusals = 0;
@@ -50,15 +50,15 @@ export class Link {
   }
 
   /** A connection that works. Rejects as busy when there is none and none comes soon. */
-  async ready(signal: AbortSignal | undefined): Promise<Connection> {
+  async ready(signal: AbortSignal | undefined): Promise<Wire> {
     signal?.throwIfAborted();
     const { account } = this.#parts;
-    if (this.#connection?.isOpen) return this.#connection;
+    if (this.#wire?.isOpen) return this.#wire;
     if (!account.isLinked) throw busy('WhatsApp is not linked to an account yet.');
     const none = { reason: 'WhatsApp: no connection.' };
     const outcome = this.#failures > 1 || this.#refusals > 0 ? none : await within({ ms: readyMs, signal }, this.#next.promise, () => none);
     signal?.throwIfAborted();
-    if (outcome instanceof Connection) return outcome;
+    if (outcome instanceof Wire) return outcome;
     throw busy(outcome.reason);
   }
 
@@ -88,47 +88,47 @@ export class Link {
     this.#failures += 1;
     if (isLinking) health.linking({ reason: this.#notice });
     let hasCode = false;
-    const connection: Connection = new Connection({
+    const wire: Wire = new Wire({
       ...this.#parts,
       credentials,
       keys: account.keys,
-      onOpen: () => this.#opened(connection),
+      onOpen: () => this.#opened(wire),
       onQr: (qr) => {
         if (hasCode) return;
         hasCode = this.#parts.pairWith !== undefined;
-        void this.#offerLink(connection, qr);
+        void this.#offerLink(wire, qr);
       },
       onCredentials: () => void account.keep(credentials).catch(() => undefined),
     });
-    this.#connection = connection;
-    const stop = (): void => void connection.close();
+    this.#wire = wire;
+    const stop = (): void => void wire.close();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    const status = await connection.ended;
+    const status = await wire.ended;
     signal.removeEventListener('abort', stop);
-    this.#connection = undefined;
+    this.#wire = undefined;
     if (!signal.aborted) await this.#ended(status, isLinking);
   }
 
-  #opened(connection: Connection): void {
+  #opened(wire: Wire): void {
     this.#failures = 0;
     this.#refusals = 0;
     this.#restarts = 0;
     this.#codes = 0;
     this.#notice = undefined;
     this.#parts.health.report('connection', undefined);
-    this.#settle(connection);
+    this.#settle(wire);
     this.#tried.resolve();
   }
 
   /** Security: the code goes to the state, which the owner alone sees, and nowhere else. */
-  async #offerLink(connection: Connection, qr: string): Promise<void> {
+  async #offerLink(wire: Wire, qr: string): Promise<void> {
     const { health, pairWith } = this.#parts;
     this.#failures = 0;
     if (pairWith === undefined) health.linking({ qr, reason: this.#notice });
     else {
       this.#codes += 1;
-      const code = await connection.ask((socket) => socket.requestPairingCode(pairWith)).catch(() => undefined);
+      const code = await wire.ask((socket) => socket.requestPairingCode(pairWith)).catch(() => undefined);
       if (code !== undefined) health.linking({ code: `${code.slice(0, 4)}-${code.slice(4)}`, reason: this.#notice });
     }
     this.#tried.resolve();

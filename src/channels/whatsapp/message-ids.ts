@@ -44,6 +44,10 @@ export class MessageIds {
   }
 
   #hmac(text: string, bytes: number): string {
-    return createHmac('sha256', this.#secret).update(text).digest('hex').slice(0, bytes * 2).toUpperCase();
+    return createHmac('sha256', this.#secret)
+      .update(text)
+      .digest('hex')
+      .slice(0, bytes * 2)
+      .toUpperCase();
   }
 }

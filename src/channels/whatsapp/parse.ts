@@ -38,7 +38,10 @@ export function parseMessage(wire: WireMessage, arrivedAt: number, parts: ParseP
   const happening = { id: messageId(id, participant), place, from: { id: from, name }, at: new Date(at) };
   if (content.reactionMessage) return reactionOf(content, happening, parts);
   const message = messageOf(content, { ...happening, isDirect }, parts);
-  if (message) parts.recent.add(message.id, { text: content ? textOf(content) : '', name, person: from });
+  if (message) {
+    parts.recent.said(message.id, textOf(content));
+    parts.recent.met(from, name);
+  }
   return message;
 }
 
@@ -142,6 +145,12 @@ function quotedIn(context: ContextInfo | undefined, { people, recent, self }: Pa
 
 function incomingFile({ kind, media, name, mimeType, bytes }: MediaPart): IncomingFile {
   const text = (part: unknown): string => (part instanceof Uint8Array ? Buffer.from(part).toString('base64') : '');
-  const id = JSON.stringify([kind, String(media.directPath ?? ''), text(media.mediaKey), text(media.fileEncSha256), text(media.fileSha256)]);
+  const id = JSON.stringify([
+    kind,
+    String(media.directPath ?? ''),
+    text(media.mediaKey),
+    text(media.fileEncSha256),
+    text(media.fileSha256),
+  ]);
   return { id, name, mimeType, bytes };
 }

@@ -23,8 +23,19 @@ function prepare(): void {
 
 const nothing = (): void => undefined;
 
+interface Logger {
+  level: string;
+  child(): Logger;
+  trace(): void;
+  debug(): void;
+  info(): void;
+  warn(): void;
+  error(): void;
+  fatal(): void;
+}
+
 /** For Baileys. */
-export const silentLogger = {
+export const silentLogger: Logger = {
   level: 'silent',
   trace: nothing,
   debug: nothing,
@@ -32,5 +43,5 @@ export const silentLogger = {
   warn: nothing,
   error: nothing,
   fatal: nothing,
-  child: (): typeof silentLogger => silentLogger,
+  child: () => silentLogger,
 };

@@ -1,37 +1,28 @@
+import { BoundedMap } from '../../lib/bounded-map.ts';
+
 /** More than these are forgotten. */
-const maxMessages = 2000;
-const maxNames = 2000;
+const maxKnown = 2000;
 /** A quote shows the beginning. */
 const maxQuote = 1000;
 
-interface Said {
-  text: string;
-  name: string;
-  person: string;
-}
-
 /** What was said a short while ago: a reply has to repeat what it replies to, and names people by numbers only. */
 export class Recent {
-  readonly #messages = new Map<string, string>();
-  readonly #names = new Map<string, string>();
+  readonly #texts = new BoundedMap<string, string>(maxKnown);
+  readonly #names = new BoundedMap<string, string>(maxKnown);
 
-  add(id: string, { text, name, person }: Said): void {
-    keep(this.#messages, id, text.slice(0, maxQuote), maxMessages);
-    keep(this.#names, person, name, maxNames);
+  said(id: string, text: string): void {
+    this.#texts.set(id, text.slice(0, maxQuote).toWellFormed());
   }
 
   textOf(id: string): string | undefined {
-    return this.#messages.get(id);
+    return this.#texts.get(id);
+  }
+
+  met(person: string, name: string): void {
+    this.#names.set(person, name);
   }
 
   nameOf(person: string): string | undefined {
     return this.#names.get(person);
   }
-}
-
-function keep(map: Map<string, string>, key: string, value: string, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > max && oldest !== undefined) map.delete(oldest);
 }

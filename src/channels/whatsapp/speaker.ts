@@ -1,30 +1,29 @@
 import type { IncomingFile, Outgoing, Place } from '../../core/channel.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { safeFileName } from '../file-name.ts';
+import { whatsAppText } from '../whatsapp-markup.ts';
 import type { Baileys } from './baileys.ts';
-import type { Connection } from './connection.ts';
 import type { MediaKind } from './content.ts';
 import { failureOf, refused } from './failures.ts';
-import { format } from './format.ts';
 import { addressOf } from './jids.ts';
-import { maxFileBytes, maxPictureBytes } from './limits.ts';
+import { maxCaption, maxFileBytes, maxPictureBytes, maxText } from './limits.ts';
 import { decryptFile, encryptFile, FileHosts, fileRefOf } from './media.ts';
 import type { MessageIds } from './message-ids.ts';
 import { partsOfId } from './parse.ts';
 import type { Recent } from './recent.ts';
+import type { Wire } from './wire.ts';
 
 export interface SpeakerParts {
   baileys: Baileys;
   apiRoot: string | undefined;
   ids: MessageIds;
   recent: Recent;
-  /** Resolves with a connection that works. Rejects when there is none. */
-  connection(signal: AbortSignal | undefined): Promise<Connection>;
+  /** Does something with a connection that works. Rejects when there is none. */
+  use<Result>(signal: AbortSignal | undefined, work: (wire: Wire) => Promise<Result>): Promise<Result>;
 }
 
 /** Of a `ProtocolMessage`. */
 const kinds = { revoke: 0, edit: 14 } as const;
-/** A typing indicator is not worth waiting for. */
 const pictureTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/webp']);
 
 /**
@@ -47,15 +46,16 @@ export class Speaker {
     if (file && file.data.length > maxFileBytes) throw refused(`The file is larger than ${maxFileBytes} bytes.`);
     const id = ids.next(key);
     try {
-      const connection = await this.#parts.connection(signal);
-      const content = file ? await this.#withFile(connection, message, file, jid) : this.#text(message, jid);
-      signal?.throwIfAborted();
-      ids.sent(id);
-      await connection.relay(jid, content, id);
+      await this.#parts.use(signal, async (wire) => {
+        const content = file ? await this.#withFile(wire, message, file, jid) : this.#text(message, jid);
+        signal?.throwIfAborted();
+        ids.sent(id);
+        await wire.relay(jid, content, id);
+      });
     } catch (error) {
       throw failureOf(error, key !== undefined);
     }
-    recent.add(id, { text: message.text, name: '', person: '' });
+    recent.said(id, message.text);
     return id;
   }
 
@@ -64,7 +64,7 @@ export class Speaker {
     const jid = addressOf(place);
     if (!ids.isOurs(id)) throw refused('This is not a message of ours.');
     if (!ids.isEditable(id)) throw refused('WhatsApp takes no edit of a message that is older than 15 minutes.');
-    const editedMessage = { extendedTextMessage: { text: format(message.text) } };
+    const editedMessage = { extendedTextMessage: { text: whatsAppText(message.text, maxText) } };
     await this.#change(jid, { type: kinds.edit, key: ownKey(jid, id), editedMessage, timestampMs: Date.now() }, '1', signal);
   }
 
@@ -78,8 +78,7 @@ export class Speaker {
   async typing(place: Place): Promise<void> {
     try {
       const jid = addressOf(place);
-      const connection = await this.#parts.connection(undefined);
-      await connection.ask((socket) => socket.sendPresenceUpdate('composing', jid));
+      await this.#parts.use(undefined, (wire) => wire.ask((socket) => socket.sendPresenceUpdate('composing', jid)));
     } catch {
       // It would have been gone in some seconds.
     }
@@ -102,23 +101,22 @@ export class Speaker {
 
   async #change(jid: string, protocolMessage: object, kind: string, signal: AbortSignal | undefined): Promise<void> {
     try {
-      const connection = await this.#parts.connection(signal);
-      await connection.relay(jid, { protocolMessage }, this.#parts.ids.next(), { edit: kind });
+      await this.#parts.use(signal, (wire) => wire.relay(jid, { protocolMessage }, this.#parts.ids.next(), { edit: kind }));
     } catch (error) {
       throw failureOf(error, true);
     }
   }
 
   #text(message: Outgoing, jid: string): object {
-    return { extendedTextMessage: { text: format(message.text), ...this.#replying(message, jid) } };
+    return { extendedTextMessage: { text: whatsAppText(message.text, maxText), ...this.#replying(message, jid) } };
   }
 
   /** Pictures are shown, everything else is offered. */
-  async #withFile(connection: Connection, message: Outgoing, file: NonNullable<Outgoing['file']>, jid: string): Promise<object> {
+  async #withFile(wire: Wire, message: Outgoing, file: NonNullable<Outgoing['file']>, jid: string): Promise<object> {
     const mimetype = guessType(file.data).split(';')[0] ?? 'application/octet-stream';
     const kind: MediaKind = pictureTypes.has(mimetype) && file.data.length <= maxPictureBytes ? 'image' : 'document';
     const { body, key, encryptedHash, hash } = await encryptFile(this.#parts.baileys, file.data, kind);
-    const hosts = await connection.ask((socket) => socket.refreshMediaConn(false));
+    const hosts = await wire.ask((socket) => socket.refreshMediaConn(false));
     const directPath = await this.#files.upload(body, encryptedHash, kind, hosts);
     const name = safeFileName(file.name);
     const media = {
@@ -130,7 +128,7 @@ export class Speaker {
       fileSha256: hash,
       fileLength: file.data.length,
       mimetype,
-      caption: message.text === '' ? '' : format(message.text),
+      caption: message.text === '' ? '' : whatsAppText(message.text, maxCaption),
       ...this.#replying(message, jid),
     };
     return kind === 'image' ? { imageMessage: media } : { documentMessage: { ...media, fileName: name, title: name } };
