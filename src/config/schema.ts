@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { PlatformOptions } from '../channels/driver.ts';
+import type { ChannelDriver, PlatformOptions } from '../channels/driver.ts';
 import { channelDrivers } from '../channels/index.ts';
 import { webOptions } from '../channels/web/options.ts';
 import { audit, codeExecution, model, security, toolOutput } from './sections/agent.ts';
@@ -13,7 +13,8 @@ export { parseVolume } from './volumes.ts';
 
 type Platforms = { [Driver in (typeof channelDrivers)[number] as Driver['kind']]: z.ZodPrefault<Driver['options']> };
 
-const platforms = Object.fromEntries(channelDrivers.map(({ kind, options }) => [kind, options.prefault({})])) as Platforms;
+const drivers: readonly ChannelDriver[] = channelDrivers;
+const platforms = Object.fromEntries(drivers.map(({ kind, options }) => [kind, options.prefault({})])) as Platforms;
 
 /** The only definition of the configuration, with the options of every backend and channel. Loading, editing, listing and the reference are derived from it. */
 export const configSchema = z.strictObject({

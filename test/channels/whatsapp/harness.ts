@@ -2,14 +2,17 @@ import { createCipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'n
 import * as baileys from 'baileys';
 import { loadBaileys } from '../../../src/channels/whatsapp/baileys.ts';
 import { whatsapp, whatsappChannel } from '../../../src/channels/whatsapp/index.ts';
+import { askGateway } from '../../../src/cli/running-gateway.ts';
 import { type Channel, type Place, reactionPrefix } from '../../../src/core/channel.ts';
 import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
+import type { FlowHarness } from '../../contracts/channel-flow.ts';
 import type { ChannelHarness, SaidByUser, SendFailure } from '../../contracts/channel-harness.ts';
 import { signedIdentity } from '../../fakes/whatsapp/pairing.ts';
 import type { FakePerson } from '../../fakes/whatsapp/person.ts';
 import { type Failure, FakeWhatsApp, group } from '../../fakes/whatsapp/server.ts';
 import { type ShownMessage, shownIn } from '../../fakes/whatsapp/shown.ts';
+import { until } from '../../until.ts';
 
 export function placeOf(chat: string): Place {
   return { platform: 'whatsapp', workspace: undefined, chat, thread: undefined };
@@ -90,6 +93,27 @@ export async function whatsappHarness(options: Record<string, unknown> = {}): Pr
       ),
     unconfirmed: () => server.unconfirmed.size + notes.arrived,
     close: () => server.close(),
+  };
+}
+
+/** For a gateway that links itself. */
+export async function whatsappFlowHarness(): Promise<FlowHarness> {
+  const harness = await whatsappHarness();
+  const { server } = harness;
+  return {
+    ...harness,
+    kind: 'whatsapp',
+    section: { api_root: server.root },
+    variables: {},
+    people: { direct: server.ada.phone, otherDirect: server.bob.phone },
+    loseAnswer: () => server.fail('send', { cut: 'after' }),
+    async introduce(home) {
+      const qr = await until('the gateway shows a QR code', async () => {
+        const { channels = [] } = (await askGateway(home)) ?? {};
+        return channels.find(({ kind }) => kind === 'whatsapp')?.link?.qr;
+      });
+      server.scan(qr);
+    },
   };
 }
 

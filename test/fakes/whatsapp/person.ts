@@ -31,7 +31,7 @@ export class FakePerson {
   readonly lid: string;
   readonly name: string;
   readonly creds: AuthenticationCreds = initAuthCreds();
-  readonly #repository;
+  #repository = this.#newRepository();
   /** Groups whose key the bot has from us. */
   readonly #shared = new Set<string>();
 
@@ -39,9 +39,17 @@ export class FakePerson {
     this.phone = phone;
     this.lid = lid;
     this.name = name;
+  }
+
+  forgetSessions(): void {
+    this.#repository = this.#newRepository();
+    this.#shared.clear();
+  }
+
+  #newRepository() {
     const logger = silentLogger as never;
     const keys = addTransactionCapability(memoryKeys(), logger, { maxCommitRetries: 1, delayBetweenTriesMs: 1 });
-    this.#repository = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds: this.creds, keys }, logger, async () => []);
+    return DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds: this.creds, keys }, logger, async () => []);
   }
 
   get jid(): string {

@@ -56,6 +56,9 @@ export class FakeWhatsApp {
   /** Of the device that is linked. */
   #linked: { bundle: Bundle; noiseKey: Buffer } | undefined;
   #registering: { client: Client; bundle: Bundle; noiseKey: Buffer } | undefined;
+  /** Questions for a code to link with. */
+  readonly pairingRequests: BinaryNode[] = [];
+  logouts = 0;
   /** What logging in is answered with, instead of a success. */
   refusal: BinaryNode | undefined;
   readonly #clients = new Set<Client>();
@@ -119,6 +122,11 @@ export class FakeWhatsApp {
   unlink(): void {
     this.#linked = undefined;
     this.endStreams(401);
+  }
+
+  /** People begin anew with a device that was linked again. */
+  forgetSessions(): void {
+    for (const person of this.people) person.forgetSessions();
   }
 
   /** A stanza as it is. */
@@ -242,6 +250,9 @@ export class FakeWhatsApp {
     else if (node.tag === 'ack' && node.attrs.class === 'message') this.#confirmed(node);
     else if (node.tag === 'iq' && id === 'pair-success') this.#restart(client);
     else if (node.tag === 'iq' && type !== 'result') {
+      const asked = Array.isArray(node.content) ? node.content[0] : undefined;
+      if (asked?.tag === 'link_code_companion_reg') this.pairingRequests.push(asked);
+      if (asked?.tag === 'remove-companion-device') this.logouts += 1;
       const linked = { person: this.phone, device };
       this.#send(client, answerTo(node, { people: this.people, group, linked, mediaHost: 'mmg.whatsapp.net' }));
     }
