@@ -49,35 +49,35 @@ export class Account {
   /** Those of a connection changed. */
   async keep(credentials: Credentials): Promise<void> {
     if (credentials !== this.#credentials || !isLinked(credentials)) return;
-    await this.#cache.write({ [credentialsKey]: this.#write(credentials) });
+    this.#cache.change({ [credentialsKey]: this.#write(credentials) });
+    await this.#cache.flush();
   }
 
   /** It is no longer linked. */
   async forget(): Promise<void> {
     this.#credentials = this.#baileys.initAuthCreds();
     const keys = this.#cache.keys(keyPrefix);
-    await this.#cache.write({ [credentialsKey]: undefined, ...Object.fromEntries(keys.map((key) => [key, undefined])) });
+    this.#cache.change({ [credentialsKey]: undefined, ...Object.fromEntries(keys.map((key) => [key, undefined])) });
+    await this.#cache.flush();
   }
 
-  readonly keys: KeyStore = {
-    get: async (type, ids) => {
-      const found: Record<string, unknown> = {};
-      for (const id of ids) {
-        const value = this.key(type, id);
-        if (value !== undefined) found[id] = value;
-      }
-      return found;
-    },
-    set: async (data) => {
-      const changes: Record<string, string | undefined> = {};
-      for (const [type, values] of Object.entries(data)) {
-        for (const [id, value] of Object.entries(values)) {
-          changes[keyName(type, id)] = value === null || value === undefined ? undefined : this.#write(value);
+  /** The keys, for Baileys. `keep` resolves when what changed is kept; Baileys would drop a message while one of its keys cannot be. */
+  keyStore(keep: () => Promise<void>): KeyStore {
+    return {
+      get: async (type, ids) => {
+        const found = ids.map((id) => [id, this.key(type, id)] as const);
+        return Object.fromEntries(found.filter(([, value]) => value !== undefined));
+      },
+      set: async (data) => {
+        for (const [type, values] of Object.entries(data)) {
+          for (const [id, value] of Object.entries(values)) {
+            this.#cache.change({ [keyName(type, id)]: value === null || value === undefined ? undefined : this.#write(value) });
+          }
         }
-      }
-      await this.#cache.write(changes);
-    },
-  };
+        if (!this.#cache.isTogether) await keep();
+      },
+    };
+  }
 
   /** A new object each time: Baileys changes what it gets. */
   key(type: string, id: string): unknown {

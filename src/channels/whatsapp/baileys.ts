@@ -106,7 +106,9 @@ const installation = `Run npm install baileys@${baileysVersion} where Hermetic i
 export async function loadBaileys(load: (name: string) => Promise<unknown> = loadModule): Promise<Baileys> {
   const found = await load('baileys/package.json').catch(() => undefined);
   if (found === undefined)
-    throw new HermeticError('channel/unusable', `WhatsApp needs Baileys ${baileysVersion}, which is not installed.`, { hint: installation });
+    throw new HermeticError('channel/unusable', `WhatsApp needs Baileys ${baileysVersion}, which is not installed.`, {
+      hint: installation,
+    });
   const { version } = (found as { default: { version?: unknown } }).default;
   if (version !== baileysVersion) {
     throw new HermeticError('channel/unusable', `WhatsApp needs Baileys ${baileysVersion}, and another version of it is installed.`, {

@@ -91,7 +91,7 @@ export class Link {
     const wire: Wire = new Wire({
       ...this.#parts,
       credentials,
-      keys: account.keys,
+      keys: account.keyStore(this.#parts.decrypting.keep),
       onOpen: () => this.#opened(wire),
       onQr: (qr) => {
         if (hasCode) return;

@@ -39,13 +39,12 @@ export class NoteCache {
     }
   }
 
-  /** Resolves when it is kept; inside of `together` at once. */
-  async write(changes: Changes): Promise<void> {
-    this.change(changes);
-    if (!this.#together.getStore()) await this.flush();
+  /** Inside of `together`. */
+  get isTogether(): boolean {
+    return this.#together.getStore() === true;
   }
 
-  /** What `work` writes is kept with the next `flush`, in one transaction with what changes until then. */
+  /** What `work` changes waits for the `flush` after it, and is kept in one transaction with what changes until then. */
   async together<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#together.run(true, work);
   }

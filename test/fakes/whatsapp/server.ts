@@ -23,6 +23,13 @@ export interface Sent {
   attrs: Readonly<Record<string, string>>;
 }
 
+interface SaidTo {
+  chat?: string | undefined;
+  name?: string;
+  /** What WhatsApp says of it instead of what it would. */
+  address?: Record<string, string>;
+}
+
 interface Delivered {
   attrs: Record<string, string>;
   content: readonly Ciphertext[];
@@ -134,37 +141,36 @@ export class FakeWhatsApp {
     for (const client of this.#clients) if (client.isLoggedIn) this.#send(client, node);
   }
 
-  /** A message to the bot. `again`: it is delivered a second time, encrypted anew. */
-  says(
-    from: FakePerson,
-    id: string,
-    message: proto.IMessage,
-    { chat, name = from.name }: { chat?: string | undefined; name?: string } = {},
-  ): void {
+  /** Bytes that are no stanza. */
+  pushRaw(bytes: Buffer): void {
+    for (const { socket, isLoggedIn } of this.#clients) if (isLoggedIn) socket.send(bytes);
+  }
+
+  /** A message to the bot. From the phone of its own account it is a copy of what the owner wrote to `chat`. */
+  says(from: FakePerson, id: string, message: proto.IMessage, { chat, name = from.name, address }: SaidTo = {}): void {
     void this.#outside.run(async () => {
       const linked = this.#linked;
       if (!linked) throw new Error('no device is linked');
       const t = String(Math.floor(Date.now() / 1000));
-      const own = from === this.phone;
       const content =
-        chat === undefined || own
-          ? [
-              await from.encrypt(
-                this.deviceJid,
-                linked.bundle,
-                own ? { deviceSentMessage: { destinationJid: chat ?? from.jid, message } } : message,
-              ),
-            ]
+        chat === undefined || from === this.phone
+          ? [await from.encrypt(this.deviceJid, linked.bundle, this.#copied(from, message, chat))]
           : await from.encryptForGroup(chat, this.deviceJid, linked.bundle, message);
-      const address: Record<string, string> = own
-        ? { from: from.jid, recipient: chat ?? from.jid }
-        : chat === undefined
-          ? { from: from.jid, sender_lid: from.lidJid }
-          : { from: chat, participant: from.lidJid, participant_pn: from.jid, addressing_mode: 'lid' };
-      const delivered: Delivered = { attrs: { id, t, type: 'text', notify: name, ...address }, content };
+      const attrs = { id, t, type: 'text', notify: name, ...(address ?? this.#addressOf(from, chat)) };
+      const delivered: Delivered = { attrs, content };
       this.unconfirmed.set(id, delivered);
       for (const client of this.#clients) if (client.isLoggedIn) this.#deliver(client, delivered, false);
     });
+  }
+
+  #copied(from: FakePerson, message: proto.IMessage, chat: string | undefined): proto.IMessage {
+    return from === this.phone ? { deviceSentMessage: { destinationJid: chat ?? from.jid, message } } : message;
+  }
+
+  #addressOf(from: FakePerson, chat: string | undefined): Record<string, string> {
+    if (from === this.phone) return { from: from.jid, recipient: chat ?? from.jid };
+    if (chat === undefined) return { from: from.jid, sender_lid: from.lidJid };
+    return { from: chat, participant: from.lidJid, participant_pn: from.jid, addressing_mode: 'lid' };
   }
 
   async goDown(): Promise<void> {

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { quietly } from '../../../src/channels/whatsapp/quiet.ts';
+import { Accepted } from '../../contracts/channel-harness.ts';
+import { until } from '../../until.ts';
+import { whatsappHarness } from './harness.ts';
+
+it('nothing is printed of the keys that the library below Baileys prints, and everything else still is', async () => {
+  const printed: unknown[][] = [];
+  // Before the first use, so that it is what everything is printed to.
+  for (const method of ['log', 'info', 'warn', 'error'] as const) console[method] = (...given) => void printed.push(given);
+  const harness = await whatsappHarness();
+  const accepted = new Accepted();
+  const channel = harness.create();
+  try {
+    await channel.start(accepted.accept);
+    harness.userSays(harness.direct, { text: 'one' });
+    await accepted.message();
+    // Begins a new session: the library prints the one that it closes.
+    harness.server.forgetSessions();
+    harness.userSays(harness.direct, { text: 'two' });
+    await accepted.message(({ text }) => text === 'two');
+    await channel.send(harness.direct, { text: 'answer' });
+    await until('it is confirmed', () => harness.unconfirmed() === 0);
+    expect(printed).toEqual([]);
+    quietly(() => console.info('a key'));
+    console.info('in the clear');
+    expect(printed).toEqual([['in the clear']]);
+  } finally {
+    await channel.stop();
+    await harness.close();
+  }
+});
