@@ -1,13 +1,17 @@
-import { expect, it } from 'vitest';
-import { quietly } from '../../../src/channels/whatsapp/quiet.ts';
+import { expect, it, vi } from 'vitest';
 import { Accepted } from '../../contracts/channel-harness.ts';
 import { until } from '../../until.ts';
-import { whatsappHarness } from './harness.ts';
+
+const methods = ['log', 'info', 'warn', 'error'] as const;
 
 it('nothing is printed of the keys that the library below Baileys prints, and everything else still is', async () => {
   const printed: unknown[][] = [];
-  // Before the first use, so that it is what everything is printed to.
-  for (const method of ['log', 'info', 'warn', 'error'] as const) console[method] = (...given) => void printed.push(given);
+  const before = methods.map((method) => console[method]);
+  // Below what is tested, which begins anew.
+  for (const method of methods) console[method] = (...given) => void printed.push(given);
+  vi.resetModules();
+  const { quietly } = await import('../../../src/channels/whatsapp/quiet.ts');
+  const { whatsappHarness } = await import('./harness.ts');
   const harness = await whatsappHarness();
   const accepted = new Accepted();
   const channel = harness.create();
@@ -28,5 +32,8 @@ it('nothing is printed of the keys that the library below Baileys prints, and ev
   } finally {
     await channel.stop();
     await harness.close();
+    methods.forEach((method, index) => {
+      console[method] = before[index] ?? console[method];
+    });
   }
 });
