@@ -89,7 +89,7 @@ export const areas: readonly Area[] = [
   {
     area: 'Messages of a platform',
     tried: 'malformed, huge and misleading updates, names, files and markup',
-    tests: ['test/contracts/channel-hostile.ts', 'test/channels/telegram/{parse,format}.test.ts', 'test/lib/{plain-name,visible}.test.ts'],
+    tests: ['test/contracts/channel-hostile.ts', 'test/channels/*/{parse,format,webhook}.test.ts', 'test/lib/{plain-name,visible}.test.ts'],
     mended: 'a long answer of markup stalled the page and the gateway; some invisible characters were not shown in questions',
   },
   {
@@ -101,7 +101,7 @@ export const areas: readonly Area[] = [
   {
     area: 'Questions and grants',
     tried: 'answers given twice, by others, too late, after a restart; grants stretched to other actions',
-    tests: ['test/approval/{guard,grants,questions,question-processes}.test.ts', 'test/gateway/{questions,question-ends}.test.ts'],
+    tests: ['test/approval/{guard,grants,questions,question-processes}.test.ts', 'test/gateway/{questions,question-ends,number-answers}.test.ts'],
     mended: "an admin's yolo applied to everyone in a shared thread; a question could hide the end of a command",
   },
   {

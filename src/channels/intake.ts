@@ -66,8 +66,10 @@ export class Intake {
       if (failures > 0 && !attempt.isUnreadable) await delay(backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return false;
       try {
-        if (attempt.tries >= (failures > 0 ? maxTries : maxEnds) && deliveries) await setAside(delivery, attempt, deliveries);
-        else await this.#offer(delivery);
+        const isHopeless = attempt.tries >= (failures > 0 ? maxTries : maxEnds);
+        if (isHopeless && deliveries) await setAside(delivery, attempt, deliveries);
+        // Where nothing is kept, what cannot be read is dropped: waiting does not change it.
+        else if (!isHopeless || !attempt.isUnreadable) await this.#offer(delivery);
         if (this.#failing.delete(delivery.id) && this.#failing.size === 0) health.report('storage', undefined);
         return true;
       } catch (error) {

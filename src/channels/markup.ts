@@ -138,7 +138,7 @@ function link(href: string, label: string, raw: string, markup: Markup): string 
 const references: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
 
 /** Character references are part of CommonMark, and not of code in it. */
-function decoded(text: string): string {
+export function decoded(text: string): string {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|lt|gt|quot|apos|nbsp));/gi, (whole, decimal, hexadecimal, name) => {
     if (name !== undefined) return references[name] ?? whole;
     const point = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal);
@@ -146,7 +146,7 @@ function decoded(text: string): string {
   });
 }
 
-function aligned({ header, rows, align }: Tokens.Table): string {
+export function aligned({ header, rows, align }: Tokens.Table): string {
   const texts = [header, ...rows].map((row) => row.map(({ tokens }) => plainOf(tokens)));
   const widths = header.map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)));
   const lines = texts.map((row) =>

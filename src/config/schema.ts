@@ -14,7 +14,7 @@ export { parseVolume } from './volumes.ts';
 type Platforms = { [Driver in (typeof channelDrivers)[number] as Driver['kind']]: z.ZodPrefault<Driver['options']> };
 
 const drivers: readonly ChannelDriver[] = channelDrivers;
-const platforms = Object.fromEntries(drivers.map(({ kind, options }) => [kind, options.prefault({})])) as Platforms;
+const platforms = Object.fromEntries(drivers.map(({ kind, options }) => [kind, options.prefault({})])) as unknown as Platforms;
 
 /** The only definition of the configuration, with the options of every backend and channel. Loading, editing, listing and the reference are derived from it. */
 export const configSchema = z.strictObject({

@@ -33,12 +33,15 @@ export interface FlowTraits {
   buttons: boolean;
   /** The platform takes a message once that is sent twice under one key. */
   sendsOncePerKey: boolean;
+  /** false: how a question ended is another message, and its card keeps the buttons. */
+  edits?: boolean;
 }
 
 const never = new Promise<never>(() => undefined);
 
 /** A platform as its users see it: through `hermetic start`, a model and a sandbox. */
-export function flowContract(name: string, newHarness: () => Promise<FlowHarness>, { buttons, sendsOncePerKey }: FlowTraits): void {
+export function flowContract(name: string, newHarness: () => Promise<FlowHarness>, traits: FlowTraits): void {
+  const { buttons, sendsOncePerKey, edits = true } = traits;
   describeContained(`${name} through the gateway`, () => {
     let harness: FlowHarness;
     let program: Program;
@@ -106,7 +109,8 @@ export function flowContract(name: string, newHarness: () => Promise<FlowHarness
       expect(existsSync(join(shared, 'old'))).toBe(false);
       expect(texts().join('\n')).toMatch(/removed in/);
       await shows('Allowed once');
-      if (buttons) await until('the card has no buttons', () => harness.shown(harness.direct).every((one) => one.buttons.length === 0));
+      if (buttons && edits)
+        await until('the card has no buttons', () => harness.shown(harness.direct).every((one) => one.buttons.length === 0));
     });
 
     it(`${name}: a no keeps the command from running, and the model is told`, async () => {

@@ -39,9 +39,13 @@ export interface ChannelHarness {
   readonly direct: Place;
   readonly otherDirect: Place;
   readonly group: Place;
+  /** false where every chat is one with one person: then `group` is such a chat. */
+  readonly hasGroups?: boolean;
   readonly thread: Place | undefined;
   /** Why halves of characters cannot be sent there. */
   readonly wellFormedOnly?: string;
+  /** false where a message cannot be shown as the reply to another one. */
+  readonly hasReplies?: boolean;
   /** The id it has at the platform. */
   userSays(place: Place, said: SaidByUser): string;
   /** Our own words come back, or those of another program. */
@@ -50,6 +54,8 @@ export interface ChannelHarness {
   shown(place: Place): readonly Shown[];
   typingShown(place: Place): number;
   noticesShown(): readonly (string | undefined)[];
+  /** Why the platform delivers nothing again that it has handed over; undefined when it does until that is confirmed. */
+  readonly withoutRedelivery?: string;
   /** How much the platform would deliver again. */
   unconfirmed(): number;
   /** Delivers what was delivered last once more. */

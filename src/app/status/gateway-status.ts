@@ -14,7 +14,7 @@ import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from './s
 import { type Talkers, whoMayTalk } from './who-may-talk.ts';
 
 /** The state of a channel. Security: `link` is for the owner alone: it goes to the page and to `hermetic status`, and never to a chat. */
-export interface ChannelStatus {
+interface ChannelStatus {
   kind: string;
   state: string;
   reason: string | undefined;

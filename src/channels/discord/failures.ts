@@ -3,7 +3,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallError, channelErrorOf, connectionError } from '../call-error.ts';
 
-export const tokenHint =
+const tokenHint =
   'Get the token from the page Bot of your application at discord.com/developers/applications, and put it into the variable named by discord.token_env.';
 
 /** Numbers by which Discord names what is wrong with a request. */

@@ -15,6 +15,8 @@ export function format(markdown: string): string {
 
 /** Also what begins a heading, a list or a quote, at the beginning of a line. */
 function escaped(text: string): string {
+  // It was escaped in the source, so what follows is another piece.
+  if (/^[#+-]$/.test(text)) return `\\${text}`;
   return text
     .replace(/[\\*_~`|<>[\]]/g, '\\$&')
     .replace(/^(\s*)(?:([#-])|(\d+)\.)(?=\s)/gm, (_, space, sign, number) =>

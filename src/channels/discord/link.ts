@@ -22,7 +22,7 @@ const pauses = { firstMs: 250, maxMs: 60_000, isSpread: true };
 /** Discord takes a thousand new sessions a day, and changes the token of a bot that begins more. */
 const refusedPauses = { firstMs: 5_000, maxMs: 300_000 };
 
-export const reasons: ReadonlyMap<number, string> = new Map([
+const reasons: ReadonlyMap<number, string> = new Map([
   [4004, 'Discord refuses the token (4004). It was changed or revoked.'],
   [4010, 'Discord refuses the connection (4010).'],
   [4011, 'The bot is in too many servers for one connection (4011).'],

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RouteLike } from '@discordjs/rest';
 import {
   type APIChatInputApplicationCommandInteraction,
+  type APIGuildMember,
   type APIInteraction,
   type APIMessage,
   GatewayDispatchEvents,
@@ -186,8 +188,9 @@ export class Listener {
     const tries = await deliveries?.trying(ids, []).catch(() => undefined);
     for (const message of page) {
       const tried = tries ? tries.get(message.id) : 0;
+      const delivered = server === undefined ? message : { ...message, guild_id: server, ...(await this.#memberOf(server, message)) };
       // undefined: it was set aside.
-      const isDone = tried === undefined || (await accept(this.#deliveryOf({ ...message, ...(server && { guild_id: server }) }), tried));
+      const isDone = tried === undefined || (await accept(this.#deliveryOf(delivered), tried));
       if (!isDone) return false;
       mark.accepted(message.id);
     }
@@ -196,14 +199,27 @@ export class Listener {
 
   /** The oldest first; none when Discord does not let us read them. undefined when the signal ended it. */
   async #pageAfter(channel: string, after: string): Promise<APIMessage[] | undefined> {
-    const { client, signal } = this.#parts;
     const query = new URLSearchParams({ after, limit: String(pageSize) });
+    const page = await this.#get<APIMessage[]>(Routes.channelMessages(channel), query);
+    const messages = Array.isArray(page) ? page.filter(({ id }) => isId(id)) : [];
+    return this.#parts.signal.aborted ? undefined : messages.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+  }
+
+  /** The roles of whoever wrote it, as they are now: what is read later comes without. */
+  async #memberOf(server: string, { author }: APIMessage): Promise<Pick<Delivered, 'member'>> {
+    if (!isId(author?.id) || author.bot) return {};
+    const member = await this.#get<APIGuildMember>(Routes.guildMember(server, author.id));
+    return member ? { member } : {};
+  }
+
+  /** As often as it takes. undefined when Discord refuses it, or with the signal. */
+  async #get<Result>(route: RouteLike, query?: URLSearchParams): Promise<Result | undefined> {
+    const { client, signal } = this.#parts;
     for (let failures = 1; !signal.aborted; failures += 1) {
       try {
-        const page = await client.call<APIMessage[]>('GET', Routes.channelMessages(channel), { query, signal });
-        return page.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+        return await client.call<Result>('GET', route, { signal, ...(query && { query }) });
       } catch (error) {
-        if (error instanceof CallError && (error.status === 403 || error.status === 404)) return [];
+        if (error instanceof CallError && (error.status === 403 || error.status === 404)) return undefined;
         const retryAfterMs = error instanceof CallError ? error.retryAfterMs : undefined;
         await delay(retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
       }

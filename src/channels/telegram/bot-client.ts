@@ -2,8 +2,9 @@ import { Api, InputFile, type RawApi } from 'grammy';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { abortAfter } from '../../lib/deadline.ts';
+import { CallError } from '../call-error.ts';
 import { safeFileName } from '../file-name.ts';
-import { CallError, callErrorOf } from './failures.ts';
+import { callErrorOf } from './failures.ts';
 
 const telegramRoot = 'https://api.telegram.org';
 
@@ -52,14 +53,14 @@ export class BotClient {
     // Security: the path comes from a server, and may lead nowhere but below the files of this bot.
     const steps = path.split('/');
     if (steps.some((step) => step === '' || step === '.' || step === '..')) {
-      throw new CallError('a path that only a server with --local can mean; run it without that option', 400);
+      throw new CallError('a path that only a server with --local can mean; run it without that option', { status: 400 });
     }
     const address = `${this.#root}/file/bot${this.#token}/${steps.map(encodeURIComponent).join('/')}`;
     return await this.#within({ timeoutMs, signal }, async (cancel) => {
       const answer = await fetch(address, { signal: cancel, redirect: 'error' });
       if (!answer.ok || !answer.body) {
         await answer.body?.cancel();
-        throw new CallError('the file cannot be had', answer.status);
+        throw new CallError('the file cannot be had', { status: answer.status });
       }
       return await atMost(answer.body, maxBytes);
     });
@@ -81,7 +82,7 @@ export class BotClient {
 async function atMost(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const bytes = new ByteStore(maxBytes);
   for await (const chunk of body) {
-    if (!bytes.push(chunk)) throw new CallError(`a file of more than ${maxBytes} bytes`, 413);
+    if (!bytes.push(chunk)) throw new CallError(`a file of more than ${maxBytes} bytes`, { status: 413 });
   }
   return bytes.take();
 }

@@ -5,10 +5,11 @@ import { HermeticError } from '../../core/errors.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
+import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { Intake } from '../intake.ts';
 import type { BotClient } from './bot-client.ts';
-import { CallError, reasonOf, tokenHint } from './failures.ts';
+import { isUnauthorised, reasonOf, tokenHint } from './failures.ts';
 import { chatOf, parseUpdate, type Self, wantedUpdates } from './parse.ts';
 import { UpdateWindow } from './update-window.ts';
 
@@ -45,7 +46,7 @@ export async function introduce(client: BotClient, health: Health, signal: Abort
     return self;
   } catch (error) {
     if (!(error instanceof CallError)) return undefined;
-    if (error.isUnauthorised) throw new HermeticError('channel/unusable', reasonOf(error), { hint: tokenHint });
+    if (isUnauthorised(error)) throw new HermeticError('channel/unusable', reasonOf(error), { hint: tokenHint });
     health.report('connection', reasonOf(error));
     return undefined;
   }

@@ -1,7 +1,8 @@
 import { HermeticError } from '../../core/errors.ts';
+import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { BotClient } from './bot-client.ts';
-import { CallError, reasonOf, tokenHint } from './failures.ts';
+import { reasonOf, tokenHint } from './failures.ts';
 import { isToken } from './options.ts';
 
 export const setup: ChannelSetup = {

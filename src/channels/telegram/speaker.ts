@@ -2,9 +2,10 @@ import type { InlineKeyboardMarkup, ReplyParameters } from 'grammy/types';
 import type { IncomingFile, IncomingPress, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { guessType } from '../../lib/file-type.ts';
+import { CallError } from '../call-error.ts';
 import { type BotClient, type CallOptions, inputFile } from './bot-client.ts';
 import { EditPace } from './edit-pace.ts';
-import { CallError, channelErrorOf } from './failures.ts';
+import { failureOf, isBadRequest, migrationIn } from './failures.ts';
 import { type Formatted, format } from './format.ts';
 import { maxFileBytes, maxIncomingBytes, maxVisibleCaption, maxVisibleText } from './limits.ts';
 import { callbackIdOf } from './parse.ts';
@@ -56,9 +57,8 @@ export class Speaker {
       try {
         await this.#client.call((api, cancel) => api.editMessageText({ ...which, ...messageText(form) }, cancel), { signal });
       } catch (error) {
-        if (!(error instanceof CallError)) throw error;
-        if (error.isBadRequest(/message is not modified/i)) return;
-        if (!error.isBadRequest(/no text in the message to edit/i)) throw error;
+        if (isBadRequest(error, /message is not modified/i)) return;
+        if (!isBadRequest(error, /no text in the message to edit/i)) throw error;
         await this.#editCaption(which, message.text, signal);
       }
     });
@@ -70,8 +70,8 @@ export class Speaker {
       const { chat_id } = this.#target(place);
       await this.#client.call((api, cancel) => api.deleteMessage({ chat_id, message_id }, cancel), { signal });
     } catch (error) {
-      if (error instanceof CallError && error.isBadRequest(/message to delete not found/i)) return;
-      throw channelErrorOf(error, true);
+      if (isBadRequest(error, /message to delete not found/i)) return;
+      throw failureOf(error, true);
     }
   }
 
@@ -95,10 +95,10 @@ export class Speaker {
     if (bytes !== undefined && bytes > max) throw new HermeticError('channel/refused', `The file is larger than ${max} bytes.`);
     try {
       const { file_path } = await this.#client.call((api, cancel) => api.getFile({ file_id: id }, cancel));
-      if (file_path === undefined) throw new CallError('the file is gone', 400);
+      if (file_path === undefined) throw new CallError('the file is gone', { status: 400 });
       return await this.#client.download(file_path, max);
     } catch (error) {
-      throw channelErrorOf(error, true);
+      throw failureOf(error, true);
     }
   }
 
@@ -114,7 +114,7 @@ export class Speaker {
           return idOf(await this.#client.call((api, cancel) => api.sendPhoto({ ...payload, photo: content() }, cancel), options));
         } catch (error) {
           // Too long, too narrow or damaged: a picture that is none to Telegram is still a file.
-          if (!(error instanceof CallError && error.isBadRequest(/photo|image/i))) throw error;
+          if (!isBadRequest(error, /photo|image/i)) throw error;
         }
       }
       return idOf(await this.#client.call((api, cancel) => api.sendDocument({ ...payload, document: content() }, cancel), options));
@@ -128,7 +128,7 @@ export class Speaker {
         { signal },
       );
     } catch (error) {
-      if (!(error instanceof CallError && error.isBadRequest(/message is not modified/i))) throw error;
+      if (!isBadRequest(error, /message is not modified/i)) throw error;
     }
   }
 
@@ -138,13 +138,13 @@ export class Speaker {
       try {
         return await say(this.#target(place), form);
       } catch (error) {
-        if (!(error instanceof CallError)) throw error;
-        if (error.migratedTo !== undefined) this.#moved.set(place.chat, error.migratedTo);
-        else if (form.html === undefined || !error.isBadRequest(/can't parse entities|too long/i)) throw error;
-        return await say(this.#target(place), error.migratedTo === undefined ? { ...form, html: undefined } : form);
+        const moved = migrationIn(error);
+        if (moved !== undefined) this.#moved.set(place.chat, moved);
+        else if (form.html === undefined || !isBadRequest(error, /can't parse entities|too long/i)) throw error;
+        return await say(this.#target(place), moved === undefined ? { ...form, html: undefined } : form);
       }
     } catch (error) {
-      throw channelErrorOf(error, false);
+      throw failureOf(error, false);
     }
   }
 

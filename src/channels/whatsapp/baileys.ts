@@ -10,7 +10,7 @@ export interface WireNode {
   content?: readonly WireNode[] | string | Uint8Array | undefined;
 }
 
-export interface MessageKey {
+interface MessageKey {
   remoteJid?: string | null | undefined;
   remoteJidAlt?: string | null | undefined;
   participant?: string | null | undefined;

@@ -8,7 +8,7 @@ export interface ContextInfo {
   isForwarded?: unknown;
 }
 
-export interface Media {
+interface Media {
   directPath?: unknown;
   mediaKey?: unknown;
   fileEncSha256?: unknown;

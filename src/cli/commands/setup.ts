@@ -122,7 +122,7 @@ async function enteredFor(
     if (value && isSecret && /\s/.test(value)) throw new HermeticError('usage/bad-argument', `The value for ${name} contains spaces.`);
     if (value) entered.set(option, value);
     else if (!isKnown(field)) {
-      const hint = isSecret ? `Put it into the environment: ${message}.` : `hermetic config set ${name} VALUE`;
+      const hint = isSecret ? `${message}. Set the variable, or pipe the value into this command.` : `hermetic config set ${name} VALUE`;
       throw new HermeticError('usage/bad-argument', `${name} is not set.`, { hint });
     }
   }

@@ -6,30 +6,15 @@ import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { FlowHarness } from '../../contracts/channel-flow.ts';
 import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-harness.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 import { type Failure, FakeDiscord } from '../../fakes/discord/server.ts';
 import { shownText } from '../../fakes/discord/shown-text.ts';
 import { ada, type BotMessage, bob, bot, guild } from '../../fakes/discord/world.ts';
 
 const channels = { ada: '5001', bob: '5002', general: '6001', thread: '7001' } as const;
 
-export function placeOf(channel: string, server?: string, thread?: string): Place {
+function placeOf(channel: string, server?: string, thread?: string): Place {
   return { platform: 'discord', workspace: server, chat: channel, thread };
-}
-
-/** As a store keeps them. */
-export class KeptNotes implements ChannelNotes {
-  readonly all = new Map<string, string>();
-
-  async read(): Promise<ReadonlyMap<string, string>> {
-    return new Map(this.all);
-  }
-
-  async write(notes: Readonly<Record<string, string | undefined>>): Promise<void> {
-    for (const [key, note] of Object.entries(notes)) {
-      if (note === undefined) this.all.delete(key);
-      else this.all.set(key, note);
-    }
-  }
 }
 
 export interface DiscordHarness extends FlowHarness {

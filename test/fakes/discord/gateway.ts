@@ -11,7 +11,8 @@ interface Session {
 
 /** The connections of bots, which get what happens, also what happened while they were away when they resume. */
 export class FakeGateway {
-  readonly #token: string;
+  /** The one it takes. */
+  token: string;
   readonly #root: () => string;
   readonly #channels: () => readonly FakeChannel[];
   readonly #server = new WebSocketServer({ noServer: true });
@@ -23,7 +24,7 @@ export class FakeGateway {
   isDeaf = false;
 
   constructor(token: string, root: () => string, channels: () => readonly FakeChannel[]) {
-    this.#token = token;
+    this.token = token;
     this.#root = root;
     this.#channels = channels;
   }
@@ -82,7 +83,7 @@ export class FakeGateway {
   }
 
   #identify(socket: WebSocket, d: Record<string, unknown>): Session | undefined {
-    if (d.token !== this.#token) {
+    if (d.token !== this.token) {
       socket.close(4004);
       return undefined;
     }
@@ -106,7 +107,7 @@ export class FakeGateway {
 
   #resume(socket: WebSocket, d: Record<string, unknown>): Session | undefined {
     const session = this.#sessions.get(String(d.session_id));
-    if (d.token !== this.#token) {
+    if (d.token !== this.token) {
       socket.close(4004);
       return undefined;
     }

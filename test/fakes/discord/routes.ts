@@ -38,12 +38,15 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: /^\/v10\/users\/@me$/, run: () => bot },
   {
     ...{ method: 'GET', path: /^\/v10\/gateway\/bot$/ },
-    run: ({ root }) => ({
+    run: ({ root, world }) => ({
       url: root.replace('http:', 'ws:'),
       shards: 1,
-      session_start_limit: { total: 1000, remaining: 999, reset_after: 0, max_concurrency: 1 },
+      session_start_limit: { total: 1000, remaining: world.sessionsLeft, reset_after: 60_000, max_concurrency: 1 },
     }),
   },
+  { method: 'GET', path: /^\/v10\/applications\/@me$/, run: ({ world }) => ({ id: bot.id, flags: world.applicationFlags }) },
+  { method: 'GET', path: /^\/v10\/guilds\/(\d+)\/members\/(\d+)$/, run: memberOf },
+  { method: 'POST', path: /^\/v10\/channels\/(\d+)\/messages\/(\d+)\/threads$/, run: beginThread },
   { method: 'PUT', path: /^\/v10\/applications\/(\d+)\/commands$/, run: setCommands },
   { method: 'GET', path: /^\/v10\/channels\/(\d+)\/messages$/, run: history },
   { method: 'POST', path: /^\/v10\/channels\/(\d+)\/messages$/, run: send },
@@ -59,6 +62,22 @@ export const routes: readonly Route[] = [
 function setCommands({ world, body }: Call): unknown {
   world.commands = Object.values(body);
   return world.commands;
+}
+
+function memberOf({ world, parts: [, user = ''] }: Call): unknown {
+  const roles = world.members.get(user);
+  if (!roles) throw new Refusal(404, 10_007, 'Unknown Member');
+  return { user: { id: user }, nick: null, roles };
+}
+
+function beginThread({ world, parts, body }: Call): unknown {
+  const message = messageOf(world, parts);
+  if (!world.mayMakeThreads) throw new Refusal(403, 50_013, 'Missing Permissions');
+  if (world.channels.has(message.id)) throw new Refusal(400, 160_004, 'A thread has already been created for this message');
+  const name = String(body.name ?? '');
+  if (name.length < 1 || name.length > 100) throw new Refusal(400, 50_035, 'Invalid Form Body');
+  world.thread(message.id, message.channel_id, bot.id, name);
+  return { id: message.id };
 }
 
 function channelOf(world: DiscordWorld, id: string): void {
@@ -130,8 +149,8 @@ function remove({ world, parts }: Call): undefined {
 function answerInteraction({ world, parts: [id = '', token = ''], body }: Call): undefined {
   if (world.openInteractions.get(id) !== token) throw new Refusal(404, 10_062, 'Unknown interaction');
   world.openInteractions.delete(id);
-  const { type, data } = body as { type: number; data?: { content?: string } };
-  world.interactionAnswers.push({ id, type, content: data?.content });
+  const { type, data } = body as { type: number; data?: { content?: string; flags?: number } };
+  world.interactionAnswers.push({ id, type, content: data?.content, flags: data?.flags });
 }
 
 function followUp({ world, body }: Call): unknown {

@@ -18,7 +18,8 @@ export type CallName = 'send' | 'edit' | 'download' | 'gateway' | 'other';
 
 /** A server on this machine that is to a bot what Discord is. */
 export class FakeDiscord {
-  readonly token: string;
+  /** The one it takes. */
+  token: string;
   readonly gateway: FakeGateway;
   readonly world: DiscordWorld;
   /** Every call that arrived, also those that failed. */

@@ -8,6 +8,7 @@ export interface FakeFile {
 
 export interface FakeChannel {
   id: string;
+  name?: string;
   type: ChannelType;
   guild_id?: string;
   parent_id?: string;
@@ -65,9 +66,16 @@ export class DiscordWorld {
   readonly typing: string[] = [];
   /** Interactions that wait for an answer, by id. */
   readonly openInteractions = new Map<string, string>();
-  readonly interactionAnswers: { id: string; type: number; content: string | undefined }[] = [];
+  readonly interactionAnswers: { id: string; type: number; content: string | undefined; flags: number | undefined }[] = [];
+  /** How many sessions may begin today. */
+  sessionsLeft = 999;
   readonly notices: string[] = [];
   commands: unknown[] = [];
+  /** The roles of people, as far as they are members of the server. */
+  readonly members = new Map<string, string[]>();
+  mayMakeThreads = true;
+  /** The bot may read messages. */
+  applicationFlags = 1 << 19;
   readonly #dispatch: (event: string, data: unknown) => void;
   readonly #root: () => string;
   #count = 0;
@@ -91,8 +99,8 @@ export class DiscordWorld {
     this.channels.set(id, { id, type: ChannelType.GuildText, guild_id: guild });
   }
 
-  thread(id: string, parent: string, owner: string): void {
-    const thread: FakeChannel = { id, type: ChannelType.PublicThread, guild_id: guild, parent_id: parent, owner_id: owner };
+  thread(id: string, parent: string, owner: string, name = 'a thread'): void {
+    const thread: FakeChannel = { id, name, type: ChannelType.PublicThread, guild_id: guild, parent_id: parent, owner_id: owner };
     this.channels.set(id, thread);
     this.#dispatch('THREAD_CREATE', thread);
   }
@@ -100,11 +108,13 @@ export class DiscordWorld {
   /** Somebody says something. */
   says({ from = ada, channel, content = '', replyTo, files = [], mentions = [], nick, more = {} }: Said): FakeMessage {
     const replied = replyTo === undefined ? undefined : this.messages.get(replyTo);
+    const isInServer = this.channels.get(channel)?.guild_id !== undefined;
     const message = this.#make(channel, from, content, {
+      ...(isInServer && { member: { roles: this.members.get(from.id) ?? [] } }),
       mentions: mentions as never,
       attachments: files.map((file) => this.attachment(file)) as never,
       ...(replyTo !== undefined && { type: MessageType.Reply, referenced_message: (replied ?? null) as never }),
-      ...(nick !== undefined && { member: { nick, roles: [] } }),
+      ...(nick !== undefined && { member: { nick, roles: this.members.get(from.id) ?? [] } }),
       ...more,
     });
     this.#dispatch('MESSAGE_CREATE', message);
@@ -139,23 +149,27 @@ export class DiscordWorld {
   }
 
   presses(channel: string, message: string, data: string, from = ada): string {
+    return this.#interacts(channel, from, { type: 3, data: { component_type: 2, custom_id: data }, message: this.messages.get(message) });
+  }
+
+  #interacts(channel: string, from: APIUser, what: Record<string, unknown>): string {
     const id = this.nextId();
     const token = `interaction-secret-${id}`;
     this.openInteractions.set(id, token);
     const place = this.channels.get(channel);
+    const roles = this.members.get(from.id) ?? [];
     this.#dispatch('INTERACTION_CREATE', {
-      id,
-      application_id: bot.id,
-      type: 3,
-      token,
-      version: 1,
-      data: { component_type: 2, custom_id: data },
-      message: this.messages.get(message),
-      channel: place,
-      channel_id: channel,
-      ...(place?.guild_id === undefined ? { user: from } : { guild_id: place.guild_id, member: { user: from, roles: [] } }),
+      ...{ id, application_id: bot.id, token, version: 1, channel: place, channel_id: channel },
+      ...what,
+      ...(place?.guild_id === undefined ? { user: from } : { guild_id: place.guild_id, member: { user: from, roles } }),
     });
     return id;
+  }
+
+  /** Somebody gives a command from the menu. */
+  gives(channel: string, name: string, text: string | undefined, from = ada): string {
+    const options = text === undefined ? [] : [{ type: 3, name: 'text', value: text }];
+    return this.#interacts(channel, from, { type: 2, data: { id: '77', name, type: 1, options } });
   }
 
   attachment(file: FakeFile) {

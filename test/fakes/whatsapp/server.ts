@@ -9,7 +9,7 @@ import { pairSuccess } from './pairing.ts';
 import { type Bundle, type Ciphertext, FakePerson } from './person.ts';
 
 export const group = '120363000000000001@g.us';
-export const device = 1;
+const device = 1;
 
 /** How the next request of a kind fails. */
 export type Failure = { error: number; backoff?: number } | { cut: 'before' | 'after' };
