@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { within } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
 import type { Baileys, BaileysSocket, ConnectionUpdate, Credentials, KeyStore, WireNode } from './baileys.ts';
 import { Decrypting, type DecryptingParts } from './decrypting.ts';
@@ -32,6 +33,7 @@ export interface WireParts {
 export class Wire {
   readonly socket: BaileysSocket;
   readonly #ended = Promise.withResolvers<number | undefined>();
+  readonly #over = new AbortController();
   readonly #acknowledgements = new Map<string, (node: WireNode | undefined) => void>();
   readonly #groups = new Map<string, { facts: unknown; at: number }>();
   readonly #timer: NodeJS.Timeout;
@@ -107,11 +109,10 @@ export class Wire {
 
   /** What waits for an answer when the connection ends would wait for its whole time. */
   async #during<Result>(work: Promise<Result>): Promise<Result> {
-    const end = this.ended.then((): never => {
-      throw new CallError('the connection ended');
-    });
     try {
-      return await Promise.race([work, end]);
+      return await within({ signal: this.#over.signal }, work, () => {
+        throw new CallError('the connection ended');
+      });
     } catch (error) {
       throw error instanceof CallError ? error : new CallError('it could not be sent', { status: clientFault(error) });
     }
@@ -129,6 +130,7 @@ export class Wire {
     } else if (connection === 'close') {
       clearTimeout(this.#timer);
       this.isOpen = false;
+      this.#over.abort();
       this.#ended.resolve(statusOf(lastDisconnect?.error));
       for (const answer of this.#acknowledgements.values()) answer(undefined);
     }

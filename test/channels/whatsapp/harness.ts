@@ -8,6 +8,7 @@ import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import type { FlowHarness } from '../../contracts/channel-flow.ts';
 import type { ChannelHarness, SaidByUser, SendFailure } from '../../contracts/channel-harness.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 import { signedIdentity } from '../../fakes/whatsapp/pairing.ts';
 import type { FakePerson } from '../../fakes/whatsapp/person.ts';
 import { type Failure, FakeWhatsApp, group } from '../../fakes/whatsapp/server.ts';
@@ -18,28 +19,9 @@ export function placeOf(chat: string): Place {
   return { platform: 'whatsapp', workspace: undefined, chat, thread: undefined };
 }
 
-/** As a store keeps them. */
-export class KeptNotes implements ChannelNotes {
-  readonly all = new Map<string, string>();
-  /** Thrown by the next writes. */
-  failures: Error[] = [];
-
-  async read(): Promise<ReadonlyMap<string, string>> {
-    return new Map(this.all);
-  }
-
-  async write(notes: Readonly<Record<string, string | undefined>>): Promise<void> {
-    const failure = this.failures.shift();
-    if (failure) throw failure;
-    for (const [key, note] of Object.entries(notes)) {
-      if (note === undefined) this.all.delete(key);
-      else this.all.set(key, note);
-    }
-  }
-
-  get arrived(): number {
-    return [...this.all.keys()].filter((key) => key.startsWith('arrived:')).length;
-  }
+/** How much has arrived and is not accepted. */
+function arrivedIn({ all }: KeptNotes): number {
+  return [...all.keys()].filter((key) => key.startsWith('arrived:')).length;
 }
 
 export interface WhatsAppHarness extends ChannelHarness {
@@ -91,7 +73,7 @@ export async function whatsappHarness(options: Record<string, unknown> = {}): Pr
         whatsapp.options.parse({ api_root: server.root }),
         () => loadBaileys(async () => ({ default: { version: '6.7.0' } })),
       ),
-    unconfirmed: () => server.unconfirmed.size + notes.arrived,
+    unconfirmed: () => server.unconfirmed.size + arrivedIn(notes),
     close: () => server.close(),
   };
 }

@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { notesOf } from '../../../src/core/channel-notes.ts';
 import { openStore } from '../../../src/stores/index.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 import { FakeWhatsApp, group } from '../../fakes/whatsapp/server.ts';
 import { until } from '../../until.ts';
-import { chatsOf, KeptNotes, linkBefore } from './harness.ts';
+import { chatsOf, linkBefore } from './harness.ts';
 
 const listener = fileURLToPath(new URL('./kill-listener.ts', import.meta.url));
 let server: FakeWhatsApp;

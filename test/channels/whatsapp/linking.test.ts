@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Channel } from '../../../src/core/channel.ts';
 import { Accepted } from '../../contracts/channel-harness.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 import { FakeWhatsApp } from '../../fakes/whatsapp/server.ts';
 import { shownIn } from '../../fakes/whatsapp/shown.ts';
 import { until } from '../../until.ts';
-import { channelAt, KeptNotes, linkBefore, placeOf } from './harness.ts';
+import { channelAt, linkBefore, placeOf } from './harness.ts';
 
 let server: FakeWhatsApp;
 let notes: KeptNotes;

@@ -89,7 +89,7 @@ describe('nothing is lost', () => {
 
   it('messages that cannot be stored wait, the state says why, and they are accepted in order', async () => {
     const channel = await start();
-    harness.notes.failures = Array.from({ length: 2 }, () => new HermeticError('store/failed', 'The disk is full.'));
+    for (let count = 0; count < 2; count += 1) harness.notes.failures.push(new HermeticError('store/failed', 'The disk is full.'));
     harness.userSays(harness.direct, { text: 'one' });
     harness.userSays(harness.direct, { text: 'two' });
     await until('it is down', () => channel.state.kind === 'down');

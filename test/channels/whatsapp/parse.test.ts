@@ -9,7 +9,7 @@ import { NoteCache } from '../../../src/channels/whatsapp/note-cache.ts';
 import { type ParseParts, parseMessage } from '../../../src/channels/whatsapp/parse.ts';
 import { Recent } from '../../../src/channels/whatsapp/recent.ts';
 import { wireMessageOf } from '../../../src/channels/whatsapp/wire-message.ts';
-import { KeptNotes } from './harness.ts';
+import { KeptNotes } from '../../contracts/kept-notes.ts';
 
 const self: Self = { jid: '490001:1@s.whatsapp.net', lidJid: '9001:1@lid', phone: '490001', lid: '9001' };
 const ids = new MessageIds(await NoteCache.load(new KeptNotes()));
