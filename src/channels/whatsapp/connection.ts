@@ -71,6 +71,7 @@ class Line {
       apiRoot: options.api_root,
       ids: this.#ids,
       recent: this.#recent,
+      isListening: () => this.listening !== undefined,
       use: (signal, work) => this.#use(signal, work),
     });
   }

@@ -20,8 +20,11 @@ const pauses = { firstMs: 500, maxMs: 60_000, isSpread: true };
 const refusedPauses = { firstMs: 30_000, maxMs: 600_000 };
 /** The phone shows a notice with every code. */
 const codePauses = { firstMs: 60_000, maxMs: 3_600_000 };
-/** WhatsApp asks for a new connection after linking; when it does so again and again, it waits. */
-const maxRestarts = 3;
+/** A new QR code comes when all those of a connection are used up. */
+const offerPauses = { firstMs: 1000, maxMs: 30_000 };
+/** WhatsApp asks for a new connection after linking, and others may break at once; after so many in a row there is a pause. */
+const maxShort = 3;
+const shortMs = 5_000;
 /** How long a message waits for a connection that is being made. */
 const readyMs = 15_000;
 
@@ -35,8 +38,11 @@ export class Link {
   #next = Promise.withResolvers<Outcome>();
   #failures = 0;
   #refusals = 0;
-  #restarts = 0;
-  #codes = 0;
+  /** Connections in a row that were open for a moment only. */
+  #short = 0;
+  #openedAt: number | undefined;
+  /** Codes that were offered and not used. */
+  #offers = 0;
   /** Why the last account is gone. */
   #notice: string | undefined;
 
@@ -76,8 +82,9 @@ export class Link {
 
   #pauseMs(): number {
     if (this.#refusals > 0) return backoffMs(this.#refusals, refusedPauses);
-    if (this.#codes > 0 && !this.#parts.account.isLinked) return backoffMs(this.#codes, codePauses);
-    const failures = Math.max(this.#failures - 1, this.#restarts - maxRestarts);
+    const { account, pairWith } = this.#parts;
+    if (this.#offers > 0 && !account.isLinked) return backoffMs(this.#offers, pairWith === undefined ? offerPauses : codePauses);
+    const failures = Math.max(this.#failures - 1, this.#short - maxShort);
     return failures > 0 ? backoffMs(failures, pauses) : 0;
   }
 
@@ -88,6 +95,8 @@ export class Link {
     this.#failures += 1;
     if (isLinking) health.linking({ reason: this.#notice });
     let hasCode = false;
+    let isOffered = false;
+    this.#openedAt = undefined;
     const wire: Wire = new Wire({
       ...this.#parts,
       credentials,
@@ -96,6 +105,7 @@ export class Link {
       onQr: (qr) => {
         if (hasCode) return;
         hasCode = this.#parts.pairWith !== undefined;
+        isOffered = true;
         void this.#offerLink(wire, qr);
       },
       onCredentials: () => void account.keep(credentials).catch(() => undefined),
@@ -107,14 +117,15 @@ export class Link {
     const status = await wire.ended;
     signal.removeEventListener('abort', stop);
     this.#wire = undefined;
+    if (isOffered) this.#offers += 1;
     if (!signal.aborted) await this.#ended(status, isLinking);
   }
 
   #opened(wire: Wire): void {
     this.#failures = 0;
     this.#refusals = 0;
-    this.#restarts = 0;
-    this.#codes = 0;
+    this.#offers = 0;
+    this.#openedAt = Date.now();
     this.#notice = undefined;
     this.#parts.health.report('connection', undefined);
     this.#settle(wire);
@@ -127,7 +138,6 @@ export class Link {
     this.#failures = 0;
     if (pairWith === undefined) health.linking({ qr, reason: this.#notice });
     else {
-      this.#codes += 1;
       const code = await wire.ask((socket) => socket.requestPairingCode(pairWith)).catch(() => undefined);
       if (code !== undefined) health.linking({ code: `${code.slice(0, 4)}-${code.slice(4)}`, reason: this.#notice });
     }
@@ -136,9 +146,11 @@ export class Link {
 
   async #ended(status: number | undefined, wasLinking: boolean): Promise<void> {
     const { account, health, log } = this.#parts;
+    const isLong = this.#openedAt !== undefined && Date.now() - this.#openedAt >= shortMs;
+    if (isLong) this.#short = 0;
+    else if (this.#openedAt !== undefined || status === statuses.restart) this.#short += 1;
     if (status === statuses.restart) {
       this.#failures = 0;
-      this.#restarts += 1;
       return;
     }
     if (wasLinking && status === statuses.timedOut) {

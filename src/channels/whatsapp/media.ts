@@ -35,11 +35,10 @@ export function fileRefOf(id: string): FileRef | undefined {
 }
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
-const kindOfKeys = (kind: MediaKind): string => kind;
 
 export async function encryptFile(baileys: Pick<Baileys, 'getMediaKeys'>, data: Uint8Array, kind: MediaKind) {
   const key = randomBytes(32);
-  const { iv, cipherKey, macKey } = await baileys.getMediaKeys(key, kindOfKeys(kind));
+  const { iv, cipherKey, macKey } = await baileys.getMediaKeys(key, kind);
   const cipher = createCipheriv('aes-256-cbc', cipherKey, iv);
   const encrypted = Buffer.concat([cipher.update(data), cipher.final()]);
   const mac = createHmac('sha256', macKey).update(iv).update(encrypted).digest().subarray(0, macBytes);
@@ -48,15 +47,24 @@ export async function encryptFile(baileys: Pick<Baileys, 'getMediaKeys'>, data: 
 }
 
 export async function decryptFile(baileys: Pick<Baileys, 'getMediaKeys'>, body: Buffer, ref: FileRef): Promise<Buffer> {
-  const { iv, cipherKey, macKey } = await baileys.getMediaKeys(ref.key, kindOfKeys(ref.kind));
+  const { iv, cipherKey, macKey } = await baileys.getMediaKeys(ref.key, ref.kind);
   const encrypted = body.subarray(0, -macBytes);
   const mac = createHmac('sha256', macKey).update(iv).update(encrypted).digest().subarray(0, macBytes);
   const wrong = new CallError('the file is not the one that was sent', { status: 422 });
   if (body.length <= macBytes || !timingSafeEqual(mac, body.subarray(-macBytes)) || !sha256(body).equals(ref.encryptedHash)) throw wrong;
-  const decipher = createDecipheriv('aes-256-cbc', cipherKey, iv);
-  const data = Buffer.concat([decipher.update(encrypted), decipher.final()]);
-  if (!sha256(data).equals(ref.hash)) throw wrong;
+  const data = decrypted(encrypted, cipherKey, iv);
+  if (!data || !sha256(data).equals(ref.hash)) throw wrong;
   return data;
+}
+
+/** undefined when its sender made it of something else. */
+function decrypted(encrypted: Buffer, key: Uint8Array, iv: Uint8Array): Buffer | undefined {
+  try {
+    const decipher = createDecipheriv('aes-256-cbc', key, iv);
+    return Buffer.concat([decipher.update(encrypted), decipher.final()]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Where files of WhatsApp are. All errors are `CallError`. */

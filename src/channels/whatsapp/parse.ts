@@ -18,7 +18,7 @@ import type { Recent } from './recent.ts';
 export interface ParseParts {
   mode: 'bot' | 'self';
   self: Self;
-  people: Pick<People, 'idOf'>;
+  people: Pick<People, 'idOf' | 'find'>;
   ids: Pick<MessageIds, 'isOurs'>;
   recent: Recent;
 }
@@ -139,7 +139,7 @@ function withoutOurName(text: string, context: ContextInfo | undefined, { phone,
 function quotedIn(context: ContextInfo | undefined, { people, recent, self }: ParseParts): IncomingMessage['quoted'] {
   if (!context?.quotedMessage) return undefined;
   const content = contentOf(context.quotedMessage);
-  const person = isUser(context.participant, self) ? self.phone : people.idOf(context.participant);
+  const person = isUser(context.participant, self) ? self.phone : people.find(context.participant);
   return { from: (person && recent.nameOf(person)) ?? person ?? '', text: content ? textOf(content) : '' };
 }
 

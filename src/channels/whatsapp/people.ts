@@ -19,17 +19,25 @@ export class People {
 
   /** `other`: the other name of the same person, when WhatsApp says it. undefined when it is no person. */
   idOf(jid: unknown, other?: unknown): string | undefined {
+    const { id, lid } = this.#search(jid, other);
+    if (id !== undefined && lid !== undefined) this.#cache.change({ [whoPrefix + lid]: id });
+    return id;
+  }
+
+  /** Security: for a name that WhatsApp did not check, such as in a quote. It gives nobody an id. */
+  find(jid: unknown): string | undefined {
+    return this.#search(jid, undefined).id;
+  }
+
+  #search(jid: unknown, other: unknown): { id: string | undefined; lid?: string | undefined } {
     const named = [userOf(jid), userOf(other)].filter((user) => user !== undefined);
     const [first] = named;
-    if (!first) return undefined;
+    if (!first) return { id: undefined };
     const phone = named.find(({ isLid }) => !isLid)?.user ?? this.#mapped(`${first.user}_reverse`);
     const lid = named.find(({ isLid }) => isLid)?.user ?? this.#mapped(first.user);
-    if (lid === undefined) return phone;
+    if (lid === undefined) return { id: phone };
     const given = this.#cache.get(whoPrefix + lid);
-    if (given !== undefined) return given;
-    const id = personId(phone === undefined ? { user: lid, isLid: true } : { user: phone, isLid: false });
-    this.#cache.change({ [whoPrefix + lid]: id });
-    return id;
+    return { lid, id: given ?? personId(phone === undefined ? { user: lid, isLid: true } : { user: phone, isLid: false }) };
   }
 
   /** Baileys keeps which names belong together as it learns them from WhatsApp. */

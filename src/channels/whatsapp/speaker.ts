@@ -18,6 +18,8 @@ export interface SpeakerParts {
   apiRoot: string | undefined;
   ids: MessageIds;
   recent: Recent;
+  /** Whether a connection is kept anyway. */
+  isListening(): boolean;
   /** Does something with a connection that works. Rejects when there is none. */
   use<Result>(signal: AbortSignal | undefined, work: (wire: Wire) => Promise<Result>): Promise<Result>;
 }
@@ -76,6 +78,7 @@ export class Speaker {
 
   /** Never rejects. */
   async typing(place: Place): Promise<void> {
+    if (!this.#parts.isListening()) return;
     try {
       const jid = addressOf(place);
       await this.#parts.use(undefined, (wire) => wire.ask((socket) => socket.sendPresenceUpdate('composing', jid)));

@@ -3,7 +3,7 @@ import { within } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
 import type { Baileys, BaileysSocket, ConnectionUpdate, Credentials, KeyStore, WireNode } from './baileys.ts';
 import { Decrypting, type DecryptingParts } from './decrypting.ts';
-import { statusOf } from './failures.ts';
+import { statuses, statusOf } from './failures.ts';
 import { quietly, silentLogger } from './quiet.ts';
 
 const whatsappAddress = 'wss://web.whatsapp.com/ws/chat';
@@ -37,6 +37,7 @@ export class Wire {
   readonly #acknowledgements = new Map<string, (node: WireNode | undefined) => void>();
   readonly #groups = new Map<string, { facts: unknown; at: number }>();
   readonly #timer: NodeJS.Timeout;
+  #isSaid = false;
   isOpen = false;
 
   constructor(parts: WireParts) {
@@ -62,7 +63,15 @@ export class Wire {
     );
     const { ev, ws } = this.socket;
     ws.prependListener('CB:message', (node) => decrypt.expect(node));
+    // Security: only what WhatsApp says itself counts as a reason. A proxy may answer anything in its place, and must not make us forget the account.
+    for (const event of ['CB:failure', 'CB:stream:error']) {
+      ws.prependListener(event, () => {
+        this.#isSaid = true;
+      });
+    }
     ws.on('CB:ack,class:message', (node) => this.#acknowledgements.get(node.attrs.id ?? '')?.(node));
+    // Baileys would wait for what never comes.
+    ws.on('unexpected-response', () => this.#cut());
     // Security: an event without a listener for its failure would end the program.
     ev.on('error', () => this.#cut());
     ev.on('creds.update', () => parts.onCredentials());
@@ -131,7 +140,8 @@ export class Wire {
       clearTimeout(this.#timer);
       this.isOpen = false;
       this.#over.abort();
-      this.#ended.resolve(statusOf(lastDisconnect?.error));
+      const status = statusOf(lastDisconnect?.error);
+      this.#ended.resolve(this.#isSaid || status === statuses.timedOut ? status : undefined);
       for (const answer of this.#acknowledgements.values()) answer(undefined);
     }
   }

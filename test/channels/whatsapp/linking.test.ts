@@ -142,3 +142,14 @@ it('stopping while it waits to be linked ends every connection', async () => {
   await until('no connection is left', () => server.connections === 0);
   expect(channel.state.kind).toBe('stopped');
 });
+
+it('an answer of somebody between us and WhatsApp does not make it forget the account', async () => {
+  await linkBefore(server, notes);
+  server.upgradeRefusal = 401;
+  const channel = create();
+  await channel.start(accepted.accept);
+  expect(channel.state).toMatchObject({ kind: 'down', reason: 'WhatsApp: no connection.' });
+  expect(notes.all.has('credentials')).toBe(true);
+  server.upgradeRefusal = undefined;
+  await until('it is up', () => channel.state.kind === 'up');
+});

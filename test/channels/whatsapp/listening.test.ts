@@ -158,6 +158,17 @@ describe('who is meant', () => {
     expect(await accepted.message(({ text }) => text === 'now you know')).toMatchObject({ from: { id: `lid:${eve.lid}` } });
   });
 
+  it('a quote that names somebody gives them no id', async () => {
+    const { server } = harness;
+    await start();
+    const eve = new FakePerson('491700000007', '900000000000007', 'Eve');
+    const contextInfo = { stanzaId: 'X', participant: eve.lidJid, quotedMessage: { conversation: 'never said' } };
+    server.says(server.ada, 'Q1', { extendedTextMessage: { text: 'see', contextInfo } });
+    await accepted.message();
+    server.says(eve, 'E1', { conversation: 'it is me' }, { address: { from: eve.lidJid, sender_pn: eve.jid } });
+    expect(await accepted.message(({ text }) => text === 'it is me')).toMatchObject({ from: { id: eve.phone } });
+  });
+
   it('what was sent a day ago is not taken', async () => {
     const { server } = harness;
     await start();

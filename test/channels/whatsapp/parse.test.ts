@@ -21,7 +21,10 @@ const parts: ParseParts = {
   self,
   ids,
   recent: new Recent(),
-  people: { idOf: (jid, other) => (userOf(other)?.isLid === false ? userOf(other)?.user : userOf(jid)?.user) },
+  people: {
+    find: (jid) => userOf(jid)?.user,
+    idOf: (jid, other) => (userOf(other)?.isLid === false ? userOf(other)?.user : userOf(jid)?.user),
+  },
 };
 const wire = (message: unknown, key: WireMessage['key'] = {}): WireMessage => ({
   key: { remoteJid: '490002@s.whatsapp.net', fromMe: false, id: 'A1', ...key },

@@ -66,6 +66,8 @@ export class FakeWhatsApp {
   /** Questions for a code to link with. */
   readonly pairingRequests: BinaryNode[] = [];
   logouts = 0;
+  /** What a proxy says instead of letting a connection through. */
+  upgradeRefusal: number | undefined;
   /** What logging in is answered with, instead of a success. */
   refusal: BinaryNode | undefined;
   readonly #clients = new Set<Client>();
@@ -77,6 +79,10 @@ export class FakeWhatsApp {
   static async start(): Promise<FakeWhatsApp> {
     const server = new FakeWhatsApp();
     server.#http.on('upgrade', (request, socket, head) => {
+      if (server.upgradeRefusal !== undefined) {
+        socket.end(`HTTP/1.1 ${server.upgradeRefusal} No\r\nconnection: close\r\n\r\n`);
+        return;
+      }
       server.#sockets.handleUpgrade(request, socket, head, (ws) => server.#connected(ws));
     });
     await server.comeUp();
