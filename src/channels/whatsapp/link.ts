@@ -93,7 +93,7 @@ export class Link {
     const isLinking = !account.isLinked;
     const credentials = account.credentials();
     this.#failures += 1;
-    if (isLinking) health.linking({ reason: this.#notice });
+    if (isLinking && this.#failures === 1) health.linking({ reason: this.#notice });
     let hasCode = false;
     let isOffered = false;
     this.#openedAt = undefined;
@@ -123,7 +123,6 @@ export class Link {
 
   #opened(wire: Wire): void {
     this.#failures = 0;
-    this.#refusals = 0;
     this.#offers = 0;
     this.#openedAt = Date.now();
     this.#notice = undefined;
@@ -147,14 +146,18 @@ export class Link {
   async #ended(status: number | undefined, wasLinking: boolean): Promise<void> {
     const { account, health, log } = this.#parts;
     const isLong = this.#openedAt !== undefined && Date.now() - this.#openedAt >= shortMs;
-    if (isLong) this.#short = 0;
-    else if (this.#openedAt !== undefined || status === statuses.restart) this.#short += 1;
+    if (isLong) {
+      this.#short = 0;
+      this.#refusals = 0;
+    } else if (this.#openedAt !== undefined || status === statuses.restart) this.#short += 1;
     if (status === statuses.restart) {
       this.#failures = 0;
       return;
     }
-    if (wasLinking && status === statuses.timedOut) {
-      health.linking({ reason: this.#notice });
+    const refusal = status === undefined ? undefined : refusals.get(status);
+    if (wasLinking && refusal === undefined && this.#failures <= 1) {
+      // The code that it showed is good for nothing now.
+      if (!account.isLinked) health.linking({ reason: this.#notice });
       return;
     }
     if (status === statuses.loggedOut && account.isLinked) {
@@ -165,7 +168,6 @@ export class Link {
       this.#settle({ reason: this.#notice });
       return;
     }
-    const refusal = status === undefined ? undefined : refusals.get(status);
     if (refusal !== undefined) this.#refusals += 1;
     // A connection that ends once is replaced at once; that alone is no failure.
     if (refusal !== undefined || this.#failures > 1) this.#failed(refusal ?? 'WhatsApp: no connection.');

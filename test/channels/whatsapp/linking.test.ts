@@ -153,3 +153,16 @@ it('an answer of somebody between us and WhatsApp does not make it forget the ac
   server.upgradeRefusal = undefined;
   await until('it is up', () => channel.state.kind === 'up');
 });
+
+it('a QR code of a connection that has ended is not shown any longer, and the next one is', async () => {
+  const channel = create();
+  await channel.start(accepted.accept);
+  await until('there is a QR code', () => qrOf(channel));
+  await server.goDown();
+  await until('it is gone', () => qrOf(channel) === undefined);
+  await until('it is down', () => channel.state.kind === 'down');
+  await server.comeUp();
+  server.scan(await until('there is another one', () => qrOf(channel)));
+  await until('it is up', () => channel.state.kind === 'up');
+  expect(log.filter((line) => line.includes('waits to be linked')).length).toBeLessThanOrEqual(2);
+});
