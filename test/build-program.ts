@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -46,6 +46,9 @@ export async function setup(project: TestProject): Promise<void> {
     },
   });
   cpSync(join(root, 'src/egress/opener.mjs'), join(home, 'dist/egress/opener.mjs'));
+  // Installed by the user, and in no build.
+  mkdirSync(join(home, 'node_modules'));
+  symlinkSync(join(root, 'node_modules/baileys'), join(home, 'node_modules/baileys'));
   project.provide('program', join(home, 'bin', 'hermetic.mjs'));
 }
 

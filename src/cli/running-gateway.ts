@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { GatewayStatus } from '../app/status/gateway-status.ts';
+import { type GatewayStatus, linkText } from '../app/status/gateway-status.ts';
 import type { SandboxStatusFacts } from '../app/status/sandbox-status.ts';
 import type { SessionStatus } from '../app/status/session-status.ts';
 import type { Talkers } from '../app/status/who-may-talk.ts';
@@ -53,7 +53,11 @@ export async function runningGateway(home: string): Promise<GatewayAnswer | unde
     access: said.access ?? [],
     questionsOpen: said.approvals?.waiting ?? null,
     configuration: { problem: said.configuration?.problem ?? null, restart: said.configuration?.restart ?? [] },
-    channels: (channels ?? []).map(({ kind, state, reason }) => ({ kind, state, reason: reason ?? null })),
+    channels: (channels ?? []).map(({ kind, state, reason, link }) => ({
+      kind,
+      state,
+      reason: [reason, link && linkText(link, 'the page’s')].filter(Boolean).join(' ') || null,
+    })),
   };
   return { status, messaging: messaging && { ...messaging, warning }, sessions: said.sessions };
 }

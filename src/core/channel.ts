@@ -107,7 +107,25 @@ export interface ChannelTraits {
   sendsOncePerKey: boolean;
 }
 
-export type ChannelState = { kind: 'up'; since: Date } | { kind: 'starting' | 'stopped' } | { kind: 'down'; since: Date; reason: string };
+export type ChannelState =
+  | { kind: 'up'; since: Date }
+  | { kind: 'starting' | 'stopped' }
+  | { kind: 'down'; since: Date; reason: string }
+  | Linking;
+
+/**
+ * The owner has to link an account on their phone, by scanning a QR code or entering a code there. Security: whoever does so first, theirs is the
+ * account that talks. Both are for the screen of the owner, and for no log, metric or chat.
+ */
+export interface Linking {
+  kind: 'linking';
+  since: Date;
+  /** Why it is not linked any more. */
+  reason?: string | undefined;
+  /** The text in the QR code. It changes every some seconds. */
+  qr?: string | undefined;
+  code?: string | undefined;
+}
 
 /** Live progress of a turn. Not stored: everything that matters is also sent as a message. */
 export type Activity =

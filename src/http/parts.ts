@@ -6,6 +6,8 @@ export interface StatusLine {
   value: string;
   /** Left out: a plain fact. */
   tone?: 'good' | 'warning' | 'bad' | undefined;
+  /** The text of a QR code to show below it. */
+  qr?: string | undefined;
 }
 
 /** How things are, in the order in which they are shown. */

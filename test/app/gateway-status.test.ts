@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { type GatewayStatus, statusView } from '../../src/app/status/gateway-status.ts';
+import { describe, expect, it } from 'vitest';
+import { type GatewayStatus, statusLines, statusView } from '../../src/app/status/gateway-status.ts';
 import type { SessionStatus } from '../../src/app/status/session-status.ts';
 
 const contained: GatewayStatus = {
@@ -118,4 +118,31 @@ it('the page shows sessions with approvals off first, then what each session doe
     'telegram Ada: terminal make test, running for 12 s; sandbox on docker: in use; 2 pending; 100 tokens in, 10 out, about $0.5000',
     'web Owner: sandbox on docker: 1 h left unless it is used or something still runs in it; 100 tokens in, 10 out, about $0.5000',
   ]);
+});
+
+describe('a channel that waits to be linked', () => {
+  const qr = 'https://wa.me/settings/linked_devices#2@secret,part';
+  const waiting = (link: { qr?: string; code?: string }, reason?: string): GatewayStatus => ({
+    ...contained,
+    channels: [{ kind: 'whatsapp', state: 'linking', reason, link }],
+  });
+
+  it('the page shows its QR code and says what to do with it', () => {
+    const { sections } = statusView(waiting({ qr }, 'It was logged out.'));
+    expect(sections.find(({ title }) => title === 'Channels')?.lines).toMatchObject([
+      { label: 'whatsapp', value: 'waiting to be linked (It was logged out.)' },
+      { value: expect.stringContaining('Scan this QR code'), qr },
+    ]);
+  });
+
+  it('the page shows its code', () => {
+    expect(linesIn(waiting({ code: 'ABCD-EFGH' }), 'Channels')?.[1]).toContain('Enter ABCD-EFGH');
+  });
+
+  it('a chat is told that it waits, and neither code', () => {
+    const lines = statusLines(waiting({ qr, code: 'ABCD-EFGH' })).join('\n');
+    expect(lines).toContain('whatsapp waiting to be linked');
+    expect(lines).not.toContain('secret');
+    expect(lines).not.toContain('ABCD');
+  });
 });

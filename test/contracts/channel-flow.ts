@@ -22,6 +22,8 @@ export interface FlowHarness extends ChannelHarness {
   readonly variables: Readonly<Record<string, string>>;
   /** The ids of the people in the two direct chats. */
   readonly people: { direct: string; otherDirect: string };
+  /** What a person does at the platform before a new gateway can be up. `home` is that of the gateway. */
+  introduce?(home: string): Promise<void>;
   /** The platform takes the next message that is sent, and the connection breaks before it says so. */
   loseAnswer(): void;
 }
@@ -62,6 +64,7 @@ export function flowContract(name: string, newHarness: () => Promise<FlowHarness
         config: { [harness.kind]: section, terminal: { docker_volumes: [`${shared}:/shared`] }, ...options.config },
         environment: { ...harness.variables, ...options.environment },
       });
+      await harness.introduce?.(program.directory);
       await until(`${name} is up`, async () => (await statusOf(program)).includes(`${harness.kind} up`));
     };
     const texts = (place = harness.direct): string[] => harness.shown(place).map(({ text }) => text);

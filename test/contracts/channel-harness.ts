@@ -42,6 +42,8 @@ export interface ChannelHarness {
   /** false where every chat is one with one person: then `group` is such a chat. */
   readonly hasGroups?: boolean;
   readonly thread: Place | undefined;
+  /** Why halves of characters cannot be sent there. */
+  readonly wellFormedOnly?: string;
   /** false where a message cannot be shown as the reply to another one. */
   readonly hasReplies?: boolean;
   /** The id it has at the platform. */

@@ -98,7 +98,7 @@ export function sendingContract(rig: ChannelRig): void {
     harness.userSays(harness.direct, { text: 'are you there?' });
     await accepted.message();
     await channel.typing(harness.direct);
-    expect(harness.typingShown(harness.direct)).toBe(1);
+    await until('it is shown', () => harness.typingShown(harness.direct) === 1);
   });
 
   it('sends a file with a text beside it', async (context) => {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { Panel } from './panel.tsx';
+import { QrCode } from './qr-code.tsx';
 import type { Status } from './wire.ts';
 
 export function StatusPanel({ status, close }: { status: Status | undefined; close: () => void }): JSX.Element {
@@ -10,10 +11,13 @@ export function StatusPanel({ status, close }: { status: Status | undefined; clo
         <section key={title}>
           <h3>{title}</h3>
           <dl>
-            {lines.map(({ label, value, tone }, index) => (
+            {lines.map(({ label, value, tone, qr }, index) => (
               <div key={index}>
                 {label !== '' && <dt>{label}</dt>}
-                <dd class={tone ?? ''}>{value}</dd>
+                <dd class={tone ?? ''}>
+                  {value}
+                  {qr && <QrCode text={qr} />}
+                </dd>
               </div>
             ))}
           </dl>

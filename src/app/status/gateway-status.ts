@@ -1,4 +1,4 @@
-import type { Channel } from '../../core/channel.ts';
+import type { Channel, Linking } from '../../core/channel.ts';
 import type { StatusLine, StatusView } from '../../http/parts.ts';
 import type { GatewayProgram } from '../gateway.ts';
 import { networkText } from './network-status.ts';
@@ -12,6 +12,15 @@ import {
 } from './sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from './session-status.ts';
 import { type Talkers, whoMayTalk } from './who-may-talk.ts';
+
+/** The state of a channel. Security: `link` is for the owner alone: it goes to the page and to `hermetic status`, and never to a chat. */
+interface ChannelStatus {
+  kind: string;
+  state: string;
+  reason: string | undefined;
+  /** What links an account, while the channel waits for that. */
+  link?: Pick<Linking, 'qr' | 'code'> | undefined;
+}
 
 /** The status of the running gateway. JSON, for other processes. */
 export interface GatewayStatus {
@@ -43,7 +52,7 @@ export interface GatewayStatus {
   access: Talkers[];
   model: string | undefined;
   turnsRunning: number;
-  channels: { kind: string; state: string; reason: string | undefined }[];
+  channels: ChannelStatus[];
   url: string | undefined;
 }
 
@@ -81,11 +90,13 @@ function proofOf({ proof }: SandboxStatus): GatewayStatus['proof'] {
   return proof && { held: proof.held, at: proof.provenAt.toISOString() };
 }
 
-function channelStatus({ kind, state }: Channel): GatewayStatus['channels'][number] {
+function channelStatus({ kind, state }: Channel): ChannelStatus {
+  if (state.kind === 'linking') return { kind, state: state.kind, reason: state.reason, link: { qr: state.qr, code: state.code } };
   return { kind, state: state.kind, reason: state.kind === 'down' ? state.reason : undefined };
 }
 
-const channelText = ({ state, reason }: GatewayStatus['channels'][number]): string => `${state}${reason ? ` (${reason})` : ''}`;
+const channelText = ({ state, reason }: ChannelStatus): string =>
+  `${state === 'linking' ? 'waiting to be linked' : state}${reason ? ` (${reason})` : ''}`;
 
 /** For a chat: one fact a line. */
 export function statusLines({ sandboxLines, warning, approvals, model, turnsRunning, channels }: GatewayStatus): string[] {
@@ -143,11 +154,7 @@ export function statusView(status: GatewayStatus, now = new Date()): StatusView 
       },
       {
         title: 'Channels',
-        lines: channels.map((channel) => ({
-          label: channel.kind,
-          value: channelText(channel),
-          tone: channel.state === 'up' ? 'good' : 'warning',
-        })),
+        lines: channels.flatMap(channelLines),
       },
       ...section(
         'Who may talk',
@@ -155,6 +162,21 @@ export function statusView(status: GatewayStatus, now = new Date()): StatusView 
       ),
     ],
   };
+}
+
+function channelLines(channel: ChannelStatus): StatusLine[] {
+  const { kind, state, link } = channel;
+  const line: StatusLine = { label: kind, value: channelText(channel), tone: state === 'up' ? 'good' : 'warning' };
+  if (!link) return [line];
+  return [line, { label: '', value: linkText(link, 'this'), qr: link.qr }];
+}
+
+/** How the owner links an account. `which`: the QR code, as it is called where this is read. */
+export function linkText({ qr, code }: Pick<Linking, 'qr' | 'code'>, which: string): string {
+  if (code !== undefined) return `Enter ${code} in the app on your phone: Linked devices, Link with phone number.`;
+  return qr === undefined
+    ? 'The code comes in a moment.'
+    : `Scan ${which} QR code with the app on your phone: Linked devices, Link a device.`;
 }
 
 /** Left out when there is nothing in it. */

@@ -6,6 +6,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { claimInstance } from '../../lib/instance.ts';
 import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
+import { showLinks } from '../link-notices.ts';
 import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
@@ -43,6 +44,7 @@ async function start(io: CliIo): Promise<void> {
         const link = await program.start();
         status = () => gatewayStatus(program);
         if (link) io.stdout.write(`Open ${link}\n`);
+        showLinks(program.channels.values(), io.stderr, interrupt.signal);
         await ended(interrupt.signal);
       }
       say('Shutting down, waiting for running turns.');

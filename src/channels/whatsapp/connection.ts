@@ -1,0 +1,116 @@
+import type { z } from 'zod';
+import type { Incoming } from '../../core/channel.ts';
+import type { ChannelNotes } from '../../core/channel-notes.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
+import type { ChannelContext } from '../context.ts';
+import { Health } from '../health.ts';
+import type { Connection } from '../platform-channel.ts';
+import { Account } from './account.ts';
+import { Arrivals } from './arrivals.ts';
+import type { Baileys } from './baileys.ts';
+import type { Arrival } from './decrypting.ts';
+import { refused } from './failures.ts';
+import { Link } from './link.ts';
+import { MessageIds } from './message-ids.ts';
+import { NoteCache } from './note-cache.ts';
+import type { whatsappOptions } from './options.ts';
+import { parseMessage } from './parse.ts';
+import { People } from './people.ts';
+import { Recent } from './recent.ts';
+import { Speaker } from './speaker.ts';
+import type { Wire } from './wire.ts';
+import { wireMessageOf } from './wire-message.ts';
+
+/** How long `listen` waits to say whether it is up. */
+const firstTryMs = 10_000;
+
+type Options = z.output<typeof whatsappOptions>;
+
+export async function connect(context: ChannelContext, options: Options, baileys: Baileys): Promise<Connection> {
+  const { notes } = context;
+  if (!notes) throw refused('Only the running gateway can write to WhatsApp.');
+  const line = new Line(context, options, baileys, await NoteCache.load(notes satisfies ChannelNotes));
+  return {
+    speaker: line.speaker,
+    async listen(accept, health, signal) {
+      const { arrivals, link, ended } = line.open(health, signal);
+      line.listening = link;
+      await arrivals.listen(accept);
+      await settlesWithin({ ms: firstTryMs, signal }, link.tried);
+      const over = ended.then(() => {
+        if (line.listening === link) line.listening = undefined;
+      });
+      return { ended: over };
+    },
+  };
+}
+
+/** Our end of one account. */
+class Line {
+  readonly #context: ChannelContext;
+  readonly #options: Options;
+  readonly #baileys: Baileys;
+  readonly #cache: NoteCache;
+  readonly #account: Account;
+  readonly #people: People;
+  readonly #ids: MessageIds;
+  readonly #recent = new Recent();
+  readonly speaker: Speaker;
+  listening: Link | undefined;
+
+  constructor(context: ChannelContext, options: Options, baileys: Baileys, cache: NoteCache) {
+    this.#context = context;
+    this.#options = options;
+    this.#baileys = baileys;
+    this.#cache = cache;
+    this.#account = new Account(cache, baileys);
+    this.#people = new People(cache, this.#account);
+    this.#ids = new MessageIds(cache);
+    this.speaker = new Speaker({
+      baileys,
+      apiRoot: options.api_root,
+      ids: this.#ids,
+      recent: this.#recent,
+      isListening: () => this.listening !== undefined,
+      use: (signal, work) => this.#use(signal, work),
+    });
+  }
+
+  /** Connects, and stays connected until the signal. `ended` resolves after it, when everything is kept. */
+  open(health: Health, signal: AbortSignal) {
+    const { log, deliveries } = this.#context;
+    const { api_root: apiRoot, pair_with: phone } = this.#options;
+    const baileys = this.#baileys;
+    const account = this.#account;
+    const arrivals = new Arrivals({ cache: this.#cache, health, log, deliveries, parse: (arrival) => this.#parse(arrival), signal });
+    const decrypting = {
+      together: <Result>(work: () => Promise<Result>) => this.#cache.together(work),
+      arrived: (arrival: Arrival) => arrivals.arrived(arrival),
+      keep: () => arrivals.keep(),
+      kept: () => arrivals.kept(),
+    };
+    const link = new Link({ baileys, apiRoot, decrypting, account, health, log, pairWith: phone?.replace('+', ''), signal });
+    return { arrivals, link, ended: link.run().then(() => arrivals.farewell()) };
+  }
+
+  #parse(arrival: Arrival): Incoming | undefined {
+    const { self } = this.#account;
+    if (!self) return undefined;
+    const message = wireMessageOf(arrival, self, this.#baileys);
+    const { mode } = this.#options;
+    return parseMessage(message, Date.now(), { mode, self, people: this.#people, ids: this.#ids, recent: this.#recent });
+  }
+
+  /** Where nothing listens, the connection lasts for what is said only; what arrives on it is kept for whoever listens next. */
+  async #use<Result>(signal: AbortSignal | undefined, work: (wire: Wire) => Promise<Result>): Promise<Result> {
+    if (this.listening) return await work(await this.listening.ready(signal));
+    const stop = new AbortController();
+    const { link, ended } = this.open(new Health('WhatsApp', this.#context.log), stop.signal);
+    try {
+      return await work(await link.ready(signal));
+    } finally {
+      stop.abort();
+      await ended;
+    }
+  }
+}
