@@ -39,6 +39,13 @@ describe('hermetic setup --discord', () => {
     expect(statSync(file('.env')).mode & 0o777).toBe(0o600);
   });
 
+  it('takes a line of standard input for each of several platforms', async () => {
+    const input = `123456:${'A'.repeat(35)}\n${discord.token}\n`;
+    expect(await hermetic.run(['setup', '--telegram', '--discord', '--no-test'], { input })).toMatchObject({ code: 0 });
+    expect(dotenv()).toContain('TELEGRAM_BOT_TOKEN=123456:');
+    expect(dotenv()).toContain(`DISCORD_BOT_TOKEN=${discord.token}`);
+  });
+
   it('uses a token that is in .env already', async () => {
     writeFileSync(file('.env'), `DISCORD_BOT_TOKEN=${discord.token}\n`, { mode: 0o600 });
     expect(await hermetic.run(['setup', '--discord'])).toMatchObject({ code: 0 });

@@ -13,13 +13,13 @@ export function format(markdown: string): string {
   return forms.find((form) => form !== '' && form.length <= maxContent) ?? plain;
 }
 
-/** Also what begins a heading, a list or a quote, at the beginning of a line. */
+/** Also what begins a heading, a list, small print or a quote, at the beginning of a line. */
 function escaped(text: string): string {
   // It was escaped in the source, so what follows is another piece.
   if (/^[#+-]$/.test(text)) return `\\${text}`;
   return text
     .replace(/[\\*_~`|<>[\]]/g, '\\$&')
-    .replace(/^(\s*)(?:([#-])|(\d+)\.)(?=\s)/gm, (_, space, sign, number) =>
+    .replace(/^(\s*)(?:(#|-#?)|(\d+)\.)(?=\s)/gm, (_, space, sign, number) =>
       number === undefined ? `${space}\\${sign}` : `${space}${number}\\.`,
     );
 }

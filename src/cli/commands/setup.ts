@@ -66,7 +66,9 @@ async function setup(io: CliIo, options: SetupOptions, wanted: readonly ChannelD
     if (!(await setupWizard(io, loaded))) return io.setExitCode(130);
   } else {
     if (options.provider || options.model || wanted.length === 0) await model(io, loaded, options);
-    for (const driver of wanted) await platform(io, loaded, driver, options.test);
+    const lines =
+      wanted.length === 0 || isTerminal(io.stdin) ? [] : (await readAll(io.stdin)).split('\n').filter((line) => line.trim() !== '');
+    for (const driver of wanted) await platform(io, loaded, driver, lines, options.test);
   }
   await tellWhatIsNext(io, loaded);
 }
@@ -91,9 +93,10 @@ async function model(io: CliIo, loaded: LoadedConfig, { provider, model: name, b
   if (choice.key !== undefined) io.stdout.write(`Its key is ${variable}, in ${loaded.files.dotenv}.\n`);
 }
 
-async function platform(io: CliIo, loaded: LoadedConfig, driver: ChannelDriver, isTested: boolean): Promise<void> {
+/** `lines`: what was piped. Those that are used are taken out. */
+async function platform(io: CliIo, loaded: LoadedConfig, driver: ChannelDriver, lines: string[], isTested: boolean): Promise<void> {
   const setup = await driver.setup();
-  const entered = await enteredFor(io, loaded, driver, setup);
+  const entered = await enteredFor(io, loaded, driver, setup, lines);
   const choice = { driver, setup, entered };
   if (isTested) io.stdout.write(`${await tryPlatform(loaded, choice)}\n`);
   savePlatform(loaded, choice);
@@ -108,9 +111,9 @@ async function enteredFor(
   loaded: LoadedConfig,
   driver: ChannelDriver,
   { fields, steps }: ChannelSetup,
+  lines: string[],
 ): Promise<Map<string, string>> {
   const entered = new Map<string, string>();
-  const lines = isTerminal(io.stdin) ? [] : (await readAll(io.stdin)).split('\n').filter((line) => line.trim() !== '');
   const isKnown = ({ option }: SetupField): boolean => knownValue(loaded, driver, option) !== undefined;
   if (atTerminal(io) && !fields.every(isKnown)) io.stdout.write(`${steps.join('\n')}\n`);
   for (const field of fields) {
@@ -128,6 +131,7 @@ async function enteredFor(
   }
   return entered;
 }
+
 async function asked(io: CliIo, message: string, isSecret: boolean): Promise<string> {
   const { askFor } = await import('../setup-wizard.ts');
   return (await askFor(io, message, isSecret)).trim();

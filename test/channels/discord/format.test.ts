@@ -24,6 +24,7 @@ describe('Markdown for Discord', () => {
     ['||not a spoiler||', '\\|\\|not a spoiler\\|\\|'],
     ['<@1001> <@&9100> <#6001> <:emoji:1> <t:1:R>', '\\<@1001\\> \\<@&9100\\> \\<#6001\\> \\<:emoji:1\\> \\<t:1:R\\>'],
     ['a\n\\# no heading\n\\- no list', 'a\n\\# no heading\n\\- no list'],
+    ['a\n-# no small print', 'a\n\\-# no small print'],
     ['<b>shown</b>', '\\<b\\>shown\\</b\\>'],
   ])("converts %j to Discord's Markdown", (markdown, expected) => {
     expect(format(markdown)).toBe(expected);
