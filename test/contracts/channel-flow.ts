@@ -81,7 +81,7 @@ export function flowContract(name: string, newHarness: () => Promise<FlowHarness
       const card = await shows('May this', place);
       if (buttons) harness.userPresses(place, card.id, card.buttons.find(({ label }) => label === choice)?.data ?? '');
       else {
-        const number = /(\d{3})\D{1,4}once.*?(\d{3})\D{1,4}deny/s.exec(card.text)?.[choice === 'Once' ? 1 : 2] ?? '';
+        const number = /(\d{4})\D{1,4}once.*?(\d{4})\D{1,4}deny/s.exec(card.text)?.[choice === 'Once' ? 1 : 2] ?? '';
         harness.userSays(place, { text: number, repliesTo: card.id });
       }
     };

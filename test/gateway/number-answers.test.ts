@@ -26,7 +26,7 @@ describe('questions where there are no buttons', () => {
   const asks = (chat = 'ada') =>
     rig.say(`/run rm -rf ${join(rig.home, 'nothing')} ; echo ran >> ${marker()}`, { chat, isDirect: true, isAddressed: true });
   const callsOf = (command: string) => [{ call: 'terminal', input: { command } }];
-  const numbersIn = (text: string): string[] => [...text.matchAll(/\*\*(\d{3})\*\*/g)].map(([, number = '']) => number);
+  const numbersIn = (text: string): string[] => [...text.matchAll(/\*\*(\d{4})\*\*/g)].map(([, number = '']) => number);
 
   it('a number answers the question', async () => {
     await asks();

@@ -116,11 +116,15 @@ async function enteredFor(
   const entered = new Map<string, string>();
   const isKnown = ({ option }: SetupField): boolean => knownValue(loaded, driver, option) !== undefined;
   if (atTerminal(io) && !fields.every(isKnown)) io.stdout.write(`${steps.join('\n')}\n`);
+  const fromEnvironment = (option: string): string | undefined => io.environment[whereWritten(loaded, driver, option)]?.trim() || undefined;
+  const piped = fields.filter(({ option }) => driver.secrets.includes(option) && fromEnvironment(option) === undefined);
+  // Fewer lines than secrets are for those that are missing.
+  const takers = new Set(lines.length >= piped.length ? piped : piped.filter((field) => !isKnown(field)));
   for (const field of fields) {
     const { option, message } = field;
     const name = whereWritten(loaded, driver, option);
     const isSecret = driver.secrets.includes(option);
-    const given = isSecret ? io.environment[name]?.trim() || lines.shift()?.trim() : undefined;
+    const given = isSecret ? (fromEnvironment(option) ?? (takers.has(field) ? lines.shift()?.trim() : undefined)) : undefined;
     const value = given || (isKnown(field) || !atTerminal(io) ? undefined : await asked(io, message, isSecret));
     if (value && isSecret && /\s/.test(value)) throw new HermeticError('usage/bad-argument', `The value for ${name} contains spaces.`);
     if (value) entered.set(option, value);

@@ -7,15 +7,15 @@ export const choices = ['once', 'session', 'always', 'deny'] as const;
 export type Choice = (typeof choices)[number];
 
 /**
- * For a chat without buttons: the number that gives this answer to the question with this code. Security: the first two digits follow from the
+ * For a chat without buttons: the number that gives this answer to the question with this code. Security: the first three digits follow from the
  * code, which the agent does not see, so that nobody who is asked for "1" in a chat allows something by it.
  */
 export function numberFor(code: string, choice: Choice): string {
-  return `${10 + (createHash('sha256').update(code).digest().readUInt32BE() % 90)}${choices.indexOf(choice) + 1}`;
+  return `${100 + (createHash('sha256').update(code).digest().readUInt32BE() % 900)}${choices.indexOf(choice) + 1}`;
 }
 
 export function isNumber(text: string): boolean {
-  return /^\s*\d{2}[1-4]\s*$/.test(text);
+  return /^\s*\d{3}[1-4]\s*$/.test(text);
 }
 
 /** What the number answers to this question; undefined for a number of another one. */
