@@ -6,7 +6,8 @@ import {
   type GatewayGuildCreateDispatchData,
 } from 'discord-api-types/v10';
 import { BoundedMap } from '../../lib/bounded-map.ts';
-import { type ChannelFacts, isId } from './parse.ts';
+import { isId } from './ids.ts';
+import type { ChannelFacts } from './parse.ts';
 
 /** More threads than these are forgotten; their messages count as those of a channel until Discord names them again. */
 const maxKnown = 50_000;

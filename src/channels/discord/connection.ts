@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import { settlesWithin } from '../../lib/deadline.ts';
 import type { ChannelContext } from '../context.ts';
 import type { Connection } from '../platform-channel.ts';
+import { ReadMark } from '../read-mark.ts';
 import { DiscordClient } from './client.ts';
+import { idAt } from './ids.ts';
 import { Interactions } from './interactions.ts';
 import { introduce } from './introduction.ts';
 import { keepLink } from './link.ts';
@@ -10,7 +12,6 @@ import { Listener } from './listener.ts';
 import { showCommands } from './menu.ts';
 import type { discordOptions } from './options.ts';
 import { OwnThreads } from './own-threads.ts';
-import { ReadMark } from './read-mark.ts';
 import { Speaker } from './speaker.ts';
 
 /** How long `listen` waits to say whether it is up. */
@@ -30,7 +31,7 @@ export function connect(
     speaker,
     async listen(accept, health, signal) {
       await introduce(client, health, signal);
-      const mark = await ReadMark.load(notes);
+      const mark = await ReadMark.load(notes, idAt);
       const listener = new Listener({ client, threads, speaker, interactions, accept, health, log, deliveries, notes, mark, signal });
       await listener.prepare();
       const tried = Promise.withResolvers<void>();

@@ -19,12 +19,13 @@ import { errorText } from '../../lib/error-text.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
+import type { ReadMark } from '../read-mark.ts';
 import { KnownChannels, talkedIn } from './channel-facts.ts';
 import type { DiscordClient } from './client.ts';
+import { isId } from './ids.ts';
 import type { Interactions } from './interactions.ts';
 import type { OwnThreads } from './own-threads.ts';
-import { type Delivered, isId, parseInteraction, parseMessage, type Self } from './parse.ts';
-import type { ReadMark } from './read-mark.ts';
+import { type Delivered, parseInteraction, parseMessage, type Self } from './parse.ts';
 import type { Speaker } from './speaker.ts';
 
 export interface ListenerParts {
@@ -135,13 +136,13 @@ export class Listener {
       return;
     }
     if (message.guild_id === undefined) this.#rememberDirect(message.channel_id);
-    mark.begin(message.id);
+    mark.begin(BigInt(message.id));
     const reading = this.#reading.get(message.channel_id);
     const delivery = this.#deliveryOf(message);
     // It may be among what was missed, which is accepted before.
     const read = (): Incoming | undefined => (reading && wasRead(reading, message.id) ? undefined : delivery.read());
     void this.#intake.take({ ...delivery, read }, 0).then((isDone) => {
-      if (isDone) mark.accepted(message.id);
+      if (isDone) mark.accepted(BigInt(message.id));
     });
   }
 
@@ -227,7 +228,7 @@ export class Listener {
       // undefined: it was set aside.
       const isDone = tried === undefined || (await accept(this.#deliveryOf(delivered), tried));
       if (!isDone) return false;
-      mark.accepted(message.id);
+      mark.accepted(BigInt(message.id));
     }
     return true;
   }

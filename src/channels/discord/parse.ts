@@ -14,6 +14,7 @@ import {
   MessageType,
 } from 'discord-api-types/v10';
 import type { Incoming, IncomingFile, IncomingMessage, IncomingPress, Person, Place } from '../../core/channel.ts';
+import { isId } from './ids.ts';
 
 /** The bot itself, as far as it matters who is meant. */
 export interface Self {
@@ -38,11 +39,6 @@ export interface ChannelFacts {
 export interface Delivered extends APIMessage {
   guild_id?: string;
   member?: { nick?: string | null; roles?: readonly string[] } | undefined;
-}
-
-/** Security: ids become parts of addresses, and are compared as numbers. */
-export function isId(part: unknown): part is string {
-  return typeof part === 'string' && /^\d{1,20}$/.test(part);
 }
 
 /** A file of a message can be found again by these. */

@@ -18,10 +18,11 @@ import { safeFileName } from '../file-name.ts';
 import type { DiscordClient } from './client.ts';
 import { codes, DiscordError, failureOf } from './failures.ts';
 import { format } from './format.ts';
+import { isId } from './ids.ts';
 import type { Interactions } from './interactions.ts';
 import { maxFileBytes, maxIncomingBytes } from './limits.ts';
 import type { OwnThreads } from './own-threads.ts';
-import { filePlaceOf, isId } from './parse.ts';
+import { filePlaceOf } from './parse.ts';
 
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */

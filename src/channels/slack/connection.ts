@@ -2,15 +2,15 @@ import type { z } from 'zod';
 import { settlesWithin } from '../../lib/deadline.ts';
 import type { ChannelContext } from '../context.ts';
 import type { Connection } from '../platform-channel.ts';
+import { ReadMark } from '../read-mark.ts';
 import { SlackClient } from './client.ts';
 import { appTokenHint, checkedToken } from './failures.ts';
-import { isPersonId } from './ids.ts';
+import { isPersonId, microsecondsAt } from './ids.ts';
 import { introduce } from './introduction.ts';
 import { KnownChats } from './known-chats.ts';
 import { keepLink } from './link.ts';
 import { Listener } from './listener.ts';
 import type { slackOptions } from './options.ts';
-import { ReadMark } from './read-mark.ts';
 import { Speaker } from './speaker.ts';
 import { Workspaces } from './workspaces.ts';
 
@@ -31,7 +31,7 @@ export function connect(context: ChannelContext, options: Options): Connection {
       const firstAddress = await introduce({ workspaces, app, health }, signal);
       workspaces.watch(health, signal);
       warnOfPlainIds(options, log);
-      const [mark, chats] = await Promise.all([ReadMark.load(notes), KnownChats.load(notes)]);
+      const [mark, chats] = await Promise.all([ReadMark.load(notes, microsecondsAt), KnownChats.load(notes)]);
       const conventions = { replyInThread, commands: names };
       const listener = new Listener({ workspaces, conventions, accept, health, log, deliveries, mark, chats, signal });
       const tried = Promise.withResolvers<void>();

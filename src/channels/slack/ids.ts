@@ -45,6 +45,11 @@ export function microseconds(id: string): bigint {
   return BigInt(id.replace('.', ''));
 }
 
+/** Of a message that is said at this time, in milliseconds. */
+export function microsecondsAt(time: number): bigint {
+  return BigInt(Math.max(0, time)) * 1000n;
+}
+
 export function messageIdAt(micros: bigint): string {
   const text = String(micros).padStart(7, '0');
   return `${text.slice(0, -6)}.${text.slice(-6)}`;

@@ -6,9 +6,10 @@ import { errorText } from '../../lib/error-text.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
+import type { ReadMark } from '../read-mark.ts';
 import { mentionedUsers } from './entities.ts';
 import { isTransient } from './failures.ts';
-import { channelId, isId, messageId, userId } from './ids.ts';
+import { channelId, isId, messageId, microseconds, userId } from './ids.ts';
 import type { KnownChats } from './known-chats.ts';
 import { Lookups } from './lookups.ts';
 import { MissedMessages } from './missed.ts';
@@ -23,7 +24,6 @@ import {
   type SlackMessage,
   threadOf,
 } from './parse.ts';
-import type { ReadMark } from './read-mark.ts';
 import type { Envelope } from './wire.ts';
 import type { Workspace, Workspaces } from './workspaces.ts';
 
@@ -106,14 +106,14 @@ export class Listener {
     }
     const { mark } = this.#parts;
     const ts = isId(event.ts, messageId) && channel !== '' ? event.ts : undefined;
-    if (ts !== undefined) mark.begin(ts);
+    if (ts !== undefined) mark.begin(microseconds(ts));
     const missed = this.#missed.reading(team, channel);
     const accepting = this.#intake.inOrder(chatKey(team, channel), async (accept) => {
       // It may be among what was missed, which is accepted before.
       const isKnown = ts !== undefined && (missed?.has(ts) || this.#cameAsAnother(`${chatKey(team, channel)}/${ts}`, event.type));
       const isDone = isKnown || (await accept(await this.#deliveryOf(workspace, channel, event, envelope), 0));
       if (!isDone) return;
-      if (ts !== undefined) mark.accepted(ts);
+      if (ts !== undefined) mark.accepted(microseconds(ts));
       answer();
     });
     this.#run(accepting);

@@ -5,11 +5,11 @@ import { CallSlots } from '../../lib/call-slots.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { CallError } from '../call-error.ts';
 import type { Delivery, Intake } from '../intake.ts';
+import type { ReadMark } from '../read-mark.ts';
 import { isTransient, reasonOf, SlackCallError } from './failures.ts';
-import { isId, messageId, microseconds } from './ids.ts';
+import { isId, messageId, messageIdAt, microseconds } from './ids.ts';
 import type { KnownChats } from './known-chats.ts';
 import { isSpoken, listOf, recordOf, type SlackMessage } from './parse.ts';
-import type { ReadMark } from './read-mark.ts';
 import type { Workspace, Workspaces } from './workspaces.ts';
 
 export interface MissedParts {
@@ -75,7 +75,7 @@ export class MissedMessages {
   #read(workspace: Workspace, channel: string, threads: readonly string[]): void {
     const { mark, intake, log } = this.#parts;
     const key = keyOf(workspace.team, channel);
-    const after = mark.value;
+    const after = messageIdAt(mark.value);
     const release = mark.hold();
     const accepted = new Set<string>();
     this.#reading.set(key, accepted);
@@ -107,7 +107,7 @@ export class MissedMessages {
       const isDone = tried === undefined || (await accept(await this.#parts.deliveryOf(workspace, channel, message), tried));
       if (!isDone) return false;
       accepted.add(message.ts);
-      mark.accepted(message.ts);
+      mark.accepted(microseconds(message.ts));
     }
     for (const id of ids) this.#trying.delete(id);
     return true;

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'discord-api-types/v10';
+import { idAt } from '../../../src/channels/discord/ids.ts';
 import { discord } from '../../../src/channels/discord/index.ts';
-import { idAt } from '../../../src/channels/discord/read-mark.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';

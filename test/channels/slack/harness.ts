@@ -1,3 +1,4 @@
+import { microseconds, microsecondsAt } from '../../../src/channels/slack/ids.ts';
 import { slack } from '../../../src/channels/slack/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { ChannelNotes } from '../../../src/core/channel-notes.ts';
@@ -35,8 +36,6 @@ export function slackChannel(server: FakeSlack, notes: ChannelNotes, log: (sente
   return slack.create({ secret, log, notes, deliveries, commands }, slack.options.parse({ api_root: server.root, ...options }));
 }
 
-const tsAt = (time: number): string => `${Math.floor(time / 1000)}.${String(time % 1000).padStart(3, '0')}000`;
-
 export async function slackHarness(): Promise<SlackHarness> {
   const server = await FakeSlack.start();
   const { world } = server;
@@ -45,9 +44,9 @@ export async function slackHarness(): Promise<SlackHarness> {
   // As of a bot that has run before, and was written to.
   const now = Date.now();
   const chats = Object.values(channels).map((channel) => [`chat:${home.team}/${channel}`, String(now)]);
-  await notes.write({ read: tsAt(now - 1000), ...Object.fromEntries(chats) });
+  await notes.write({ read: String(microsecondsAt(now - 1000)), ...Object.fromEntries(chats) });
   const root = world.makes({ channel: channels.general, text: 'what the thread is about', from: bob });
-  await notes.write({ read: root.ts });
+  await notes.write({ read: String(microseconds(root.ts)) });
   const log: string[] = [];
   const harness: SlackHarness = {
     slack: server,
@@ -84,7 +83,7 @@ export async function slackHarness(): Promise<SlackHarness> {
     typingShown: () => 0,
     noticesShown: () => world.notices.map(({ text }) => text),
     unconfirmed: () => {
-      const mark = Number(notes.all.get('read') ?? 0);
+      const mark = Number(notes.all.get('read') ?? 0) / 1_000_000;
       const isAnswered = (ts: string): boolean => (world.envelopes.get(ts) ?? []).some((id) => server.sockets.answers.has(id));
       return world.messages.filter(({ ts, bot_id: isBot }) => isBot === undefined && !isAnswered(ts) && Number(ts) > mark).length;
     },

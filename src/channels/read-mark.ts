@@ -1,21 +1,21 @@
-import type { ChannelNotes } from '../../core/channel-notes.ts';
+import type { ChannelNotes } from '../core/channel-notes.ts';
 
-/** Discord's ids begin with the milliseconds since 2015. */
-const epoch = 1_420_070_400_000;
-/** What was said longer ago is not read after a pause, as Telegram does it. */
+/** The number of a message that is said at this time, in milliseconds. */
+type NumberAt = (time: number) => bigint;
+
+/** What was said longer ago is not read after a pause. */
 const maxAgeMs = 24 * 60 * 60 * 1000;
+/** The clocks of a platform and of this machine differ. */
+const maxAheadMs = 10 * 60 * 1000;
 const noteKey = 'read';
 
-export function idAt(time: number): bigint {
-  return BigInt(Math.max(0, time - epoch)) << 22n;
-}
-
 /**
- * How far messages were accepted, in all channels: every message with a smaller id was. Ids grow with time, so one number is enough to find out after
- * a crash what was missed; some of it may come twice, under the same id.
+ * How far messages were accepted, in all chats of a platform whose ids grow with time: every message with a smaller one was. So one number is enough
+ * to find out after a crash what was missed; some of it may come twice, under the same id.
  */
 export class ReadMark {
   readonly #notes: ChannelNotes | undefined;
+  readonly #numberAt: NumberAt;
   readonly #open = new Set<bigint>();
   readonly #holds = new Set<{ at: bigint }>();
   /** The largest one that was accepted. */
@@ -23,37 +23,39 @@ export class ReadMark {
   #written: bigint;
   #writing: Promise<void> | undefined;
 
-  private constructor(notes: ChannelNotes | undefined, value: bigint) {
+  private constructor(notes: ChannelNotes | undefined, numberAt: NumberAt, value: bigint) {
     this.#notes = notes;
+    this.#numberAt = numberAt;
     this.#top = value;
     this.#written = value;
   }
 
   /** The first time, reading begins now. */
-  static async load(notes: ChannelNotes | undefined): Promise<ReadMark> {
+  static async load(notes: ChannelNotes | undefined, numberAt: NumberAt): Promise<ReadMark> {
     const kept = (await notes?.read())?.get(noteKey);
     const now = Date.now();
-    const value = kept !== undefined && /^\d{1,20}$/.test(kept) ? BigInt(kept) : idAt(now);
-    const mark = new ReadMark(notes, value > idAt(now - maxAgeMs) ? value : idAt(now - maxAgeMs));
+    const value = kept !== undefined && /^\d{1,20}$/.test(kept) ? BigInt(kept) : numberAt(now);
+    const earliest = numberAt(now - maxAgeMs);
     if (kept === undefined) await notes?.write({ [noteKey]: String(value) });
-    return mark;
+    return new ReadMark(notes, numberAt, value > earliest ? value : earliest);
   }
 
+  /** Everything up to here was accepted. */
   get value(): bigint {
     let value = this.#top;
-    for (const id of this.#open) if (id <= value) value = id - 1n;
+    for (const number of this.#open) if (number <= value) value = number - 1n;
     for (const { at } of this.#holds) if (at < value) value = at;
     return value;
   }
 
-  begin(id: string): void {
-    this.#open.add(BigInt(id));
+  begin(number: bigint): void {
+    this.#open.add(number);
   }
 
-  accepted(id: string): void {
-    const number = BigInt(id);
+  accepted(number: bigint): void {
     this.#open.delete(number);
-    if (number > this.#top) this.#top = number;
+    // Whatever a message says about its time, what is said from now on is not skipped.
+    if (number > this.#top && number <= this.#numberAt(Date.now() + maxAheadMs)) this.#top = number;
     this.#writeSoon();
   }
 
