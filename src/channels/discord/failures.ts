@@ -3,7 +3,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallError, channelErrorOf, connectionError } from '../call-error.ts';
 
-const tokenHint =
+export const tokenHint =
   'Get the token from the page Bot of your application at discord.com/developers/applications, and put it into the variable named by discord.token_env.';
 
 /** Numbers by which Discord names what is wrong with a request. */
@@ -50,6 +50,6 @@ export function failureOf(error: unknown, mayRepeat: boolean): unknown {
   return channelErrorOf(error, reasonOf(error), { mayRepeat, hint: error.status === 401 ? tokenHint : undefined });
 }
 
-export function unusable(reason: string, hint = tokenHint): HermeticError {
+export function unusable(reason: string, hint: string | undefined): HermeticError {
   return new HermeticError('channel/unusable', reason, { hint });
 }

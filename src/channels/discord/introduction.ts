@@ -2,7 +2,7 @@ import { type APIUser, Routes } from 'discord-api-types/v10';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import type { DiscordClient } from './client.ts';
-import { reasonOf, unusable } from './failures.ts';
+import { reasonOf, tokenHint, unusable } from './failures.ts';
 
 const introductionMs = 10_000;
 
@@ -12,7 +12,7 @@ export async function introduce(client: DiscordClient, health: Health, signal: A
     return await client.call<APIUser>('GET', Routes.user(), { timeoutMs: introductionMs, signal });
   } catch (error) {
     if (!(error instanceof CallError)) return undefined;
-    if (error.status === 401) throw unusable(reasonOf(error));
+    if (error.status === 401) throw unusable(reasonOf(error), tokenHint);
     health.report('connection', reasonOf(error));
     return undefined;
   }

@@ -2,7 +2,7 @@ import { type APIApplication, type APIUser, ApplicationFlags, Routes } from 'dis
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { DiscordClient } from './client.ts';
-import { reasonOf, unusable } from './failures.ts';
+import { reasonOf, tokenHint, unusable } from './failures.ts';
 
 /** View channels, send messages, send them in threads, make threads, attach files, read what was said before. */
 const permissions = (1n << 10n) | (1n << 11n) | (1n << 38n) | (1n << 35n) | (1n << 15n) | (1n << 16n);
@@ -32,7 +32,8 @@ export const setup: ChannelSetup = {
       const address = `https://discord.com/oauth2/authorize?client_id=${id}&scope=bot+applications.commands&permissions=${permissions}`;
       return `The bot is ${user.username}. Let it into a server with ${address}`;
     } catch (error) {
-      throw error instanceof CallError ? unusable(reasonOf(error)) : error;
+      if (!(error instanceof CallError)) throw error;
+      throw unusable(reasonOf(error), error.status === 401 ? tokenHint : undefined);
     }
   },
   next: 'Write to your bot: it gives you a code for hermetic pairing approve.',

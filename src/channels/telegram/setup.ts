@@ -2,7 +2,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { BotClient } from './bot-client.ts';
-import { reasonOf, tokenHint } from './failures.ts';
+import { isUnauthorised, reasonOf, tokenHint } from './failures.ts';
 import { isToken } from './options.ts';
 
 export const setup: ChannelSetup = {
@@ -21,7 +21,7 @@ export const setup: ChannelSetup = {
       return `The bot is @${username}.`;
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      throw new HermeticError('channel/unusable', reasonOf(error), { hint: tokenHint });
+      throw new HermeticError('channel/unusable', reasonOf(error), { hint: isUnauthorised(error) ? tokenHint : undefined });
     }
   },
   next: 'Write to your bot: it gives you a code for hermetic pairing approve.',
