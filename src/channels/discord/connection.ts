@@ -3,8 +3,9 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import type { ChannelContext } from '../context.ts';
 import type { Connection } from '../platform-channel.ts';
 import { ReadMark } from '../read-mark.ts';
+import { RememberedChats } from '../remembered-chats.ts';
 import { DiscordClient } from './client.ts';
-import { idAt } from './ids.ts';
+import { idAt, isId } from './ids.ts';
 import { Interactions } from './interactions.ts';
 import { introduce } from './introduction.ts';
 import { keepLink } from './link.ts';
@@ -16,6 +17,8 @@ import { Speaker } from './speaker.ts';
 
 /** How long `listen` waits to say whether it is up. */
 const firstTryMs = 10_000;
+/** Anybody who shares a server with the bot can begin one. */
+const directLimits = { maxAgeMs: 60 * 24 * 60 * 60 * 1000, max: 500 };
 
 export function connect(
   context: ChannelContext,
@@ -32,8 +35,8 @@ export function connect(
     async listen(accept, health, signal) {
       await introduce(client, health, signal);
       const mark = await ReadMark.load(notes, idAt);
-      const listener = new Listener({ client, threads, speaker, interactions, accept, health, log, deliveries, notes, mark, signal });
-      await listener.prepare();
+      const direct = await RememberedChats.load(notes, 'direct:', directLimits, isId);
+      const listener = new Listener({ client, threads, speaker, interactions, accept, health, log, deliveries, mark, direct, signal });
       const tried = Promise.withResolvers<void>();
       const link = keepLink(
         {

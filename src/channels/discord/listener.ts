@@ -11,7 +11,6 @@ import {
   Routes,
 } from 'discord-api-types/v10';
 import type { Accept, Incoming, IncomingMessage } from '../../core/channel.ts';
-import type { ChannelNotes } from '../../core/channel-notes.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
@@ -20,6 +19,7 @@ import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
 import type { ReadMark } from '../read-mark.ts';
+import type { RememberedChats } from '../remembered-chats.ts';
 import { KnownChannels, talkedIn } from './channel-facts.ts';
 import type { DiscordClient } from './client.ts';
 import { isId } from './ids.ts';
@@ -38,17 +38,15 @@ export interface ListenerParts {
   health: Health;
   log: (sentence: string) => void;
   deliveries: Deliveries | undefined;
-  notes: ChannelNotes | undefined;
   mark: ReadMark;
+  /** The chats with one person, which Discord does not list. */
+  direct: RememberedChats;
   signal: AbortSignal;
 }
 
 const pageSize = 100;
 const pauses = { firstMs: 500, maxMs: 30_000 };
 const farewellMs = 1_000;
-/** Of the notes that name the chats with one person, which Discord does not list. */
-const directPrefix = 'direct:';
-
 /** Of a channel: what was said after `after` was read up to `last`. */
 interface Reading {
   after: bigint;
@@ -63,7 +61,6 @@ export class Listener {
   readonly #parts: ListenerParts;
   readonly #intake: Intake;
   readonly #channels = new KnownChannels();
-  readonly #direct = new Set<string>();
   /** Channels of which what was missed is being read, and how far. */
   readonly #reading = new Map<string, Reading>();
   /** Servers of which it is not known yet what was missed. Called when it is, each lets the mark go on. */
@@ -75,17 +72,10 @@ export class Listener {
     this.#intake = new Intake({ ...parts, name: 'Discord' });
   }
 
-  /** Reads which chats there were. */
-  async prepare(): Promise<void> {
-    for (const key of (await this.#parts.notes?.read())?.keys() ?? []) {
-      if (key.startsWith(directPrefix)) this.#direct.add(key.slice(directPrefix.length));
-    }
-  }
-
   ready({ user, guilds }: GatewayReadyDispatchData): void {
     this.#self = { id: user.id, roles: this.#channels.roles };
     this.#awaitServers(Array.isArray(guilds) ? guilds.flatMap((server) => (isId(server?.id) ? [server.id] : [])) : []);
-    for (const channel of this.#direct) this.#readMissed(channel, undefined);
+    for (const channel of this.#parts.direct.names) this.#readMissed(channel, undefined);
   }
 
   /** Whatever Discord sends, it ends neither the program nor the connection. */
@@ -126,7 +116,7 @@ export class Listener {
   /** Resolves when what is being accepted was, or after a while. */
   async farewell(): Promise<void> {
     await settlesWithin(farewellMs, this.#intake.idle());
-    await settlesWithin(farewellMs, this.#parts.mark.kept());
+    await settlesWithin(farewellMs, Promise.all([this.#parts.mark.kept(), this.#parts.direct.kept()]));
   }
 
   #takeMessage(message: Delivered): void {
@@ -135,7 +125,7 @@ export class Listener {
       void this.#intake.take({ ...this.#deliveryOf(message), id: randomUUID(), chat: '' }, 0);
       return;
     }
-    if (message.guild_id === undefined) this.#rememberDirect(message.channel_id);
+    if (message.guild_id === undefined) this.#parts.direct.heard(message.channel_id);
     mark.begin(BigInt(message.id));
     const reading = this.#reading.get(message.channel_id);
     const delivery = this.#deliveryOf(message);
@@ -185,13 +175,6 @@ export class Listener {
       if (isDone) await this.#parts.speaker.acknowledge(id, token, command);
       acknowledged.resolve();
     });
-  }
-
-  #rememberDirect(channel: string): void {
-    if (this.#direct.has(channel)) return;
-    this.#direct.add(channel);
-    // When it fails, what is said there while no gateway runs is not found later.
-    this.#parts.notes?.write({ [directPrefix + channel]: '' }).catch(() => this.#direct.delete(channel));
   }
 
   /** What was said in a channel since the mark, before what is delivered from now on. */

@@ -40,7 +40,8 @@ export async function discordHarness(): Promise<DiscordHarness> {
   world.thread(channels.thread, channels.general, ada.id);
   const notes = new KeptNotes();
   // As of a bot that has run before, and was written to.
-  await notes.write({ read: String(idAt(Date.now() - 1000)), [`direct:${channels.ada}`]: '', [`direct:${channels.bob}`]: '' });
+  const now = String(Date.now());
+  await notes.write({ read: String(idAt(Date.now() - 1000)), [`direct:${channels.ada}`]: now, [`direct:${channels.bob}`]: now });
   const log: string[] = [];
   const channelIn = ({ chat, thread }: Place): string => thread ?? chat;
   return {
