@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Accept, Incoming } from '../core/channel.ts';
 import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../core/set-aside.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { errorText } from '../lib/error-text.ts';
 import { Lanes } from '../lib/lanes.ts';
+import { pause } from '../lib/pause.ts';
 import type { Health } from './health.ts';
 
 export interface IntakeParts {
@@ -63,7 +63,7 @@ export class Intake {
     const { health, signal, deliveries } = this.#parts;
     let attempt: Attempt = { tries: tried, isUnreadable: false, reason: 'The gateway ended each time it was tried.' };
     for (let failures = 0; !signal.aborted; failures += 1) {
-      if (failures > 0 && !attempt.isUnreadable) await delay(backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
+      if (failures > 0 && !attempt.isUnreadable) await pause(backoffMs(failures, pauses), signal);
       if (signal.aborted) return false;
       try {
         const isHopeless = attempt.tries >= (failures > 0 ? maxTries : maxEnds);

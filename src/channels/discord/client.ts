@@ -1,7 +1,7 @@
 import { type InternalRequest, REST, type RequestData, type RequestMethod, type RouteLike } from '@discordjs/rest';
-import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
+import { readFileBody } from '../read-body.ts';
 import { callErrorOf } from './failures.ts';
 
 const discordRoot = 'https://discord.com/api';
@@ -48,15 +48,7 @@ export class DiscordClient {
     try {
       return await abortAfter({ ms: 120_000 }, async (cancel) => {
         const answer = await fetch(address, { signal: cancel, redirect: 'error' });
-        if (!answer.ok || !answer.body) {
-          await answer.body?.cancel();
-          throw new CallError('the file cannot be had', { status: answer.status });
-        }
-        const bytes = new ByteStore(maxBytes);
-        for await (const chunk of answer.body) {
-          if (!bytes.push(chunk)) throw new CallError(`a file of more than ${maxBytes} bytes`, { status: 413 });
-        }
-        return bytes.take();
+        return await readFileBody(answer, maxBytes);
       });
     } catch (error) {
       throw callErrorOf(error, this.#token);

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type APIGatewayBotInfo, type GatewayDispatchPayload, type GatewayReadyDispatchData, Routes } from 'discord-api-types/v10';
 import { backoffMs } from '../../lib/backoff.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import type { DiscordClient } from './client.ts';
@@ -90,9 +90,4 @@ async function findGateway(client: DiscordClient, health: Health, signal: AbortS
     }
   }
   return undefined;
-}
-
-/** Ends with the signal too, and never rejects. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
 }

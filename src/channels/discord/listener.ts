@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RouteLike } from '@discordjs/rest';
 import {
   type APIGuildMember,
@@ -15,6 +14,7 @@ import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
@@ -244,7 +244,7 @@ export class Listener {
       } catch (error) {
         if (error instanceof CallError && error.isRefused) return undefined;
         const retryAfterMs = error instanceof CallError ? error.retryAfterMs : undefined;
-        await delay(Math.max(retryAfterMs ?? backoffMs(failures, pauses), pauses.firstMs), undefined, { signal }).catch(() => undefined);
+        await pause(Math.max(retryAfterMs ?? backoffMs(failures, pauses), pauses.firstMs), signal);
       }
     }
     return undefined;

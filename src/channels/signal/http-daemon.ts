@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError, connectionError } from '../call-error.ts';
+import { readBody } from '../read-body.ts';
 import { type CallOptions, callMs, type Daemon, type EventParts, tooLargeEvent } from './daemon.ts';
 import { EventStream } from './event-stream.ts';
 import { resultIn } from './failures.ts';
@@ -34,7 +34,7 @@ export class HttpDaemon implements Daemon {
     const text = await this.#guarded(signal, () =>
       abortAfter({ ms: timeoutMs, signal }, async (cancel) => {
         const answer = await fetch(`${this.#root}/api/v1/rpc`, { method: 'POST', headers, body, signal: cancel, redirect: 'error' });
-        return await atMost(await bodyOf(answer), maxBytes);
+        return (await readBody({ body: await bodyOf(answer) }, maxBytes)).toString('utf8');
       }),
     );
     return resultIn(parsed(text));
@@ -79,14 +79,6 @@ async function bodyOf({ status, ok, body }: Response): Promise<ReadableStream<Ui
   if (ok && body) return body;
   await body?.cancel();
   throw new CallError('the answer of something that is not signal-cli, or of one with other settings', { status, isPassing: true });
-}
-
-async function atMost(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> {
-  const bytes = new ByteStore(maxBytes);
-  for await (const piece of body) {
-    if (!bytes.push(piece)) throw new CallError(`an answer of more than ${maxBytes} bytes`, { status: 413 });
-  }
-  return bytes.take().toString('utf8');
 }
 
 function parsed(text: string): unknown {

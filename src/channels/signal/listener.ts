@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Accept } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
@@ -68,7 +68,7 @@ export class Listener {
     let failures = 0;
     let isFirst = true;
     while (!signal.aborted) {
-      if (failures > 0) await delay(backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
+      if (failures > 0) await pause(backoffMs(failures, pauses), signal);
       if (signal.aborted) break;
       const beganAt = Date.now();
       let isOpen = false;

@@ -1,7 +1,7 @@
 import { type Logger, LogLevel, type WebAPICallResult, WebClient } from '@slack/web-api';
-import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
+import { readBody } from '../read-body.ts';
 import { callErrorOf, isTokenRefused, retryAfterMs } from './failures.ts';
 
 const slackRoot = 'https://slack.com/api';
@@ -73,11 +73,7 @@ export class SlackClient {
         const isLogin = answer.status >= 300 && answer.status < 400;
         throw new CallError('the file cannot be had', { status: isLogin ? 403 : answer.status, retryAfterMs: retryAfterOf(answer) });
       }
-      const bytes = new ByteStore(maxBytes);
-      for await (const chunk of answer.body) {
-        if (!bytes.push(chunk)) throw new CallError(`a file of more than ${maxBytes} bytes`, { status: 413 });
-      }
-      return bytes.take();
+      return await readBody(answer, maxBytes);
     });
   }
 

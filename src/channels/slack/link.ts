@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import type { SlackClient } from './client.ts';
@@ -100,9 +100,4 @@ async function findAddress({ app, workspaces, health }: LinkParts, signal: Abort
     if (!signal.aborted) health.report('connection', reasonOf(failure, appTokenName));
     return failure;
   }
-}
-
-/** Ends with the signal too, and never rejects. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
 }

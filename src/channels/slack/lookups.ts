@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import { isTransient, reasonOf } from './failures.ts';
 import { isId, messageId } from './ids.ts';
@@ -57,7 +57,7 @@ export class Lookups {
         if (!isTransient(error)) return keep(this.#roots, key, undefined, unknownLifeMs);
         if (failures === maxTries)
           this.#log(`It could not be found out what a thread on Slack is about, so a message in it may be ignored. ${reasonOf(error)}`);
-        else await delay(error.retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal: this.#signal }).catch(() => undefined);
+        else await pause(error.retryAfterMs ?? backoffMs(failures, pauses), this.#signal);
       }
     }
     return undefined;

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Delivery, Intake } from '../intake.ts';
 import type { ReadMark } from '../read-mark.ts';
@@ -168,7 +168,7 @@ export class MissedMessages {
           log(`What was said in a conversation on Slack meanwhile could not be read. ${reasonOf(error)}`);
           return undefined;
         }
-        await delay(error.retryAfterMs ?? backoffMs(failures, pauses), undefined, { signal }).catch(() => undefined);
+        await pause(error.retryAfterMs ?? backoffMs(failures, pauses), signal);
       }
     }
     return undefined;

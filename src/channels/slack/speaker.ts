@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { IncomingFile, IncomingPress, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
+import { pause } from '../../lib/pause.ts';
 import { safeFileName } from '../file-name.ts';
 import type { CallOptions } from './client.ts';
 import { escaped } from './entities.ts';
@@ -136,7 +136,7 @@ export class Speaker {
   /** The id of the message that a file is in, or one that is good to remove it. Never rejects: the file was sent. */
   async #messageOfFile({ client }: Workspace, channel: string, file: string, signal: AbortSignal | undefined): Promise<string> {
     for (const pauseMs of sharePauses) {
-      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      await pause(pauseMs, signal);
       if (signal?.aborted) break;
       const answer = await client.call<{ file?: unknown }>('files.info', { file }, { timeoutMs: politenessMs }).catch(() => undefined);
       const { public: open, private: closed } = recordOf(recordOf(answer?.file).shares);

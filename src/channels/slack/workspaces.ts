@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { SlackClient } from './client.ts';
@@ -117,7 +117,7 @@ export class Workspaces {
   async #recheck(signal: AbortSignal): Promise<void> {
     this.#rechecking = true;
     for (let failures = 1; !signal.aborted && this.#tokens.some(({ refusal }) => refusal); failures += 1) {
-      await delay(backoffMs(failures, recheckPauses), undefined, { signal }).catch(() => undefined);
+      await pause(backoffMs(failures, recheckPauses), signal);
       if (!signal.aborted) await this.introduce(signal).catch(() => undefined);
     }
     this.#rechecking = false;

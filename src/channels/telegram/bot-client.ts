@@ -1,9 +1,9 @@
 import { Api, InputFile, type RawApi } from 'grammy';
-import { ByteStore } from '../../lib/byte-store.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
 import { safeFileName } from '../file-name.ts';
+import { readFileBody } from '../read-body.ts';
 import { callErrorOf } from './failures.ts';
 
 const telegramRoot = 'https://api.telegram.org';
@@ -58,11 +58,7 @@ export class BotClient {
     const address = `${this.#root}/file/bot${this.#token}/${steps.map(encodeURIComponent).join('/')}`;
     return await this.#within({ timeoutMs, signal }, async (cancel) => {
       const answer = await fetch(address, { signal: cancel, redirect: 'error' });
-      if (!answer.ok || !answer.body) {
-        await answer.body?.cancel();
-        throw new CallError('the file cannot be had', { status: answer.status });
-      }
-      return await atMost(answer.body, maxBytes);
+      return await readFileBody(answer, maxBytes);
     });
   }
 
@@ -77,14 +73,6 @@ export class BotClient {
       throw callErrorOf(error, this.#token);
     }
   }
-}
-
-async function atMost(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Buffer> {
-  const bytes = new ByteStore(maxBytes);
-  for await (const chunk of body) {
-    if (!bytes.push(chunk)) throw new CallError(`a file of more than ${maxBytes} bytes`, { status: 413 });
-  }
-  return bytes.take();
 }
 
 export function inputFile(name: string, data: Uint8Array): InputFile {

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Update } from 'grammy/types';
 import type { Accept } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Deliveries } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { Intake } from '../intake.ts';
@@ -76,7 +76,7 @@ export class Poll {
     if (!this.#self) this.#failures = 1;
     while (!this.#signal.aborted) {
       try {
-        if (this.#failures > 0) await this.#pause(backoffMs(Math.max(this.#failures, this.#conflicts), pauses));
+        if (this.#failures > 0) await pause(backoffMs(Math.max(this.#failures, this.#conflicts), pauses), this.#signal);
         await this.#listen(await this.#introduction());
       } catch (error) {
         if (!this.#signal.aborted) await this.#failed(error);
@@ -112,7 +112,7 @@ export class Poll {
     if (known.status === 409) this.#conflicts += 1;
     // An idle connection may have been closed; that alone is no failure.
     if (known.status !== undefined || this.#failures > 1) this.#parts.health.report('connection', reasonOf(known));
-    if (known.retryAfterMs !== undefined) await this.#pause(known.retryAfterMs);
+    if (known.retryAfterMs !== undefined) await pause(known.retryAfterMs, this.#signal);
   }
 
   /** Makes sure of who we are, and of no webhook that takes our updates. Those that wait are kept. */
@@ -151,7 +151,7 @@ export class Poll {
     this.#window.confirmed(offset);
     const numbered = updates.filter((update) => Number.isSafeInteger(update?.update_id));
     // An update without a number cannot be confirmed, and comes again at once.
-    if (numbered.length < updates.length) await this.#pause(heldPollMs);
+    if (numbered.length < updates.length) await pause(heldPollMs, this.#signal);
     return numbered.filter(({ update_id }) => this.#window.begin(update_id));
   }
 
@@ -187,11 +187,6 @@ export class Poll {
       isApart: true,
     });
     await confirmation.catch((error: CallError) => this.#parts.log(`Telegram was not told what had arrived: ${error.message}.`));
-  }
-
-  /** Ends with the signal too, and never rejects. */
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#signal }).catch(() => undefined);
   }
 }
 

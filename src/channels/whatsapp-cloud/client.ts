@@ -1,6 +1,6 @@
-import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
+import { readBody } from '../read-body.ts';
 import { answerError, callErrorOf, GraphError } from './failures.ts';
 
 const graphRoot = 'https://graph.facebook.com/v25.0';
@@ -36,7 +36,7 @@ export class GraphClient {
         const content = body && { body: isForm ? body : JSON.stringify(body) };
         // Security: the token goes nowhere else.
         const answer = await fetch(address, { method, headers, ...content, redirect: 'error', signal: cancel });
-        const said = jsonIn(await bytesOf(answer, maxAnswerBytes));
+        const said = jsonIn(await readBody(answer, maxAnswerBytes));
         if (!answer.ok) throw answerError({ status: answer.status, headers: answer.headers, body: said }, this.#token);
         if (said === undefined) throw new GraphError('an answer that is not JSON', { isDoubtful: true });
         return said;
@@ -56,10 +56,10 @@ export class GraphClient {
         const headers = { authorization: `Bearer ${this.#token}` };
         const answer = await fetch(address, { headers, redirect: 'error', signal: cancel });
         if (!answer.ok) {
-          const said = jsonIn(await bytesOf(answer, maxAnswerBytes));
+          const said = jsonIn(await readBody(answer, maxAnswerBytes));
           throw answerError({ status: answer.status, headers: answer.headers, body: said }, this.#token);
         }
-        return await bytesOf(answer, maxBytes);
+        return await readBody(answer, maxBytes);
       });
     } catch (error) {
       throw callErrorOf(error);
@@ -71,14 +71,6 @@ export class GraphClient {
     const { protocol, host, origin } = new URL(address);
     return (protocol === 'https:' && fileHosts.includes(host)) || (this.#root !== graphRoot && origin === new URL(this.#root).origin);
   }
-}
-
-async function bytesOf(answer: Response, maxBytes: number): Promise<Buffer> {
-  const bytes = new ByteStore(maxBytes);
-  for await (const chunk of answer.body ?? []) {
-    if (!bytes.push(chunk)) throw new CallError(`more than ${maxBytes} bytes`, { status: 413 });
-  }
-  return bytes.take();
 }
 
 function jsonIn(bytes: Buffer): unknown {

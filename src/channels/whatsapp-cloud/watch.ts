@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { backoffMs } from '../../lib/backoff.ts';
+import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import type { GraphClient } from './client.ts';
@@ -49,7 +49,7 @@ export async function keepWatch(client: GraphClient, id: string, health: Health,
   while (!signal.aborted) {
     const pauses = { firstMs: pace.firstPauseMs, maxMs: maxPauseMs, isSpread: true };
     const pauseMs = refusals > 0 ? backoffMs(refusals, refusedPauses) : failures > 0 ? backoffMs(failures, pauses) : pace.everyMs;
-    await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    await pause(pauseMs, signal);
     if (signal.aborted) return;
     try {
       await phoneNumberOf(client, id, signal);

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.ts';
 import { within } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { pause } from '../../lib/pause.ts';
 import type { Health } from '../health.ts';
 import type { Account } from './account.ts';
 import { busy, refusals, statuses } from './failures.ts';
@@ -72,7 +72,7 @@ export class Link {
   async run(): Promise<void> {
     const { signal } = this.#parts;
     while (!signal.aborted) {
-      await delay(this.#pauseMs(), undefined, { signal }).catch(() => undefined);
+      await pause(this.#pauseMs(), signal);
       if (signal.aborted) break;
       await this.#serve().catch((error: unknown) => this.#failed(`WhatsApp: ${errorText(error)}`));
     }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { CallError, connectionError } from '../call-error.ts';
+import { readFileBody } from '../read-body.ts';
 import type { Baileys, MediaConnection } from './baileys.ts';
 import { type MediaKind, mediaKinds } from './content.ts';
 
@@ -118,13 +118,7 @@ async function transfer(address: string, request: RequestInit, maxBytes: number)
   try {
     return await abortAfter({ ms: transferMs }, async (signal) => {
       const answer = await fetch(address, { ...request, signal, redirect: 'error' });
-      if (!answer.ok || !answer.body) {
-        await answer.body?.cancel();
-        throw new CallError('the file cannot be had', { status: answer.status });
-      }
-      const bytes = new ByteStore(maxBytes);
-      for await (const chunk of answer.body) if (!bytes.push(chunk)) throw new CallError('the file is too large', { status: 413 });
-      return bytes.take();
+      return await readFileBody(answer, maxBytes);
     });
   } catch (error) {
     throw error instanceof CallError ? error : connectionError(error);
