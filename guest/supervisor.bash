@@ -1,5 +1,5 @@
-# One for each stream: starts the shell on it, tells how that ended, and stays as long as something the command started does, because
-# an engine cuts the streams of a process that has gone.
+# One for each stream: starts the shell on it and tells how that ended. An engine cuts the streams of a process that has gone, with what
+# it has not passed on: so it stays until the host has all of the output, and as long as something does that the command started.
 
 if ((BASH_VERSINFO[0] < 5)); then
   echo "bash $BASH_VERSION is too old: 5.0 or newer is needed" >&2
@@ -18,6 +18,11 @@ if ! __hermetic_room; then
   __hermetic_frame r F >&242
   exit 0
 fi
+
+# The tether says by a signal that the host has everything, and knows this process by its limit.
+received=
+trap 'received=1' USR1
+if is_mark "$mark" && ulimit -x "$supervisor_digits$mark"; then __hermetic_frame r "P $$" >&242; else received=1; fi
 
 # Nothing arrives here but what bash remarks on how its child ended: while it is empty it is also a pause that needs no process.
 exec {remarks}<> <(:) 2>&"$remarks" 246<&0 </dev/null
@@ -52,6 +57,24 @@ while read -rt 0 && IFS= read -r remark; do hear "$remark"; done <&"$remarks"
 __hermetic_frame m S >&241
 if [[ $killed ]]; then __hermetic_frame r killed >&242; fi
 __hermetic_frame r "S $status" >&242
+
+has_tether() {
+  local file limits
+  for file in /proc/[0-9]*/limits; do
+    limits=
+    { IFS= read -rd '' limits <"$file"; } 2>/dev/null
+    [[ $limits != *'Max file locks            70000001             70000001 '* ]] || return 0
+  done
+  return 1
+}
+# The reader may be slow, but not for more than an hour, and without a tether it is gone. In this mode a signal ends a `read`.
+set -o posix
+alone=0 SECONDS=0
+while [[ ! $received ]] && ((alone < 3 && SECONDS < 3600)); do
+  read -rt 5 _ <&"$remarks"
+  if has_tether; then alone=0; else ((alone += 1)); fi
+done
+set +o posix
 
 pause=0.1
 while members "$mark" && ((${#found[@]})); do

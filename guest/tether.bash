@@ -14,6 +14,12 @@ while read -r verb a b c; do
   case $verb in
     started) running[$a]=1 ;; # mark
     ended) unset "running[$a]" ;; # mark
+    received) # mark supervisor
+      limits=
+      { IFS= read -rd '' limits <"/proc/$b/limits"; } 2>/dev/null
+      # Security: the number is told from inside, and may be that of any process.
+      if [[ $limits == *"Max file locks            "????????????????????" $supervisor_digits$a "* ]]; then kill -s USR1 "$b"; fi
+      ;;
     kill) # mark-or-all signal sequence
       if [[ $a == all ]]; then
         if [[ $namespace == own ]]; then a=$every; else a=$base$any; fi

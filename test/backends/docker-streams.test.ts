@@ -71,6 +71,19 @@ function remoteTests(engine: TestEngine): void {
     expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
+  it('leaves no process behind for a command whose output was taken or is not wanted', async () => {
+    const sandbox = await engine.open(engine.spec());
+    const run = async (command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
+    for (let round = 0; round < 5; round += 1) await run('echo taken');
+    for await (const _ of (await sandbox.exec({ command: 'head -c 100000 /dev/zero' })).output) break;
+    await (await sandbox.exec({ command: 'yes' })).kill('KILL');
+    await until('only this command and the shell that waits for the next one have a supervisor', async () => {
+      const supervisors = await run("grep -lE 'Max file locks +10[0-9]{16} ' /proc/[0-9]*/limits | wc -l");
+      return Number(supervisors) <= 2;
+    });
+    await sandbox.destroy();
+  });
+
   it('hides its own scripts from the list of processes', async () => {
     const lines = (await rig.output('for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done')).split('\n');
     expect(lines.filter((line) => line.includes('hermetic')).length).toBeGreaterThan(1);

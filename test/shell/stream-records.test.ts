@@ -98,12 +98,16 @@ describe('the record that ends a command', () => {
     expect(heard.slice(2)).toEqual([{ kind: 'status', code: 0, killed: false }]);
   });
 
-  it('reports the end of a command when no more output can come', () => {
+  it('takes the mark of the supervisor for those that a command kept from being written', () => {
     const { heard, records } = listen();
-    records.frame('r', 'killed');
-    records.frame('r', 'S 137');
-    records.allMarked();
-    expect(heard).toEqual([{ kind: 'status', code: 137, killed: true }]);
+    for (const text of ['E 0', 'S 0']) records.frame('r', text);
+    expect([heard, records.isShort]).toEqual([[], true]);
+    records.mark('m', 'S');
+    expect(heard).toEqual([
+      { kind: 'completed', code: 0 },
+      { kind: 'status', code: 0, killed: false },
+    ]);
+    expect(records.isShort).toBe(false);
   });
 });
 

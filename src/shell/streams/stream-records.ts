@@ -41,14 +41,15 @@ export class StreamRecords {
   /** A frame of standard output. */
   mark(kind: string, text: string): void {
     if (kind !== 'm' || this.#isTooMuch(text)) return;
-    if (endMarks.includes(text)) this.#marks.add(text);
+    // That of the supervisor is the last, and a command may have closed the descriptor of the others.
+    if (text === 'S') for (const letter of endMarks) this.#marks.add(letter);
+    else if (endMarks.includes(text)) this.#marks.add(text);
     this.#letThrough();
   }
 
-  /** No mark comes any more, because standard output has ended. */
-  allMarked(): void {
-    for (const letter of endMarks) this.#marks.add(letter);
-    this.#letThrough();
+  /** Whether the end of a command was told, and the output before it did not arrive. */
+  get isShort(): boolean {
+    return this.#waiting.length > 0;
   }
 
   /** A frame of standard error. */

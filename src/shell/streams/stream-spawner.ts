@@ -75,6 +75,10 @@ export class StreamSpawner implements Spawner {
     const mark = markOf(this.#base, ++this.#count);
     // Security: 128 random bits, so that no output is taken for a record.
     const nonce = randomBytes(16).toString('hex');
+    let supervisor: string | undefined;
+    const letGo = (): void => {
+      if (supervisor !== undefined) this.#tether.received(mark, supervisor);
+    };
     this.#tether.started(mark);
     const shell = new StreamShell(
       () => this.#attach(this.#commandLine()),
@@ -83,12 +87,17 @@ export class StreamSpawner implements Spawner {
         receive: (record) => {
           // First, so that a caller that detaches at once leaves the command's background processes running.
           if (record.kind === 'completed' || record.kind === 'status') this.#tether.ended(mark);
-          receive(record);
+          if (record.kind === 'supervisor') {
+            // That of an attempt that failed.
+            letGo();
+            supervisor = record.process;
+          } else receive(record);
         },
         lost,
         forget: () => {
           this.#shells.delete(shell.lost);
           this.#tether.ended(mark);
+          letGo();
         },
         kill: (signal) => this.#tether.kill(mark, signal),
       },

@@ -70,19 +70,18 @@ export function startShell(
   const ended = (): void => {
     open -= 1;
     if (open > 0) return;
-    if (isUp) failed('the shell ended without a report');
+    if (isUp) failed(records.isShort ? 'the end of its output did not arrive' : 'the shell ended without a report');
     else
       attached.exitCode().then(
         (code) => failed(`it ended with code ${code ?? 'unknown'}`),
         (error: Error) => failed(error.message),
       );
   };
-  const listen = (source: Readable, splitter: FrameSplitter, last: () => void): void => {
+  const listen = (source: Readable, splitter: FrameSplitter): void => {
     source.on('data', (chunk: Buffer) => splitter.push(chunk));
     source.on('error', (error) => failed(error.message));
     source.on('end', () => {
       splitter.end();
-      last();
       ended();
     });
   };
@@ -94,7 +93,7 @@ export function startShell(
     frame: records.frame.bind(records),
     damaged: () => records.damaged(),
   };
-  listen(attached.stdout, new FrameSplitter(nonce, onStdout), () => records.allMarked());
-  listen(attached.stderr, new FrameSplitter(nonce, onStderr), () => undefined);
+  listen(attached.stdout, new FrameSplitter(nonce, onStdout));
+  listen(attached.stderr, new FrameSplitter(nonce, onStderr));
   return promise;
 }

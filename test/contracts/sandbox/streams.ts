@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Exit } from '../../../src/core/sandbox.ts';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { collect, follow, useRig } from './rig.ts';
+import { collect, follow, type Rig, useRig } from './rig.ts';
 
 const everyByte = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
 
@@ -72,17 +74,7 @@ export function streamsContract(engine: TestEngine): void {
     it('pauses a command while its output is unread, and resumes it afterwards', async () => {
       const handle = await rig.start('for ((i = 1; ; i++)); do head -c 65536 /dev/zero; echo $i >progress; done');
       const progress = async (): Promise<number> => Number(await rig.output('cat progress 2>/dev/null || echo 0'));
-      let before = -1;
-      const stopped = await until(
-        'the command makes no progress',
-        async () => {
-          const now = await progress();
-          const stands = now > 0 && now === before;
-          before = now;
-          return stands ? now : undefined;
-        },
-        { everyMs: 150 },
-      );
+      const stopped = await untilStill('the command makes no progress', progress);
       expect(stopped * 65_536).toBeLessThan(engine.maxBytesAhead);
       const chunks = handle.output[Symbol.asyncIterator]();
       await until('it goes on', async () => {
@@ -90,6 +82,12 @@ export function streamsContract(engine: TestEngine): void {
         return (await progress()) > stopped + 10;
       });
       await handle.kill('KILL');
+    });
+
+    // Of several, because whether something is still on its way when a command ends is a matter of luck.
+    it('delivers the end of four outputs whose readers leave it unread for a while after the command', async () => {
+      const results = await Promise.all(['a', 'b', 'c', 'd'].map((name) => readLate(rig, name)));
+      for (const { bytes, printed, exit } of results) expect([bytes, exit]).toEqual([printed, { kind: 'exited', code: 0 }]);
     });
 
     it('lets a command finish after its reader has left', async () => {
@@ -165,4 +163,42 @@ export function streamsContract(engine: TestEngine): void {
       handle.closeStdin();
     });
   });
+}
+
+/** Reads an output that fills every buffer on the way to its end, with a pause before the last of it. */
+async function readLate(rig: Rig, name: string): Promise<{ bytes: number; printed: number; exit: Exit }> {
+  const command = `for ((i = 1; ; i++)); do head -c 16384 /dev/zero; echo $i >printed-${name}; [[ ! -e enough-${name} ]] || break; done; echo >ended-${name}`;
+  const handle = await rig.start(command, { stdin: 'open' });
+  handle.closeStdin();
+  const printed = async (): Promise<number> => Number(await rig.output(`cat printed-${name} 2>/dev/null || echo 0`));
+  await untilStill('every buffer on the way is full', printed);
+  await rig.output(`echo >enough-${name}`);
+  const chunks = handle.output[Symbol.asyncIterator]();
+  let bytes = 0;
+  const takeUpTo = async (total: number): Promise<void> => {
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+      bytes += next.value.data.length;
+      if (bytes >= total) return;
+    }
+  };
+  await until('the command has printed the last of it', async () => {
+    await takeUpTo(bytes + 16_384);
+    return await rig.succeeds(`test -e ended-${name}`);
+  });
+  // For longer than an engine waits for the streams of a process that has ended.
+  await sleep(4_000);
+  await takeUpTo(Number.POSITIVE_INFINITY);
+  return { bytes, printed: 16_384 * (await printed()), exit: await handle.exit };
+}
+
+/** A count that was the same twice in a row. */
+async function untilStill(what: string, count: () => Promise<number>): Promise<number> {
+  let before = -1;
+  const look = async (): Promise<number | undefined> => {
+    const now = await count();
+    const stands = now > 0 && now === before;
+    before = now;
+    return stands ? now : undefined;
+  };
+  return await until(what, look, { everyMs: 150 });
 }
