@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ShellSession } from '../../src/shell/session.ts';
 import { memoryStateStore } from '../../src/shell/state-store.ts';
@@ -68,6 +69,24 @@ describe('a shell over streams', () => {
     await handle.write(Buffer.alloc(300_000));
     handle.closeStdin();
     expect(await collect(handle)).toMatchObject({ stdout: 'first\n300000\n', exit: { kind: 'exited', code: 0 } });
+  });
+
+  it('reports a command as lost whose output was cut before its end', async () => {
+    const here = attachHere();
+    const session = await open(async (command) => {
+      const whole = await here(command);
+      const cut = new PassThrough();
+      let bytes = 0;
+      whole.stdout.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes < 100_000) cut.write(chunk);
+      });
+      whole.stdout.on('end', () => cut.end());
+      return { ...whole, stdout: cut };
+    });
+    const { bytes, exit } = await collect(await session.exec({ command: 'head -c 200000 /dev/zero' }));
+    expect(bytes.length).toBeLessThan(100_000);
+    expect(exit).toEqual({ kind: 'lost', reason: 'the end of its output did not arrive' });
   });
 
   it('keeps its state while a background process prints all the time', async () => {

@@ -11,6 +11,10 @@ const maxEarlyBytes = 64 * 1024;
 /** Security: a piece costs this much however short it is, for each is an object of its own. */
 const minCost = 64;
 const maxQuoted = 500;
+/** How long nothing may arrive of the output of a shell that says it has ended. */
+const lastOutputMs = 10_000;
+
+const cutShort = 'the end of its output did not arrive';
 
 export interface StartListener {
   receive(record: EndRecord): void;
@@ -70,15 +74,26 @@ export function startShell(
   const ended = (): void => {
     open -= 1;
     if (open > 0) return;
-    if (isUp) failed(records.isShort ? 'the end of its output did not arrive' : 'the shell ended without a report');
+    if (isUp) failed(records.isShort ? cutShort : 'the shell ended without a report');
     else
       attached.exitCode().then(
         (code) => failed(`it ended with code ${code ?? 'unknown'}`),
         (error: Error) => failed(error.message),
       );
   };
+  let quiet: NodeJS.Timeout | undefined;
+  /** Security: a command can keep a mark from arriving, and its supervisor waits for us. */
+  const awaitOutput = (): void => {
+    clearTimeout(quiet);
+    if (!records.isShort || attached.stdout.destroyed) return;
+    const isHeldUp = (): boolean => attached.stdout.isPaused() || attached.stderr.isPaused();
+    quiet = setTimeout(() => (isHeldUp() ? awaitOutput() : failed(cutShort)), lastOutputMs).unref();
+  };
   const listen = (source: Readable, splitter: FrameSplitter): void => {
-    source.on('data', (chunk: Buffer) => splitter.push(chunk));
+    source.on('data', (chunk: Buffer) => {
+      splitter.push(chunk);
+      awaitOutput();
+    });
     source.on('error', (error) => failed(error.message));
     source.on('end', () => {
       splitter.end();
