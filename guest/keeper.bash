@@ -16,7 +16,7 @@ while ((idle <= patience || held && (background == 0 || idle <= background))); d
     text=
     { IFS= read -rd '' text <"$limits"; } 2>/dev/null
     # Security: a command has no unlimited resident memory, and can have none.
-    if [[ $text == *'Max resident set          unlimited            unlimited '*'Max file locks            70000001             70000001 '* ]]; then
+    if [[ $text == *'Max resident set          unlimited            unlimited '*'Max file locks            70000001 '* ]]; then
       patience=$1 idle=0
     fi
     if [[ $text =~ 'Max file locks'\ +[^\ ]+\ +[0-9]{16}\  ]]; then held=1; fi

@@ -8,6 +8,8 @@ mark_sum=9000000000000000
 # Follows a base: every mark of an attachment. Marks have 16 digits, the first from 1 to 7.
 any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
 every="[1-7][0-9][0-9][0-9][0-9][0-9][0-9]$any"
+# The soft limit of file locks of a tether. Before the base of its marks, it is the hard limit.
+tether_number=70000001
 # Before a mark: the number of the supervisor of that command, which no command can have.
 supervisor_digits=10
 # With `own` processes that broke their sum are killed along: only where all processes are those of one sandbox.

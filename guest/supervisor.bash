@@ -58,16 +58,17 @@ __hermetic_frame m S >&241
 if [[ $killed ]]; then __hermetic_frame r killed >&242; fi
 __hermetic_frame r "S $status" >&242
 
+# Whether the program that started the command is still there.
 has_tether() {
   local file limits
   for file in /proc/[0-9]*/limits; do
     limits=
     { IFS= read -rd '' limits <"$file"; } 2>/dev/null
-    [[ $limits != *'Max file locks            70000001             70000001 '* ]] || return 0
+    [[ $limits != *"Max file locks            $tether_number             $tether_number${mark::7} "* ]] || return 0
   done
   return 1
 }
-# The reader may be slow, but not for more than an hour, and without a tether it is gone. In this mode a signal ends a `read`.
+# The reader may be slow, but not for more than an hour. In this mode a signal ends a `read`.
 set -o posix
 alone=0 SECONDS=0
 while [[ ! $received ]] && ((alone < 3 && SECONDS < 3600)); do

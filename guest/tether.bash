@@ -3,8 +3,9 @@
 
 base=$1 keep=$2 namespace=${3:-shared}
 watch_strays "$namespace"
-# By this number the keeper knows it, and by the limit that commands have and it has not.
-ulimit -x 70000001
+# By these numbers the keeper and its supervisors know it, and by the limit that commands have and it has not.
+ulimit -Sx "$tether_number"
+ulimit -Hx "$tether_number$base"
 cd /
 declare -A running=()
 exec {nothing}<> <(:) 2>/dev/null

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { SandboxSpec } from '../../src/core/sandbox.ts';
+import type { OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { proofText, prove } from '../../src/proof/index.ts';
 import { putFile } from '../../src/tools/files/put-file.ts';
 import { collect, sleepers, sleepMark, untilAsleep, useRig } from '../contracts/sandbox/rig.ts';
@@ -71,16 +71,31 @@ function remoteTests(engine: TestEngine): void {
     expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
+  /** A supervisor has the number of its command behind two digits. */
+  const untilNoneSupervisesNothing = (sandbox: OpenSandbox): Promise<unknown> =>
+    until('every supervisor has a command', async () => {
+      const { stdout } = await collect(await sandbox.exec({ command: "grep -h 'Max file locks' /proc/[0-9]*/limits" }));
+      const numbers = [...stdout.matchAll(/locks +\d+ +(\d+) /g)].map(([, hard = '']) => hard);
+      const supervised = numbers.filter((number) => number.length === 18).map((number) => number.slice(2));
+      return supervised.length > 0 && supervised.every((mark) => numbers.includes(mark));
+    });
+
   it('leaves no process behind for a command whose output was taken or is not wanted', async () => {
     const sandbox = await engine.open(engine.spec());
-    const run = async (command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
-    for (let round = 0; round < 5; round += 1) await run('echo taken');
+    for (let round = 0; round < 5; round += 1) await collect(await sandbox.exec({ command: 'echo taken' }));
     for await (const _ of (await sandbox.exec({ command: 'head -c 100000 /dev/zero' })).output) break;
     await (await sandbox.exec({ command: 'yes' })).kill('KILL');
-    await until('only this command and the shell that waits for the next one have a supervisor', async () => {
-      const supervisors = await run("grep -lE 'Max file locks +10[0-9]{16} ' /proc/[0-9]*/limits | wc -l");
-      return Number(supervisors) <= 2;
-    });
+    await untilNoneSupervisesNothing(sandbox);
+    await sandbox.destroy();
+  });
+
+  it('leaves no process behind for the unread output of a program that was killed', async () => {
+    const spec = engine.spec();
+    // More than the program takes without being asked, and less than fits on the way.
+    const client = await engine.startClient({ spec, action: 'start', commands: ['head -c 3000000 /dev/zero'] });
+    await client.kill();
+    const sandbox = await engine.open(spec);
+    await untilNoneSupervisesNothing(sandbox);
     await sandbox.destroy();
   });
 
