@@ -1,7 +1,7 @@
 import { ByteStore } from '../lib/byte-store.ts';
 import { CallError } from './call-error.ts';
 
-/** All bytes of an answer. Rejects as soon as there are more than these, whatever the answer said about its size. */
+/** All bytes of an answer. Rejects as soon as there are more than these, no matter which size the answer declared. */
 export async function readBody({ body }: Pick<Response, 'body'>, maxBytes: number): Promise<Buffer> {
   const bytes = new ByteStore(maxBytes);
   for await (const piece of body ?? []) {

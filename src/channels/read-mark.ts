@@ -54,7 +54,7 @@ export class ReadMark {
 
   accepted(number: bigint): void {
     this.#open.delete(number);
-    // Whatever a message says about its time, what is said from now on is not skipped.
+    // A message may claim any time. It must not make us skip messages that arrive from now on.
     if (number > this.#top && number <= this.#numberAt(Date.now() + maxAheadMs)) this.#top = number;
     this.#writeSoon();
   }

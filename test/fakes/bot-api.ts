@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Update } from 'grammy/types';
 import { readForm } from './bot-api-form.ts';
 import { methods, Refusal } from './bot-api-methods.ts';
 import { BotWorld } from './bot-api-world.ts';
+import { loopbackHttp } from './loopback-server.ts';
 
 export { ada, type BotMessage, bob, bot, type Said } from './bot-api-world.ts';
 
@@ -44,11 +44,9 @@ export class FakeBotApi {
   /** Asked before each call; for trouble at random. */
   trouble: ((call: Call) => Failure | undefined) | undefined;
   webhook = '';
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #server = loopbackHttp((request, response) => this.#serve(request, response));
   readonly #failures = new Map<string, Failure[]>();
   readonly #delivered = new Map<number, Update>();
-  #port = 0;
   #queue: Update[] = [];
   #lastUpdate = 700_000_000;
   #allowed: readonly string[] | undefined;
@@ -57,13 +55,6 @@ export class FakeBotApi {
 
   private constructor(token: string) {
     this.token = token;
-    this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
-    });
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
   }
 
   static async start(token = '4242:AAE-a_secret_that_nobody_may_see_0123'): Promise<FakeBotApi> {
@@ -73,7 +64,7 @@ export class FakeBotApi {
   }
 
   get root(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#server.origin;
   }
 
   /** What was not confirmed. It is delivered again, for ever. */
@@ -118,28 +109,22 @@ export class FakeBotApi {
 
   /** Refuses connections and ends those there are. */
   async goDown(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
     this.#waiting = undefined;
-    await closed;
+    await this.#server.goDown();
   }
 
   /** Listens, at the same address as before. */
-  async comeUp(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', resolve);
-    });
-    this.#port = (this.#server.address() as AddressInfo).port;
+  comeUp(): Promise<void> {
+    return this.#server.comeUp();
   }
 
   /** Ends every connection, and takes new ones. */
   cutAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    this.#server.cutAll();
   }
 
   async close(): Promise<void> {
-    if (this.#server.listening) await this.goDown();
+    if (this.#server.isUp) await this.goDown();
   }
 
   #enqueue(update: Update): void {

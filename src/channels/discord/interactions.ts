@@ -7,7 +7,7 @@ const maxKept = 10_000;
 
 interface Known {
   application: string;
-  /** Secret: whoever has it can answer in our name. */
+  /** Secret: with it anyone can answer in our name. */
   token: string;
   /** Discord takes nothing else about it before. Never rejects. */
   acknowledged: Promise<void>;

@@ -53,7 +53,7 @@ interface Reading {
   last: bigint;
 }
 
-/** The roles of whoever wrote a message, as they are now: what is read later comes without. */
+/** The author's roles as they are now. Messages that are read later come without them. */
 type MemberOf = (message: APIMessage) => Promise<Pick<Delivered, 'member'>>;
 
 /** Turns what Discord delivers into messages, and after a new session reads what was missed. */
@@ -78,7 +78,7 @@ export class Listener {
     for (const channel of this.#parts.direct.names) this.#readMissed(channel, undefined);
   }
 
-  /** Whatever Discord sends, it ends neither the program nor the connection. */
+  /** Never throws: nothing that Discord sends may end the program or the connection. */
   take(event: GatewayDispatchPayload): void {
     try {
       this.#take(event);
@@ -168,7 +168,7 @@ export class Listener {
         if (incoming?.kind === 'message') command = incoming.text;
         return incoming;
       },
-      // Security: whoever has the token can answer in our name.
+      // Security: with the token anyone can answer in our name.
       content: () => JSON.stringify({ ...interaction, token: undefined }),
     };
     void this.#intake.take(delivery, 0).then(async (isDone) => {

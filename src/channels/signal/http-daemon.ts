@@ -29,7 +29,7 @@ export class HttpDaemon implements Daemon {
   ): Promise<unknown> {
     this.#count += 1;
     const body = JSON.stringify({ jsonrpc: '2.0', id: this.#count, method, params: { account: this.#account, ...params } });
-    // A connection that is used again may have ended just now, and then nobody knows whether the request arrived.
+    // A connection that is used again may have ended just now, and then we cannot know whether the request arrived.
     const headers = { 'content-type': 'application/json', connection: 'close' };
     const text = await this.#guarded(signal, () =>
       abortAfter({ ms: timeoutMs, signal }, async (cancel) => {

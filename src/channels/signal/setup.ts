@@ -13,7 +13,7 @@ export const setup: ChannelSetup = {
     'Install signal-cli, which needs Java: github.com/AsamK/signal-cli.',
     'Give it an account: register a number of its own with signal-cli -a +15551234567 register, or link it to your phone with signal-cli link -n Hermetic.',
     'Run it: signal-cli -a +15551234567 daemon --http 127.0.0.1:8080 --receive-mode=on-connection',
-    'Whoever reaches that address can read and write in your name: keep it on this machine.',
+    'Anyone who reaches that address can read and write in your name: keep it on this machine.',
   ],
   fields: [
     {

@@ -233,7 +233,7 @@ function threadOrNothing(message: SlackMessage): string | undefined {
   }
 }
 
-/** Security: whoever has these can answer in our name. */
+/** Security: with these anyone can answer in our name. */
 function withoutSecrets(payload: Record<string, unknown>): string {
   return JSON.stringify({ ...payload, token: undefined, response_url: undefined, response_urls: undefined, trigger_id: undefined });
 }

@@ -101,7 +101,7 @@ class Line {
     return parseMessage(message, Date.now(), { mode, self, people: this.#people, ids: this.#ids, recent: this.#recent });
   }
 
-  /** Where nothing listens, the connection lasts for what is said only; what arrives on it is kept for whoever listens next. */
+  /** Where nothing listens, the connection lasts for what is said only; what arrives on it is kept for the next listener. */
   async #use<Result>(signal: AbortSignal | undefined, work: (wire: Wire) => Promise<Result>): Promise<Result> {
     if (this.listening) return await work(await this.listening.ready(signal));
     const stop = new AbortController();

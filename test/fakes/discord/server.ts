@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { loopbackHttp } from '../loopback-server.ts';
 import { FakeGateway } from './gateway.ts';
 import { Refusal, routes } from './routes.ts';
 import { DiscordWorld, type FakeFile } from './world.ts';
@@ -26,10 +26,8 @@ export class FakeDiscord {
   readonly calls: { method: string; path: string; body: Record<string, unknown> }[] = [];
   /** The status of a call that is refused. */
   refuses: (method: string, path: string) => number | undefined = () => undefined;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #server = loopbackHttp((request, response) => this.#serve(request, response));
   readonly #failures = new Map<CallName, Failure[]>();
-  #port = 0;
 
   private constructor(token: string) {
     this.token = token;
@@ -42,14 +40,7 @@ export class FakeDiscord {
       () => this.root,
       () => [...this.world.channels.values()],
     );
-    this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
-    });
-    this.#server.on('upgrade', (request, socket, head) => this.gateway.accept(request, socket, head));
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#server.server.on('upgrade', (request, socket, head) => this.gateway.accept(request, socket, head));
   }
 
   static async start(token = 'NDI0Mg.secret.that-nobody-may-see-0123'): Promise<FakeDiscord> {
@@ -59,7 +50,7 @@ export class FakeDiscord {
   }
 
   get root(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#server.origin;
   }
 
   /** The next calls fail. */
@@ -69,23 +60,17 @@ export class FakeDiscord {
 
   /** Refuses connections and ends those there are. */
   async goDown(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
     this.gateway.terminateAll();
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    await this.#server.goDown();
   }
 
   /** Listens, at the same address as before. */
-  async comeUp(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', resolve);
-    });
-    this.#port = (this.#server.address() as AddressInfo).port;
+  comeUp(): Promise<void> {
+    return this.#server.comeUp();
   }
 
   async close(): Promise<void> {
-    if (this.#server.listening) await this.goDown();
+    if (this.#server.isUp) await this.goDown();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

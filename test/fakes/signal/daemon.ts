@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer, type Socket, type Server as SocketServer } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createSocketServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LoopbackServer, loopbackHttp } from '../loopback-server.ts';
 import { type Accounts, RpcError, runMethod } from './methods.ts';
 import { SignalWorld, us } from './world.ts';
 
@@ -39,30 +40,20 @@ export class FakeSignalDaemon {
   /** Older versions number no events, and answer with the first of them. */
   isOld = false;
   readonly #directory = mkdtempSync(join(tmpdir(), 'signal-'));
-  readonly #http: Server;
-  readonly #unix: SocketServer;
-  readonly #sockets = new Set<Socket>();
+  readonly #http = loopbackHttp((request, response) => this.#serve(request, response));
+  readonly #unix = new LoopbackServer(
+    createSocketServer((socket) => this.#serveSocket(socket)),
+    this.socket,
+  );
   readonly #failures = new Map<CallName, Failure[]>();
   readonly #receivers = new Set<Receiver>();
   readonly #events: Recorded[] = [];
   /** At Signal, for as long as nobody receives. */
   readonly #queue: string[] = [];
   #run = 1;
-  #port = 0;
 
   private constructor() {
     this.world = new SignalWorld((event) => this.#arrive(JSON.stringify(event)));
-    this.#http = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
-    });
-    this.#unix = createSocketServer((socket) => this.#serveSocket(socket));
-    for (const server of [this.#http, this.#unix]) {
-      server.on('connection', (socket: Socket) => {
-        this.#sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.once('close', () => this.#sockets.delete(socket));
-      });
-    }
   }
 
   static async start(): Promise<FakeSignalDaemon> {
@@ -72,7 +63,7 @@ export class FakeSignalDaemon {
   }
 
   get root(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#http.origin;
   }
 
   get socket(): string {
@@ -100,24 +91,21 @@ export class FakeSignalDaemon {
   }
 
   cutAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const server of [this.#http, this.#unix]) server.cutAll();
   }
 
   /** Refuses connections and ends those there are. */
   async goDown(): Promise<void> {
-    const closed = [this.#http, this.#unix].map((server) => new Promise((resolve) => server.close(resolve)));
-    this.cutAll();
-    await Promise.all(closed);
+    await Promise.all([this.#http.goDown(), this.#unix.goDown()]);
     // So that programs know it.
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Listens, at the same addresses as before. */
   async comeUp(): Promise<void> {
-    await listening(this.#http, () => this.#http.listen(this.#port, '127.0.0.1'));
+    await this.#http.comeUp();
     rmSync(this.socket, { force: true });
-    await listening(this.#unix, () => this.#unix.listen(this.socket));
-    this.#port = (this.#http.address() as AddressInfo).port;
+    await this.#unix.comeUp();
   }
 
   /** Ends, and is started again: the events that it remembered are gone. */
@@ -129,7 +117,7 @@ export class FakeSignalDaemon {
   }
 
   async close(): Promise<void> {
-    if (this.#http.listening) await this.goDown();
+    if (this.#http.isUp) await this.goDown();
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
@@ -241,12 +229,4 @@ export class FakeSignalDaemon {
 function nameOf(method: string, params: Record<string, unknown>): CallName {
   if (method === 'send') return params.editTimestamp === undefined ? 'send' : 'edit';
   return method === 'getAttachment' || method === 'listAccounts' ? method : 'other';
-}
-
-async function listening(server: Server | SocketServer, listen: () => void): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.once('listening', resolve);
-    listen();
-  });
 }

@@ -23,7 +23,7 @@ export interface Accounts {
 /** The part of signal-cli's methods that channels of ours use. */
 export function runMethod(world: SignalWorld, accounts: Accounts, method: string, params: Params): unknown {
   if (method === 'listAccounts') {
-    if (accounts.isSingle) throw new RpcError(-32_601, 'Method not implemented');
+    if (accounts.isSingle) throw unknownMethod();
     return accounts.all.map((number) => ({ number }));
   }
   if (!accounts.isSingle && !accounts.all.includes(String(params.account))) throw new RpcError(-32_602, 'Specified account does not exist');
@@ -40,8 +40,13 @@ export function runMethod(world: SignalWorld, accounts: Accounts, method: string
     case 'getAttachment':
       return attachment(world, params);
     default:
-      throw new RpcError(-32_601, 'Method not implemented');
+      throw unknownMethod();
   }
+}
+
+/** In the words of signal-cli, which knows some methods only in one of its modes. */
+function unknownMethod(): RpcError {
+  return new RpcError(-32_601, 'Method not implemented');
 }
 
 function chatIn({ recipient, groupId }: Params): string {

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { loopbackHttp } from '../loopback-server.ts';
 import { methods, Refusal } from './methods.ts';
 import { SocketMode } from './socket-mode.ts';
 import { type FakeWorkspace, SlackWorld } from './world.ts';
@@ -31,25 +31,16 @@ export class FakeSlack {
   /** What the header about scopes says; undefined: there is none. */
   scopes: string | undefined;
   isAppRevoked = false;
-  readonly #server: Server;
-  readonly #connections = new Set<Socket>();
+  readonly #server = loopbackHttp((request, response) => this.#serve(request, response));
   readonly #failures = new Map<string, Failure[]>();
-  #port = 0;
 
   private constructor() {
     this.sockets = new SocketMode(() => this.root);
     this.world = new SlackWorld(
       (type, payload, mayAnswer) => this.sockets.deliver(type, payload, mayAnswer),
-      () => new URL(this.root).origin,
+      () => this.#server.origin,
     );
-    this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
-    });
-    this.#server.on('upgrade', (request, socket, head) => this.sockets.accept(request, socket, head));
-    this.#server.on('connection', (socket) => {
-      this.#connections.add(socket);
-      socket.once('close', () => this.#connections.delete(socket));
-    });
+    this.#server.server.on('upgrade', (request, socket, head) => this.sockets.accept(request, socket, head));
   }
 
   static async start(): Promise<FakeSlack> {
@@ -60,7 +51,7 @@ export class FakeSlack {
 
   /** What an app is told to talk to. */
   get root(): string {
-    return `http://127.0.0.1:${this.#port}/api`;
+    return `${this.#server.origin}/api`;
   }
 
   callsOf(method: string): Record<string, unknown>[] {
@@ -74,23 +65,17 @@ export class FakeSlack {
 
   /** Refuses connections and ends those there are. */
   async goDown(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
     this.sockets.terminateAll();
-    for (const socket of this.#connections) socket.destroy();
-    await closed;
+    await this.#server.goDown();
   }
 
   /** Listens, at the same address as before. */
-  async comeUp(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', resolve);
-    });
-    this.#port = (this.#server.address() as AddressInfo).port;
+  comeUp(): Promise<void> {
+    return this.#server.comeUp();
   }
 
   async close(): Promise<void> {
-    if (this.#server.listening) await this.goDown();
+    if (this.#server.isUp) await this.goDown();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { loopbackHttp } from '../loopback-server.ts';
 import { type Call, media, messages, number, Refusal, upload } from './routes.ts';
 import { business, type FakeFile, type Waiting, WhatsAppWorld } from './world.ts';
 
@@ -40,26 +40,16 @@ export class FakeWhatsAppCloud {
   waiting: Waiting[] = [];
   /** Where files are, when not here. */
   fileRoot: string | undefined;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #server = loopbackHttp((request, response) => this.#serve(request, response));
   readonly #failures = new Map<CallName, Failure[]>();
   readonly #busyChats = new Set<string>();
   #delivered: Waiting | undefined;
-  #isUp = false;
-  #port = 0;
 
   private constructor(webhook: string) {
     this.webhook = webhook;
     this.world = new WhatsAppWorld((waiting) => {
       this.waiting.push(waiting);
       this.#pump();
-    });
-    this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
-    });
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
     });
   }
 
@@ -70,7 +60,7 @@ export class FakeWhatsAppCloud {
   }
 
   get root(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#server.origin;
   }
 
   /** The next calls fail. */
@@ -80,25 +70,17 @@ export class FakeWhatsAppCloud {
 
   /** Refuses connections, ends those there are, and delivers nothing. */
   async goDown(): Promise<void> {
-    this.#isUp = false;
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    await this.#server.goDown();
   }
 
   /** Listens, at the same address as before. */
   async comeUp(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', resolve);
-    });
-    this.#port = (this.#server.address() as AddressInfo).port;
-    this.#isUp = true;
+    await this.#server.comeUp();
     this.#pump();
   }
 
   async close(): Promise<void> {
-    if (this.#server.listening) await this.goDown();
+    if (this.#server.isUp) await this.goDown();
   }
 
   deliverAgain(): void {
@@ -122,7 +104,7 @@ export class FakeWhatsAppCloud {
 
   /** Chats do not wait for each other; what waits in one comes together. */
   #pump(): void {
-    for (const chat of new Set(this.waiting.map((one) => one.chat))) if (this.#isUp) void this.#deliver(chat);
+    for (const chat of new Set(this.waiting.map((one) => one.chat))) if (this.#server.isUp) void this.#deliver(chat);
   }
 
   async #deliver(chat: string): Promise<void> {

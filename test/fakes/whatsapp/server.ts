@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type BinaryNode, decodeBinaryNode, encodeBinaryNode, type proto } from 'baileys';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Lane } from '../../../src/lib/lanes.ts';
+import { loopbackHttp } from '../loopback-server.ts';
 import { answerTo } from './answers.ts';
 import { ServerNoise } from './noise.ts';
 import { pairSuccess } from './pairing.ts';
@@ -72,13 +72,12 @@ export class FakeWhatsApp {
   refusal: BinaryNode | undefined;
   readonly #clients = new Set<Client>();
   readonly #outside = new Lane();
-  readonly #http = createServer((request, response) => void this.#serveFile(request, response));
+  readonly #http = loopbackHttp((request, response) => this.#serveFile(request, response));
   readonly #sockets = new WebSocketServer({ noServer: true });
-  #port = 0;
 
   static async start(): Promise<FakeWhatsApp> {
     const server = new FakeWhatsApp();
-    server.#http.on('upgrade', (request, socket, head) => {
+    server.#http.server.on('upgrade', (request, socket, head) => {
       if (server.upgradeRefusal !== undefined) {
         socket.end(`HTTP/1.1 ${server.upgradeRefusal} No\r\nconnection: close\r\n\r\n`);
         return;
@@ -90,7 +89,7 @@ export class FakeWhatsApp {
   }
 
   get root(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#http.origin;
   }
 
   get deviceJid(): string {
@@ -181,18 +180,16 @@ export class FakeWhatsApp {
 
   async goDown(): Promise<void> {
     for (const { socket } of this.#clients) socket.terminate();
-    this.#http.closeAllConnections();
-    await new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    await this.#http.goDown();
   }
 
-  async comeUp(): Promise<void> {
-    await new Promise<void>((resolve) => this.#http.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (this.#http.address() as AddressInfo).port;
+  comeUp(): Promise<void> {
+    return this.#http.comeUp();
   }
 
   async close(): Promise<void> {
     await this.#outside.idle();
-    if (this.#http.listening) await this.goDown();
+    if (this.#http.isUp) await this.goDown();
     this.#sockets.close();
   }
 
