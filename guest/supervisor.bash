@@ -22,7 +22,7 @@ fi
 # The tether says by a signal that the host has everything, and knows this process by its limit.
 received=
 trap 'received=1' USR1
-if is_mark "$mark" && ulimit -x "$supervisor_digits$mark"; then __hermetic_frame r "P $$" >&242; else received=1; fi
+if is_mark "$mark" && ulimit -x "$supervisor_digits$mark" 2>/dev/null; then __hermetic_frame r "P $$" >&242; else received=1; fi
 
 # Nothing arrives here but what bash remarks on how its child ended: while it is empty it is also a pause that needs no process.
 exec {remarks}<> <(:) 2>&"$remarks" 246<&0 </dev/null
