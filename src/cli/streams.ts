@@ -11,7 +11,11 @@ export function forwardOutput(io: CliIo, held?: HeldInput): (chunk: OutputChunk)
     await held?.isFree();
     const target = (stream === 'stdout' ? io.stdout : io.stderr) as Writable;
     if (target.destroyed || target.write(data)) return;
-    await Promise.race([once(target, 'drain'), once(target, 'close')]).catch(() => undefined);
+    const settled = new AbortController();
+    const waits = ['drain', 'close'].map((event) => once(target, event, { signal: settled.signal }));
+    await Promise.race(waits).catch(() => undefined);
+    // The other one stops listening: a slow reader is waited for thousands of times.
+    settled.abort();
   };
 }
 

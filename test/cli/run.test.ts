@@ -54,6 +54,22 @@ await describeBackend('bubblewrap', (engine) => {
     expect(await once(child, 'close')).toEqual([0, null]);
   });
 
+  it('says nothing of its own to a reader that is slow', async () => {
+    const child = hermetic.start(['run', '--', 'head -c 5000000 /dev/zero']);
+    let [bytes, remarks] = [0, ''];
+    child.stderr?.on('data', (data: Buffer) => {
+      remarks += data.toString();
+    });
+    child.stdout?.on('data', (data: Buffer) => {
+      bytes += data.length;
+      child.stdout?.pause();
+      setTimeout(() => child.stdout?.resume(), 2);
+    });
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(bytes).toBe(5_000_000);
+    expect(remarks).not.toContain('Warning');
+  });
+
   it('applies a directory and variables to one command only', async () => {
     const outcome = await hermetic.run(['run', '--cwd', '/usr', '--env', 'A=1', '--env', 'B=x=y', '--', 'pwd; echo $A $B']);
     expect(outcome.stdout).toBe('/usr\n1 x=y\n');
