@@ -11,7 +11,8 @@ await describeBackend('docker', () => {
   const { image } = contextIn('/nowhere').docker;
   const hermetic = new Hermetic({ TERMINAL_ENV: 'docker', TERMINAL_DOCKER_IMAGE: image });
   afterAll(async () => {
-    for (const source of ['/', '/var', '/run']) await hermetic.run(['sandbox', 'destroy', `${source}:/host:ro`]);
+    const sources = ['/', '/var', '/run', join(hermetic.home, '.docker')];
+    for (const source of sources) await hermetic.run(['sandbox', 'destroy', `${source}:/host:ro`]);
     await rm(hermetic.home, { recursive: true, force: true, maxRetries: 10 });
   });
   const run = (volume: string, allow: boolean, command: string) =>

@@ -235,7 +235,7 @@ await describeBackend('docker', (engine) => {
     });
     const reports = program.model.requests.filter(isReport);
     expect(program.texts()).toEqual(['Started.', 'I have read the report.', 'That is all.']);
-    await program.close();
+    await program.closeWithContainers();
     expect(reports).toHaveLength(1);
     expect(reports[0]?.last.text).toContain('exited with code 7');
   }, 180_000);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ContainerSummary } from '../../src/backends/docker/engine.ts';
 import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith, type TestEngine, withDocker } from '../engines.ts';
@@ -23,10 +23,7 @@ await describeBackend('docker', (engine) => {
       },
     });
     const count = watch(engine, program);
-    afterAll(async () => {
-      await program.close();
-      for (const { id } of await containers(engine, program)) await withDocker(engine.context, (docker) => docker.remove(id));
-    });
+    onTestFinished(() => program.closeWithContainers());
     const say = (chat: number, text: string) =>
       program.api.world.says({ text, from: { id: chat, is_bot: false, first_name: `Chat ${chat}` } });
     const shows = (chat: number, what: string | RegExp) =>

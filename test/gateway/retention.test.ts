@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { applyRetention } from '../../src/app/retention.ts';
 import type { QuestionBeginning, Settlement, Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
@@ -64,7 +64,7 @@ describeContained('retention', () => {
         approvals: { retention_days: days },
       },
     });
-    afterAll(() => program.close());
+    onTestFinished(() => program.close());
     const person = (id: number) => ({ id, is_bot: false, first_name: 'Somebody' });
     for (const id of [1001, 1002]) {
       program.api.world.says({ text: '/run echo "made $(touch mine)"', from: person(id) });
@@ -77,7 +77,7 @@ describeContained('retention', () => {
 
     const home = program.directory;
     const store = await openStore(join(home, 'state.db'));
-    afterAll(() => store.close());
+    onTestFinished(() => store.close());
     await addQuestions(store);
     await store.webLog.createChat({ id: 'web', person: 'owner', title: '', startedAt: daysAgo(9), lastActiveAt: daysAgo(9) });
     const said = { author: 'us' as const, text: 'old', buttons: [], replyTo: undefined, files: [] };
@@ -112,7 +112,7 @@ describeContained('retention', () => {
     timeout: 120_000,
   }, async () => {
     const program = await Program.start({ config: { audit: { retention_days: days } } });
-    afterAll(() => program.close());
+    onTestFinished(() => program.close());
     await program.stop();
     const store = await openStore(join(program.directory, 'state.db'));
     const { seq: before } = await store.audit.head();
@@ -144,9 +144,9 @@ describeContained('retention', () => {
     const rig = await Rig.start({
       environment: { HERMETIC_GATEWAY_SANDBOX_RETENTION_DAYS: '1', HERMETIC_GATEWAY_TRANSCRIPT_RETENTION_DAYS: '1' },
     });
-    afterAll(() => rig.close());
+    onTestFinished(() => rig.close());
     const keeping = await Rig.start();
-    afterAll(() => keeping.close());
+    onTestFinished(() => keeping.close());
     for (const one of [rig, keeping]) {
       await one.say('/run touch mine; echo made');
       await one.shows('made');
@@ -167,7 +167,7 @@ describeContained('retention', () => {
 
   it('keeps records of interrupted turns and of messages still shown in a chat', async () => {
     const rig = await Rig.start();
-    afterAll(() => rig.close());
+    onTestFinished(() => rig.close());
     const { conversations, inbox } = rig.store;
     const place = { platform: 'fake', workspace: undefined, chat: 'ada', thread: undefined };
     await conversations.session(['s'], { title: 's', place }, daysAgo(9));
