@@ -1,30 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { bubblewrap } from '../src/backends/bubblewrap/index.ts';
 import type { BackendContext } from '../src/backends/context.ts';
-import { docker } from '../src/backends/docker/index.ts';
 import type { DockerOptions } from '../src/backends/docker/options.ts';
 import type { BackendDriver } from '../src/backends/driver.ts';
-import { local } from '../src/backends/local.ts';
+import { backendDrivers } from '../src/backends/index.ts';
 import type { Backend } from '../src/core/sandbox.ts';
 import { EgressThread } from '../src/egress/thread.ts';
 
-const drivers: Record<string, BackendDriver> = { local, bubblewrap, docker };
+const drivers: ReadonlyMap<string, BackendDriver> = new Map(backendDrivers.map((driver) => [driver.kind, driver]));
 
 /** Lets restricted sandboxes reach nothing. */
 export function strictEgress(): EgressThread {
   return new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false }));
 }
 
-/** With the options of the one backend that has some. */
+/** With the options of backends. */
 export interface TestContext extends BackendContext {
   docker: { image: string } & Partial<DockerOptions>;
+  /** Of any other backend. */
+  options?: Readonly<Record<string, unknown>>;
 }
 
-export function backendOf(kind: string, { docker: { image, ...options }, ...context }: TestContext): Backend {
-  const driver = drivers[kind];
+export function backendOf(kind: string, { docker: { image, ...docker }, options = {}, ...context }: TestContext): Backend {
+  const driver = drivers.get(kind);
   if (!driver) throw new Error(`no backend is called ${kind}`);
-  return driver.create(context, driver.options.parse(kind === 'docker' ? { docker_image: image, ...options } : {}));
+  return driver.create(context, driver.options.parse(kind === 'docker' ? { docker_image: image, ...docker } : options));
 }
 
 /** An installation of its own, with everything it makes below one directory. */

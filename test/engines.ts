@@ -41,17 +41,25 @@ interface Client {
 
 /** How the tests of a backend differ from those of the backend as it is found. */
 export interface Variant {
-  title: string;
-  docker: Partial<TestContext['docker']>;
-  maxBytesAhead: number;
+  title?: string;
+  docker?: Partial<TestContext['docker']>;
+  /** The options of a backend other than docker. */
+  options?: TestContext['options'];
+  maxBytesAhead?: number;
+  /** The image of its sandboxes, where that is not the one of docker, and is known to be there. */
+  image?: string;
+  /** Ends the sandbox of this name, where killing the processes that came with it does not. */
+  endFromOutside?(name: string): Promise<void>;
+  /** Called when all tests of the file are over. */
+  cleanUp?(context: TestContext): Promise<void>;
 }
 
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
 export async function describeBackend(kind: string, body: (engine: TestEngine) => void, variant?: Variant): Promise<void> {
   const found = contextIn(join(tmpdir(), `hermetic-sandboxes-${randomBytes(6).toString('hex')}`));
-  const context = { ...found, docker: { ...found.docker, ...variant?.docker } };
+  const context = { ...found, docker: { ...found.docker, ...variant?.docker }, ...(variant?.options && { options: variant.options }) };
   const backend = backendOf(kind, context);
-  const obstacle = await obstacleOf(backend, context);
+  const obstacle = await obstacleOf(backend, context, variant);
   if (obstacle !== undefined && isRequired(kind)) {
     it(`${kind} works on this machine`, () => expect.fail(obstacle));
   } else if (obstacle !== undefined) {
@@ -63,10 +71,10 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
 }
 
 /** Why the backend cannot be tested here. */
-async function obstacleOf(backend: Backend, context: TestContext): Promise<string | undefined> {
-  const check = await backend.check();
+async function obstacleOf(backend: Backend, context: TestContext, variant: Variant | undefined): Promise<string | undefined> {
+  const check = await backend.check(variant?.image);
   if (!check.usable) return `${check.reason} ${check.fix}`;
-  if (backend.traits.honours.image !== true) return undefined;
+  if (backend.traits.honours.image !== true || variant?.image !== undefined) return undefined;
   // Nothing is pulled for a test.
   const image = await withDocker(context, (docker) => findImage(docker, context.docker.image));
   return image ? undefined : `the image ${context.docker.image} is not there; name another in HERMETIC_TEST_IMAGE`;
@@ -81,8 +89,10 @@ class Engine implements TestEngine {
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
   readonly #clients: ChildProcess[] = [];
+  readonly #variant: Variant | undefined;
 
   constructor(kind: string, backend: Backend, context: TestContext, variant: Variant | undefined) {
+    this.#variant = variant;
     this.maxBytesAhead = variant?.maxBytesAhead ?? 4 * 1024 * 1024;
     this.kind = kind;
     this.backend = backend;
@@ -97,7 +107,7 @@ class Engine implements TestEngine {
       name,
       session: 'a test: "with" text, $HOME and ünïcode',
       directory: join(this.context.sandboxesDirectory, this.kind, name),
-      image: honours.image === true ? this.context.docker.image : undefined,
+      image: honours.image === true ? (this.#variant?.image ?? this.context.docker.image) : undefined,
       workdir: undefined,
       env: {},
       mounts: [],
@@ -123,7 +133,8 @@ class Engine implements TestEngine {
 
   async endFromOutside(sandbox: OpenSandbox): Promise<void> {
     for (const pid of this.#opened.get(sandbox) ?? []) process.kill(pid, 'SIGKILL');
-    if (this.kind === 'docker') await withDocker(this.context, (docker) => docker.kill(`hermetic-${sandbox.name}`));
+    if (this.#variant?.endFromOutside) await this.#variant.endFromOutside(sandbox.name);
+    else if (this.kind === 'docker') await withDocker(this.context, (docker) => docker.kill(`hermetic-${sandbox.name}`));
   }
 
   async startClient(task: Pick<Task, 'spec' | 'action' | 'commands'>): Promise<Client> {
@@ -147,6 +158,7 @@ class Engine implements TestEngine {
     for (const client of this.#clients) client.kill('SIGKILL');
     await Promise.allSettled([...this.#opened.keys()].map((sandbox) => sandbox.destroy()));
     for (const remains of await this.backend.list()) await remains.destroy();
+    await this.#variant?.cleanUp?.(this.context);
     if (this.kind === 'docker') await withDocker(this.context, (docker) => removeContainers(docker, this.context.installation));
     await removeTree(this.context.sandboxesDirectory);
   }
