@@ -14,6 +14,7 @@ export const quiet: OpenListener = { notice: () => undefined, progress: (text) =
 export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
 
 const noRules = { allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false };
+export const contextOf = () => context;
 const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env, egress: new EgressThread(() => noRules) };
 
 export function backendOf({ create, options, image: hasImage }: BackendDriver): Backend {

@@ -4,7 +4,7 @@
 #
 # Prints how many are left, which is 0 unless they cannot be killed.
 
-exec {nothing}<> <(:) 2>/dev/null
+{ exec {nothing}<> <(:); } 2>/dev/null
 mark=$(<"$1/mark")
 # Security: any process inside may have written the file, and a pattern in it could match every process there is.
 is_mark "$mark" || { echo 'its processes are unknown' >&2; exit 1; }

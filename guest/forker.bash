@@ -29,7 +29,7 @@ else
   patience=20
   exec {control}<>"$run/control"
   # Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
-  exec {nothing}<> <(:) 2>/dev/null
+  { exec {nothing}<> <(:); } 2>/dev/null
 fi
 
 rest() { read -rt "$1" _ <&"$nothing"; }

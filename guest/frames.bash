@@ -3,7 +3,7 @@
 #
 #   RS nonce kind length : text RS nonce .
 #
-# Kinds: r a record; p a piece of the state, quoted; s its last piece, after the length of the whole; m a mark. The nonce is random, so
+# Kinds: b the beginning of a shell, on both; r a record; p a piece of the state, quoted; s its last piece, after the length of the whole; m a mark. The nonce is random, so
 # that no output becomes a frame by chance, and bytes of another process that got inside one move its end, so that it is not believed.
 
 # Printed by one write, because it has no newline, at which bash would write what it has, and fits into a buffer. Several processes

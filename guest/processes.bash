@@ -10,8 +10,6 @@ any='[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]'
 every="[1-7][0-9][0-9][0-9][0-9][0-9][0-9]$any"
 # The soft limit of file locks of a tether. Before the base of its marks, it is the hard limit.
 tether_number=70000001
-# Before a mark: the number of the supervisor of that command, which no command can have.
-supervisor_digits=10
 # With `own` processes that broke their sum are killed along: only where all processes are those of one sandbox.
 strays=
 

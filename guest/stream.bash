@@ -48,10 +48,15 @@ __hermetic_receive() {
 }
 
 __hermetic_wait() { __hermetic_receive; }
+# A command without input has none of the stream's, which the next shell on it reads.
 __hermetic_fetch() {
   [[ $__hermetic_from == 0 ]] || __hermetic_receive
-  __hermetic_call=("${__hermetic_message[@]:1}")
-  [[ $__hermetic_from == 0 ]] || builtin exec 243<&- 244<&-
+  __hermetic_call=("${__hermetic_message[@]:2}")
+  if [[ $__hermetic_from != 0 ]]; then
+    builtin exec 243<&- 244<&-
+  elif [[ ${__hermetic_message[1]} == empty ]]; then
+    builtin exec </dev/null
+  fi
 }
 __hermetic_define() { builtin eval "$__hermetic_files"; }
 __hermetic_restore='__hermetic_receive || \builtin exit 0; \builtin eval "${__hermetic_message[0]}"'

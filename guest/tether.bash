@@ -3,24 +3,19 @@
 
 base=$1 keep=$2 namespace=${3:-shared}
 watch_strays "$namespace"
-# By these numbers the keeper and its supervisors know it, and by the limit that commands have and it has not.
+# By these numbers the keeper knows it, and by the limit that commands have and it has not.
 ulimit -Sx "$tether_number"
 ulimit -Hx "$tether_number$base"
 cd /
 declare -A running=()
-exec {nothing}<> <(:) 2>/dev/null
+# Its own outputs stay open: containerd ends the input of a process that closes one of them.
+{ exec {nothing}<> <(:); } 2>/dev/null
 
 printf 'hello\n'
 while read -r verb a b c; do
   case $verb in
     started) running[$a]=1 ;; # mark
     ended) unset "running[$a]" ;; # mark
-    received) # mark supervisor
-      limits=
-      { IFS= read -rd '' limits <"/proc/$b/limits"; } 2>/dev/null
-      # Security: the number is told from inside, and may be that of any process.
-      if [[ $limits == *"Max file locks            "????????????????????" $supervisor_digits$a "* ]]; then kill -s USR1 "$b"; fi
-      ;;
     kill) # mark-or-all signal sequence
       if [[ $a == all ]]; then
         if [[ $namespace == own ]]; then a=$every; else a=$base$any; fi

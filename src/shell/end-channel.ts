@@ -11,8 +11,8 @@ export type EndRecord =
   | { kind: 'exiting'; code: number }
   /** How the shell really ended, as its parent saw it; `killed` when bash remarked on it. */
   | { kind: 'status'; code: number; killed: boolean }
-  /** The process that stays until the host has all of the output; only where shells are reached by streams. */
-  | { kind: 'supervisor'; process: string }
+  /** Whether something that the command started still has its streams; only where shells are reached by streams. */
+  | { kind: 'clean' | 'occupied' }
   /** There is no room for another process. */
   | { kind: 'no-room' };
 
@@ -51,13 +51,14 @@ export class EndChannel {
   }
 
   #takeLine(line: string): void {
-    const [, letter = '', rest = ''] = /^(R|F|[TEXSP] )(.*)$/.exec(line) ?? [];
+    const [, letter = '', rest = ''] = /^([RFCO]|[TEXS] )(.*)$/.exec(line) ?? [];
     const code = Number(rest);
     const isCode = rest !== '' && Number.isInteger(code) && code >= 0 && code <= 255;
     if (letter === 'R' && rest === '') this.#tell({ kind: 'ready' });
     else if (letter === 'F' && rest === '') this.#tell({ kind: 'no-room' });
+    else if (letter === 'C' && rest === '') this.#tell({ kind: 'clean' });
+    else if (letter === 'O' && rest === '') this.#tell({ kind: 'occupied' });
     else if (letter === 'T ') this.#tell({ kind: 'terminal', path: rest });
-    else if (letter === 'P ' && /^\d{1,10}$/.test(rest)) this.#tell({ kind: 'supervisor', process: rest });
     else if (letter === 'E ' && isCode) this.#tell({ kind: 'completed', code });
     else if (letter === 'X ' && isCode) this.#tell({ kind: 'exiting', code });
     else if (letter === 'S ' && isCode) this.#tell({ kind: 'status', code, killed: this.#remark });

@@ -6,7 +6,7 @@ import type { Call } from './spawner.ts';
 export type Order = Omit<Call, 'sessionDirectory'>;
 
 /** Throws when no shell could be told this. */
-export function orderOf({ command, args = [], cwd = '', env = {}, stateless = false }: ExecRequest): Order {
+export function orderOf({ command, args = [], cwd = '', env = {}, stdin = 'empty', stateless = false }: ExecRequest): Order {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   for (const text of [command, cwd, ...args, ...variables]) {
     if (text.includes('\0'))
@@ -19,6 +19,7 @@ export function orderOf({ command, args = [], cwd = '', env = {}, stateless = fa
   return {
     script: bytes(unixLines(command)),
     directory: bytes(cwd),
+    input: stdin,
     stateless,
     variables: variables.map(bytes),
     args: args.map(bytes),

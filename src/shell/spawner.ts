@@ -14,6 +14,8 @@ export interface Call {
   script: string;
   sessionDirectory: string;
   directory: string;
+  /** `empty`: standard input has ended before the command begins. */
+  input: 'open' | 'empty';
   /** The state afterwards is not needed: printing it takes a good part of a short command's time. */
   stateless: boolean;
   variables: readonly string[];

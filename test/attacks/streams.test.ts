@@ -1,10 +1,11 @@
-import { Readable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { joinPieces } from '../../src/backends/docker/exec-stream.ts';
 import { FrameParser } from '../../src/backends/docker/frame-parser.ts';
+import type { AttachedCommand } from '../../src/shell/streams/attached-command.ts';
 import { FrameSplitter } from '../../src/shell/streams/frame-splitter.ts';
+import { ShellStream } from '../../src/shell/streams/shell-stream.ts';
 import { StreamPipe } from '../../src/shell/streams/stream-pipe.ts';
-import { startShell } from '../../src/shell/streams/stream-start.ts';
 
 const nonce = '0123456789abcdef0123456789abcdef';
 const start = `\x1e${nonce}`;
@@ -78,8 +79,9 @@ describe('output in single bytes', () => {
     const stderr = new Readable({ read: () => undefined });
     const pipes = { stdout: new StreamPipe(), stderr: new StreamPipe() };
     let isOver = false;
-    const attached = { stdout, stderr, destroy: () => (isOver = true) } as unknown as Parameters<typeof startShell>[0];
-    const starting = startShell(attached, nonce, pipes, { receive: () => undefined, over: () => undefined });
+    const stdin = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const attached = { stdin, stdout, stderr, destroy: () => (isOver = true) } as unknown as AttachedCommand;
+    const starting = new ShellStream(attached).start('', nonce, pipes, { receive: () => undefined, over: () => undefined });
     let pieces = 0;
     for (; pieces < 60_000 && !isOver; pieces++) stdout.emit('data', Buffer.of(120));
     expect(pieces).toBeLessThan(5_000);

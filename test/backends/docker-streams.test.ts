@@ -32,6 +32,11 @@ await describeBackend(
   variant,
 );
 
+/** How many commands the engine was asked to start. */
+function execs(): number {
+  return relay.requests.filter((request) => /^POST .*\/exec\/\w+\/start/.test(request)).length;
+}
+
 function remoteTests(engine: TestEngine): void {
   const rig = useRig(engine);
 
@@ -71,21 +76,56 @@ function remoteTests(engine: TestEngine): void {
     expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
-  /** A supervisor has the number of its command behind two digits. */
-  const untilNoneSupervisesNothing = (sandbox: OpenSandbox): Promise<unknown> =>
-    until('every supervisor has a command', async () => {
-      const { stdout } = await collect(await sandbox.exec({ command: "grep -h 'Max file locks' /proc/[0-9]*/limits" }));
-      const numbers = [...stdout.matchAll(/locks +\d+ +(\d+) /g)].map(([, hard = '']) => hard);
-      const supervised = numbers.filter((number) => number.length === 18).map((number) => number.slice(2));
-      return supervised.length > 0 && supervised.every((mark) => numbers.includes(mark));
+  /** Supervisors of streams are the only processes with this line, and no others than these are needed for the next commands. */
+  const untilFewSupervise = (sandbox: OpenSandbox): Promise<unknown> =>
+    until('few supervisors are left', async () => {
+      const { stdout } = await collect(
+        await sandbox.exec({ command: 'for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done' }),
+      );
+      return stdout.split('\n').filter((line) => /^bash --noprofile .* hermetic $/.test(line)).length <= 3;
     });
+
+  it('carries command after command on the same two streams', async () => {
+    const sandbox = await engine.open(engine.spec());
+    await collect(await sandbox.exec({ command: 'true' }));
+    await collect(await sandbox.exec({ command: 'sleep 0.1' }));
+    const before = execs();
+    for (let round = 0; round < 20; round += 1) {
+      const { stdout, exit } = await collect(await sandbox.exec({ command: `echo ${round}; exit ${round}` }));
+      expect([stdout, exit]).toEqual([`${round}\n`, { kind: 'exited', code: round }]);
+    }
+    expect(execs() - before).toBeLessThanOrEqual(1);
+    await sandbox.destroy();
+  });
+
+  it('keeps what an earlier command prints in the background out of the output of the next ones', async () => {
+    const sandbox = await engine.open(engine.spec());
+    await collect(await sandbox.exec({ command: '(while sleep 0.01; do echo noise; echo noise >&2; done) & echo $! >printer' }));
+    for (let round = 0; round < 10; round += 1) {
+      expect(await collect(await sandbox.exec({ command: 'echo text; sleep 0.02' }))).toMatchObject({ stdout: 'text\n', stderr: '' });
+    }
+    expect((await collect(await sandbox.exec({ command: 'kill "$(<printer)"' }))).exit).toEqual({ kind: 'exited', code: 0 });
+    await sandbox.destroy();
+  });
+
+  it('runs a command after one that left its input unread, and after one that was killed', async () => {
+    const sandbox = await engine.open(engine.spec());
+    const deaf = await sandbox.exec({ command: 'echo deaf', stdin: 'open' });
+    await deaf.write('echo this is input and no command\n'.repeat(1000));
+    expect(await collect(deaf)).toMatchObject({ stdout: 'deaf\n' });
+    const killed = await sandbox.exec({ command: 'yes' });
+    await killed.kill('KILL');
+    for (let round = 0; round < 5; round += 1) expect((await collect(await sandbox.exec({ command: 'echo ok' }))).stdout).toBe('ok\n');
+    await sandbox.destroy();
+  });
 
   it('leaves no process behind for a command whose output was taken or is not wanted', async () => {
     const sandbox = await engine.open(engine.spec());
-    for (let round = 0; round < 5; round += 1) await collect(await sandbox.exec({ command: 'echo taken' }));
+    const several = Array.from({ length: 8 }, async (_, index) => collect(await sandbox.exec({ command: `sleep 0.2; echo ${index}` })));
+    expect((await Promise.all(several)).map(({ stdout }) => stdout)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((index) => `${index}\n`));
     for await (const _ of (await sandbox.exec({ command: 'head -c 100000 /dev/zero' })).output) break;
     await (await sandbox.exec({ command: 'yes' })).kill('KILL');
-    await untilNoneSupervisesNothing(sandbox);
+    await untilFewSupervise(sandbox);
     await sandbox.destroy();
   });
 
@@ -95,7 +135,7 @@ function remoteTests(engine: TestEngine): void {
     const client = await engine.startClient({ spec, action: 'start', commands: ['head -c 3000000 /dev/zero'] });
     await client.kill();
     const sandbox = await engine.open(spec);
-    await untilNoneSupervisesNothing(sandbox);
+    await untilFewSupervise(sandbox);
     await sandbox.destroy();
   });
 

@@ -119,7 +119,7 @@ function processTests(engine: TestEngine): void {
   });
 
   // Where processes of others are seen, one without a mark may be anybody's.
-  it.runIf(engine.backend.traits.isolation !== 'none')('kills a background process that gave up its mark', async () => {
+  it.runIf(engine.backend.traits.disposable)('kills a background process that gave up its mark', async () => {
     const mark = sleepMark();
     const id = await start(`(ulimit -x 5; setsid sleep ${mark} &); sleep ${mark}`);
     await untilAsleep(rig.sandbox, mark, 2);

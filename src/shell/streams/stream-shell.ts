@@ -4,9 +4,9 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { EndRecord } from '../end-channel.ts';
 import { type Call, callFields, type Shell, type ShellOwner } from '../spawner.ts';
-import type { AttachedCommand } from './attached-command.ts';
+import type { ShellStream } from './shell-stream.ts';
+import type { ShellStreams } from './shell-streams.ts';
 import { StreamPipe } from './stream-pipe.ts';
-import { startShell } from './stream-start.ts';
 
 /** Until the next try to start a shell. A sandbox that is full or an engine that is busy may have room again. */
 const retriesMs = [100, 400, 1_000];
@@ -25,7 +25,7 @@ export interface Opening {
   begun: boolean;
 }
 
-/** A shell that is reached by the streams of its supervisor. Nothing of a command is sent before the shell is up. */
+/** A shell on a stream. Nothing of a command is sent before the shell is up. */
 export class StreamShell implements Shell {
   readonly stdout = new StreamPipe();
   readonly stderr = new StreamPipe();
@@ -33,37 +33,46 @@ export class StreamShell implements Shell {
   readonly #owner: ShellOwner;
   readonly #input: Writable;
   readonly #ready = Promise.withResolvers<void>();
-  #attached: AttachedCommand | undefined;
+  readonly #streams: ShellStreams;
+  #stream: ShellStream | undefined;
   #begun: boolean;
+  /** The command has no input. */
+  #isInputEmpty = false;
   #over = false;
   #released = false;
 
-  constructor(attach: () => Promise<AttachedCommand>, opening: Opening, owner: ShellOwner) {
+  constructor(streams: ShellStreams, opening: Opening, owner: ShellOwner) {
     this.mark = opening.mark;
     this.#owner = owner;
+    this.#streams = streams;
     this.#begun = opening.begun;
+    let isCallSent = opening.begun;
     this.#input = new Writable({
       construct: (done) => void this.#ready.promise.then(() => done()),
-      write: (chunk: Buffer, _encoding, done) => void this.#attached?.stdin.write(chunk, done),
+      write: (chunk: Buffer, _encoding, done) => {
+        if (isCallSent) this.#stream?.write(chunk, done);
+        else this.#stream?.tell(chunk, done);
+        isCallSent = true;
+      },
       final: (done) => {
-        this.#attached?.stdin.end();
+        this.#stream?.endInput();
         done();
       },
     });
     this.#input.on('error', () => undefined);
-    void this.#start(attach, opening);
+    void this.#start(opening);
   }
 
-  async #start(attach: () => Promise<AttachedCommand>, { nonce, words }: Opening): Promise<void> {
+  async #start({ nonce, words }: Opening): Promise<void> {
     for (let attempt = 0; !this.#over; attempt++) {
       try {
-        const attached = await attach();
-        if (this.#over) return attached.destroy();
-        this.#attached = attached;
-        attached.stdin.write(words, 'latin1');
+        const stream = await this.#streams.take();
+        this.#stream = stream;
+        if (this.#over) return this.#giveBack();
+        stream.ref();
         const over = (reason: string): void => void setTimeout(() => this.lost(reason), reasonPatienceMs);
-        await startShell(attached, nonce, this, { receive: (record) => this.#heard(record), over });
-        if (!this.#begun) attached.unref();
+        await stream.start(words, nonce, this, { receive: (record) => this.#heard(record), over });
+        if (!this.#begun) stream.unref();
         return this.#ready.resolve();
       } catch (error) {
         const retryMs = retriesMs[attempt];
@@ -71,6 +80,10 @@ export class StreamShell implements Shell {
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
+  }
+
+  #giveBack(): void {
+    if (this.#stream) void this.#streams.giveBack(this.#stream);
   }
 
   #heard(record: EndRecord): void {
@@ -94,7 +107,8 @@ export class StreamShell implements Shell {
 
   begin(call: Call, delta: string): void {
     this.#begun = true;
-    this.#attached?.ref();
+    this.#isInputEmpty = call.input === 'empty';
+    this.#stream?.ref();
     this.#input.write(Buffer.from(callMessage(call, delta), 'latin1'));
   }
 
@@ -103,7 +117,7 @@ export class StreamShell implements Shell {
   }
 
   closeStdin(): void {
-    if (!this.#input.writableEnded) this.#input.end();
+    if (!this.#isInputEmpty && !this.#input.writableEnded) this.#input.end();
   }
 
   async kill(signal: KillSignal): Promise<void> {
@@ -121,7 +135,7 @@ export class StreamShell implements Shell {
     if (this.#released) return;
     this.#released = true;
     if (!this.#over) this.#end();
-    this.#attached?.destroy();
+    this.#giveBack();
     this.#input.destroy();
     this.stdout.stream.destroy();
     this.stderr.stream.destroy();
@@ -134,5 +148,5 @@ export function message(...fields: readonly string[]): string {
 }
 
 export function callMessage(call: Call, delta: string): string {
-  return message(delta, ...callFields(call));
+  return message(delta, call.input, ...callFields(call));
 }

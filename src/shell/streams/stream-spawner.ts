@@ -7,6 +7,7 @@ import { openShellSandbox, type Place } from '../shell-sandbox.ts';
 import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
 import type { StateStore } from '../state-store.ts';
 import type { Attach } from './attached-command.ts';
+import { ShellStreams } from './shell-streams.ts';
 import { callMessage, message, StreamShell } from './stream-shell.ts';
 import { Tether } from './tether.ts';
 
@@ -28,14 +29,13 @@ interface Scripts {
 }
 
 /**
- * Starts shells in a sandbox with which nothing is shared: each is a command of its own, attached by three streams, and nothing is
- * written to the sandbox's files. One spawner is one process of ours at one sandbox.
+ * Starts shells in a sandbox with which nothing is shared, on the streams of commands that run there. Nothing is written to the sandbox's
+ * files. One spawner is one process of ours at one sandbox.
  */
 export class StreamSpawner implements Spawner {
   readonly ended: Promise<string>;
-  readonly #attach: Attach;
+  readonly #streams: ShellStreams;
   readonly #tether: Tether;
-  readonly #scripts: Scripts;
   readonly #base: number;
   readonly #shells = new Set<(reason: string) => void>();
   #count = 0;
@@ -48,8 +48,20 @@ export class StreamSpawner implements Spawner {
   }
 
   private constructor({ attach, ended, keep, processes }: StreamSpawnerOptions, scripts: Scripts) {
-    this.#attach = attach;
-    this.#scripts = scripts;
+    const commandLine = (...args: readonly string[]): string[] => [
+      'bash',
+      '--noprofile',
+      '--norc',
+      '-c',
+      scripts.boot,
+      'hermetic',
+      ...args,
+    ];
+    this.#streams = new ShellStreams(async () => {
+      const attached = await attach(commandLine());
+      attached.stdin.write(sized(scripts.supervisor) + sized(scripts.shell), 'latin1');
+      return attached;
+    });
     this.#base = newMarkBase();
     this.ended = ended.then((reason) => {
       for (const lost of this.#shells) lost(reason);
@@ -58,13 +70,9 @@ export class StreamSpawner implements Spawner {
     this.#tether = new Tether({
       attach,
       ended,
-      command: this.#commandLine(String(this.#base), keep, processes),
+      command: commandLine(String(this.#base), keep, processes),
       words: sized(scripts.tether),
     });
-  }
-
-  #commandLine(...args: readonly string[]): string[] {
-    return ['bash', '--noprofile', '--norc', '-c', this.#scripts.boot, 'hermetic', ...args];
   }
 
   prepare(): Promise<void> {
@@ -75,44 +83,26 @@ export class StreamSpawner implements Spawner {
     const mark = markOf(this.#base, ++this.#count);
     // Security: 128 random bits, so that no output is taken for a record.
     const nonce = randomBytes(16).toString('hex');
-    let supervisor: string | undefined;
-    const letGo = (): void => {
-      if (supervisor !== undefined) this.#tether.received(mark, supervisor);
-    };
     this.#tether.started(mark);
     const shell = new StreamShell(
-      () => this.#attach(this.#commandLine()),
-      { mark, nonce, words: this.#words(request, mark, nonce), begun: request.call !== undefined },
+      this.#streams,
+      { mark, nonce, words: wordsFor(request, mark, nonce), begun: request.call !== undefined },
       {
         receive: (record) => {
           // First, so that a caller that detaches at once leaves the command's background processes running.
           if (record.kind === 'completed' || record.kind === 'status') this.#tether.ended(mark);
-          if (record.kind === 'supervisor') {
-            // That of an attempt that failed.
-            letGo();
-            supervisor = record.process;
-          } else receive(record);
+          receive(record);
         },
         lost,
         forget: () => {
           this.#shells.delete(shell.lost);
           this.#tether.ended(mark);
-          letGo();
         },
         kill: (signal) => this.#tether.kill(mark, signal),
       },
     );
     this.#shells.add(shell.lost);
     return shell;
-  }
-
-  #words({ mode, restore, call, terminal }: SpawnRequest, mark: string, nonce: string): string {
-    const { supervisor, shell } = this.#scripts;
-    const { rows, columns } = terminal ?? { rows: 24, columns: 80 };
-    const messages = message(restore) + (call ? callMessage(call, '') : '');
-    // A shell that does not wait gets its messages from the supervisor, because its own input is the command's from the start.
-    const early = call ? messages.length : 0;
-    return `${sized(supervisor)}${mark} ${nonce} ${mode} ${rows} ${columns} ${shell.length} ${early}\n${shell}${messages}`;
   }
 
   hasLiveProcesses(waiting: string | undefined): Promise<boolean> {
@@ -124,8 +114,18 @@ export class StreamSpawner implements Spawner {
   }
 
   async close(): Promise<void> {
+    this.#streams.close();
     this.#tether.close();
   }
+}
+
+/** The request for a shell; see `guest/supervisor.bash`. */
+function wordsFor({ mode, restore, call, terminal }: SpawnRequest, mark: string, nonce: string): string {
+  const { rows, columns } = terminal ?? { rows: 24, columns: 80 };
+  const messages = message(restore) + (call ? callMessage(call, '') : '');
+  // A shell that does not wait gets its messages from the supervisor, because its own input is the command's from the start.
+  const early = call ? messages.length : 0;
+  return `${mark} ${nonce} ${mode} ${rows} ${columns} ${early}\n${messages}`;
 }
 
 function sized(script: string): string {
@@ -141,7 +141,7 @@ export interface RemotePlace extends Place {
   processes: 'own' | 'shared';
 }
 
-/** A sandbox each of whose shells is a command of its own. When this throws, the place has been ended. */
+/** A sandbox whose shells are reached by streams. When this throws, the place has been ended. */
 export function attachByStreams(place: RemotePlace, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {
   return openShellSandbox(place, store, () => StreamSpawner.start(place), signal);
 }

@@ -115,11 +115,6 @@ export class Tether {
     if (this.#running.delete(mark)) this.#tell(`ended ${mark}`);
   }
 
-  /** The host has all of the output that it wants: this process need not stay for it. */
-  received(mark: string, supervisor: string): void {
-    this.#tell(`received ${mark} ${supervisor}`);
-  }
-
   /** Resolves when every process with the mark, or with any when it is `all`, has the signal; with KILL, when they are dead. */
   async kill(mark: string, signal: KillSignal): Promise<void> {
     const sequence = ++this.#sequence;

@@ -203,7 +203,7 @@ export function filesContract(engine: TestEngine): void {
       expect(await rig.output('ls -A tidy')).toBe('file\nlocked\n');
     });
 
-    it.runIf(engine.backend.traits.isolation !== 'none')('keeps the old content of a file when the disk is full', async () => {
+    it.runIf(engine.backend.traits.disposable)('keeps the old content of a file when the disk is full', async () => {
       await rig.output('mkdir /run/full; echo original >/run/full/file; cat /dev/zero >/run/filler || true');
       const writing = rig.sandbox.writeFile('/run/full/file', Buffer.alloc(1_000_000));
       await expect(writing).rejects.toMatchObject({ code: 'file/failed', message: expect.stringContaining('No space left') });

@@ -74,7 +74,7 @@ export function killContract(engine: TestEngine): void {
   });
 
   // Where processes of others are seen, one without a mark may be anybody's.
-  describe.runIf(engine.backend.traits.isolation !== 'none')('killing a process without its mark', () => {
+  describe.runIf(engine.backend.traits.disposable)('killing a process without its mark', () => {
     it.each([
       ['the number', 'ulimit -x 5'],
       ['the sum', 'ulimit -m 5'],
@@ -170,7 +170,7 @@ export function killContract(engine: TestEngine): void {
   });
 
   // Never where it would be the host that has to bear it.
-  describe.runIf(engine.backend.traits.isolation !== 'none')('killing a fork bomb', () => {
+  describe.runIf(engine.backend.traits.disposable)('killing a fork bomb', () => {
     const narrow = useRig(engine, { limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 } });
 
     it('kills a fork bomb and keeps the sandbox usable', async () => {
@@ -194,7 +194,7 @@ export function killContract(engine: TestEngine): void {
     });
   });
 
-  describe.runIf(engine.backend.traits.isolation !== 'none')('a command that kills processes around it', () => {
+  describe.runIf(engine.backend.traits.disposable)('a command that kills processes around it', () => {
     it.each([
       ['the one that waits for it', 'kill -9 $PPID'],
       ['all it can reach', 'kill -9 -1'],
