@@ -1,8 +1,8 @@
 # How a process becomes a shell, and how that ends. Stands before the scripts that start shells: forker.bash and supervisor.bash.
 
 # The program of a shell that runs one command, once it has sourced ours. On one line, so that all of it is read before the command can set an alias
-# or `set -v`; and so that its traps and tracing see nothing of how it ends.
-body='builtin eval -- "$__hermetic_script"; { __hermetic_done=$?; builtin trap - DEBUG ERR; builtin set +exv; } >/dev/null 2>&1; '
+# or `set -v`; and so that its traps and tracing see nothing of how it ends. `exec` could not redirect its input: the session may have a function of that name.
+body='builtin eval -- "$__hermetic_script" <&"$__hermetic_input"; { __hermetic_done=$?; builtin trap - DEBUG ERR; builtin set +exv; } >/dev/null 2>&1; '
 body+='builtin exit "$__hermetic_done"'
 
 # Never returns. `load` is bash source that makes any bash one of ours, and `file` a file in which it stands. `remarks` redirects what

@@ -1,6 +1,6 @@
 # How a shell and the host talk where they share a directory: by the named pipes and files `$__hermetic_at.*`. Stands before shell.bash.
 
-__hermetic_at=$__HERMETIC_AT __hermetic_run=${__HERMETIC_SHELL%/*} __hermetic_mode=$__HERMETIC_MODE __hermetic_separator='\0'
+__hermetic_at=$__HERMETIC_AT __hermetic_run=${__HERMETIC_SHELL%/*} __hermetic_mode=$__HERMETIC_MODE __hermetic_separator='\0' __hermetic_input=0
 unset BASH_ENV __HERMETIC_AT __HERMETIC_MODE __HERMETIC_SHELL __HERMETIC_BODY __HERMETIC_FILE
 
 __hermetic_tell() { builtin printf '%s\n' "$1" 1<>"$__hermetic_at.end"; }

@@ -144,4 +144,4 @@ __hermetic_load
   \builtin set +exuv +o posix
   __hermetic_report "$__hermetic_status"
 } >/dev/null 2>&1
-[[ -z $__hermetic_on_exit ]] || { __hermetic_return "$__hermetic_status"; \builtin eval -- "$__hermetic_on_exit"; }' EXIT
+[[ -z $__hermetic_on_exit ]] || { __hermetic_return "$__hermetic_status"; \builtin eval -- "$__hermetic_on_exit" <&"$__hermetic_input"; }' EXIT

@@ -1,7 +1,9 @@
 # How a shell and the host talk where they share nothing but three streams. Stands before shell.bash. The host sends messages: a line
 # of lengths, then so many bytes each. 241 and 242 are the streams' ends, also when the command redirects its own output.
 
+exec 247</dev/null
 __hermetic_nonce=$__HERMETIC_NONCE __hermetic_mode=$__HERMETIC_MODE __hermetic_from=$__HERMETIC_FROM __hermetic_separator=$__HERMETIC_NONCE
+__hermetic_input=0
 unset BASH_ENV __HERMETIC_NONCE __HERMETIC_MODE __HERMETIC_FROM __HERMETIC_SHELL __HERMETIC_BODY __HERMETIC_FILE
 
 # Output written before a mark arrives before it; the order between the two streams is undefined.
@@ -52,11 +54,7 @@ __hermetic_wait() { __hermetic_receive; }
 __hermetic_fetch() {
   [[ $__hermetic_from == 0 ]] || __hermetic_receive
   __hermetic_call=("${__hermetic_message[@]:2}")
-  if [[ $__hermetic_from != 0 ]]; then
-    builtin exec 243<&- 244<&-
-  elif [[ ${__hermetic_message[1]} == empty ]]; then
-    builtin exec </dev/null
-  fi
+  [[ $__hermetic_from != 0 || ${__hermetic_message[1]} != empty ]] || __hermetic_input=247
 }
 __hermetic_define() { builtin eval "$__hermetic_files"; }
 __hermetic_restore='__hermetic_receive || \builtin exit 0; \builtin eval "${__hermetic_message[0]}"'

@@ -37,7 +37,7 @@ while IFS=' ' read -r mark __hermetic_nonce mode rows columns early_length <&246
   __hermetic_frame b '' >&242
   if ! __hermetic_room; then
     __hermetic_frame r F >&242
-    continue
+    exit 0
   fi
   if ((early_length)); then
     # Their writers are children of this process and not of the shell's, because `script` would take one's end for that of the other.

@@ -117,7 +117,7 @@ export class ShellStream {
   async release(): Promise<boolean> {
     const turn = this.#turn;
     this.#attached.unref();
-    if (!turn?.hasEnded || !this.isAlive) return false;
+    if (!turn?.hasReadAll || !this.isAlive) return false;
     turn.letGo();
     return (await settlesWithin({ ms: cleanPatienceMs, ref: false }, turn.done)) && turn.isClean && this.isAlive;
   }
@@ -152,8 +152,8 @@ class Turn {
   #quiet: NodeJS.Timeout | undefined;
   #isLetGo = false;
   isUp = false;
-  /** How its command ended was told. */
-  hasEnded = false;
+  /** Nothing of what it was told is left in the stream: a shell that was killed, or never started, may not have read its command. */
+  hasReadAll = false;
   /** Nothing that its command started has the streams any more. */
   isClean = false;
 
@@ -240,8 +240,7 @@ class Turn {
       this.#early = [];
       this.#start.resolve();
     }
-    this.hasEnded ||= kind === 'completed' || kind === 'status' || kind === 'no-room';
-    if (kind === 'no-room') this.#isKnown(true);
+    this.hasReadAll ||= kind === 'completed' || kind === 'exiting';
     this.#listener.receive(record);
   }
 
