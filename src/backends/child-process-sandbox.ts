@@ -136,7 +136,11 @@ export async function listChildProcessSandboxes(backendDirectory: string, endPat
 
 /** Its processes cannot be ended from here, and files that they use are not removed. */
 function unseenProgram(session: string): HermeticError {
-  return new HermeticError('sandbox/in-use', `The sandbox of ${session || 'no session'} is open in a program that cannot be seen from here.`, {
-    hint: 'Close it there, or run this command in the container or process namespace of that program.',
-  });
+  return new HermeticError(
+    'sandbox/in-use',
+    `The sandbox of ${session || 'no session'} is open in a program that cannot be seen from here.`,
+    {
+      hint: 'Close it there, or run this command in the container or process namespace of that program.',
+    },
+  );
 }

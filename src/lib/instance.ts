@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { takeKernelLock, type KernelLock } from './kernel-lock.ts';
+import { type KernelLock, takeKernelLock } from './kernel-lock.ts';
 import { connectToOwner, listenForOwner } from './owner-socket.ts';
 
 export interface Instance {

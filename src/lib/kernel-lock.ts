@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite';
 
 export interface KernelLock {
   close(): void;
@@ -12,7 +12,7 @@ const sqliteBusy = 5;
  * process namespace of the machine whether that program lives. undefined when a program has it, also this one.
  */
 export function takeKernelLock(path: string): KernelLock | undefined {
-  const lock = new DatabaseSync(path, { timeout: 0 });
+  const lock = open(path);
   try {
     // Nothing is ever written, so it needs no journal beside it.
     lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
@@ -31,7 +31,7 @@ export function isKernelLocked(path: string): boolean {
   let reader: DatabaseSync | undefined;
   try {
     // Several may look at once.
-    reader = new DatabaseSync(path, { timeout: 0, readOnly: true });
+    reader = open(path, { readOnly: true });
     reader.exec('PRAGMA user_version');
     return false;
   } catch {
@@ -39,4 +39,10 @@ export function isKernelLocked(path: string): boolean {
   } finally {
     reader?.close();
   }
+}
+
+/** Loaded here: programs that lock nothing need no SQLite. */
+function open(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+  return new Database(path, { timeout: 0, ...options });
 }

@@ -26,6 +26,11 @@ export function lifeOf(name: string): 'alive' | 'dead' | 'unknown' {
   return startTime(Number(pid)) === started ? 'alive' : 'dead';
 }
 
+/** The number of the process that a name was made for. Security: undefined unless it is known to live here, where the number means that process. */
+export function livePid(name: string): number | undefined {
+  return lifeOf(name) === 'alive' ? Number(pattern.exec(name)?.[2]) : undefined;
+}
+
 let known: { place: string | undefined } | undefined;
 
 /** The kernel and the process namespace of this process; undefined when its own processes cannot be told apart from those of another namespace. */

@@ -1,9 +1,9 @@
 import { closeSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { descendantsOf } from '../../lib/process-facts.ts';
 import { isKernelLocked, takeKernelLock } from '../../lib/kernel-lock.ts';
-import { isProcessName, lifeOf, processName } from '../../lib/process-name.ts';
+import { descendantsOf } from '../../lib/process-facts.ts';
+import { isProcessName, lifeOf, livePid, processName } from '../../lib/process-name.ts';
 import { openForWriting } from './named-pipes.ts';
 
 /** The directory of one program in a run directory. While the program has the claim, every other one knows that it is attached. */
@@ -52,8 +52,7 @@ export function writeProcess(runDirectory: string, pid: number): void {
 
 /** The one that runs the forker of this run directory; undefined when it does not run any more, or cannot be seen from here. */
 export function forkerProcess(runDirectory: string): number | undefined {
-  const name = contentOf(join(runDirectory, 'process'));
-  return lifeOf(name) === 'alive' ? Number.parseInt(name, 10) : undefined;
+  return livePid(contentOf(join(runDirectory, 'process')));
 }
 
 /** How long the processes of one that was killed may take to die. Those that are not in a sandbox may have found a way to live on. */
@@ -65,22 +64,23 @@ const deathPatienceMs = 5_000;
  */
 export async function endProcess(runDirectory: string, patienceMs: number): Promise<void> {
   const name = contentOf(join(runDirectory, 'process'));
-  const isAlive = (one: string): boolean => lifeOf(one) === 'alive';
-  if (!isAlive(name)) return;
+  if (livePid(name) === undefined) return;
   // Held until the end: what is written to a pipe that a starting forker has not opened yet would go when we close it.
   const control = openForWriting(join(runDirectory, 'control'));
   try {
     const deadline = Date.now() + patienceMs;
     if (patienceMs > 0) tell(control, 'stop\n');
     let orphans: string[] = [];
-    for (; isAlive(name); await sleep(5)) {
-      if (Date.now() < deadline) continue;
-      const pid = Number.parseInt(name, 10);
-      if (orphans.length === 0) orphans = (await descendantsOf(pid)).map((orphan) => processName(orphan));
-      if (isAlive(name)) killIfThere(pid);
+    for (let pid = livePid(name); pid !== undefined; pid = livePid(name)) {
+      if (Date.now() >= deadline) {
+        if (orphans.length === 0) orphans = (await descendantsOf(pid)).map((orphan) => processName(orphan));
+        if (livePid(name) === pid) killIfThere(pid);
+      }
+      await sleep(5);
     }
     // The kernel kills them for it, a moment later.
-    for (const late = Date.now() + deathPatienceMs; orphans.some(isAlive) && Date.now() < late; await sleep(5));
+    const areAlive = (): boolean => orphans.some((orphan) => lifeOf(orphan) === 'alive');
+    for (const late = Date.now() + deathPatienceMs; areAlive() && Date.now() < late; await sleep(5));
   } finally {
     closeSync(control);
   }
