@@ -14,8 +14,8 @@ const sqliteBusy = 5;
 export function takeKernelLock(path: string): KernelLock | undefined {
   const lock = open(path);
   try {
-    // Nothing is ever written, so it needs no journal beside it.
-    lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
+    // Nothing is ever written, so there need not be a journal beside it.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
     lock.close();

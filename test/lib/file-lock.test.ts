@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withFileLock, withFileLockSync } from '../../src/lib/file-lock.ts';
 import { processName } from '../../src/lib/process-name.ts';
 import { mayMount } from '../stores/processes.ts';
+import { until } from '../until.ts';
 
 let directory: string;
 let lock: string;
@@ -87,6 +88,20 @@ describe('withFileLock', () => {
     writeFileSync(lock, processName());
     makeOld(lock);
     expect(canTake(20)).toBe(false);
+  });
+
+  it('refreshes the lock while the action runs, for those who cannot see its process', async () => {
+    await withFileLock(lock, undefined, async () => {
+      makeOld(lock);
+      await until('it was refreshed', () => statSync(lock).mtimeMs > 0);
+    });
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it('leaves a lock that another process has taken meanwhile', async () => {
+    const theirs = '0badcafe-1-12-34-abcd';
+    await withFileLock(lock, undefined, async () => writeFileSync(lock, theirs));
+    expect(readFileSync(lock, 'utf8')).toBe(theirs);
   });
 
   it('takes the lock of a dead process', () => {
