@@ -10,7 +10,8 @@ export interface Canary extends Bait {
   secret: string;
 }
 
-const namePattern = /^hermetic-proof-([0-9a-f-]+)$/;
+/** Those of earlier versions, which end with fewer numbers, are known by their age alone. */
+const namePattern = /^hermetic-proof-((?:[0-9a-f]+-)?\d+-\d+-\d+-[0-9a-f]+|[0-9a-f]{32})$/;
 /** A proof takes seconds. */
 const staleMs = 24 * 60 * 60 * 1000;
 

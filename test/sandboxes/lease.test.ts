@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runDirectoryInside } from '../../src/backends/docker/container.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
+import { SessionSandboxes } from '../../src/sandboxes/session-sandboxes.ts';
 import { sweep } from '../../src/sandboxes/sweep.ts';
 import { bin } from '../bin.ts';
 import { describeBackend, type Variant } from '../engines.ts';
@@ -62,6 +63,7 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     HOME: home,
     HERMETIC_HOME: join(home, '.hermetic'),
+    TERMINAL_ENV: kind,
     TERMINAL_DOCKER_IMAGE: image,
     TERMINAL_NETWORK: 'none',
     TERMINAL_LIFETIME_SECONDS: '20',
@@ -84,7 +86,8 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
   async function start(session: string, leaseMs: number, wrapper: readonly string[] = []): Promise<Program> {
     const [program = '', ...rest] = [...wrapper, process.execPath, client, kind, session, String(leaseMs)];
     const child = spawn(program, rest, { env: environment, stdio: ['pipe', 'pipe', 'inherit'] });
-    const ended = once(child, 'exit');
+    // Also the one that `unshare` started has ended then.
+    const ended = once(child, 'close');
     const kill = async (): Promise<void> => {
       child.kill('SIGKILL');
       await ended;
@@ -180,6 +183,15 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
     });
     expect(await (await app.store()).sandboxes.find({ backend: kind, name: program.name })).toBeUndefined();
     expect((await backend().list()).map(({ name }) => name)).not.toContain(program.name);
+  });
+
+  it('a gateway that starts in another namespace than a killed one sweeps its sandbox when the lease is over', async () => {
+    const program = await start('successor', shortMs, elsewhere);
+    await program.kill();
+    const sandboxes = new SessionSandboxes({ ...app.deps, leaseMs: shortMs }, async () => undefined);
+    onTestFinished(() => sandboxes.stop());
+    await sandboxes.start();
+    await until('it was swept', () => !existsSync(program.directory));
   });
 
   it('a program in the same namespace sweeps the sandbox of a killed program at once, and one in another namespace does not', async () => {
