@@ -43,7 +43,7 @@ export async function makeAttachmentPipes(runDirectory: string, name = processNa
   }
 }
 
-export async function removeAttachmentPipes({ directory }: AttachmentPipes): Promise<void> {
+async function removeAttachmentPipes({ directory }: AttachmentPipes): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 
