@@ -105,6 +105,20 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
     return { name, directory, child, lines, run, kill };
   }
 
+  /** Outside of a transaction, within which it would hold up every program that uses the store. */
+  async function freeze({ child }: Program): Promise<void> {
+    const { sandboxes } = await app.store();
+    await until('it is frozen', async () => {
+      child.kill('SIGSTOP');
+      const canWrite = await sandboxes.forget({ backend: kind, name: 'none' }).then(
+        () => true,
+        () => false,
+      );
+      if (!canWrite) child.kill('SIGCONT');
+      return canWrite;
+    });
+  }
+
   const attachments = ({ directory }: Program) => readdirSync(join(directory, 'run')).filter((name) => /^[0-9a-f]+-\d+-/.test(name));
 
   for (const [where, ours, theirs] of [
@@ -149,7 +163,7 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
   if (kind === 'bubblewrap') {
     it('a program in another namespace leaves a sandbox that it cannot end, and a frozen program goes on with it', async () => {
       const program = await start('frozen', shortMs);
-      program.child.kill('SIGSTOP');
+      await freeze(program);
       const { sandboxes } = await app.store();
       await until('its lease is over', async () => {
         return (await sandboxes.find({ backend: kind, name: program.name }))?.leaseUntil === undefined;
@@ -163,7 +177,7 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
   } else {
     it('a frozen program loses a sandbox that another namespace swept when its lease was over, and says so when it goes on', async () => {
       const program = await start('frozen', shortMs);
-      program.child.kill('SIGSTOP');
+      await freeze(program);
       await until('it was swept', async () => {
         await cli(elsewhere, 'sandbox', 'prune');
         return !existsSync(program.directory);
