@@ -5,9 +5,9 @@ import { HermeticError } from '../core/errors.ts';
 import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
-import { processName } from '../lib/process-name.ts';
+import { lifeOf } from '../lib/process-name.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
-import { endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
+import { type Claim, claim, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
 import { attachToForker } from '../shell/pipes/forker.ts';
 import { makeRunDirectory } from '../shell/pipes/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
@@ -43,9 +43,12 @@ export async function openChildProcessSandbox(
 ): Promise<OpenSandbox> {
   const isNew = await makeSandboxDirectory(spec);
   const paths = pathsIn(spec.directory);
-  const runDirectory = join(paths.run, processName());
-  const removeFiles = (): Promise<void> => removeTree(spec.persistent ? runDirectory : spec.directory);
   liveAttachments(paths.run);
+  const { directory: runDirectory, release: unclaim } = await claimIn(spec.directory, isNew);
+  const removeFiles = async (): Promise<void> => {
+    await removeTree(spec.persistent ? runDirectory : spec.directory);
+    unclaim();
+  };
   try {
     await makeRunDirectory(runDirectory);
     signal?.throwIfAborted();
@@ -66,15 +69,28 @@ export async function openChildProcessSandbox(
       await close();
     };
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
-    const destroy = (): Promise<void> => removeTree(spec.directory);
+    const destroy = async (): Promise<void> => {
+      await removeTree(spec.directory);
+      unclaim();
+    };
     // The forker ends, with all it started, when it notices that no program is attached any more.
     const place = { name: spec.name, runDirectory, workdir, limits, network, ended, end, close, stop: close, destroy };
     return await attachToForker(place, store, signal);
   } catch (error) {
-    await (isNew ? removeTree(spec.directory) : removeFiles());
+    if (isNew) await removeTree(spec.directory);
+    await removeFiles();
     signal?.throwIfAborted();
     if (error instanceof HermeticError) throw error;
     throw new HermeticError('sandbox/open-failed', `The sandbox could not be started: ${errorText(error)}`, { cause: error });
+  }
+}
+
+async function claimIn(directory: string, isNew: boolean): Promise<Claim> {
+  try {
+    return claim(pathsIn(directory).run);
+  } catch (error) {
+    if (isNew) await removeTree(directory);
+    throw error;
   }
 }
 
@@ -109,9 +125,22 @@ export async function listChildProcessSandboxes(backendDirectory: string, endPat
       // One that runs is held by a living program, so it is not stopped from here.
       stop: async () => liveAttachments(run).length === 0,
       destroy: async () => {
-        await Promise.all(liveAttachments(run).map((name) => endProcess(join(run, name), endPatienceMs)));
+        const attached = liveAttachments(run);
+        if (attached.some((name) => lifeOf(name) === 'unknown')) throw unseenProgram(record.session);
+        await Promise.all(attached.map((name) => endProcess(join(run, name), endPatienceMs)));
         await removeTree(record.directory);
       },
     };
   });
+}
+
+/** Its processes cannot be ended from here, and files that they use are not removed. */
+function unseenProgram(session: string): HermeticError {
+  return new HermeticError(
+    'sandbox/in-use',
+    `The sandbox of ${session || 'no session'} is open in a program that cannot be seen from here.`,
+    {
+      hint: 'Close it there, or run this command in the container or process namespace of that program.',
+    },
+  );
 }

@@ -54,19 +54,30 @@ export interface SandboxEntry extends SandboxKey {
   createdAt: Date;
   lastUsedAt: Date;
   state: SandboxState;
-  /** Names the process that has it, in a way no later process shares. */
+  /** Names the process that has it, in a way no other process shares, wherever it runs. */
   owner: string | undefined;
-  /** Until then a program holds it, in every state. */
+  /**
+   * Until then a program has it, in every state, unless the program renews its lease; undefined when no lease runs. That is decided by a clock of the
+   * store, which all programs share and which does not jump: never compare it with another time.
+   */
   leaseUntil: Date | undefined;
 }
 
-/** `createdAt` is now; an entry that exists keeps its own. */
-export type SandboxBeginning = Omit<SandboxEntry, 'state' | 'lastUsedAt'>;
+/** No lease is longer: what an earlier run of a machine wrote is not taken for one that runs. */
+export const maxLeaseMs = 60_000;
 
-export interface SandboxOpening {
-  specHash: string;
+/** The right of a program to a sandbox for so long, at most `maxLeaseMs`, from when the store hears of it. */
+export interface SandboxLease {
+  /** Names the process. */
   owner: string;
-  leaseUntil: Date;
+  leaseMs: number;
+}
+
+/** `createdAt` is now; an entry that exists keeps its own. */
+export type SandboxBeginning = Omit<SandboxEntry, 'state' | 'lastUsedAt' | 'owner' | 'leaseUntil'> & SandboxLease;
+
+export interface SandboxOpening extends SandboxLease {
+  specHash: string;
 }
 
 /** Every field that is set must match. */
@@ -91,8 +102,12 @@ export interface SandboxLedger {
   claim(spare: SandboxKey, session: readonly string[]): Promise<boolean>;
   /** Rejects with `sandbox/not-found` when nothing was begun: what was made is not recorded then and has to go. */
   opened(key: SandboxKey, opening: SandboxOpening): Promise<void>;
-  /** Moves neither time back. Does nothing when there is no entry. */
-  used(key: SandboxKey, at: Date, leaseUntil: Date): Promise<void>;
+  /**
+   * For a program that has it open. Moves neither last use nor the end of the lease back; an entry without an owner, as another program that had it
+   * open too leaves it, is this one's and open again. Resolves with the owner; undefined, and nothing has changed, when there is no entry: another
+   * program has removed the sandbox. Unlike the rest, a power failure may lose it.
+   */
+  renew(key: SandboxKey, lease: SandboxLease, at: Date): Promise<string | undefined>;
   /** Ends ownership and lease. With an `owner`, only when it still is that one's. Does nothing when there is no entry. */
   closed(key: SandboxKey, at: Date, owner?: string): Promise<void>;
   /** Only when nothing of the sandbox is left. */

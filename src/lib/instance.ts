@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
+import { type KernelLock, takeKernelLock } from './kernel-lock.ts';
 import { connectToOwner, listenForOwner } from './owner-socket.ts';
 
 export interface Instance {
@@ -9,7 +9,6 @@ export interface Instance {
 }
 
 const patienceMs = 5_000;
-const sqliteBusy = 5;
 
 /**
  * Makes this the one program of its kind: undefined when another one has claimed this path and lives, also when it is too busy to answer.
@@ -47,20 +46,11 @@ export function instanceLock(path: string): string {
   return `${path}.lock`;
 }
 
-/** A lock that the kernel takes back when its program dies: of several who find a dead one at once, one takes its place. */
-function lockFile(path: string): DatabaseSync | undefined {
+/** Of several who find a dead program at once, one takes its place. */
+function lockFile(path: string): KernelLock | undefined {
   // To close a file that exists would release what this very program has locked.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-  const lock = new DatabaseSync(path, { timeout: 0 });
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock.close();
-    if ((error as { errcode?: number }).errcode === sqliteBusy) return undefined;
-    if (error instanceof Error) error.message = `${path}: ${error.message}`;
-    throw error;
-  }
+  return takeKernelLock(path);
 }
 
 async function isClaimed(path: string): Promise<boolean> {

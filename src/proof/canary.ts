@@ -1,7 +1,7 @@
 import { lstat, open, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, processName, processNamespace } from '../lib/process-name.ts';
+import { lifeOf, processName } from '../lib/process-name.ts';
 import { type Bait, token } from './bait.ts';
 
 export interface Canary extends Bait {
@@ -10,13 +10,14 @@ export interface Canary extends Bait {
   secret: string;
 }
 
-const namePattern = /^hermetic-proof-(?:(\d+)-(\d+-\d+-[0-9a-f]+)|[0-9a-f]{32})$/;
+/** Those of earlier versions, which end with fewer numbers, are known by their age alone. */
+const namePattern = /^hermetic-proof-((?:[0-9a-f]+-)?\d+-\d+-\d+-[0-9a-f]+|[0-9a-f]{32})$/;
 /** A proof takes seconds. */
 const staleMs = 24 * 60 * 60 * 1000;
 
 /** A file with no protection but its place. Its name tells which process made it, so that a later sweep can remove it when that process is dead. */
 export async function plantCanary(directory: string): Promise<Canary> {
-  const path = join(await realpath(directory), `hermetic-proof-${processNamespace()}-${processName()}${token()}`);
+  const path = join(await realpath(directory), `hermetic-proof-${processName()}${token()}`);
   const secret = token();
   // Security: made anew, so that no link in a directory that others can write is followed.
   const file = await open(path, 'wx', 0o644);
@@ -42,14 +43,13 @@ export function canaryDirectories(hermeticHome: string): [temporary: string, hom
 async function sweepDirectory(directory: string): Promise<void> {
   const names = await readdir(directory).catch(() => []);
   for (const name of names) {
-    const [isOurs, namespace, program] = namePattern.exec(name) ?? [];
-    if (isOurs === undefined) continue;
+    const [, program] = namePattern.exec(name) ?? [];
+    if (program === undefined) continue;
     const path = join(directory, name);
     const found = await lstat(path).catch(() => undefined);
     if (!found?.isFile() || found.uid !== process.getuid?.()) continue;
-    // Security: whether a process is alive can be known only in our own process namespace.
-    const isVisible = program !== undefined && namespace === processNamespace();
-    const isLeft = isVisible ? !isAlive(program) : Date.now() - found.mtimeMs > staleMs;
+    const life = lifeOf(program);
+    const isLeft = life === 'unknown' ? Date.now() - found.mtimeMs > staleMs : life === 'dead';
     if (isLeft) await rm(path, { force: true }).catch(() => undefined);
   }
 }

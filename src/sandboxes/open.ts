@@ -15,6 +15,8 @@ export interface SandboxDeps extends SpecDeps {
   /** By name, in the order of preference. */
   backends(): ReadonlyMap<string, Backend>;
   store(): Promise<Store>;
+  /** How long sandboxes stay this program's after it was last heard of. Default: `maxLeaseMs`. */
+  leaseMs?: number;
   /** Writes an event of a sandbox to the audit log. */
   note(sandbox: Pick<OpenedSandbox, 'backend' | 'spec'>, parts: readonly string[], outcome: string): void;
   /** Told on which backend a sandbox was opened; undefined when on none. */
@@ -87,7 +89,8 @@ export async function openOn(
   const ledger = deps.store().then(({ sandboxes }) => sandboxes);
   const note = (outcome: string): void => deps.note({ backend, spec }, parts, outcome);
   try {
-    const sandbox = await openRecorded({ backend, spec, parts, isEphemeral, fingerprint, ledger, note }, listener, signal);
+    const record = { backend, spec, parts, isEphemeral, fingerprint, leaseMs: deps.leaseMs, ledger, note };
+    const sandbox = await openRecorded(record, listener, signal);
     limitDisk(sandbox, backend, spec, listener);
     if (spec.workdir !== undefined) await ensureWorkdir(sandbox, backend, spec);
     return { sandbox, backend, spec, fingerprint };

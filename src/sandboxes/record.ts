@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { SandboxLedger } from '../core/store.ts';
-import { processName } from '../lib/process-name.ts';
+import { Lease } from './lease.ts';
 import { SandboxWrapper } from './sandbox-wrapper.ts';
 
 export interface RecordOptions {
@@ -13,47 +13,59 @@ export interface RecordOptions {
   /** Its files are for this program alone, which keeps them until it destroys them or dies. */
   isEphemeral: boolean;
   fingerprint: string;
+  /** How long it stays this program's after the program was last heard of. */
+  leaseMs?: number | undefined;
   /** May still be opening: a sandbox that is known already need not wait for it. */
   ledger: Promise<SandboxLedger>;
   /** For the audit log. */
   note(outcome: string): void;
 }
 
-const maxBetweenRenewalsMs = 60_000;
+const removedReason = 'this program did not run until its lease was over, and another program removed it';
 
 /** Opens a sandbox that the ledger knew of before anything of it was made, and knows of until nothing of it is left. */
 export async function openRecorded(options: RecordOptions, listener: OpenListener, signal?: AbortSignal): Promise<SandboxWrapper> {
   const { backend, spec, parts, isEphemeral, fingerprint, note } = options;
   const { name, directory, image } = spec;
-  const owner = processName();
   const key = { backend: backend.kind, name };
-  const idleMs = spec.idleSeconds * 1000;
-  const leaseUntil = (): Date => new Date(Date.now() + idleMs);
+  const lease = new Lease(key, options.leaseMs);
+  const { owner, leaseMs } = lease;
   const persistent = spec.persistent && !isEphemeral;
-  const beginning = { ...key, session: parts, image, specHash: fingerprint, directory, persistent, createdAt: new Date(), owner };
+  const beginning = { ...key, session: parts, image, specHash: fingerprint, directory, persistent, createdAt: new Date() };
+  let sandbox: OpenSandbox | undefined;
+  const removed = (): void => {
+    const text = `The sandbox is gone: ${removedReason}.`;
+    listener.notice(text, text);
+    note('removed by another program');
+    void sandbox?.end(removedReason).catch(() => undefined);
+  };
   const begun = options.ledger.then(async (ledger) => {
-    await ledger.begin({ ...beginning, leaseUntil: leaseUntil() });
+    await ledger.begin({ ...beginning, owner, leaseMs });
+    // From here on: an image may take long to arrive.
+    lease.keep(ledger, { shared: !isEphemeral, removed });
     return ledger;
   });
   begun.catch(() => undefined);
   const release = async (hasFiles: boolean): Promise<void> => {
     const ledger = await begun;
-    if (!hasFiles) await ledger.forget(key);
     // An ephemeral one stays this program's own: closed, any sweep could remove it.
-    else if (!isEphemeral) await ledger.closed(key, new Date(), owner);
+    if (hasFiles && isEphemeral) return;
+    await lease.giveUp();
+    if (!hasFiles) await ledger.forget(key);
+    else await ledger.closed(key, new Date(), owner);
   };
   const hasRecord = (): boolean => existsSync(pathsIn(directory).record);
   if (!hasRecord()) await begun;
-  let sandbox: OpenSandbox | undefined;
   try {
     sandbox = await backend.open(spec, listener, signal);
     const ledger = await begun;
-    await ledger.opened(key, { specHash: fingerprint, owner, leaseUntil: leaseUntil() });
+    await ledger.opened(key, { specHash: fingerprint, owner, leaseMs });
     note('opened');
-    const renew = (): void => void ledger.used(key, new Date(), leaseUntil()).catch(() => undefined);
-    const renewal = setInterval(renew, Math.min(idleMs / 3, maxBetweenRenewalsMs)).unref();
     return new SandboxWrapper(sandbox).add({
-      leaving: () => clearInterval(renewal),
+      leaving: () => {
+        // One that cannot be ended is swept later.
+        if (!isEphemeral) void lease.giveUp();
+      },
       left: async (outcome) => {
         await release(outcome !== 'destroyed' && spec.persistent);
         note(outcome);

@@ -2,13 +2,14 @@ import { sandboxSettings } from '../config/sandbox-settings.ts';
 import type { BlockedConnection } from '../core/egress.ts';
 import type { Backend, ExecRequest, LimitHit, OpenListener, Sandbox } from '../core/sandbox.ts';
 import type { SessionKey } from '../core/session.ts';
-import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
+import { maxLeaseMs, type SandboxEntry, type SandboxLedger } from '../core/store.ts';
 import { ByteStore } from '../lib/byte-store.ts';
 import { Latest } from '../lib/latest.ts';
 import { sweepCanaries } from '../proof/index.ts';
 import { type RunEnd, run } from '../shell/run.ts';
 import { claimSpare } from './claim.ts';
 import { compare, comparisonOf } from './comparison.ts';
+import { isHeld } from './lease.ts';
 import { candidates, type OpenedSandbox, openSandbox, type SandboxDeps } from './open.ts';
 import { HeldListener } from './pool/held-listener.ts';
 import { type FoundSandbox, type OpenedInPool, SandboxPool } from './pool/pool.ts';
@@ -76,6 +77,7 @@ export class SessionSandboxes {
   readonly #spares: Spares<Spare>;
   /** The notices people in the chat got when the sandbox of this session was last opened. */
   readonly #told = new Latest<ReadonlySet<string>>();
+  #sweepingAgain: NodeJS.Timeout | undefined;
 
   constructor(deps: SandboxDeps, closeAll: () => Promise<void>) {
     const { gateway, terminal } = deps.loaded().config;
@@ -106,9 +108,16 @@ export class SessionSandboxes {
     const backends = candidates(this.#deps, { audience });
     const ledger = (await this.#deps.store()).sandboxes;
     const leftovers = await sweep({ backends, ledger });
+    this.#sweepAgain(backends, ledger);
     await this.#pool.adopt(await this.#running(backends, ledger));
     void this.#spares.fill();
     return leftovers;
+  }
+
+  /** Leases of a program that died where it cannot be seen from here, such as in an earlier container of this one, are over then. */
+  #sweepAgain(backends: readonly Backend[], ledger: SandboxLedger): void {
+    const later = (): void => void sweep({ backends, ledger }).catch(() => undefined);
+    this.#sweepingAgain = setTimeout(later, this.#deps.leaseMs ?? maxLeaseMs).unref();
   }
 
   /** Sandboxes that outlived an earlier program, or belong to another one. */
@@ -121,7 +130,11 @@ export class SessionSandboxes {
         if (state !== 'running') continue;
         const entry = entries.get(name);
         const session = entry && entry.session.length > 0 ? this.#nameOf(entry.session) : name;
-        found.push({ name: session, lastUsedAt: entry?.lastUsedAt ?? createdAt, stop });
+        const stopUnheld = async (force: boolean): Promise<boolean> => {
+          const now = await ledger.find({ backend: backend.kind, name });
+          return now && isHeld(now) ? false : await stop(force);
+        };
+        found.push({ name: session, lastUsedAt: entry?.lastUsedAt ?? createdAt, stop: stopUnheld });
       }
     }
     return found;
@@ -196,6 +209,7 @@ export class SessionSandboxes {
 
   /** Closes all sandboxes and destroys the spares. Durable sandboxes end by themselves when their time is over. */
   async stop(): Promise<void> {
+    clearTimeout(this.#sweepingAgain);
     await this.#pool.stop();
     await this.#spares.stop();
   }

@@ -1,6 +1,7 @@
+import { HermeticError } from '../core/errors.ts';
 import type { Backend, ListedSandbox } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
-import { isAlive } from '../lib/process-name.ts';
+import { isHeld } from './lease.ts';
 
 /** A sandbox that takes space and can be removed. */
 export interface Leftover {
@@ -21,7 +22,7 @@ export interface SweepOptions {
 }
 
 /**
- * The leftovers of this installation. A sandbox that a program has open, or whose lease runs, is never among them, and neither are the files of a
+ * The leftovers of this installation. A sandbox that a program holds is never among them, and neither are the files of a
  * session unless `unusedSince` says so. Rejects when any backend or the ledger cannot answer.
  */
 export async function findLeftovers({ backends, ledger, unusedSince }: SweepOptions): Promise<Leftover[]> {
@@ -38,7 +39,7 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
       const destroy = async (): Promise<boolean> => {
         // Removing the ones before it may have taken a while: it may be in use by now.
         if (reason(listed, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
-        await listed.destroy();
+        if (!(await destroyed(listed))) return false;
         await ledger.forget({ backend: backend.kind, name });
         return true;
       };
@@ -58,10 +59,15 @@ function reason(listed: ListedSandbox, entry: SandboxEntry | undefined, unusedSi
   return isUnused ? 'has not been used for long' : undefined;
 }
 
-/** A program has it open, or its lease runs. */
-function isHeld({ state, owner, leaseUntil }: SandboxEntry): boolean {
-  if (state !== 'closed' && owner !== undefined && isAlive(owner)) return true;
-  return state === 'closed' && leaseUntil !== undefined && leaseUntil > new Date();
+/** A program whose lease is over may have it open still, where it cannot be ended from here: it is swept when that program is gone. */
+async function destroyed(listed: ListedSandbox): Promise<boolean> {
+  try {
+    await listed.destroy();
+    return true;
+  } catch (error) {
+    if (error instanceof HermeticError && error.code === 'sandbox/in-use') return false;
+    throw error;
+  }
 }
 
 /**

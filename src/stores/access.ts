@@ -4,6 +4,8 @@ import type { Tables } from './schema.ts';
 
 /** How queries reach a database. Failures arrive as a `HermeticError`; waiting for another process happens in here. */
 export interface Access {
+  /** Milliseconds on a clock for leases: all who use the database share it, and none can set it. It may begin anew, and stand still, with the machine. */
+  leaseClock(): number;
   /** For one statement that changes nothing. */
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /** For one statement. May do the work again, but only after an attempt that changed nothing. */

@@ -1,13 +1,15 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { HermeticError } from '../core/errors.ts';
-import type {
-  SandboxBeginning,
-  SandboxEntry,
-  SandboxFilter,
-  SandboxKey,
-  SandboxLedger,
-  SandboxOpening,
-  SandboxState,
+import {
+  maxLeaseMs,
+  type SandboxBeginning,
+  type SandboxEntry,
+  type SandboxFilter,
+  type SandboxKey,
+  type SandboxLease,
+  type SandboxLedger,
+  type SandboxOpening,
+  type SandboxState,
 } from '../core/store.ts';
 import type { Access } from './access.ts';
 import { readJson } from './json-columns.ts';
@@ -25,13 +27,12 @@ export class SqlSandboxLedger implements SandboxLedger {
 
   async begin(sandbox: SandboxBeginning): Promise<void> {
     const at = sandbox.createdAt.getTime();
-    const leaseUntil = sandbox.leaseUntil?.getTime() ?? null;
     const described = {
       session: JSON.stringify(sandbox.session),
       image: sandbox.image ?? null,
       directory: sandbox.directory,
       state: 'opening',
-      owner: sandbox.owner ?? null,
+      owner: sandbox.owner,
     };
     const fresh = {
       backend: sandbox.backend,
@@ -40,7 +41,7 @@ export class SqlSandboxLedger implements SandboxLedger {
       persistent: Number(sandbox.persistent),
       created_at: at,
       last_used_at: at,
-      lease_until: leaseUntil,
+      lease_until: this.#access.leaseClock() + sandbox.leaseMs,
     };
     await this.#access.transaction(async (db) => {
       const other = await db
@@ -59,8 +60,8 @@ export class SqlSandboxLedger implements SandboxLedger {
           conflict.columns(['backend', 'name']).doUpdateSet({
             ...described,
             ...(sandbox.persistent ? { persistent: 1 } : {}),
-            last_used_at: later('last_used_at', at),
-            ...(leaseUntil === null ? {} : { lease_until: later('lease_until', leaseUntil) }),
+            last_used_at: laterUse(at),
+            lease_until: this.#longer(sandbox.leaseMs),
           }),
         )
         .execute();
@@ -84,26 +85,39 @@ export class SqlSandboxLedger implements SandboxLedger {
     });
   }
 
-  async opened(key: SandboxKey, { specHash, owner, leaseUntil }: SandboxOpening): Promise<void> {
+  async opened(key: SandboxKey, { specHash, owner, leaseMs }: SandboxOpening): Promise<void> {
     const { numUpdatedRows } = await this.#update(key, {
       state: 'open',
       spec_hash: specHash,
       owner,
-      lease_until: later('lease_until', leaseUntil.getTime()),
+      lease_until: this.#longer(leaseMs),
     });
     if (numUpdatedRows > 0) return;
     throw new HermeticError('sandbox/not-found', `The ${key.backend} sandbox ${key.name} was forgotten while it was being opened.`);
   }
 
-  async used(key: SandboxKey, at: Date, leaseUntil: Date): Promise<void> {
-    await this.#update(key, {
-      last_used_at: later('last_used_at', at.getTime()),
-      lease_until: later('lease_until', leaseUntil.getTime()),
-    });
+  async renew({ backend, name }: SandboxKey, { owner, leaseMs }: SandboxLease, at: Date): Promise<string | undefined> {
+    const row = await this.#access.run(
+      (db) =>
+        db
+          .updateTable('sandboxes')
+          .set(({ fn, ref, val }) => ({
+            state: sql<string>`case when ${ref('state')} = 'closed' then 'open' else ${ref('state')} end`,
+            owner: fn.coalesce('owner', val(owner)),
+            lease_until: this.#longer(leaseMs),
+            last_used_at: laterUse(at.getTime()),
+          }))
+          .where('backend', '=', backend)
+          .where('name', '=', name)
+          .returning('owner')
+          .executeTakeFirst(),
+      'later',
+    );
+    return row?.owner ?? undefined;
   }
 
   async closed(key: SandboxKey, at: Date, owner?: string): Promise<void> {
-    await this.#update(key, { state: 'closed', owner: null, lease_until: null, last_used_at: later('last_used_at', at.getTime()) }, owner);
+    await this.#update(key, { state: 'closed', owner: null, lease_until: null, last_used_at: laterUse(at.getTime()) }, owner);
   }
 
   async forget({ backend, name }: SandboxKey): Promise<void> {
@@ -114,7 +128,7 @@ export class SqlSandboxLedger implements SandboxLedger {
     const row = await this.#access.run((db) =>
       db.selectFrom('sandboxes').selectAll().where('backend', '=', backend).where('name', '=', name).executeTakeFirst(),
     );
-    return row && entryOf(row);
+    return row && this.#entryOf(row);
   }
 
   async list({ backend, session, state, usedBefore }: SandboxFilter = {}): Promise<SandboxEntry[]> {
@@ -126,7 +140,7 @@ export class SqlSandboxLedger implements SandboxLedger {
       if (usedBefore !== undefined) query = query.where('last_used_at', '<', usedBefore.getTime());
       return query.orderBy('created_at').orderBy('backend').orderBy('name').execute();
     });
-    return rows.map(entryOf);
+    return rows.map((row) => this.#entryOf(row));
   }
 
   #update({ backend, name }: SandboxKey, changes: UpdateObject<Tables, 'sandboxes'>, owner?: string) {
@@ -136,27 +150,39 @@ export class SqlSandboxLedger implements SandboxLedger {
       return query.executeTakeFirstOrThrow();
     });
   }
+
+  /** The longer one of the lease that runs, if any, and a new one. */
+  #longer(leaseMs: number) {
+    const now = this.#access.leaseClock();
+    const stored = sql.ref<number>('sandboxes.lease_until');
+    return sql<number>`case when ${stored} > ${now + leaseMs} and ${stored} <= ${now + maxLeaseMs} then ${stored} else ${now + leaseMs} end`;
+  }
+
+  #leaseUntil(stored: number | string | null): Date | undefined {
+    const leftMs = stored === null ? 0 : Number(stored) - this.#access.leaseClock();
+    return leftMs > 0 && leftMs <= maxLeaseMs ? new Date(Date.now() + leftMs) : undefined;
+  }
+
+  #entryOf(row: Selectable<Tables['sandboxes']>): SandboxEntry {
+    return {
+      backend: row.backend,
+      name: row.name,
+      session: readJson(row.session),
+      image: row.image ?? undefined,
+      specHash: row.spec_hash,
+      directory: row.directory,
+      persistent: Number(row.persistent) === 1,
+      createdAt: new Date(Number(row.created_at)),
+      lastUsedAt: new Date(Number(row.last_used_at)),
+      state: row.state as SandboxState,
+      owner: row.owner ?? undefined,
+      leaseUntil: this.#leaseUntil(row.lease_until),
+    };
+  }
 }
 
-/** The later of the time in the column, if any, and this one. */
-function later(column: 'last_used_at' | 'lease_until', time: number) {
-  const stored = sql.ref<number>(`sandboxes.${column}`);
+/** The later one of the last use and this time. */
+function laterUse(time: number) {
+  const stored = sql.ref<number>('sandboxes.last_used_at');
   return sql<number>`case when ${stored} > ${time} then ${stored} else ${time} end`;
-}
-
-function entryOf(row: Selectable<Tables['sandboxes']>): SandboxEntry {
-  return {
-    backend: row.backend,
-    name: row.name,
-    session: readJson(row.session),
-    image: row.image ?? undefined,
-    specHash: row.spec_hash,
-    directory: row.directory,
-    persistent: Number(row.persistent) === 1,
-    createdAt: new Date(Number(row.created_at)),
-    lastUsedAt: new Date(Number(row.last_used_at)),
-    state: row.state as SandboxState,
-    owner: row.owner ?? undefined,
-    leaseUntil: row.lease_until === null ? undefined : new Date(Number(row.lease_until)),
-  };
 }

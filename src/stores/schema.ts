@@ -38,6 +38,7 @@ export interface Tables
     last_used_at: Time;
     state: string;
     owner: string | null;
+    /** Milliseconds on the clock of `leaseClock`. */
     lease_until: OptionalTime;
   };
   proofs: {

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import type { SandboxBeginning, Store } from '../../src/core/store.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { SandboxBeginning, SandboxEntry, Store } from '../../src/core/store.ts';
+import { until } from '../until.ts';
 import { at, type StorePlace, storeRig } from './store-rig.ts';
 
 const key = { backend: 'docker', name: '4f2a' };
@@ -14,9 +16,15 @@ function beginning(changes: Partial<SandboxBeginning> = {}): SandboxBeginning {
     persistent: true,
     createdAt: at(0),
     owner: 'one',
-    leaseUntil: at(60),
+    leaseMs: 60_000,
     ...changes,
   };
+}
+
+/** What is found of a sandbox that was begun like this. */
+function entry(changes: Partial<SandboxBeginning> = {}): Omit<SandboxEntry, 'lastUsedAt' | 'state'> {
+  const { leaseMs: _, ...kept } = beginning(changes);
+  return { ...kept, leaseUntil: expect.any(Date) };
 }
 
 /** Every promise of `src/core/store.ts`, for any database. */
@@ -29,38 +37,58 @@ export function storeContract(newPlace: () => StorePlace): void {
       await rig.store.sandboxes.begin(beginning({ session }));
       await rig.store.close();
       const again = await rig.open();
-      expect(await again.sandboxes.find(key)).toStrictEqual({ ...beginning({ session }), lastUsedAt: at(0), state: 'opening' });
+      expect(await again.sandboxes.find(key)).toStrictEqual({ ...entry({ session }), lastUsedAt: at(0), state: 'opening' });
     });
 
     it('keeps absent fields of a sandbox absent', async () => {
-      await rig.store.sandboxes.begin(beginning({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false }));
-      const found = await rig.store.sandboxes.find(key);
-      expect(found).toMatchObject({ image: undefined, owner: undefined, leaseUntil: undefined, persistent: false });
+      await rig.store.sandboxes.begin(beginning({ image: undefined, persistent: false }));
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ image: undefined, persistent: false });
     });
 
     it('keeps creation time, last spec and persistence when an entry is begun again', async () => {
       await rig.store.sandboxes.begin(beginning());
       await rig.store.sandboxes.closed(key, at(10));
-      const changes = { image: 'debian:13', specHash: 'second', createdAt: at(20), owner: 'two', leaseUntil: at(80), persistent: false };
+      const changes = { image: 'debian:13', specHash: 'second', createdAt: at(20), owner: 'two', persistent: false };
       await rig.store.sandboxes.begin(beginning(changes));
       expect(await rig.store.sandboxes.find(key)).toStrictEqual({
-        ...beginning(),
+        ...entry(),
         image: 'debian:13',
         owner: 'two',
-        leaseUntil: at(80),
         lastUsedAt: at(20),
         state: 'opening',
       });
       expect(await rig.store.sandboxes.list()).toHaveLength(1);
     });
 
-    it('keeps the longer lease when another process begins or opens the sandbox', async () => {
-      await rig.store.sandboxes.begin(beginning({ leaseUntil: at(100) }));
-      await rig.store.sandboxes.begin(beginning({ leaseUntil: undefined }));
-      expect((await rig.store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
-      await rig.store.sandboxes.begin(beginning({ leaseUntil: at(50) }));
-      await rig.store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(60) });
-      expect((await rig.store.sandboxes.find(key))?.leaseUntil).toEqual(at(100));
+    it('ends a lease that is not renewed', async () => {
+      await rig.store.sandboxes.begin(beginning({ leaseMs: 50 }));
+      await until('the lease is over', async () => (await rig.store.sandboxes.find(key))?.leaseUntil === undefined);
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'opening', owner: 'one' });
+    });
+
+    it('keeps the longer lease when another program begins, opens or renews with a shorter one', async () => {
+      await rig.store.sandboxes.begin(beginning());
+      const lease = { owner: 'two', leaseMs: 1 };
+      await rig.store.sandboxes.begin(beginning(lease));
+      await rig.store.sandboxes.opened(key, { specHash: 'second', ...lease });
+      await rig.store.sandboxes.renew(key, lease, at(1));
+      await sleep(10);
+      expect((await rig.store.sandboxes.find(key))?.leaseUntil).toBeInstanceOf(Date);
+    });
+
+    it('tells every program that a lease runs, however wrong its clock is', async () => {
+      const other = await rig.open();
+      await rig.store.sandboxes.begin(beginning());
+      const { now } = Date;
+      onTestFinished(() => {
+        Date.now = now;
+      });
+      for (const hours of [-24, 24]) {
+        Date.now = () => now() + hours * 3_600_000;
+        expect((await other.sandboxes.find(key))?.leaseUntil).toBeInstanceOf(Date);
+        expect((await other.sandboxes.list())[0]?.leaseUntil).toBeInstanceOf(Date);
+        await other.sandboxes.renew(key, { owner: 'one', leaseMs: 60_000 }, at(1));
+      }
     });
 
     it('keeps entries of the same name on two backends apart', async () => {
@@ -72,26 +100,46 @@ export function storeContract(newPlace: () => StorePlace): void {
 
     it('records the spec, owner and lease of an opened sandbox', async () => {
       await rig.store.sandboxes.begin(beginning());
-      await rig.store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseUntil: at(90) });
-      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', specHash: 'second', owner: 'two', leaseUntil: at(90) });
+      await rig.store.sandboxes.opened(key, { specHash: 'second', owner: 'two', leaseMs: 60_000 });
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({
+        state: 'open',
+        specHash: 'second',
+        owner: 'two',
+        leaseUntil: expect.any(Date),
+      });
     });
 
     it('refuses to open a sandbox that was never begun', async () => {
-      const opening = rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      const opening = rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseMs: 60_000 });
       await expect(opening).rejects.toMatchObject({ code: 'sandbox/not-found' });
       expect(await rig.store.sandboxes.list()).toEqual([]);
     });
 
-    it('moves last use and lease forward and never back', async () => {
-      await rig.store.sandboxes.begin(beginning({ leaseUntil: undefined }));
-      await rig.store.sandboxes.used(key, at(30), at(90));
-      await rig.store.sandboxes.used(key, at(20), at(80));
-      expect(await rig.store.sandboxes.find(key)).toMatchObject({ lastUsedAt: at(30), leaseUntil: at(90), createdAt: at(0) });
+    it('moves last use forward and never back', async () => {
+      await rig.store.sandboxes.begin(beginning());
+      const lease = { owner: 'one', leaseMs: 60_000 };
+      await rig.store.sandboxes.renew(key, lease, at(30));
+      await rig.store.sandboxes.renew(key, lease, at(20));
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ lastUsedAt: at(30), createdAt: at(0), state: 'opening' });
+    });
+
+    it('renews a lease that is over, and says whose the sandbox is', async () => {
+      await rig.store.sandboxes.begin(beginning({ leaseMs: 1 }));
+      await until('the lease is over', async () => (await rig.store.sandboxes.find(key))?.leaseUntil === undefined);
+      expect(await rig.store.sandboxes.renew(key, { owner: 'two', leaseMs: 60_000 }, at(1))).toBe('one');
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ owner: 'one', leaseUntil: expect.any(Date) });
+    });
+
+    it('gives a sandbox that one program closed to another one that renews its lease', async () => {
+      await rig.store.sandboxes.begin(beginning());
+      await rig.store.sandboxes.closed(key, at(1), 'one');
+      expect(await rig.store.sandboxes.renew(key, { owner: 'two', leaseMs: 60_000 }, at(2))).toBe('two');
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', owner: 'two', leaseUntil: expect.any(Date) });
     });
 
     it('releases owner and lease of a closed sandbox and keeps its entry', async () => {
       await rig.store.sandboxes.begin(beginning());
-      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseMs: 60_000 });
       await rig.store.sandboxes.closed(key, at(40));
       const closed = { state: 'closed', owner: undefined, leaseUntil: undefined, lastUsedAt: at(40) };
       expect(await rig.store.sandboxes.find(key)).toMatchObject(closed);
@@ -99,15 +147,21 @@ export function storeContract(newPlace: () => StorePlace): void {
 
     it('keeps a sandbox open that another process has taken over', async () => {
       await rig.store.sandboxes.begin(beginning());
-      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'two', leaseUntil: at(60) });
+      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'two', leaseMs: 60_000 });
       await rig.store.sandboxes.closed(key, at(40), 'one');
-      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', owner: 'two', leaseUntil: at(60) });
+      expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'open', owner: 'two', leaseUntil: expect.any(Date) });
       await rig.store.sandboxes.closed(key, at(40), 'two');
       expect(await rig.store.sandboxes.find(key)).toMatchObject({ state: 'closed' });
     });
 
-    it('ignores use, close and forget of an unknown sandbox', async () => {
-      await rig.store.sandboxes.used(key, at(1), at(2));
+    it('tells a program that renews the lease of a forgotten sandbox', async () => {
+      await rig.store.sandboxes.begin(beginning());
+      await (await rig.open()).sandboxes.forget(key);
+      expect(await rig.store.sandboxes.renew(key, { owner: 'one', leaseMs: 60_000 }, at(1))).toBeUndefined();
+      expect(await rig.store.sandboxes.list()).toEqual([]);
+    });
+
+    it('ignores close and forget of an unknown sandbox', async () => {
       await rig.store.sandboxes.closed(key, at(1));
       await rig.store.sandboxes.forget(key);
       expect(await rig.store.sandboxes.find(key)).toBeUndefined();
@@ -126,18 +180,18 @@ export function storeContract(newPlace: () => StorePlace): void {
       await rig.store.sandboxes.begin(beginning({ session: [] }));
       await rig.store.sandboxes.begin(beginning({ name: 'another', session: [] }));
       expect(await rig.store.sandboxes.claim(key, ['a'])).toBe(false);
-      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+      await rig.store.sandboxes.opened(key, { specHash: 'first', owner: 'one', leaseMs: 60_000 });
       expect(await rig.store.sandboxes.claim(key, ['a'])).toBe(true);
       expect(await rig.store.sandboxes.claim(key, ['b'])).toBe(false);
       const found = await (await rig.open()).sandboxes.list({ session: ['a'] });
-      expect(found).toStrictEqual([{ ...beginning({ session: ['a'] }), lastUsedAt: at(0), state: 'open' }]);
+      expect(found).toStrictEqual([{ ...entry({ session: ['a'] }), lastUsedAt: at(0), state: 'open' }]);
       expect(await rig.store.sandboxes.list({ session: ['b'] })).toEqual([]);
     });
 
     it('refuses a spare to a session that already has a sandbox', async () => {
       for (const name of ['spare', 'other']) {
         await rig.store.sandboxes.begin(beginning({ name, session: [] }));
-        await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+        await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseMs: 60_000 });
       }
       await rig.store.sandboxes.begin(beginning({ backend: 'bubblewrap', session: ['a'] }));
       expect(await rig.store.sandboxes.claim({ ...key, name: 'spare' }, ['a'])).toBe(false);
@@ -200,7 +254,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       const names = ['s1', 's2'];
       for (const name of names) {
         await rig.store.sandboxes.begin(beginning({ name, session: [] }));
-        await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseUntil: at(60) });
+        await rig.store.sandboxes.opened({ ...key, name }, { specHash: 'first', owner: 'one', leaseMs: 60_000 });
       }
       const forOne = await Promise.all(stores.map((one, index) => one.sandboxes.claim({ ...key, name: names[index] ?? '' }, ['a'])));
       expect(forOne.sort()).toEqual([false, true]);
@@ -215,7 +269,7 @@ export function storeContract(newPlace: () => StorePlace): void {
       await Promise.all(
         names.flatMap((name, index) => [
           rig.store.sandboxes.begin(beginning({ name })),
-          rig.store.sandboxes.used({ ...key, name }, at(99), at(99)),
+          rig.store.sandboxes.renew({ ...key, name }, { owner: 'one', leaseMs: 60_000 }, at(99)),
           rig.store.proofs.record({ ...proof, specHash: name, provenAt: at(index) }),
         ]),
       );

@@ -1,12 +1,13 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withFileLock, withFileLockSync } from '../../src/lib/file-lock.ts';
-import { processName, processNamespace } from '../../src/lib/process-name.ts';
+import { processName } from '../../src/lib/process-name.ts';
 import { mayMount } from '../stores/processes.ts';
+import { until } from '../until.ts';
 
 let directory: string;
 let lock: string;
@@ -29,7 +30,7 @@ const canTake = (patienceMs: number) => {
 /** The name of a process of ours that has ended. */
 function nameOfDead(): string {
   const { pid } = spawnSync(process.execPath, ['-e', '']);
-  return `${pid}-1-00000000`;
+  return processName(pid);
 }
 
 describe('withFileLock', () => {
@@ -75,7 +76,7 @@ describe('withFileLock', () => {
   });
 
   it('stops waiting for the lock when the signal aborts', async () => {
-    writeFileSync(lock, `${processNamespace()} ${processName()}`);
+    writeFileSync(lock, processName());
     const controller = new AbortController();
     const waiting = withFileLock(lock, controller.signal, async () => undefined);
     controller.abort();
@@ -84,18 +85,32 @@ describe('withFileLock', () => {
   });
 
   it('never takes the lock of a living process, however old it is', () => {
-    writeFileSync(lock, `${processNamespace()} ${processName()}`);
+    writeFileSync(lock, processName());
     makeOld(lock);
     expect(canTake(20)).toBe(false);
   });
 
+  it('refreshes the lock while the action runs, for those who cannot see its process', async () => {
+    await withFileLock(lock, undefined, async () => {
+      makeOld(lock);
+      await until('it was refreshed', () => statSync(lock).mtimeMs > 0);
+    });
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it('leaves a lock that another process has taken meanwhile', async () => {
+    const theirs = '0badcafe-1-12-34-abcd';
+    await withFileLock(lock, undefined, async () => writeFileSync(lock, theirs));
+    expect(readFileSync(lock, 'utf8')).toBe(theirs);
+  });
+
   it('takes the lock of a dead process', () => {
-    writeFileSync(lock, `${processNamespace()} ${nameOfDead()}`);
+    writeFileSync(lock, nameOfDead());
     expect(canTake(30_000)).toBe(true);
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it.each(['', '1 12-34-abcd', 'something else'])(
+  it.each(['', '0-1-12-34-abcd', '1 12-34-abcd', 'something else'])(
     'respects a lock with the content %j, whose process is unknown, until it is old',
     (content) => {
       writeFileSync(lock, content);
@@ -106,7 +121,7 @@ describe('withFileLock', () => {
   );
 
   it('takes a stale lock although another process died while removing it', () => {
-    const dead = `${processNamespace()} ${nameOfDead()}`;
+    const dead = nameOfDead();
     writeFileSync(lock, dead);
     writeFileSync(`${lock}.stale`, dead);
     expect(canTake(30_000)).toBe(true);
@@ -126,7 +141,7 @@ describe('withFileLock', () => {
         // As a process leaves it that is killed.
         try { writeFileSync(lock, dead, { flag: 'wx' }); } catch {}
       }`;
-    const dead = `${processNamespace()} ${nameOfDead()}`;
+    const dead = nameOfDead();
     const args = ['--input-type=module', '-e', script, lock, counter, dead];
     await Promise.all([1, 2, 3, 4].map(() => promisify(execFile)(process.execPath, args)));
     expect(readFileSync(counter, 'utf8')).toBe('80');

@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { type App, cliSession, createApp } from '../../src/index.ts';
+import { livePid } from '../../src/lib/process-name.ts';
 import { sweep } from '../../src/sandboxes/sweep.ts';
 import { describeBackend, processesWith } from '../engines.ts';
 import { until } from '../until.ts';
@@ -243,7 +244,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       const { sandboxes: ledger } = await app.store();
       const sweepAll = () => sweep({ backends: app.candidates(kind), ledger });
       await sweepAll();
-      const left = (await ledger.list()).filter(({ owner }) => owner === undefined || !owner.startsWith(`${process.pid}-`));
+      const left = (await ledger.list()).filter(({ owner }) => livePid(owner ?? '') !== process.pid);
       expect(left.filter(({ session }) => session.length === 0)).toEqual([]);
       await app.sandboxes.stop();
       const names = (await ledger.list()).map(({ name }) => name).sort();

@@ -1,13 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
+import { processName } from '../../src/lib/process-name.ts';
+import { openSandbox } from '../../src/sandboxes/open.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
 import { findLeftovers, sweep } from '../../src/sandboxes/sweep.ts';
 import { describeBackend } from '../engines.ts';
+import { until } from '../until.ts';
 
+/** The name of a process on another machine, whose first process namespace has the same number as here. */
+const elsewhere = '0badcafe-4026531836-1-1-00000000';
 const quiet = { notice: () => undefined, progress: () => undefined };
 
 await describeBackend('bubblewrap', () => {
@@ -54,11 +60,66 @@ await describeBackend('bubblewrap', () => {
     const key = { backend: 'bubblewrap', name: spec.name };
     const entry = await sandboxes.find(key);
     await sandboxes.forget(key);
-    const leaseUntil = new Date(Date.now() + 60_000);
-    await sandboxes.begin({ ...(entry ?? expect.fail()), persistent: false, owner: '1-1-00', leaseUntil });
+    const owner = processName(spawnSync(process.execPath, ['-e', '']).pid);
+    await sandboxes.begin({ ...(entry ?? expect.fail()), persistent: false, owner, leaseMs: 60_000 });
     expect((await sweep(await options())).map(({ why }) => why)).toEqual(['was to be gone when it closed']);
     expect(existsSync(spec.directory)).toBe(false);
     expect(await sandboxes.find(key)).toBeUndefined();
+  });
+
+  it('sweeps an ephemeral sandbox of a program on another machine when its lease is over, and not before', async () => {
+    const { sandboxes } = await app.store();
+    const { sandbox, spec } = await open('elsewhere');
+    await sandbox.close();
+    const key = { backend: 'bubblewrap', name: spec.name };
+    const entry = await sandboxes.find(key);
+    await sandboxes.forget(key);
+    const lease = { owner: elsewhere, leaseMs: 60_000 };
+    await sandboxes.begin({ ...(entry ?? expect.fail()), persistent: false, ...lease });
+    expect(await sweep(await options())).toEqual([]);
+    await sandboxes.opened(key, { specHash: 'any', ...lease });
+    expect(await sweep(await options())).toEqual([]);
+    expect(existsSync(spec.directory)).toBe(true);
+    expect(await sandboxes.find(key)).toMatchObject({ state: 'open', owner: elsewhere });
+    await sandboxes.forget(key);
+    await sandboxes.begin({ ...(entry ?? expect.fail()), persistent: false, owner: elsewhere, leaseMs: 1 });
+    await until('its lease is over', async () => (await sandboxes.find(key))?.leaseUntil === undefined);
+    expect((await sweep(await options())).map(({ why }) => why)).toEqual(['was to be gone when it closed']);
+    expect(existsSync(spec.directory)).toBe(false);
+  });
+
+  it('renews the lease of a sandbox that it has open, and of a closed ephemeral one', async () => {
+    const { sandboxes } = await app.store();
+    const deps = { ...app.deps, leaseMs: 400 };
+    const request = { ...cliSession('renewed'), backend: 'bubblewrap', isEphemeral: true };
+    const { sandbox, spec } = await openSandbox(deps, request, quiet);
+    const key = { backend: 'bubblewrap', name: spec.name };
+    const used = async () => (await sandboxes.find(key))?.lastUsedAt ?? expect.fail('it was forgotten');
+    const untilRenewed = async () => {
+      const before = await used();
+      await until('its lease was renewed', async () => (await used()) > before);
+    };
+    await untilRenewed();
+    await sandbox.close();
+    await untilRenewed();
+    const { sandbox: again } = await openSandbox(deps, request, quiet);
+    await untilRenewed();
+    await again.destroy();
+    expect(await sandboxes.find(key)).toBeUndefined();
+  });
+
+  it('ends a sandbox that another program has removed while this one did not run, and says so', async () => {
+    const { sandboxes } = await app.store();
+    const notices: string[] = [];
+    const listener = { ...quiet, notice: (text: string) => notices.push(text) };
+    const request = { ...cliSession('removed'), backend: 'bubblewrap' };
+    const { sandbox, spec } = await openSandbox({ ...app.deps, leaseMs: 200 }, request, listener);
+    const handle = await sandbox.exec({ command: 'sleep 1000' });
+    await sandboxes.forget({ backend: 'bubblewrap', name: spec.name });
+    expect(await handle.exit).toMatchObject({ kind: 'lost' });
+    await expect(sandbox.exec({ command: 'true' })).rejects.toThrow('another program removed it');
+    expect(notices.filter((text) => text.includes('another program removed it'))).toHaveLength(1);
+    await sandbox.destroy();
   });
 
   it('keeps a closed ephemeral sandbox while its program lives', async () => {

@@ -11,7 +11,7 @@ const prelude = `
   const later = new Date(1_700_000_060_000);
   const entry = (name) => ({
     backend: 'docker', name, session: ['cli', name], image: undefined, specHash: 'first', directory: '/' + name,
-    persistent: true, createdAt: at, owner: 'one', leaseUntil: later,
+    persistent: true, createdAt: at, owner: 'one', leaseMs: 60_000,
   });
   const say = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
 `;

@@ -33,6 +33,6 @@ export function beginning(name: string): SandboxBeginning {
     persistent: true,
     createdAt: at,
     owner: 'one',
-    leaseUntil: at,
+    leaseMs: 60_000,
   };
 }

@@ -68,8 +68,9 @@ describe('the SQLite store', () => {
         for (let i = 0; i < 50; i++) {
           const key = { backend: 'docker', name: '${writer}-' + i };
           await store.sandboxes.begin(entry(key.name));
-          await store.sandboxes.opened(key, { specHash: 'second', owner: 'writer-${writer}', leaseUntil: later });
-          await store.sandboxes.used(key, later, later);
+          const lease = { owner: 'writer-${writer}', leaseMs: 60_000 };
+          await store.sandboxes.opened(key, { specHash: 'second', ...lease });
+          await store.sandboxes.renew(key, lease, later);
           await store.proofs.record({ backend: 'docker', specHash: key.name, provenAt: at, held: true, lines: [i] });
         }
         await store.close();`;

@@ -41,7 +41,7 @@ describe('the SQLite store', () => {
         lastUsedAt: new Date(2000),
         state: 'open',
         owner: 'me',
-        leaseUntil: new Date(3000),
+        leaseUntil: undefined,
       });
       expect(await store?.proofs.list()).toEqual([]);
       const [backup = ''] = beside(path).filter((name) => name.endsWith('.bak'));

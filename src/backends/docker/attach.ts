@@ -3,7 +3,7 @@ import type { Egress } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
-import { claim } from '../../shell/pipes/attachments.ts';
+import { type Claim, claim } from '../../shell/pipes/attachments.ts';
 import { type AttachmentPipes, attachToForker, makeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import type { Place } from '../../shell/shell-sandbox.ts';
 import { fileStateStore, memoryStateStore } from '../../shell/state-store.ts';
@@ -27,8 +27,8 @@ export interface RunningContainer {
   isForked: boolean;
   /** How it was found running; undefined when nothing ran in it before. */
   found: ContainerState | undefined;
-  /** When they are being made already. */
-  pipes?: Promise<AttachmentPipes> | undefined;
+  /** When its pipes are being made already. */
+  attachment?: { claimed: Claim; pipes: Promise<AttachmentPipes> } | undefined;
   /** For a restricted network. */
   egress: Egress;
   /** Removes the container. */
@@ -42,9 +42,10 @@ export async function attachToContainer(container: RunningContainer, signal: Abo
   const isNew = !found;
   const paths = pathsIn(spec.directory);
   const waiting = new AbortController();
-  const pipes = isForked ? (container.pipes ?? makeAttachmentPipes(paths.run)) : undefined;
+  const claimed = container.attachment?.claimed ?? claim(paths.run);
+  const unclaim = (): void => claimed.release();
+  const pipes = isForked ? (container.attachment?.pipes ?? makeAttachmentPipes(paths.run, claimed.name)) : undefined;
   const door = spec.network === 'restricted' ? new ContainerDoor({ egress, engine, id, runDirectory: paths.run }) : undefined;
-  const unclaim = isForked ? () => undefined : claim(paths.run);
   const removeAll = async (): Promise<void> => {
     await remove();
     await removeFiles();

@@ -14,8 +14,8 @@ import type {
 } from '../../core/sandbox.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
 import { guestVersion } from '../../shell/guest-scripts.ts';
-import { liveAttachments } from '../../shell/pipes/attachments.ts';
-import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../../shell/pipes/forker.ts';
+import { claim, liveAttachments } from '../../shell/pipes/attachments.ts';
+import { makeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
@@ -24,7 +24,7 @@ import { receivedInside } from '../received-files.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { volumesOf } from '../volume-names.ts';
-import { attachToContainer } from './attach.ts';
+import { attachToContainer, type RunningContainer } from './attach.ts';
 import { checkDocker } from './check.ts';
 import { type ContainerBody, containerBody, placesInside, runDirectoryInside } from './container.ts';
 import { findEngine, userEngineSockets } from './discover.ts';
@@ -187,25 +187,26 @@ class DockerBackend implements Backend {
     }
     // Security: a network that is not ours is refused, which is no reason to replace a container.
     if (!found?.running) await ensureNetworkOf(engine, body);
-    const attach = (id: string, running?: ContainerState, pipes?: Promise<AttachmentPipes>): Promise<OpenSandbox> => {
+    const attach = (id: string, running?: ContainerState, attachment?: RunningContainer['attachment']): Promise<OpenSandbox> => {
       const remove = (): Promise<void> => removeFromNetwork(engine, id, this.#context.installation);
       const removeFiles = (): Promise<void> => this.#removeFiles(engine, spec);
       const { egress } = this.#context;
-      return attachToContainer({ engine, id, spec, isForked, found: running, pipes, egress, remove, removeFiles }, signal);
+      return attachToContainer({ engine, id, spec, isForked, found: running, attachment, egress, remove, removeFiles }, signal);
     };
     const launch = async (): Promise<OpenSandbox> => {
       if (hasVolumes(engine)) await giveVolumes(engine, body);
       // Beside the engine's work, which takes much longer.
       const ready = isForked ? makeRunDirectory(run) : Promise.resolve();
-      const pipes = isForked ? makeAttachmentPipes(run) : undefined;
-      for (const work of [ready, pipes]) work?.catch(() => undefined);
+      const attachment = isForked ? newAttachment(run) : undefined;
+      for (const work of [ready, attachment?.pipes]) work?.catch(() => undefined);
       let id: string | undefined;
       try {
         id = await launchOnNetwork(engine, name, body, signal, ready);
-        return await attach(id, undefined, pipes);
+        return await attach(id, undefined, attachment);
       } catch (error) {
         if (id !== undefined) await engine.remove(id);
-        await Promise.allSettled([ready, pipes?.then(removeAttachmentPipes)]);
+        await Promise.allSettled([ready, attachment?.pipes]);
+        attachment?.claimed.release();
         throw error;
       }
     };
@@ -335,6 +336,11 @@ class DockerBackend implements Backend {
     const orphans = containers.filter((one) => records.every(({ name }) => one.labels['hermetic.name'] !== name));
     return [...kept, ...orphans.map((container) => this.#orphan(container))];
   }
+}
+
+function newAttachment(run: string): NonNullable<RunningContainer['attachment']> {
+  const claimed = claim(run);
+  return { claimed, pipes: makeAttachmentPipes(run, claimed.name) };
 }
 
 function tellReplaced(listener: OpenListener, why: string): void {

@@ -182,7 +182,7 @@ function shown(facts: Awaited<ReturnType<typeof withDisk>>): string[][] {
     ['image', printable(image ?? '') || '-'],
     ['created', minute(createdAt)],
     ['last used', minute(lastUsedAt)],
-    ...(leaseUntil === null ? [] : [['kept until', minute(leaseUntil)]]),
+    ...(leaseUntil === null ? [] : [['leased until', minute(leaseUntil)]]),
     ['containment', verdict ?? 'not tried'],
     ['files', `${megabytes(diskBytes)} in ${directory}`],
     ['name', name],

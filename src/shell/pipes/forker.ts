@@ -30,11 +30,10 @@ export interface AttachmentPipes {
   directory: string;
 }
 
-/** Leaves nothing behind when it throws. */
-export async function makeAttachmentPipes(runDirectory: string): Promise<AttachmentPipes> {
-  const name = processName();
+/** Leaves nothing behind when it throws. `name` is that of a claim, where others look for attached programs. */
+export async function makeAttachmentPipes(runDirectory: string, name = processName()): Promise<AttachmentPipes> {
   const directory = join(runDirectory, name);
-  await mkdir(directory, { mode: 0o755 });
+  await mkdir(directory, { recursive: true, mode: 0o755 });
   try {
     await makePipes(directory, ['alive', 'events', ...firstNumbers.flatMap(pipeNames)]);
     return { name, directory };
@@ -44,7 +43,7 @@ export async function makeAttachmentPipes(runDirectory: string): Promise<Attachm
   }
 }
 
-export async function removeAttachmentPipes({ directory }: AttachmentPipes): Promise<void> {
+async function removeAttachmentPipes({ directory }: AttachmentPipes): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 

@@ -37,6 +37,11 @@ export class SqliteAccess implements Access {
     this.#onDisk = this.#changed();
   }
 
+  /** All who use a database with such a log run on one kernel, and the time that this is of has one clock there. */
+  leaseClock(): number {
+    return Number(process.hrtime.bigint() / 1_000_000n);
+  }
+
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
     return this.#attempt(() => work(this.#db));
   }
