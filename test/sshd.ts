@@ -80,8 +80,21 @@ export async function startSshd(lines: readonly string[] = []): Promise<TestSshd
       makeKey(path('host'));
     }
     // Security: in a process namespace of its own. A command that kills all it can reach must not reach this machine, and all of it ends with its first process.
-    const args = ['--pid', '--fork', '--kill-child', '--mount-proc', sshdProgram, '-D', '-e', '-f', path('config')];
-    child = spawn('unshare', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH } });
+    const args = [
+      '--pdeathsig',
+      'KILL',
+      'unshare',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      '--mount-proc',
+      sshdProgram,
+      '-D',
+      '-e',
+      '-f',
+      path('config'),
+    ];
+    child = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH } });
     child.stderr?.on('data', (data: Buffer) => appendFileSync(path('log'), data));
     await until('sshd listens', () => answers(port));
   };
