@@ -43,7 +43,8 @@ class SshBackend implements Backend {
     durable: false,
     hostAliases: [],
     insists: undefined,
-    installing: 'What you install is installed on the remote machine itself: ask before you do.',
+    installing:
+      'Others may use that machine too: be careful with everything that cannot be undone. What you install is installed on the machine itself: ask before you do.',
     honours: {
       image: `${onMachine}, which has no image`,
       mounts: 'directories of this machine cannot be shown on a remote one',
