@@ -5,10 +5,14 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface Relay {
   /** In the form of `DOCKER_HOST`. */
   host: string;
+  /** 0 for a relay on a socket. */
+  port: number;
   /** Every request that went through, as `POST /containers/create`. */
   readonly requests: readonly string[];
   /** Cuts every connection there is. */
   cut(): void;
+  /** From now on nothing passes, and neither end is told. */
+  hush(): void;
   /** As an engine that was stopped. */
   stop(): Promise<void>;
   /** Listens again at the same place. */
@@ -16,12 +20,12 @@ export interface Relay {
   close(): void;
 }
 
-/** Listens on a free port, or on the socket `at` this path. */
-export async function startRelay(socketPath: string, at?: string): Promise<Relay> {
+/** Leads to a socket, or a port. Listens on a free port, or on the socket `at` this path. */
+export async function startRelay(to: string | { host: string; port: number }, at?: string): Promise<Relay> {
   const open = new Set<Socket>();
   const requests: string[] = [];
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
-    const far = connect({ path: socketPath, allowHalfOpen: true });
+    const far = connect({ ...(typeof to === 'string' ? { path: to } : to), allowHalfOpen: true });
     for (const socket of [near, far]) {
       open.add(socket);
       socket.on('error', () => undefined);
@@ -56,6 +60,10 @@ export async function startRelay(socketPath: string, at?: string): Promise<Relay
     restart: async () => {
       server.listen(place);
       await once(server, 'listening');
+    },
+    port: 'path' in place ? 0 : place.port,
+    hush: () => {
+      for (const socket of open) socket.unpipe().pause();
     },
     host: 'path' in place ? `unix://${place.path}` : `tcp://127.0.0.1:${place.port}`,
     cut,

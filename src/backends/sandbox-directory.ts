@@ -85,7 +85,7 @@ async function readRecord(directory: string): Promise<SandboxRecord | undefined>
   }
 }
 
-interface ListedDirectory extends SandboxRecord {
+export interface ListedDirectory extends SandboxRecord {
   /** False when there is no record: its program died while it was making the directory or removing it. */
   hasFiles: boolean;
 }

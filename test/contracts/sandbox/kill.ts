@@ -194,6 +194,7 @@ export function killContract(engine: TestEngine): void {
     });
   });
 
+  // Security: a backend that is not disposable may be this machine itself, and `kill -9 -1` would end everything on it.
   describe.runIf(engine.backend.traits.disposable)('a command that kills processes around it', () => {
     it.each([
       ['the one that waits for it', 'kill -9 $PPID'],
