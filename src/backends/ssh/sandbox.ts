@@ -30,7 +30,7 @@ export async function attachToMachine(
   const ended = Promise.withResolvers<string>();
   const running = new Set<Promise<void>>();
   const release = machine.hold();
-  const unclaim = claim(paths.run);
+  const claimed = claim(paths.run);
   let finishing: Promise<void> | undefined;
   const attach: Attach = async (command) => {
     const started = await explained(machine.start(command, spec.env));
@@ -54,7 +54,7 @@ export async function attachToMachine(
     finishing ??= (async () => {
       unwatchFile(paths.record, look);
       while (running.size > 0 && (await settlesWithin(endPatienceMs, Promise.all(running))));
-      unclaim();
+      claimed.release();
     })();
     return finishing;
   };
