@@ -9,7 +9,7 @@ fi
 cd /
 # Nothing arrives in `remarks` but what bash remarks on how its child ended: while it is empty it is also a pause that needs no process.
 exec 241>&1 242>&2 246<&0 </dev/null {remarks}<> <(:) 2>&"$remarks"
-IFS= read -r length <&246 && IFS= read -rN "$length" shell <&246 || exit 0
+IFS=' ' read -r key length <&246 && IFS= read -rN "$length" shell <&246 || exit 0
 
 start() {
   carry "$mark"
@@ -28,8 +28,8 @@ rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
 # quotes the command: in one line.
 set -m
 
-# The words of the host, and for a shell that does not wait, the messages to it.
-while IFS=' ' read -r mark __hermetic_nonce mode rows columns early_length <&246; do
+# The words of the host, and for a shell that does not wait, the messages to it. Input that a command left unread does not begin with the key.
+while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length <&246 && [[ $said == "$key" ]]; do
   early= from=0 killed=
   ((early_length == 0)) || LC_ALL=C IFS= read -rN "$early_length" early <&246 || exit 0
   # All that an earlier command printed is before these.

@@ -34,6 +34,7 @@ export interface StreamListener {
 /** A supervisor in a sandbox, reached by its three streams: it starts shells on them, one after another. */
 export class ShellStream {
   readonly #attached: AttachedCommand;
+  readonly #key: string;
   #turn: Turn | undefined;
   #open = 2;
   /** Why no shell can be started on it any more. */
@@ -41,8 +42,10 @@ export class ShellStream {
   /** Its input belongs to a command, or has ended. */
   #isInputTaken = false;
 
-  constructor(attached: AttachedCommand) {
+  /** By the key the supervisor tells requests from input that a command left unread. */
+  constructor(attached: AttachedCommand, key: string) {
     this.#attached = attached;
+    this.#key = key;
     this.#listen(attached.stdout, 'stdout');
     this.#listen(attached.stderr, 'stderr');
   }
@@ -85,7 +88,7 @@ export class ShellStream {
     if (this.#over !== undefined) throw new Error(this.#over);
     const turn = new Turn({ attached: this.#attached, isFirst: !this.#turn, destroy: () => this.destroy() }, nonce, pipes, listener);
     this.#turn = turn;
-    this.#attached.stdin.write(words, 'latin1');
+    this.#attached.stdin.write(`${this.#key} ${words}`, 'latin1');
     await turn.up;
   }
 

@@ -1,6 +1,5 @@
 import { within } from '../../lib/deadline.ts';
-import type { AttachedCommand } from './attached-command.ts';
-import { ShellStream } from './shell-stream.ts';
+import type { ShellStream } from './shell-stream.ts';
 
 /** So many streams wait for their next shell; one more has a shell that waits for its command. */
 const maxIdle = 2;
@@ -9,7 +8,7 @@ const nearlyFreeMs = 250;
 
 /** The streams of one program at one sandbox. Each carries one shell at a time, and is used again when nothing of that shell is left. */
 export class ShellStreams {
-  readonly #open: () => Promise<AttachedCommand>;
+  readonly #open: () => Promise<ShellStream>;
   readonly #idle: ShellStream[] = [];
   /** Those that wait for a stream, and the number of streams that may be free in a moment. */
   readonly #takers: ((stream: ShellStream) => void)[] = [];
@@ -17,7 +16,7 @@ export class ShellStreams {
   #closed = false;
 
   /** `open` starts a supervisor. */
-  constructor(open: () => Promise<AttachedCommand>) {
+  constructor(open: () => Promise<ShellStream>) {
     this.#open = open;
   }
 
@@ -27,7 +26,7 @@ export class ShellStreams {
       if (idle.isAlive) return idle;
       idle.destroy();
     }
-    return (await this.#nearlyFree()) ?? new ShellStream(await this.#open());
+    return (await this.#nearlyFree()) ?? (await this.#open());
   }
 
   async #nearlyFree(): Promise<ShellStream | undefined> {

@@ -7,6 +7,7 @@ import { openShellSandbox, type Place } from '../shell-sandbox.ts';
 import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
 import type { StateStore } from '../state-store.ts';
 import type { Attach } from './attached-command.ts';
+import { ShellStream } from './shell-stream.ts';
 import { ShellStreams } from './shell-streams.ts';
 import { callMessage, message, StreamShell } from './stream-shell.ts';
 import { Tether } from './tether.ts';
@@ -59,8 +60,9 @@ export class StreamSpawner implements Spawner {
     ];
     this.#streams = new ShellStreams(async () => {
       const attached = await attach(commandLine());
-      attached.stdin.write(sized(scripts.supervisor) + sized(scripts.shell), 'latin1');
-      return attached;
+      const key = randomBytes(16).toString('hex');
+      attached.stdin.write(`${sized(scripts.supervisor)}${key} ${sized(scripts.shell)}`, 'latin1');
+      return new ShellStream(attached, key);
     });
     this.#base = newMarkBase();
     this.ended = ended.then((reason) => {
