@@ -18,6 +18,7 @@ const burstLength = 50;
 const gapMs = 200;
 
 const backends = new Map(backendDrivers.map((driver) => [driver.kind, backendOf(driver)]));
+for (const [kind, backend] of backends) if (!(await backend.check(image)).usable) backends.delete(kind);
 
 async function command(sandbox: OpenSandbox): Promise<void> {
   const handle = await sandbox.exec({ command: 'true' });

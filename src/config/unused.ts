@@ -5,12 +5,11 @@ export const platformsWithoutChannel: readonly string[] = ['slack', 'whatsapp', 
   (name) => !channelDrivers.some(({ kind }) => kind === name),
 );
 
-const backendKey = /^terminal\.(?:(modal|daytona|singularity|kubernetes)_image|(ssh)_(?:host|user|port|key))$/;
+const backendKey = /^terminal\.(modal|daytona|singularity|kubernetes)_image$/;
 
 /** Why this version does not use a key or section of Hermes or of an earlier version; undefined for every other name. */
 export function whyUnused(name: string): string | undefined {
-  const [, ofImage, ofSsh] = backendKey.exec(name) ?? [];
-  const backend = ofImage ?? ofSsh;
+  const [, backend] = backendKey.exec(name) ?? [];
   if (backend !== undefined) return `this version has no ${backend} backend`;
   const [section = ''] = name.split('.');
   return platformsWithoutChannel.includes(section) ? `this version has no channel for ${section}` : undefined;

@@ -43,7 +43,9 @@ describe('the choice of a backend', () => {
   });
 
   it('a backend of a later version is refused, not replaced by another', () => {
-    expect(() => appWith({ TERMINAL_ENV: 'ssh' }).candidates('ssh')).toThrow(expect.objectContaining({ code: 'backend/unavailable' }));
+    expect(() => appWith({ TERMINAL_ENV: 'vercel' }).candidates('vercel')).toThrow(
+      expect.objectContaining({ code: 'backend/unavailable' }),
+    );
   });
 });
 

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ServerChannel } from 'ssh2';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Check, OpenSandbox } from '../../src/core/sandbox.ts';
 import { prove } from '../../src/proof/index.ts';
 import { backendOf } from '../backends.ts';
 import { collect, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith, type TestEngine } from '../engines.ts';
+import { startFakeSshServer } from '../fakes/ssh-server.ts';
 import { startRelay } from '../relay.ts';
 import { makeKey, startSshd } from '../sshd.ts';
 import { until } from '../until.ts';
@@ -156,6 +158,29 @@ function remoteTests(engine: TestEngine): void {
       'sibling-files': 'open',
     });
     await Promise.all([sandbox.destroy(), second.destroy()]);
+  });
+
+  it.each([
+    ['answers nothing', () => undefined],
+    ['answers with something else', (channel: ServerChannel) => void channel.write('../../etc\n/etc/passwd\nnew\n')],
+    ['answers with very much', (channel: ServerChannel) => void channel.write(Buffer.alloc(3_000_000, 'x'))],
+    ['answers with a path that is none', (channel: ServerChannel) => void channel.write(`/home\n${'/x'.repeat(5_000)}\nnew\n`)],
+  ])('leaves nothing on the host when the remote machine %s', async (_, answer) => {
+    const server = await startFakeSshServer({
+      exec: (channel) => {
+        answer(channel);
+        channel.exit(0);
+        channel.end();
+      },
+    });
+    onTestFinished(() => server.close());
+    const spec = engine.spec();
+    const before = readdirSync(join(engine.context.sandboxesDirectory));
+    const opening = withOptions({ ssh_port: server.port }).open(spec, { notice: () => undefined, progress: () => undefined });
+    await expect(opening).rejects.toMatchObject({ code: expect.stringMatching(/^(backend|sandbox)\//) });
+    expect(existsSync(spec.directory)).toBe(false);
+    expect(readdirSync(engine.context.sandboxesDirectory)).toEqual(before);
+    expect(server.commands.join()).not.toMatch(/scp|sftp|rsync|tar/);
   });
 
   describe('checking the ssh backend', () => {

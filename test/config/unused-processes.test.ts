@@ -18,8 +18,8 @@ afterEach(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries
 const ofHermes = `terminal:
   timeout: 7
   modal_image: [not, checked]
-  ssh_host: -oProxyCommand=x
-  ssh_port: many
+  daytona_image: -oProxyCommand=x
+  singularity_image: [many]
 matrix:
   token_env: "123:abc"
   auto_thread: true
@@ -33,23 +33,23 @@ describe('keys of Hermes or of an earlier version', () => {
     const { code, stderr, stdout } = await hermetic.run(['config', 'check']);
     expect(stderr.match(/^warning: .*$/gm)).toEqual([
       `warning: ${file}:3:3: terminal.modal_image is not used: this version has no modal backend.`,
-      `warning: ${file}:4:3: terminal.ssh_host is not used: this version has no ssh backend.`,
-      `warning: ${file}:5:3: terminal.ssh_port is not used: this version has no ssh backend.`,
+      `warning: ${file}:4:3: terminal.daytona_image is not used: this version has no daytona backend.`,
+      `warning: ${file}:5:3: terminal.singularity_image is not used: this version has no singularity backend.`,
       `warning: ${file}:7:3: matrix.token_env is not used: this version has no channel for matrix.`,
       `warning: ${file}:8:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
       `warning: ${file}:9:1: mattermost is not used: this version has no channel for mattermost.`,
     ]);
     expect(stderr).toContain('hint: Take it out.');
     expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
-    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.ssh_host is not used`);
+    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.daytona_image is not used`);
   });
 
   it('warns of a variable that sets an unused key', () => {
     const home = makeHome();
-    home.writeDotenv('TERMINAL_SSH_USER=me\n');
+    home.writeDotenv('TERMINAL_SINGULARITY_IMAGE=me\n');
     const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_MATRIX_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
     expect(warnings.map(({ message }) => message)).toEqual([
-      `${home.dotenv}:1: TERMINAL_SSH_USER: terminal.ssh_user is not used: this version has no ssh backend.`,
+      `${home.dotenv}:1: TERMINAL_SINGULARITY_IMAGE: terminal.singularity_image is not used: this version has no singularity backend.`,
       'environment: HERMETIC_MATRIX_ACCOUNT: matrix.account is not used: this version has no channel for matrix.',
     ]);
   });
@@ -70,12 +70,14 @@ describe('keys of Hermes or of an earlier version', () => {
   it('an unused key can be removed, and other keys beside it can be changed', async () => {
     writeFileSync(file, ofHermes);
     expect((await hermetic.run(['config', 'set', 'terminal.timeout', '8'])).code).toBe(0);
-    expect((await hermetic.run(['config', 'unset', 'terminal.ssh_host'])).code).toBe(0);
-    expect(readFileSync(file, 'utf8')).toBe(ofHermes.replace('timeout: 7', 'timeout: 8').replace('  ssh_host: -oProxyCommand=x\n', ''));
+    expect((await hermetic.run(['config', 'unset', 'terminal.daytona_image'])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(
+      ofHermes.replace('timeout: 7', 'timeout: 8').replace('  daytona_image: -oProxyCommand=x\n', ''),
+    );
   });
 
   it.each([
-    ['terminal.ssh_host', 'this version has no ssh backend'],
+    ['terminal.daytona_image', 'this version has no daytona backend'],
     ['terminal.kubernetes_image', 'this version has no kubernetes backend'],
     ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
@@ -90,7 +92,7 @@ describe('keys of Hermes or of an earlier version', () => {
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
-      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|kubernetes_image|ssh_(host|user|port|key)|matrix|mattermost/i);
+      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|kubernetes_image|matrix|mattermost/i);
     }
     expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain(
       'mattermost is not used: this version has no channel for mattermost.',

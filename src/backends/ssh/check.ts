@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
 import type { Check, Enforcement } from '../../core/sandbox.ts';
-import { errorText } from '../../lib/error-text.ts';
 import { targetText } from '../../lib/ssh/target.ts';
+import { failedCheck } from '../failed-check.ts';
 import type { Directories } from './directories.ts';
 import { explained } from './errors.ts';
 import type { Machine } from './machine.ts';
@@ -22,17 +22,7 @@ export async function checkMachine(reach: () => { machine: Machine; directories:
     const notes = ['Warning: ssh does not protect the remote machine: commands run there as a user of it.'];
     return { usable: true, summary: `runs commands on ${targetText(machine.target)}`, limits, notes };
   } catch (error) {
-    const failure = error instanceof HermeticError ? error : undefined;
-    const reason = errorText(error);
-    const fix = failure?.hint ?? 'Look at the log of sshd on the remote machine.';
-    switch (failure?.code) {
-      case 'backend/not-installed':
-      case 'backend/not-running':
-      case 'backend/not-permitted':
-        return { usable: false, code: failure.code, reason, fix };
-      default:
-        return { usable: false, code: 'backend/unavailable', reason, fix };
-    }
+    return failedCheck(error, 'Look at the log of sshd on the remote machine.');
   }
 }
 

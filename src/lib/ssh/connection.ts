@@ -101,8 +101,15 @@ export class SshConnection {
    * Starts a command in the login shell of the user. Rejects with `full` when nothing was started because this connection carries as many commands
    * as the server allows.
    */
-  async exec(command: string): Promise<SshCommand> {
-    const channel = await this.#open<ClientChannel>('a command', (done) => this.#client.exec(command, done));
+  exec(command: string): Promise<SshCommand> {
+    return this.#open<ClientChannel, SshCommand>(
+      'a command',
+      (done) => this.#client.exec(command, done),
+      (channel) => this.#command(channel),
+    );
+  }
+
+  #command(channel: ClientChannel): SshCommand {
     const exit = Promise.withResolvers<number | undefined>();
     channel.once('exit', (code: number | null) => exit.resolve(code ?? undefined));
     const { streams, holder } = this.#adopt(channel);
@@ -120,8 +127,15 @@ export class SshConnection {
   }
 
   /** Connects to a socket of the remote machine, by its path there. */
-  async openSocket(path: string): Promise<SshSocket> {
-    const channel = await this.#open<Channel>(`the socket ${path}`, (done) => this.#client.openssh_forwardOutStreamLocal(path, done));
+  openSocket(path: string): Promise<SshSocket> {
+    return this.#open<Channel, SshSocket>(
+      `the socket ${path}`,
+      (done) => this.#client.openssh_forwardOutStreamLocal(path, done),
+      (channel) => this.#socket(channel),
+    );
+  }
+
+  #socket(channel: Channel): SshSocket {
     const { streams, holder } = this.#adopt(channel);
     const socket = Duplex.from({ readable: streams.stdout, writable: streams.stdin }) as SshSocket;
     socket.ref = () => {
@@ -143,19 +157,26 @@ export class SshConnection {
     this.#finish(new SshError('lost', `The connection to ${targetText(this.#target)} was closed.`, ''));
   }
 
-  async #open<Opened extends Channel>(
+  /** `adopt` is called as soon as the channel is there: all that comes over it may be behind the answer in the same packet. */
+  async #open<Opened extends Channel, Adopted>(
     what: string,
     start: (done: (error: Error | undefined, channel: Opened) => void) => void,
-  ): Promise<Opened> {
+    adopt: (channel: Opened) => Adopted,
+  ): Promise<Adopted> {
     if (this.#end) throw this.#end;
-    const opening = Promise.withResolvers<Opened>();
+    const opening = Promise.withResolvers<Adopted>();
     const wait = {};
+    let isLate = false;
     this.#hold(wait);
     this.#opening += 1;
     try {
-      start((error, channel) => (error ? opening.reject(error) : opening.resolve(channel)));
+      start((error, channel) => {
+        if (error) opening.reject(error);
+        else if (isLate) channel.close();
+        else opening.resolve(adopt(channel));
+      });
       return await within(openPatienceMs, opening.promise, () => {
-        void opening.promise.then((late) => late.close()).catch(() => undefined);
+        isLate = true;
         throw new SshError(
           'silent',
           `${targetText(this.#target)} did not start ${what} in ${openPatienceMs / 1000} s.`,

@@ -288,6 +288,23 @@ describe('a server that misbehaves', () => {
     await expect(attempt()).rejects.toMatchObject({ name: 'SshError', message: words, hint: expect.stringMatching(/\w/) });
   });
 
+  it('is heard in full when everything about a command comes in one packet', async () => {
+    const server = await startFakeSshServer({
+      exec: (channel) => {
+        channel.write('out');
+        channel.stderr.write('err');
+        channel.exit(5);
+        channel.end();
+      },
+    });
+    onTestFinished(() => server.close());
+    const path = join(temporary(), 'known_hosts');
+    const connection = await connect({ target: at(server.port), hostKeys: { path, acceptNew: true } });
+    const command = await connection.exec('true');
+    expect([await text(command.stdout), await text(command.stderr), await command.exitCode()]).toEqual(['out', 'err', 5]);
+    await command.closed;
+  });
+
   it('is given up when it sends more than its window, and nothing of it is kept', async () => {
     const server = await startFakeSshServer({
       exec: (channel) => {
