@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { joinPieces } from '../../src/backends/docker/exec-stream.ts';
-import { FrameParser } from '../../src/backends/docker/frame-parser.ts';
+import { joinPieces } from '../../src/backends/engine/exec-stream.ts';
+import { FrameParser } from '../../src/backends/engine/frame-parser.ts';
 import { FrameSplitter } from '../../src/shell/streams/frame-splitter.ts';
 import { StreamPipe } from '../../src/shell/streams/stream-pipe.ts';
 import { startShell } from '../../src/shell/streams/stream-start.ts';

@@ -3,10 +3,10 @@ import { access, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
-import type { EngineAddress } from './connection.ts';
+import type { EngineAddress } from '../engine/connection.ts';
+import { Engine } from '../engine/engine.ts';
+import { errnoOf } from '../engine/engine-errors.ts';
 import { contextHost, type Environment } from './docker-context.ts';
-import { Engine } from './engine.ts';
-import { errnoOf } from './engine-errors.ts';
 
 export interface FindOptions {
   environment: Environment;

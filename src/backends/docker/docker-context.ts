@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
-import { errnoOf } from './engine-errors.ts';
+import { errnoOf } from '../engine/engine-errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

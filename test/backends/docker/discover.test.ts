@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findEngine, parseHost } from '../../../src/backends/docker/discover.ts';
-import { type FakeEngine, fakeEngine } from './fake-engine.ts';
+import { type FakeEngine, fakeEngine } from '../engine/fake-engine.ts';
 
 let root: string;
 let fake: FakeEngine;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Engine } from '../../../src/backends/docker/engine.ts';
-import { launchContainer } from '../../../src/backends/docker/launch.ts';
+import { Engine } from '../../../src/backends/engine/engine.ts';
+import { launchContainer } from '../../../src/backends/engine/launch.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { bodyFor, exampleSpec, realEngine } from './real-engine.ts';
 

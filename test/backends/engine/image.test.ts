@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ensureImage, findImage, refuseUnlessPullable } from '../../../src/backends/docker/image.ts';
-import { parseImageReference } from '../../../src/backends/docker/image-reference.ts';
+import { ensureImage, findImage, refuseUnlessPullable } from '../../../src/backends/engine/image.ts';
+import { parseImageReference } from '../../../src/backends/engine/image-reference.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { realEngine } from './real-engine.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll } from 'vitest';
-import { type ContainerInput, containerBody } from '../../../src/backends/docker/container.ts';
 import { findEngine } from '../../../src/backends/docker/discover.ts';
-import type { Engine } from '../../../src/backends/docker/engine.ts';
-import { type ExecOptions, openExec } from '../../../src/backends/docker/exec-stream.ts';
-import { findImage, type ImageFacts } from '../../../src/backends/docker/image.ts';
+import { type ContainerInput, containerBody } from '../../../src/backends/engine/container.ts';
+import type { Engine } from '../../../src/backends/engine/engine.ts';
+import { type ExecOptions, openExec } from '../../../src/backends/engine/exec-stream.ts';
+import { findImage, type ImageFacts } from '../../../src/backends/engine/image.ts';
 import type { SandboxSpec } from '../../../src/core/sandbox.ts';
 import { isRequired } from '../../required.ts';
 

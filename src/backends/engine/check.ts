@@ -12,7 +12,7 @@ import { storageSupport } from './storage.ts';
 const timeoutMs = 5000;
 
 /** Runs `true` in a container of this image. One that is not there must be one that could be pulled. Never throws. */
-export async function checkDocker(find: () => Promise<Engine>, image: string, installation: string, runtime?: string): Promise<Check> {
+export async function checkEngine(find: () => Promise<Engine>, image: string, installation: string, runtime?: string): Promise<Check> {
   try {
     const engine = await find();
     const info = await engine.info({ timeoutMs });

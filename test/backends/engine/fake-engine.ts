@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Engine } from '../../../src/backends/docker/engine.ts';
+import { Engine } from '../../../src/backends/engine/engine.ts';
 
 export type Reply = { status: number; body?: unknown } | ((request: http.IncomingMessage, response: http.ServerResponse) => unknown);
 

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { containerBody, placesInside } from '../../../src/backends/docker/container.ts';
-import { parseExtraArguments } from '../../../src/backends/docker/extra-arguments.ts';
-import { resolveMounts } from '../../../src/backends/docker/mounts.ts';
-import { specHash } from '../../../src/backends/docker/spec-hash.ts';
+import { containerBody, placesInside } from '../../../src/backends/engine/container.ts';
+import { parseExtraArguments } from '../../../src/backends/engine/extra-arguments.ts';
+import { resolveMounts } from '../../../src/backends/engine/mounts.ts';
+import { specHash } from '../../../src/backends/engine/spec-hash.ts';
 import type { Mount, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { exampleInput, exampleSpec } from './real-engine.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { EngineAddress } from '../../../src/backends/docker/connection.ts';
-import type { EngineInfo } from '../../../src/backends/docker/engine.ts';
-import { type Here, sharesKernel } from '../../../src/backends/docker/transport.ts';
+import type { EngineAddress } from '../../../src/backends/engine/connection.ts';
+import type { EngineInfo } from '../../../src/backends/engine/engine.ts';
+import { type Here, sharesKernel } from '../../../src/backends/engine/transport.ts';
 
 const here: Here = { platform: 'linux', kernel: '6.1.0' };
 const socket: EngineAddress = { kind: 'unix', path: '/var/run/docker.sock' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PullEventReader, PullProgress } from '../../../src/backends/docker/pull-progress.ts';
+import { PullEventReader, PullProgress } from '../../../src/backends/engine/pull-progress.ts';
 
 /** As an engine sent them, shortened. */
 const recorded = [

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Engine } from '../../../src/backends/docker/engine.ts';
-import { ensureNetworkOf, networkName, removeNetworkIfUnused } from '../../../src/backends/docker/network.ts';
+import type { Engine } from '../../../src/backends/engine/engine.ts';
+import { ensureNetworkOf, networkName, removeNetworkIfUnused } from '../../../src/backends/engine/network.ts';
 import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine, withDocker } from '../../engines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameParser, type FramePiece } from '../../../src/backends/docker/frame-parser.ts';
+import { FrameParser, type FramePiece } from '../../../src/backends/engine/frame-parser.ts';
 
 function frame(kind: number, data: Buffer): Buffer {
   const header = Buffer.alloc(8);
