@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
-import { findEngine } from '../src/backends/docker/discover.ts';
+import { findDocker } from '../src/backends/docker/discover.ts';
 import type { Engine as DockerEngine } from '../src/backends/engine/engine.ts';
 import { findImage } from '../src/backends/engine/image.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
@@ -168,7 +168,7 @@ export async function withDocker<T>(
   { environment }: Pick<TestContext, 'environment'>,
   action: (docker: DockerEngine) => Promise<T>,
 ): Promise<T> {
-  const docker = await findEngine({ environment });
+  const docker = await findDocker({ environment });
   return await action(docker).finally(() => docker.close());
 }
 

@@ -22,6 +22,7 @@ const contract: Record<string, unknown> = {
   'terminal.docker_run_as_host_user': false,
   'terminal.docker_runtime': undefined,
   'terminal.docker_host': undefined,
+  'terminal.docker_cert_path': undefined,
   'terminal.env_passthrough': [],
   'terminal.credential_files': [],
   'terminal.container_cpu': 1,

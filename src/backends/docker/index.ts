@@ -1,6 +1,6 @@
 import type { BackendDriver } from '../driver.ts';
 import { EngineBackend } from '../engine/engine-backend.ts';
-import { findEngine, userEngineSockets } from './discover.ts';
+import { findDocker, userEngineSockets } from './discover.ts';
 import { dockerOptions } from './options.ts';
 
 export const docker: BackendDriver<typeof dockerOptions> = {
@@ -13,10 +13,11 @@ export const docker: BackendDriver<typeof dockerOptions> = {
     const [, named] = /^unix:\/\/(.+)/.exec(host ?? environment.DOCKER_HOST ?? '') ?? [];
     return [...(named === undefined ? [] : [named]), ...userEngineSockets(environment)];
   },
-  create(context, { docker_image: image, docker_host: dockerHost, docker_runtime: runtime, docker_extra_args: extraArgs }) {
+  create(context, { docker_image: image, docker_host: dockerHost, docker_cert_path: certPath, ...options }) {
+    const { docker_runtime: runtime, docker_extra_args: extraArgs } = options;
     return new EngineBackend(context, {
       kind: 'docker',
-      find: () => findEngine({ environment: context.environment, dockerHost }),
+      find: () => findDocker({ environment: context.environment, dockerHost, certPath }),
       image,
       runtime,
       extraArgs,

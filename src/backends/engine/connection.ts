@@ -1,11 +1,14 @@
 import http from 'node:http';
-import type { Socket } from 'node:net';
+import https from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
-import { connectionError, errnoOf, refusalError } from './engine-errors.ts';
-
-export type EngineAddress = { kind: 'unix'; path: string } | { kind: 'tcp'; host: string; port: number };
+import { addressText, type EngineAddress } from './address.ts';
+import { connectionError, refusalError } from './engine-errors.ts';
+import { errnoOf } from './errno.ts';
+import type { EngineProduct } from './product.ts';
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -20,20 +23,29 @@ const oldestVersion = 41;
 /** The newest 1.x this code was written against. Newer engines still serve it. */
 const newestVersion = 47;
 
+/** The types of Node lack what `tls.connect` takes. */
+type Target = https.RequestOptions & { secureContext?: SecureContext };
+
 /** HTTP calls to one engine, in the API version both sides know. Construction does no input or output. */
 export class Connection {
   readonly address: EngineAddress;
+  readonly product: EngineProduct;
   /** As `DOCKER_HOST` would say it. */
   readonly where: string;
-  /** Two connections wait for the next calls; more than that are wanted only for a moment. */
-  readonly #agent = new http.Agent({ keepAlive: true, maxFreeSockets: 2 });
-  readonly #target: http.RequestOptions;
+  readonly #agent: http.Agent;
+  readonly #target: Target;
+  readonly #request: typeof https.request;
   #prefix: Promise<string> | undefined;
 
-  constructor(address: EngineAddress) {
+  constructor(address: EngineAddress, product: EngineProduct) {
     this.address = address;
-    this.where = address.kind === 'unix' ? `unix://${address.path}` : `tcp://${address.host}:${address.port}`;
-    this.#target = address.kind === 'unix' ? { socketPath: address.path } : { host: address.host, port: address.port };
+    this.product = product;
+    this.where = addressText(address);
+    this.#target = targetOf(address);
+    const client = address.kind === 'tcp' && address.tls ? https : http;
+    this.#request = client.request;
+    // Two connections wait for the next calls; more than that are wanted only for a moment.
+    this.#agent = new client.Agent({ keepAlive: true, maxFreeSockets: 2 });
   }
 
   /** Closes idle connections. The engine can be used again. */
@@ -47,11 +59,12 @@ export class Connection {
     const version = String(headers['api-version']);
     const minor = Number(/^1\.(\d+)$/.exec(version)?.[1]);
     if (Number.isNaN(minor)) {
-      throw new HermeticError('backend/not-running', `The program at ${this.where} is not a Docker engine.`);
+      throw new HermeticError('backend/not-running', `The program at ${this.where} is not a ${this.product.name} engine.`);
     }
     if (minor < oldestVersion) {
-      const message = `The Docker engine at ${this.where} is too old: it speaks API ${version}, and 1.${oldestVersion} is needed.`;
-      throw new HermeticError('backend/unavailable', message, { hint: 'Update the Docker engine to 20.10 or newer.' });
+      const { name, oldest } = this.product;
+      const message = `The ${name} engine at ${this.where} is too old: it speaks API ${version}, and 1.${oldestVersion} is needed.`;
+      throw new HermeticError('backend/unavailable', message, { hint: `Update the ${name} engine to ${oldest} or newer.` });
     }
     const agreed = `1.${Math.min(minor, newestVersion)}`;
     this.#prefix = Promise.resolve(`/v${agreed}`);
@@ -76,7 +89,7 @@ export class Connection {
     return await this.#explained(options.signal, async (signal) => {
       const response = await this.#send(method, prefix + path, undefined, signal);
       if (!isSuccess(response)) {
-        throw refusalError(response.statusCode ?? 0, messageOf(await textOf(response)));
+        throw refusalError(response.statusCode ?? 0, messageOf(await textOf(response)), this.product);
       }
       return response;
     });
@@ -89,7 +102,7 @@ export class Connection {
       const { promise, resolve, reject } = Promise.withResolvers<Socket>();
       const payload = Buffer.from(JSON.stringify(body));
       const headers = { ...headersFor(payload), Connection: 'Upgrade', Upgrade: 'tcp' };
-      const request = http.request({ ...this.#target, agent: false, method: 'POST', path: prefix + path, headers, signal });
+      const request = this.#request({ ...this.#target, agent: false, method: 'POST', path: prefix + path, headers, signal });
       request.on('upgrade', (_response, socket: Socket, head) => {
         if (head.length > 0) {
           socket.unshift(head);
@@ -98,7 +111,7 @@ export class Connection {
         resolve(socket);
       });
       request.on('response', (response) => {
-        textOf(response).then((text) => reject(refusalError(response.statusCode ?? 0, messageOf(text))), reject);
+        textOf(response).then((text) => reject(refusalError(response.statusCode ?? 0, messageOf(text), this.product)), reject);
       });
       request.on('error', reject);
       request.end(payload);
@@ -123,7 +136,7 @@ export class Connection {
       const response = await this.#send(method, path, body, signal);
       const text = await textOf(response);
       if (!isSuccess(response)) {
-        throw refusalError(response.statusCode ?? 0, messageOf(text));
+        throw refusalError(response.statusCode ?? 0, messageOf(text), this.product);
       }
       return { text, headers: response.headers };
     });
@@ -132,7 +145,7 @@ export class Connection {
   async #send(method: Method, path: string, body: unknown, signal: AbortSignal): Promise<http.IncomingMessage> {
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     for (;;) {
-      const request = http.request({ ...this.#target, agent: this.#agent, method, path, headers: headersFor(payload), signal });
+      const request = this.#request({ ...this.#target, agent: this.#agent, method, path, headers: headersFor(payload), signal });
       try {
         return await new Promise((resolve, reject) => {
           request.on('response', resolve);
@@ -151,9 +164,13 @@ export class Connection {
   async #within<T>(options: CallOptions, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     const late = (): HermeticError =>
-      new HermeticError('backend/not-running', `The Docker engine at ${this.where} did not answer within ${timeoutMs / 1000} s.`, {
-        hint: 'Look at the engine with `docker info`; it may be overloaded or need a restart.',
-      });
+      new HermeticError(
+        'backend/not-running',
+        `The ${this.product.name} engine at ${this.where} did not answer within ${timeoutMs / 1000} s.`,
+        {
+          hint: `Look at the engine with \`${this.product.kind} info\`; it may be overloaded or need a restart.`,
+        },
+      );
     const deadline = { ms: timeoutMs > 0 ? timeoutMs : undefined, signal: options.signal };
     return await abortAfter(deadline, (signal) => this.#explained(signal, act), late);
   }
@@ -163,9 +180,17 @@ export class Connection {
       return await act(signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw error instanceof HermeticError ? error : connectionError(error, this.where);
+      throw error instanceof HermeticError ? error : connectionError(error, this.where, this.product);
     }
   }
+}
+
+function targetOf(address: EngineAddress): Target {
+  if (address.kind === 'unix') return { socketPath: address.path };
+  const { host, port, tls: secureContext } = address;
+  if (!secureContext) return { host, port };
+  // Security: said, because NODE_TLS_REJECT_UNAUTHORIZED changes the default of the first, and the Host header that of the second.
+  return { host, port, secureContext, rejectUnauthorized: true, servername: isIP(host) ? '' : host };
 }
 
 function headersFor(payload: Buffer | undefined): Record<string, string> {

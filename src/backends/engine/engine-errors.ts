@@ -1,5 +1,8 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { certificateError } from './certificates.ts';
+import { errnoOf } from './errno.ts';
+import type { EngineProduct } from './product.ts';
 
 /** The answer of the engine itself. It is the `cause` of the HermeticError that callers see. */
 class EngineRefusal extends Error {
@@ -16,6 +19,7 @@ interface Rule {
   status?: number;
   matches: RegExp;
   code: ErrorCode;
+  /** `{docker}` stands for the kind of the engine. */
   hint?: string;
 }
 
@@ -24,18 +28,18 @@ const rules: readonly Rule[] = [
   {
     matches: /no space left on device/i,
     code: 'sandbox/open-failed',
-    hint: 'The disk of the engine is full. See `docker system df`; `docker system prune` frees space.',
+    hint: 'The disk of the engine is full. See `{docker} system df`; `{docker} system prune` frees space.',
   },
   {
     status: 404,
     matches: /no such image|image.* not found/i,
     code: 'sandbox/no-image',
-    hint: 'Pull the image, or name another one in terminal.docker_image.',
+    hint: 'Pull the image, or name another one in terminal.{docker}_image.',
   },
   {
     matches: /network .*not found/i,
     code: 'config/bad-value',
-    hint: 'Create the network with `docker network create`, or change --network in terminal.docker_extra_args.',
+    hint: 'Create the network with `{docker} network create`, or change --network in terminal.docker_extra_args.',
   },
   { status: 404, matches: /./, code: 'sandbox/not-found' },
   {
@@ -49,7 +53,7 @@ const rules: readonly Rule[] = [
   {
     matches: /unknown or invalid runtime|unknown runtime/i,
     code: 'backend/cannot-honour',
-    hint: 'The runtimes of the engine are listed by `docker info`. Change terminal.docker_runtime.',
+    hint: 'The runtimes of the engine are listed by `{docker} info`. Change terminal.docker_runtime.',
   },
   { matches: /range of cpus is from/i, code: 'backend/cannot-honour', hint: 'Lower terminal.container_cpu.' },
   { matches: /minimum memory limit/i, code: 'backend/cannot-honour', hint: 'Raise terminal.container_memory.' },
@@ -73,7 +77,12 @@ const rules: readonly Rule[] = [
     code: 'backend/unavailable',
     hint: 'The engine lacks its init program. On Debian and Ubuntu: sudo apt-get install tini',
   },
-  { matches: /client version .* is too (old|new)/i, code: 'backend/unavailable', hint: 'Update the Docker engine to 20.10 or newer.' },
+  { matches: /client version .* is too (old|new)/i, code: 'backend/unavailable', hint: 'Update the engine.' },
+  {
+    matches: /HTTP request to an HTTPS server/i,
+    code: 'backend/unavailable',
+    hint: 'The engine wants TLS: write its address as https://HOST:PORT, or name its certificates.',
+  },
   {
     matches: /operation not permitted|permission denied/i,
     code: 'sandbox/open-failed',
@@ -81,45 +90,37 @@ const rules: readonly Rule[] = [
   },
 ];
 
-export function refusalError(status: number, message: string): HermeticError {
+export function refusalError(status: number, message: string, { name, kind }: EngineProduct): HermeticError {
   const rule = rules.find(
     (candidate) => (candidate.status === undefined || candidate.status === status) && candidate.matches.test(message),
   );
-  return new HermeticError(rule?.code ?? 'sandbox/open-failed', `The Docker engine refused: ${message.trim() || `HTTP status ${status}`}`, {
-    hint: rule?.hint,
-    cause: new EngineRefusal(status, message),
-  });
+  return new HermeticError(
+    rule?.code ?? 'sandbox/open-failed',
+    `The ${name} engine refused: ${message.trim() || `HTTP status ${status}`}`,
+    {
+      hint: rule?.hint?.replaceAll('{docker}', kind),
+      cause: new EngineRefusal(status, message),
+    },
+  );
 }
 
 /** The connection failed, so a request under way may have had its effect or not. */
-export function connectionError(error: unknown, where: string): HermeticError {
+export function connectionError(error: unknown, where: string, { name, permit, start }: EngineProduct): HermeticError {
   const code = errnoOf(error);
   if (code === 'EACCES' || code === 'EPERM') {
-    return new HermeticError('backend/not-permitted', `This user may not use the Docker engine at ${where}.`, {
-      hint: 'Add the user to the group of the socket, then log in again: sudo usermod -aG docker "$USER"',
+    return new HermeticError('backend/not-permitted', `This user may not use the ${name} engine at ${where}.`, {
+      hint: permit,
       cause: error,
     });
   }
   const reason = errorText(error);
-  return new HermeticError('backend/not-running', `The Docker engine at ${where} does not answer (${reason}).`, {
-    hint: 'Start the engine, for example with: sudo systemctl start docker',
-    cause: error,
-  });
+  return (
+    certificateError(error, where, name) ??
+    new HermeticError('backend/not-running', `The ${name} engine at ${where} does not answer (${reason}).`, { hint: start, cause: error })
+  );
 }
 
 /** The status of the engine's own refusal, or undefined when the failure is of another kind. */
 export function refusedStatus(error: unknown): number | undefined {
   return error instanceof HermeticError && error.cause instanceof EngineRefusal ? error.cause.status : undefined;
-}
-
-/** The system's code (ENOENT, EACCES, …) of an error or of what caused it. */
-export function errnoOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) {
-    return undefined;
-  }
-  const code = (error as NodeJS.ErrnoException).code;
-  if (typeof code === 'string' && !(error instanceof HermeticError)) {
-    return code;
-  }
-  return errnoOf(error.cause);
 }

@@ -92,7 +92,7 @@ export interface CreateBody {
 const maxCountingTries = 16;
 const countingPauses = { firstMs: 50, maxMs: 1_000, isSpread: true };
 
-/** One Docker engine: what can be done with its containers. */
+/** One engine: what can be done with its containers. */
 export class Engine extends Connection {
   /** Counts the bytes of volumes. */
   readonly #counting = new Lane();

@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
 import type { TerminalSize } from '../../core/sandbox.ts';
 import type { Engine } from './engine.ts';
-import { errnoOf } from './engine-errors.ts';
+import { errnoOf } from './errno.ts';
 import { FrameParser, type FramePiece } from './frame-parser.ts';
 
 export interface ExecOptions {

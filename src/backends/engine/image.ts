@@ -54,7 +54,7 @@ export async function refuseUnlessPullable(engine: Engine, reference: string, ti
   } catch (error) {
     if (!signal.aborted && refusedStatus(error) === undefined) throw error;
     const reason = signal.aborted ? `the registry did not answer within ${timeoutMs / 1000} s` : reasonOf(error);
-    throw noImage(`The image ${text} is not there and cannot be pulled: ${reason}`, text, reason, error);
+    throw noImage(`The image ${text} is not there and cannot be pulled: ${reason}`, hintFor(engine, text, reason), error);
   }
 }
 
@@ -62,7 +62,7 @@ export async function refuseUnlessPullable(engine: Engine, reference: string, ti
 const failures = new WeakMap<Engine, Map<string, { error: HermeticError; at: number }>>();
 const failureCountsMs = 30_000;
 
-/** The image, pulled when it is not there. Pulls anonymously: an image of a private registry must be pulled beforehand with `docker pull`. */
+/** The image, pulled when it is not there. Pulls anonymously: an image of a private registry must be pulled beforehand. */
 export async function ensureImage(engine: Engine, reference: string, options: EnsureOptions): Promise<ImageFacts> {
   const present = await findImage(engine, reference, options.signal);
   if (present) {
@@ -109,7 +109,7 @@ async function pull(engine: Engine, reference: ImageReference, options: EnsureOp
   const stalled = () =>
     controller.abort(
       new HermeticError('sandbox/no-image', `Pulling ${reference.text} made no progress for ${stallMs / 1000} s.`, {
-        hint: `Is the network slow or the registry down? Try again, or pull it beforehand: docker pull ${reference.text}`,
+        hint: `Is the network slow or the registry down? Try again, or pull it beforehand: ${engine.product.kind} pull ${reference.text}`,
       }),
     );
   options.signal?.throwIfAborted();
@@ -142,23 +142,23 @@ async function pull(engine: Engine, reference: ImageReference, options: EnsureOp
     if (controller.signal.aborted) {
       throw controller.signal.reason;
     }
-    throw pullError(reference.text, error);
+    throw pullError(engine, reference.text, error);
   } finally {
     clearTimeout(timer);
     options.signal?.removeEventListener('abort', cancel);
   }
 }
 
-function pullError(reference: string, error: unknown): HermeticError {
+function pullError(engine: Engine, reference: string, error: unknown): HermeticError {
   if (error instanceof HermeticError && error.code.startsWith('backend/')) {
     return error;
   }
   const reason = reasonOf(error);
-  return noImage(`The image ${reference} cannot be pulled: ${reason}`, reference, reason, error);
+  return noImage(`The image ${reference} cannot be pulled: ${reason}`, hintFor(engine, reference, reason), error);
 }
 
-function noImage(message: string, reference: string, reason: string, cause: unknown): HermeticError {
-  return new HermeticError('sandbox/no-image', message, { hint: hintFor(reason, reference), cause });
+function noImage(message: string, hint: string, cause: unknown): HermeticError {
+  return new HermeticError('sandbox/no-image', message, { hint, cause });
 }
 
 /** In the engine's own words where it has said something. */
@@ -167,15 +167,15 @@ function reasonOf(error: unknown): string {
   return errorText(said).trim();
 }
 
-function hintFor(reason: string, reference: string): string {
+function hintFor({ product: { kind } }: Engine, reference: string, reason: string): string {
   if (/no space left on device/i.test(reason)) {
-    return 'The disk of the engine is full. See `docker system df`; `docker system prune` frees space.';
+    return `The disk of the engine is full. See \`${kind} system df\`; \`${kind} system prune\` frees space.`;
   }
   if (/toomanyrequests|rate limit/i.test(reason)) {
-    return `The registry limits anonymous pulls. Log in and pull it yourself: docker login && docker pull ${reference}`;
+    return `The registry limits anonymous pulls. Log in and pull it yourself: ${kind} login && ${kind} pull ${reference}`;
   }
   if (/denied|unauthorized|not found|manifest unknown|does not exist|no matching manifest/i.test(reason)) {
-    return `Is the name right? An image of a private registry must be pulled beforehand: docker pull ${reference}`;
+    return `Is the name right? An image of a private registry must be pulled beforehand: ${kind} pull ${reference}`;
   }
-  return `The engine could not reach the registry. Check its network, or load the image from a file: docker load -i FILE`;
+  return `The engine could not reach the registry. Check its network, or load the image from a file: ${kind} load -i FILE`;
 }

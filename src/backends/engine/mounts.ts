@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Mount } from '../../core/sandbox.ts';
 import { isEngineSocketName, pathBelow, presentEngineSockets, usualEngineSockets } from '../engine-sockets.ts';
 import { normalMount, type ReservedTargets, refusedSocket, resolvedMount } from '../mounts.ts';
-import type { EngineAddress } from './connection.ts';
+import type { EngineAddress } from './address.ts';
 
 const reserved: ReservedTargets = { places: ['/', '/run'], trees: ['/proc', '/sys', '/dev', '/run/hermetic'] };
 

@@ -81,7 +81,7 @@ function hiddenProcess(): HermeticError {
     'sandbox/network-failed',
     'The process of the container cannot be seen from here, so its network cannot be opened.',
     {
-      hint: 'Hermetic must see the processes of the Docker engine: run it outside of a container, or set terminal.network to none or open.',
+      hint: 'Hermetic must see the processes of the engine: run it outside of a container, or set terminal.network to none or open.',
     },
   );
 }

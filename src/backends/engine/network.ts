@@ -123,7 +123,7 @@ async function findOrMake(engine: Engine, installation: string): Promise<void> {
   const found = (await find(engine, installation)) ?? (await make(engine, installation));
   if (isOurs(found, installation)) return;
   throw new HermeticError('sandbox/open-failed', `The engine has a network ${found.Name} that is not as Hermetic makes it.`, {
-    hint: `If nothing of yours needs it: docker network rm ${found.Name}. Or set terminal.network to none.`,
+    hint: `If nothing of yours needs it: ${engine.product.kind} network rm ${found.Name}. Or set terminal.network to none.`,
   });
 }
 
@@ -180,7 +180,7 @@ function explain(refusal: unknown): unknown {
   const hint = /inter-container communication|br_netfilter/i.test(message)
     ? 'The kernel of the engine needs the module br_netfilter (modprobe br_netfilter). Or set terminal.network to none.'
     : /address pool/i.test(message)
-      ? 'The engine has no address ranges left; docker network prune frees the unused ones.'
+      ? 'The engine has no address ranges left; `network prune` frees the unused ones.'
       : 'Set terminal.network to none to do without a network.';
   return new HermeticError('sandbox/open-failed', `The engine could not make the network of the sandboxes. ${message}`, {
     hint,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { findProgram } from '../programs.ts';
-import type { EngineAddress } from './connection.ts';
+import type { EngineAddress } from './address.ts';
 import type { EngineInfo } from './engine.ts';
 import { type Here, sharesKernel, thisMachine } from './transport.ts';
 
@@ -32,12 +32,11 @@ export function restrictionObstacle(facts: RestrictionFacts, entrant: Entrant = 
   const instead = 'use the bubblewrap backend';
   if (!sharesKernel(address, info, runtime, here)) {
     if (here.platform !== 'linux' || info.OperatingSystem.includes('Docker Desktop')) {
-      return `docker runs its containers in a virtual machine here, whose networks Hermetic cannot enter (on Linux, ${instead} or Docker Engine without Docker Desktop)`;
+      return `the engine runs its containers in a virtual machine here, whose networks Hermetic cannot enter (on Linux, ${instead} or Docker Engine without Docker Desktop)`;
     }
     if (address.kind === 'tcp')
-      return `the Docker engine is reached over a port, and Hermetic can enter only networks of this machine (${instead})`;
-    if (info.KernelVersion !== here.kernel)
-      return `the Docker engine runs on another kernel, whose networks Hermetic cannot enter (${instead})`;
+      return `the engine is reached over a port, and Hermetic can enter only networks of this machine (${instead})`;
+    if (info.KernelVersion !== here.kernel) return `the engine runs on another kernel, whose networks Hermetic cannot enter (${instead})`;
     return `the container runtime ${runtime} has networks of its own, which Hermetic cannot enter (use runc, or ${instead})`;
   }
   if (!isRoot) return `only root can enter the network of a container (run Hermetic as root, or ${instead})`;

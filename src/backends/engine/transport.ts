@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { guestScript } from '../../shell/guest-scripts.ts';
 import { type Lease, wholeSeconds } from '../../shell/pipes/run-directory.ts';
 import type { Attach } from '../../shell/streams/attached-command.ts';
-import type { EngineAddress } from './connection.ts';
+import type { EngineAddress } from './address.ts';
 import type { Engine, EngineInfo } from './engine.ts';
 import { type ExecStream, openExec } from './exec-stream.ts';
 

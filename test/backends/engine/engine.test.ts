@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { dockerProduct } from '../../../src/backends/docker/discover.ts';
 import { Engine } from '../../../src/backends/engine/engine.ts';
 import { launchContainer } from '../../../src/backends/engine/launch.ts';
 import { fakeEngine } from './fake-engine.ts';
@@ -151,7 +152,7 @@ describe('requests to an engine', () => {
   });
 
   it('reports that no engine listens at an address', async () => {
-    const engine = new Engine({ kind: 'tcp', host: '127.0.0.1', port: 1 });
+    const engine = new Engine({ kind: 'tcp', host: '127.0.0.1', port: 1 }, dockerProduct());
     await expect(engine.ping()).rejects.toMatchObject({ code: 'backend/not-running', hint: expect.stringMatching(/Start/) });
   });
 });
@@ -227,7 +228,7 @@ describe.skipIf(real.skip)(`containers of a real engine ${real.skip}`, () => {
     const spec = exampleSpec({ persistent: true });
     const id = await launchContainer(engine, spec.name, bodyFor(real, { spec }));
     const waiting = engine.wait(id);
-    const elsewhere = new Engine(engine.address);
+    const elsewhere = new Engine(engine.address, engine.product);
     const early = await Promise.race([waiting, new Promise((resolve) => setTimeout(() => resolve('still waiting'), 200))]);
     expect(early).toBe('still waiting');
     await elsewhere.kill(id);

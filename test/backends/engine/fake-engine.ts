@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dockerProduct } from '../../../src/backends/docker/discover.ts';
 import { Engine } from '../../../src/backends/engine/engine.ts';
 
 export type Reply = { status: number; body?: unknown } | ((request: http.IncomingMessage, response: http.ServerResponse) => unknown);
@@ -52,7 +53,7 @@ export async function fakeEngine(
     socket.on('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  const engine = new Engine({ kind: 'unix', path });
+  const engine = new Engine({ kind: 'unix', path }, dockerProduct());
   const cut = () => {
     for (const socket of sockets) {
       socket.destroy();

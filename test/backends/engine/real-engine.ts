@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { findEngine } from '../../../src/backends/docker/discover.ts';
+import { findDocker } from '../../../src/backends/docker/discover.ts';
 import { type ContainerInput, containerBody } from '../../../src/backends/engine/container.ts';
 import type { Engine } from '../../../src/backends/engine/engine.ts';
 import { type ExecOptions, openExec } from '../../../src/backends/engine/exec-stream.ts';
@@ -21,7 +21,7 @@ export async function realEngine(): Promise<RealEngine> {
   const reference = process.env.HERMETIC_TEST_IMAGE || 'hermetic-test:base';
   const installation = `test-${crypto.randomUUID()}`;
   try {
-    const engine = await findEngine({ environment: process.env });
+    const engine = await findDocker({ environment: process.env });
     const image = await findImage(engine, reference);
     if (!image) {
       throw new Error(`the image ${reference} is not there; name another in HERMETIC_TEST_IMAGE`);

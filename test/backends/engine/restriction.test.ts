@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { EngineAddress } from '../../../src/backends/engine/connection.ts';
+import type { EngineAddress } from '../../../src/backends/engine/address.ts';
 import type { Engine, EngineInfo } from '../../../src/backends/engine/engine.ts';
 import { networkNamespaceOf } from '../../../src/backends/engine/namespace.ts';
 import { type Entrant, restrictionObstacle } from '../../../src/backends/engine/restriction.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EngineAddress } from '../../../src/backends/engine/connection.ts';
+import type { EngineAddress } from '../../../src/backends/engine/address.ts';
 import type { EngineInfo } from '../../../src/backends/engine/engine.ts';
 import { type Here, sharesKernel } from '../../../src/backends/engine/transport.ts';
 
