@@ -36,6 +36,7 @@ export class Connection {
   readonly #target: Target;
   readonly #request: typeof https.request;
   #prefix: Promise<string> | undefined;
+  #isLibpod = false;
 
   constructor(address: EngineAddress, product: EngineProduct) {
     this.address = address;
@@ -66,9 +67,16 @@ export class Connection {
       const message = `The ${name} engine at ${this.where} is too old: it speaks API ${version}, and 1.${oldestVersion} is needed.`;
       throw new HermeticError('backend/unavailable', message, { hint: `Update the ${name} engine to ${oldest} or newer.` });
     }
+    this.#isLibpod = headers['libpod-api-version'] !== undefined;
     const agreed = `1.${Math.min(minor, newestVersion)}`;
     this.#prefix = Promise.resolve(`/v${agreed}`);
     return agreed;
+  }
+
+  /** Whether it is the engine of podman that answers. */
+  async isLibpod(): Promise<boolean> {
+    await this.#versionPrefix();
+    return this.#isLibpod;
   }
 
   /** One call with a JSON answer; `undefined` when the engine answers with nothing. */

@@ -1,5 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
-import type { Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
+import type { Enforcement, Limits, Mount, Places, SandboxSpec } from '../../core/sandbox.ts';
 import { restrictedResolver } from '../../egress/environment.ts';
 import { receivedInside } from '../received-files.ts';
 import type { Volumes } from '../volume-names.ts';
@@ -39,6 +39,16 @@ export interface ContainerInput {
   /** The engine can limit the container's own file system. */
   storageLimited: boolean;
   extraArgs?: readonly string[] | undefined;
+  /** Given where the engine is that of podman. */
+  libpod?: LibpodInput | undefined;
+}
+
+interface LibpodInput {
+  isRootless: boolean;
+  /** Which limits it enforces. It fails for others, or ignores them. */
+  enforcement: Enforcement;
+  /** Host path of the file that is to be `/etc/hosts`. */
+  hosts: string;
 }
 
 export interface ContainerBody {
@@ -65,13 +75,15 @@ interface EngineMount {
 
 export const runDirectoryInside = '/run/hermetic';
 const workspaceInside = '/workspace';
+/** Of a user who is root inside. */
+export const homeOfRoot = '/root';
 
 /**
  * Home is where the user of the sandbox may write. `/root` of most images is closed to every user but root, so that the host's user gets a home
  * of its own; everything that is mounted for the agent (credentials, skills) belongs under this path.
  */
 function homeInside(user: SandboxSpec['user']): string {
-  return user === 'host' ? '/home/agent' : '/root';
+  return user === 'host' ? '/home/agent' : homeOfRoot;
 }
 
 export function placesInside({ env, user, workdir }: SandboxSpec): Places {
@@ -88,10 +100,11 @@ export function containerBody(input: ContainerInput): ContainerBody {
   const mounts = mountsOf(input);
   const runtime = runtimeOf(input.runtime, extra.runtime);
   const resolvers = resolversOf(spec, extra.dns);
+  const limits = limitsOf(input);
   return {
     Image: input.imageId,
     // Replaces the entry point of the image, so that nothing of it (an s6 `/init`, a server) runs.
-    Entrypoint: [...input.guestCommand],
+    Entrypoint: [...withoutOwnVariables(input), ...input.guestCommand],
     Cmd: [],
     WorkingDir: '/',
     Hostname: extra.hostname ?? 'sandbox',
@@ -102,7 +115,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
     AttachStdin: false,
     AttachStdout: false,
     AttachStderr: false,
-    StopSignal: 'SIGTERM',
+    StopSignal: input.libpod ? 'SIGKILL' : 'SIGTERM',
     StopTimeout: 1,
     Labels: {
       ...extra.labels,
@@ -120,7 +133,8 @@ export function containerBody(input: ContainerInput): ContainerBody {
       CapDrop: ['ALL'],
       CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', ...(root ? ['SETGID', 'SETUID'] : [])],
       SecurityOpt: ['no-new-privileges'],
-      Init: true,
+      // That of libpod, catatonit, leaves signals of terminals blocked. Bash takes in orphans, too.
+      Init: !input.libpod,
       AutoRemove: !spec.persistent,
       RestartPolicy: { Name: 'no' },
       // Nothing a sandbox prints is written on the host.
@@ -128,12 +142,14 @@ export function containerBody(input: ContainerInput): ContainerBody {
       NetworkMode: networkOf(input, extra.network),
       Mounts: mounts,
       Tmpfs: tmpfsOf(input, user, mounts),
-      ...(spec.limits.pids > 0 && { PidsLimit: spec.limits.pids }),
+      ...(limits.pids > 0 && { PidsLimit: limits.pids }),
       // Equal, so that no swap adds to the memory.
-      ...(spec.limits.memoryMb > 0 && { Memory: spec.limits.memoryMb * 1024 * 1024, MemorySwap: spec.limits.memoryMb * 1024 * 1024 }),
-      ...(spec.limits.cpus > 0 && { NanoCpus: Math.round(spec.limits.cpus * 1e9) }),
+      ...(limits.memoryMb > 0 && { Memory: limits.memoryMb * 1024 * 1024, MemorySwap: limits.memoryMb * 1024 * 1024 }),
+      ...(limits.cpus > 0 && { NanoCpus: Math.round(limits.cpus * 1e9) }),
       ...(spec.limits.diskMb > 0 && input.storageLimited && { StorageOpt: { size: `${spec.limits.diskMb}m` } }),
       ...(runtime !== undefined && { Runtime: runtime }),
+      // The user of the host has the same number inside, and files belong to it on both sides.
+      ...(input.libpod?.isRootless && !root && { UsernsMode: 'keep-id' }),
       ...(extra.shmBytes !== undefined && { ShmSize: extra.shmBytes }),
       ...(extra.ulimits.length > 0 && { Ulimits: extra.ulimits }),
       ...(extra.hosts.length > 0 && { ExtraHosts: extra.hosts }),
@@ -156,13 +172,31 @@ function userOf({ spec, hostUser }: ContainerInput): HostUser {
   return hostUser;
 }
 
-function networkOf({ spec, installation }: ContainerInput, named: string | undefined): string {
+/** Libpod adds variables of its own, which mean something to programs. */
+function withoutOwnVariables({ spec, libpod }: ContainerInput): string[] {
+  const added = libpod ? ['TERM', 'container'].filter((name) => spec.env[name] === undefined) : [];
+  return added.length === 0 ? [] : ['env', ...added.flatMap((name) => ['-u', name])];
+}
+
+function limitsOf({ spec: { limits }, libpod }: ContainerInput): Limits {
+  if (!libpod) return limits;
+  const { cpus, memoryMb, pids } = libpod.enforcement;
+  return {
+    ...limits,
+    cpus: cpus.enforced ? limits.cpus : 0,
+    memoryMb: memoryMb.enforced ? limits.memoryMb : 0,
+    pids: pids.enforced ? limits.pids : 0,
+  };
+}
+
+function networkOf({ spec, installation, libpod }: ContainerInput, named: string | undefined): string {
   if (spec.network === 'none' || spec.network === 'restricted') {
     // Security: a network named elsewhere must not undo them.
     if (named !== undefined) throw contradiction(`--network ${named}`, `terminal.network: ${spec.network}`);
     return 'none';
   }
-  return named ?? networkName(installation);
+  // Security: a network in user space of this container alone. The bridges of libpod do not keep containers apart.
+  return named ?? (libpod ? 'slirp4netns:allow_host_loopback=false,enable_ipv6=false' : networkName(installation));
 }
 
 function resolversOf({ network }: SandboxSpec, named: readonly string[]): readonly string[] {
@@ -205,12 +239,14 @@ function mountsOf(input: ContainerInput): EngineMount[] {
   }
   if (spec.persistent && input.home !== undefined) {
     const home = { source: input.home, target: homeInside(spec.user), readOnly: false };
-    own.push(spec.user === 'default' ? seededBind(home) : bind(home));
+    own.push(spec.user === 'default' && !input.libpod ? seededBind(home) : bind(home));
   }
   // Security: read-only, so that the sandbox cannot replace a pipe by a link.
   const run = input.runDirectory === undefined ? [] : [bind({ source: input.runDirectory, target: runDirectoryInside, readOnly: true })];
   const received = input.received === undefined ? [] : [bind({ source: input.received, target: receivedInside, readOnly: true })];
-  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run, ...received];
+  // Security: libpod would copy that of its host.
+  const hosts = input.libpod === undefined ? [] : [bind({ source: input.libpod.hosts, target: '/etc/hosts', readOnly: false })];
+  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run, ...received, ...hosts];
 }
 
 function bind({ source, target, readOnly }: Mount): EngineMount {
@@ -230,16 +266,19 @@ function seededBind({ source, target, readOnly }: Mount): EngineMount {
   return { Type: 'volume', Target: target, ReadOnly: readOnly, VolumeOptions: { DriverConfig: { Name: 'local', Options } } };
 }
 
-function tmpfsOf({ spec }: ContainerInput, user: HostUser, mounts: readonly EngineMount[]): Record<string, string> {
+function tmpfsOf({ spec, libpod }: ContainerInput, user: HostUser, mounts: readonly EngineMount[]): Record<string, string> {
   const { diskMb } = spec.limits;
-  const owner = `uid=${user.uid},gid=${user.gid}`;
+  // Libpod knows no owners of a file system in memory, and would fill it with what the image has there.
+  const own = (mode: string): string =>
+    libpod ? `mode=${user.uid === 0 ? mode : '777'},notmpcopyup` : `mode=${mode},uid=${user.uid},gid=${user.gid}`;
+  const shared = libpod ? 'mode=1777,notmpcopyup' : 'mode=1777';
   const tmpfs: Record<string, string> = {
-    '/tmp': 'rw,exec,nosuid,nodev,mode=1777,size=512m',
-    '/var/tmp': 'rw,noexec,nosuid,nodev,mode=1777,size=256m',
-    '/run': `rw,noexec,nosuid,nodev,mode=755,${owner},size=64m`,
+    '/tmp': `rw,exec,nosuid,nodev,${shared},size=512m`,
+    '/var/tmp': `rw,noexec,nosuid,nodev,${shared},size=256m`,
+    '/run': `rw,noexec,nosuid,nodev,${own('755')},size=64m`,
     // Only where no directory of the host is mounted. What is written there counts as memory of the sandbox, too.
-    [workspaceInside]: `rw,exec,nosuid,nodev,mode=755,${owner}${diskMb > 0 ? `,size=${diskMb}m` : ''}`,
-    [homeInside(spec.user)]: `rw,exec,nosuid,nodev,mode=700,${owner}${diskMb > 0 ? `,size=${Math.min(diskMb, 1024)}m` : ''}`,
+    [workspaceInside]: `rw,exec,nosuid,nodev,${own('755')}${diskMb > 0 ? `,size=${diskMb}m` : ''}`,
+    [homeInside(spec.user)]: `rw,exec,nosuid,nodev,${own('700')}${diskMb > 0 ? `,size=${Math.min(diskMb, 1024)}m` : ''}`,
   };
   for (const mount of mounts) {
     delete tmpfs[mount.Target];

@@ -30,11 +30,13 @@ import { containerDiskUse } from './disk-use.ts';
 import type { ContainerState, ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { ensureImage } from './image.ts';
+import { makeHostsFile, refuseRemoteLibpod, refuseUnsharedLibpod } from './libpod.ts';
 import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { restrictionObstacle } from './restriction.ts';
+import { seedHome } from './seed-home.ts';
 import { hasLeftProcesses, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
 import { keeperCommand, sharesKernel } from './transport.ts';
@@ -101,11 +103,17 @@ export class EngineBackend implements Backend {
 
   /** Looked for again after it was not found. */
   #engine(): Promise<Engine> {
-    this.#found ??= this.#choice.find().catch((error: unknown) => {
+    this.#found ??= this.#find().catch((error: unknown) => {
       this.#found = undefined;
       throw error;
     });
     return this.#found;
+  }
+
+  async #find(): Promise<Engine> {
+    const engine = await this.#choice.find();
+    if (await engine.isLibpod()) refuseRemoteLibpod(engine.address, engine.where);
+    return engine;
   }
 
   check(image: string = this.#choice.image): Promise<Check> {
@@ -193,6 +201,7 @@ export class EngineBackend implements Backend {
     };
     const launch = async (): Promise<OpenSandbox> => {
       if (hasVolumes(engine)) await giveVolumes(engine, body);
+      if (await engine.isLibpod()) await seedHome(engine, body);
       // Beside the engine's work, which takes much longer.
       const ready = isForked ? makeRunDirectory(run) : Promise.resolve();
       const pipes = isForked ? makeAttachmentPipes(run) : undefined;
@@ -251,6 +260,12 @@ export class EngineBackend implements Backend {
     const isForked = sharesKernel(engine.address, info, this.#runtime());
     const obstacle = spec.network === 'restricted' ? this.#restrictionObstacle(engine, info) : undefined;
     if (obstacle !== undefined) throw cannotRestrict(this.kind, obstacle);
+    const enforcement = limitEnforcement(info, storage);
+    const isLibpod = await engine.isLibpod();
+    if (isLibpod) {
+      refuseUnsharedLibpod(isForked, this.#runtime() ?? info.DefaultRuntime);
+      await makeHostsFile(paths.hosts);
+    }
     const files = hasVolumes(engine)
       ? { volumes: volumesOf(spec.name) }
       : { workspace: paths.workspace, home: paths.home, received: paths.received };
@@ -266,8 +281,9 @@ export class EngineBackend implements Backend {
       runtime,
       storageLimited: storage.enforced,
       extraArgs,
+      ...(isLibpod && { libpod: { isRootless: info.Rootless === true, enforcement, hosts: paths.hosts } }),
     });
-    return { body, unenforced: unenforcedLimits(spec.limits, limitEnforcement(info, storage), this.traits), isForked };
+    return { body, unenforced: unenforcedLimits(spec.limits, enforcement, this.traits), isForked };
   }
 
   async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {

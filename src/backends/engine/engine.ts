@@ -4,6 +4,7 @@ import { errorText } from '../../lib/error-text.ts';
 import { Lane } from '../../lib/lanes.ts';
 import { type CallOptions, Connection } from './connection.ts';
 import { refusedStatus } from './engine-errors.ts';
+import { type LibpodInfo, truthfulInfo, withUlimits } from './libpod.ts';
 
 /** The part of `GET /info` that matters here, in the engine's own words. */
 export interface EngineInfo {
@@ -23,6 +24,8 @@ export interface EngineInfo {
   SwapLimit: boolean;
   CpuCfsQuota: boolean;
   PidsLimit: boolean;
+  /** Only libpod says it. */
+  Rootless?: boolean;
 }
 
 export interface ContainerState {
@@ -88,6 +91,8 @@ export interface CreateBody {
   [field: string]: unknown;
 }
 
+/** Libpod starts several programs to tell about itself, which takes longer than to make a container. */
+const libpodInfoMs = 60_000;
 /** About ten seconds in all. */
 const maxCountingTries = 16;
 const countingPauses = { firstMs: 50, maxMs: 1_000, isSpread: true };
@@ -96,9 +101,27 @@ const countingPauses = { firstMs: 50, maxMs: 1_000, isSpread: true };
 export class Engine extends Connection {
   /** Counts the bytes of volumes. */
   readonly #counting = new Lane();
+  #known: { answer: Promise<EngineInfo>; until: number } | undefined;
 
-  info(options: CallOptions = {}): Promise<EngineInfo> {
-    return this.request('GET', '/info', undefined, options);
+  async info(options: CallOptions = {}): Promise<EngineInfo> {
+    if (!(await this.isLibpod())) return await this.request('GET', '/info', undefined, options);
+    if (!this.#known || this.#known.until < Date.now()) {
+      // Callers share this answer, so no single caller's signal may end it.
+      const answer = this.#libpodInfo(options.timeoutMs);
+      this.#known = { answer, until: Date.now() + libpodInfoMs };
+      answer.catch(() => {
+        this.#known = undefined;
+      });
+    }
+    return await this.#known.answer;
+  }
+
+  async #libpodInfo(timeoutMs: number | undefined): Promise<EngineInfo> {
+    const [info, own] = await Promise.all([
+      this.request<EngineInfo>('GET', '/info', undefined, { timeoutMs }),
+      this.request<LibpodInfo>('GET', '/libpod/info', undefined, { timeoutMs }),
+    ]);
+    return truthfulInfo(info, own);
   }
 
   /**
@@ -108,7 +131,8 @@ export class Engine extends Connection {
   async createContainer(name: string, body: CreateBody, options: CallOptions = {}): Promise<string> {
     options.signal?.throwIfAborted();
     const mark = crypto.randomUUID();
-    const marked = { ...body, Labels: { ...body.Labels, 'hermetic.create': mark } };
+    const own = (await this.isLibpod()) ? withUlimits(body) : body;
+    const marked = { ...own, Labels: { ...body.Labels, 'hermetic.create': mark } };
     let id: string;
     try {
       const path = `/containers/create?name=${encodeURIComponent(name)}`;

@@ -17,7 +17,7 @@ export interface NamedEngine {
   /** Makes a `tcp` address one with TLS. */
   certificates?: Certificates | undefined;
   /** Where the certificates of an `https` address are that comes with none. */
-  usualCertificates: string;
+  usualCertificates?: string | undefined;
 }
 
 export interface Search {
@@ -79,7 +79,7 @@ export async function findEngine(search: Search): Promise<Engine> {
 async function addressOf({ host, by, certificates, usualCertificates }: NamedEngine, product: EngineProduct): Promise<EngineAddress> {
   const written = parseHost(host, by, product);
   if (written.kind !== 'tcp') return written;
-  const wanted = certificates ?? (written.isTls ? { directory: usualCertificates, needsAuthority: false } : undefined);
+  const wanted = certificates ?? (written.isTls ? { directory: usualCertificates ?? '', needsAuthority: false } : undefined);
   const { port = wanted ? ports.tls : ports.plain } = written;
   return { kind: 'tcp', host: written.host, port, ...(wanted && { tls: await readCertificates(wanted, product.name) }) };
 }

@@ -2,12 +2,14 @@ import type { Enforcement } from '../../core/sandbox.ts';
 import type { EngineInfo } from './engine.ts';
 import type { StorageSupport } from './storage.ts';
 
+const rootless = 'an engine without root needs control groups v2 that are delegated to its user';
+
 /** The limits that this engine can enforce. Where its kernel lacks a controller it accepts a limit silently and does nothing. */
 export function limitEnforcement(info: EngineInfo, storage: StorageSupport): Enforcement {
   const group = `control group v${info.CgroupVersion ?? '1'}`;
   const by = (supported: boolean, controller: string) => ({
     enforced: supported,
-    how: supported ? group : `the kernel of the engine has no ${controller} controller`,
+    how: supported ? group : info.Rootless ? rootless : `the kernel of the engine has no ${controller} controller`,
   });
   const memory = by(info.MemoryLimit, 'memory');
   return {

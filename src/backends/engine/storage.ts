@@ -32,6 +32,8 @@ export function storageSupport(engine: Engine, info: EngineInfo, image: string, 
 }
 
 async function probe(engine: Engine, info: EngineInfo, image: string, diskMb: number): Promise<StorageSupport> {
+  // Libpod accepts a size also where it does nothing with it.
+  if (await engine.isLibpod()) return { enforced: false, how: 'the size of its containers is not limited by podman' };
   const { Driver: driver, DriverStatus: status } = info;
   const mechanism = quotaDrivers[driver];
   if (mechanism === undefined) {

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { collect, sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/rig.ts';
-import { type TestEngine, withDocker } from '../../engines.ts';
+import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
 
 /** How the container of a session comes, stays and goes, whichever way its shells are reached. */
 export function containerTests(engine: TestEngine): void {
   const output = async (sandbox: OpenSandbox, command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
-  const container = ({ name }: SandboxSpec) => withDocker(engine.context, (docker) => docker.inspect(`hermetic-${name}`));
+  const container = ({ name }: SandboxSpec) => engine.withEngine((found) => found.inspect(`hermetic-${name}`));
 
   it('keeps the container and its processes when the program closes the sandbox', async () => {
     const spec = engine.spec();
@@ -119,7 +119,7 @@ export function containerTests(engine: TestEngine): void {
     const spec = engine.spec();
     const first = await engine.open(spec);
     await output(first, 'echo kept >file; export KEPT=1');
-    await withDocker(engine.context, (docker) => docker.remove(`hermetic-${spec.name}`));
+    await engine.withEngine((found) => found.remove(`hermetic-${spec.name}`));
     expect(await first.ended).toMatch(/\w/);
     await first.close();
     const second = await engine.open(spec);
@@ -140,16 +140,18 @@ export function containerTests(engine: TestEngine): void {
     await output(first, 'touch /installed-in-the-container');
     const before = await container(spec);
     await first.close();
-    await withDocker(engine.context, (docker) => docker.kill(`hermetic-${spec.name}`));
+    await engine.withEngine((found) => found.kill(`hermetic-${spec.name}`));
     const second = await engine.open(spec);
     expect((await container(spec))?.id).toBe(before?.id);
     expect(await output(second, 'ls /installed-in-the-container')).toBe('/installed-in-the-container\n');
     await second.destroy();
   });
 
-  it('ignores the entrypoint of the image and runs under an init', async () => {
+  it('ignores the entrypoint of the image and runs under a process that takes in orphans', async () => {
     const sandbox = await engine.open(engine.spec());
-    expect(await output(sandbox, "tr '\\0' ' ' </proc/1/cmdline")).toMatch(/init/);
+    expect(await output(sandbox, "tr '\\0' ' ' </proc/1/cmdline")).toMatch(/init|hermetic/);
+    await output(sandbox, '(setsid sleep 0.1 & echo $! >orphan)');
+    await until('it is gone', async () => (await output(sandbox, 'kill -0 "$(<orphan)" 2>/dev/null || echo gone')) === 'gone\n');
     await sandbox.destroy();
   });
 }
