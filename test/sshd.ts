@@ -71,7 +71,6 @@ export async function startSshd(lines: readonly string[] = []): Promise<TestSshd
     child = undefined;
     if (running?.exitCode !== null || running.signalCode !== null) return;
     const ended = once(running, 'exit');
-    for (const pid of connectionsOf(running.pid ?? 0)) killIfThere(pid);
     running.kill('SIGKILL');
     await ended;
   };
@@ -80,8 +79,9 @@ export async function startSshd(lines: readonly string[] = []): Promise<TestSshd
       rmSync(path('host'));
       makeKey(path('host'));
     }
-    const args = ['-D', '-e', '-f', path('config')];
-    child = spawn(sshdProgram, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH } });
+    // Security: in a process namespace of its own. A command that kills all it can reach must not reach this machine, and all of it ends with its first process.
+    const args = ['--pid', '--fork', '--kill-child', '--mount-proc', sshdProgram, '-D', '-e', '-f', path('config')];
+    child = spawn('unshare', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH } });
     child.stderr?.on('data', (data: Buffer) => appendFileSync(path('log'), data));
     await until('sshd listens', () => answers(port));
   };
@@ -124,23 +124,6 @@ async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
-}
-
-/** sshd has a process for each connection, as its child. */
-function connectionsOf(pid: number): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}
-
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
 }
 
 function answers(port: number): Promise<boolean> {
