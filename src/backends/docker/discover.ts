@@ -44,6 +44,7 @@ export async function findDocker(options: FindOptions): Promise<Engine> {
   const directories = ['/usr/local/bin', '/opt/homebrew/bin', '/Applications/Docker.app/Contents/Resources/bin'];
   return await findEngine({
     product: dockerProduct(platform),
+    ssh: { identity: { directory: join(home, '.ssh'), agentSocket: environment.SSH_AUTH_SOCK }, socket: '/var/run/docker.sock' },
     named: await namedEngine(options, home),
     sockets: [`${root}/var/run/docker.sock`, ...userEngineSockets(environment, home)],
     programs: directories.map((directory) => join(root + directory, 'docker')),

@@ -6,8 +6,8 @@ export const dockerOptions = z.strictObject({
   docker_runtime: word('the name of a runtime').optional().describe("OCI runtime, for example `runsc`; unset is the engine's own."),
   docker_host: z
     .string()
-    .regex(/^(unix:\/\/\/[^\s\0]+|(?:tcp|https):\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5})$/)
-    .register(notes, { expects: 'unix:///path, tcp://host:port or https://host:port' })
+    .regex(/^(unix:\/\/\/[^\s\0]+|(?:tcp|https):\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5}|ssh:\/\/[^\s\0/-][^\s\0]*)$/)
+    .register(notes, { expects: 'unix:///path, tcp://host:port, https://host:port or ssh://user@host[:port][/path]' })
     .optional()
     .describe('Where the engine listens; unset looks in the usual places.'),
   docker_cert_path: z

@@ -1,23 +1,30 @@
+import { userInfo } from 'node:os';
 import type { SecureContext } from 'node:tls';
 import { HermeticError } from '../../core/errors.ts';
+import { parseTarget, type SshTarget } from '../../lib/ssh/target.ts';
 import type { EngineProduct } from './product.ts';
+import type { SshWay } from './ssh-way.ts';
 
 /** Where an engine listens. */
 export type EngineAddress =
   | { kind: 'unix'; path: string }
   /** With `tls` the engine must prove by its certificate that it is this host. */
-  | { kind: 'tcp'; host: string; port: number; tls?: SecureContext | undefined };
+  | { kind: 'tcp'; host: string; port: number; tls?: SecureContext | undefined }
+  /** `path` is that of a socket on the other machine. */
+  | { kind: 'ssh'; target: SshTarget; path: string; way: SshWay };
 
 /** The same as a person writes it, before certificates are read. */
 export type WrittenAddress =
   | Extract<EngineAddress, { kind: 'unix' }>
-  | { kind: 'tcp'; host: string; port: number | undefined; isTls: boolean };
+  | { kind: 'tcp'; host: string; port: number | undefined; isTls: boolean }
+  | { kind: 'ssh'; target: SshTarget; path: string | undefined };
 
 /** In the form of `DOCKER_HOST`. */
 export function addressText(address: EngineAddress): string {
-  return address.kind === 'unix'
-    ? `unix://${address.path}`
-    : `tcp://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+  if (address.kind === 'unix') return `unix://${address.path}`;
+  const { host, port } = address.kind === 'ssh' ? address.target : address;
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return address.kind === 'ssh' ? `ssh://${address.target.user}@${place}${address.path}` : `tcp://${place}`;
 }
 
 /** `by` says who wrote it. */
@@ -26,11 +33,9 @@ export function parseHost(host: string, by: string, { name, kind }: Pick<EngineP
     const path = host.replace(/^unix:\/\//, '');
     if (path.startsWith('/')) return { kind: 'unix', path };
   }
-  if (host.startsWith('ssh://')) {
-    throw new HermeticError('backend/unavailable', `${by} names the ${name} engine ${host}, and engines behind ssh are not supported.`, {
-      hint: `Forward the socket (ssh -nNT -L /tmp/${kind}.sock:SOCKET HOST) and name unix:///tmp/${kind}.sock instead, or use the ssh backend.`,
-    });
-  }
+  const [, remote, path] = /^ssh:\/\/([^/]+)(\/[^\0]+)?\/?$/.exec(host) ?? [];
+  const target = remote === undefined ? undefined : parseTarget(remote, userInfo().username);
+  if (target) return { kind: 'ssh', target, path };
   const [scheme = ''] = /^(?:tcp|https?)(?=:\/\/)/.exec(host) ?? [];
   const url = scheme === '' ? null : URL.parse(host.replace(/^\w+:/, 'http:'));
   if (url && url.hostname !== '' && url.username === '' && url.password === '' && url.pathname === '/') {
@@ -45,6 +50,6 @@ export function parseHost(host: string, by: string, { name, kind }: Pick<EngineP
     };
   }
   throw new HermeticError('config/bad-value', `"${host}" (${by}) is not the address of a ${name} engine.`, {
-    hint: `Write it as unix:///PATH/${kind}.sock, tcp://HOST:PORT or https://HOST:PORT.`,
+    hint: `Write it as unix:///PATH/${kind}.sock, tcp://HOST:PORT, https://HOST:PORT or ssh://USER@HOST.`,
   });
 }

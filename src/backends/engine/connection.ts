@@ -9,6 +9,7 @@ import { addressText, type EngineAddress } from './address.ts';
 import { connectionError, refusalError } from './engine-errors.ts';
 import { errnoOf } from './errno.ts';
 import type { EngineProduct } from './product.ts';
+import type { SshWay } from './ssh-way.ts';
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -47,11 +48,13 @@ export class Connection {
     this.#request = client.request;
     // Two connections wait for the next calls; more than that are wanted only for a moment.
     this.#agent = new client.Agent({ keepAlive: true, maxFreeSockets: 2 });
+    if (this.#target.createConnection) this.#agent.createConnection = this.#target.createConnection;
   }
 
   /** Closes idle connections. The engine can be used again. */
   close(): void {
     this.#agent.destroy();
+    if (this.address.kind === 'ssh') this.address.way.close();
   }
 
   /** Resolves with the API version agreed on, such as `1.41`. */
@@ -195,10 +198,21 @@ export class Connection {
 
 function targetOf(address: EngineAddress): Target {
   if (address.kind === 'unix') return { socketPath: address.path };
+  if (address.kind === 'ssh') return { createConnection: connector(address.way) };
   const { host, port, tls: secureContext } = address;
   if (!secureContext) return { host, port };
   // Security: said, because NODE_TLS_REJECT_UNAUTHORIZED changes the default of the first, and the Host header that of the second.
   return { host, port, secureContext, rejectUnauthorized: true, servername: isIP(host) ? '' : host };
+}
+
+function connector(way: SshWay): NonNullable<http.RequestOptions['createConnection']> {
+  return (_, done) => {
+    way.connect().then(
+      (socket) => done(null, socket),
+      (error: Error) => done(error, undefined as never),
+    );
+    return undefined;
+  };
 }
 
 function headersFor(payload: Buffer | undefined): Record<string, string> {

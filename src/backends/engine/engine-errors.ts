@@ -3,6 +3,7 @@ import { errorText } from '../../lib/error-text.ts';
 import { certificateError } from './certificates.ts';
 import { errnoOf } from './errno.ts';
 import type { EngineProduct } from './product.ts';
+import { sshFailure } from './ssh-way.ts';
 
 /** The answer of the engine itself. It is the `cause` of the HermeticError that callers see. */
 class EngineRefusal extends Error {
@@ -115,6 +116,7 @@ export function connectionError(error: unknown, where: string, { name, permit, s
   }
   const reason = errorText(error);
   return (
+    sshFailure(error, name) ??
     certificateError(error, where, name) ??
     new HermeticError('backend/not-running', `The ${name} engine at ${where} does not answer (${reason}).`, { hint: start, cause: error })
   );

@@ -7,6 +7,7 @@ import { type Certificates, closedError, readCertificates } from './certificates
 import { Engine } from './engine.ts';
 import { errnoOf } from './errno.ts';
 import type { EngineProduct } from './product.ts';
+import { type SshIdentity, sshWay } from './ssh-way.ts';
 
 /** An engine that was configured. */
 export interface NamedEngine {
@@ -22,6 +23,8 @@ export interface NamedEngine {
 
 export interface Search {
   product: EngineProduct;
+  /** For an engine that is named as one behind ssh, with the socket that it usually has there. */
+  ssh?: { identity: SshIdentity; socket: string } | undefined;
   named: NamedEngine | undefined;
   /** Tried in this order when none is named. */
   sockets: readonly string[];
@@ -41,7 +44,7 @@ const ports = { plain: 2375, tls: 2376 };
 export async function findEngine(search: Search): Promise<Engine> {
   const { product, named } = search;
   if (named) {
-    const engine = new Engine(await addressOf(named, product), product);
+    const engine = new Engine(await addressOf(named, search), product);
     await answering(engine, search, named.by);
     return engine;
   }
@@ -76,9 +79,14 @@ export async function findEngine(search: Search): Promise<Engine> {
   );
 }
 
-async function addressOf({ host, by, certificates, usualCertificates }: NamedEngine, product: EngineProduct): Promise<EngineAddress> {
+async function addressOf({ host, by, certificates, usualCertificates }: NamedEngine, { product, ssh }: Search): Promise<EngineAddress> {
   const written = parseHost(host, by, product);
-  if (written.kind !== 'tcp') return written;
+  if (written.kind === 'unix') return written;
+  if (written.kind === 'ssh') {
+    if (!ssh) throw new HermeticError('backend/unavailable', `${by} names ${host}, and ${product.name} is not used by ssh.`);
+    const { target, path = ssh.socket } = written;
+    return { kind: 'ssh', target, path, way: sshWay(target, path, ssh.identity) };
+  }
   const wanted = certificates ?? (written.isTls ? { directory: usualCertificates ?? '', needsAuthority: false } : undefined);
   const { port = wanted ? ports.tls : ports.plain } = written;
   return { kind: 'tcp', host: written.host, port, ...(wanted && { tls: await readCertificates(wanted, product.name) }) };

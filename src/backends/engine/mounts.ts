@@ -14,7 +14,7 @@ const reserved: ReservedTargets = { places: ['/', '/run'], trees: ['/proc', '/sy
 export async function resolveMounts(mounts: readonly Mount[], address: EngineAddress): Promise<Mount[]> {
   if (mounts.length === 0) return [];
   const checked = mounts.map(checkMount);
-  if (address.kind === 'tcp') {
+  if (address.kind !== 'unix') {
     refuseUncovered(checked, usualEngineSockets);
     return checked;
   }

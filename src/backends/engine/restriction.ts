@@ -34,8 +34,8 @@ export function restrictionObstacle(facts: RestrictionFacts, entrant: Entrant = 
     if (here.platform !== 'linux' || info.OperatingSystem.includes('Docker Desktop')) {
       return `the engine runs its containers in a virtual machine here, whose networks Hermetic cannot enter (on Linux, ${instead} or Docker Engine without Docker Desktop)`;
     }
-    if (address.kind === 'tcp')
-      return `the engine is reached over a port, and Hermetic can enter only networks of this machine (${instead})`;
+    if (address.kind !== 'unix')
+      return `the engine is reached over ${address.kind === 'ssh' ? 'ssh' : 'a port'}, and Hermetic can enter only networks of this machine (${instead})`;
     if (info.KernelVersion !== here.kernel) return `the engine runs on another kernel, whose networks Hermetic cannot enter (${instead})`;
     return `the container runtime ${runtime} has networks of its own, which Hermetic cannot enter (use runc, or ${instead})`;
   }

@@ -8,9 +8,9 @@ export async function removeVolumes(engine: Engine, sandbox: string): Promise<vo
   for (const volume of Object.values(volumesOf(sandbox))) await engine.removeVolume(volume);
 }
 
-/** An engine behind a port has directories of its own. */
+/** An engine behind a port or ssh has directories of its own. */
 export function hasVolumes({ address }: Engine): boolean {
-  return address.kind === 'tcp';
+  return address.kind !== 'unix';
 }
 
 /** A new volume belongs to root. Gives those of a container that is not made yet to the user it will have. */
