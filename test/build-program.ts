@@ -32,7 +32,7 @@ export async function setup(project: TestProject): Promise<void> {
     configFile: false,
     logLevel: 'error',
     plugins: [moduleAddresses()],
-    ssr: { noExternal: true, target: 'node' },
+    ssr: { noExternal: true, external: ['ssh2'], target: 'node' },
     build: {
       ssr: true,
       outDir: join(home, 'dist'),
@@ -46,9 +46,9 @@ export async function setup(project: TestProject): Promise<void> {
     },
   });
   cpSync(join(root, 'src/egress/opener.mjs'), join(home, 'dist/egress/opener.mjs'));
-  // Installed by the user, and in no build.
+  // The one is installed by the user and in no build, the other looks for addons that are not built.
   mkdirSync(join(home, 'node_modules'));
-  symlinkSync(join(root, 'node_modules/baileys'), join(home, 'node_modules/baileys'));
+  for (const name of ['baileys', 'ssh2']) symlinkSync(join(root, 'node_modules', name), join(home, 'node_modules', name));
   project.provide('program', join(home, 'bin', 'hermetic.mjs'));
 }
 

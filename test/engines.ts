@@ -10,7 +10,7 @@ import { findDocker } from '../src/backends/docker/discover.ts';
 import type { Engine as ContainerEngine } from '../src/backends/engine/engine.ts';
 import { findImage } from '../src/backends/engine/image.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
-import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
+import type { Backend, Limits, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
 import { backendOf, contextIn, type TestContext } from './backends.ts';
 import type { Task } from './client.ts';
 import { isRequired } from './required.ts';
@@ -45,11 +45,15 @@ interface Client {
 export interface Variant {
   title?: string;
   docker?: Partial<TestContext['docker']>;
+  /** In which engines and their keys are looked for. */
+  environment?: TestContext['environment'];
   /** The options of a backend other than docker. */
   options?: TestContext['options'];
   maxBytesAhead?: number;
   /** The image of its sandboxes, where that is not the one of docker, and is known to be there. */
   image?: string;
+  /** Of sandboxes whose test wants none. */
+  limits?: Partial<Limits>;
   /** Finds the engine of a backend that has one other than docker's. */
   findEngine?(): Promise<ContainerEngine>;
   /** Ends the sandbox of this name, where killing the processes that came with it does not. */
@@ -61,7 +65,8 @@ export interface Variant {
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
 export async function describeBackend(kind: string, body: (engine: TestEngine) => void, variant?: Variant): Promise<void> {
   const found = contextIn(join(tmpdir(), `hermetic-sandboxes-${randomBytes(6).toString('hex')}`));
-  const context = { ...found, docker: { ...found.docker, ...variant?.docker }, ...(variant?.options && { options: variant.options }) };
+  const { options, environment = found.environment } = variant ?? {};
+  const context = { ...found, environment, docker: { ...found.docker, ...variant?.docker }, ...(options && { options }) };
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context, variant);
   if (obstacle !== undefined && isRequired(kind)) {
@@ -115,7 +120,7 @@ class Engine implements TestEngine {
       workdir: undefined,
       env: {},
       mounts: [],
-      limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 256 },
+      limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 256, ...this.#variant?.limits },
       network: honours['network-none'] === true ? 'none' : undefined,
       persistent: true,
       user: 'default',

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -16,41 +17,42 @@ export interface PodmanService {
   /** The test image, in the storage of this service. */
   image: string;
   directory: string;
+  /** The user it runs as, without root; undefined is root. */
+  user: string | undefined;
+  /** Processes that watch over its containers and over commands in them. */
+  monitors(): number[];
   find(): Promise<Engine>;
 }
 
-/** Who runs a service: by default root, otherwise a user without root who has a range of subordinate ids. */
-export interface ServiceUser {
-  name: string;
-}
-
-/** Words that the program of a service gets before all others. */
-function words(directory: string): string[] {
-  const places = ['--root', join(directory, 'root'), '--runroot', join(directory, 'runroot'), '--events-backend', 'none'];
-  // The default runtime, crun, refuses machines that have both versions of control groups.
-  return [...places, '--runtime', 'runc', '--cgroup-manager', 'cgroupfs'];
-}
-
-/** A service of its own, with storage of its own, that ends with the tests of the file; or the reason why there is none. */
-export async function startPodman(user?: ServiceUser): Promise<PodmanService | string> {
-  const missing = ['podman', 'conmon', 'runc'].filter((name) => findProgram(name) === undefined);
+/**
+ * A service of its own, with storage of its own, that ends with the tests of the file; or the reason why there is none. Without root it runs as a user
+ * that is made for it.
+ */
+export async function startPodman({ isRootless = false } = {}): Promise<PodmanService | string> {
+  const needed = ['podman', 'conmon', 'runc', ...(isRootless ? ['useradd', 'newuidmap'] : [])];
+  const missing = needed.filter((name) => findProgram(name) === undefined);
   if (missing.length > 0) return `${missing.join(', ')} is not installed`;
   const image = process.env.HERMETIC_TEST_IMAGE || 'hermetic-test:base';
   const directory = mkdtempSync(join(tmpdir(), 'hermetic-podman-'));
-  const become = user ? ['setpriv', '--reuid', user.name, '--regid', user.name, '--init-groups', '--reset-env'] : [];
-  const variables = ['env', `HOME=${directory}`, `XDG_RUNTIME_DIR=${directory}/runtime`];
   mkdirSync(join(directory, 'runtime'), { mode: 0o700 });
-  if (user) spawnSync('chown', ['-R', `${user.name}:${user.name}`, directory]);
-  const [program = '', ...before] = [...become, ...variables, 'podman', ...words(directory)];
-  const loaded = spawnSync('bash', ['-c', 'set -o pipefail; docker save "$1" | "${@:2}"', 'bash', image, program, ...before, 'load'], {
-    cwd: '/',
-    encoding: 'utf8',
-  });
+  const user = isRootless ? `hermetic-${randomBytes(4).toString('hex')}` : undefined;
+  const [program = '', ...before] = [...identity(user, directory), 'podman', ...places(directory)];
+  const run = (...args: string[]) => spawnSync(program, [...before, ...args], { cwd: '/', encoding: 'utf8' });
   const remove = (): void => {
     // Its layers belong to subordinate ids, which only its own user namespace may remove.
-    spawnSync(program, [...before, 'system', 'reset', '--force'], { cwd: '/' });
+    run('system', 'reset', '--force');
+    if (user !== undefined) spawnSync('userdel', [user]);
     rmSync(directory, { recursive: true, force: true });
   };
+  if (user !== undefined) {
+    const made = spawnSync('useradd', ['--no-create-home', '--home-dir', directory, '--shell', '/usr/sbin/nologin', user], {
+      encoding: 'utf8',
+    });
+    if (made.status !== 0) return `no user can be made for it: ${made.stderr}`;
+    spawnSync('chown', ['-R', `${user}:${user}`, directory]);
+  }
+  const load = ['-c', 'set -o pipefail; docker save "$1" | "${@:2}"', 'bash', image, program, ...before, 'load'];
+  const loaded = spawnSync('bash', load, { cwd: '/', encoding: 'utf8' });
   if (loaded.status !== 0) {
     remove();
     return `the image ${image} cannot be loaded: ${loaded.stderr}`;
@@ -69,6 +71,34 @@ export async function startPodman(user?: ServiceUser): Promise<PodmanService | s
     host,
     image: `localhost/${image}`,
     directory,
+    user,
+    monitors: () => monitorsOf(directory),
     find: () => findPodman({ environment: {}, podmanHost: host }),
   };
+}
+
+function places(directory: string): string[] {
+  const own = ['--root', join(directory, 'root'), '--runroot', join(directory, 'runroot'), '--events-backend', 'none'];
+  // The default runtime, crun, refuses machines that have both versions of control groups.
+  return [...own, '--runtime', 'runc', '--cgroup-manager', 'cgroupfs'];
+}
+
+/** The words before a program that make this user run it. */
+export function identity(user: string | undefined, directory: string): string[] {
+  const become = user === undefined ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups', '--reset-env'];
+  return [...become, 'env', `HOME=${directory}`, `XDG_RUNTIME_DIR=${directory}/runtime`];
+}
+
+function monitorsOf(directory: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && commandLine(pid).startsWith('/usr/bin/conmon') && commandLine(pid).includes(directory));
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }

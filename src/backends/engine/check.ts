@@ -20,12 +20,12 @@ export async function checkEngine(find: () => Promise<Engine>, image: string, in
     const found = await findImage(engine, image);
     if (!found) {
       await refuseUnlessPullable(engine, image);
-      const limits = limitEnforcement(info, { enforced: false, how: 'unknown until the image is there' });
+      const limits = limitEnforcement(info, { enforced: false, how: 'unknown until the image is there' }, runtime);
       return { usable: true, summary, limits, notes: [`The image ${image} is not there yet; it is pulled on first use.`] };
     }
     const storage = await storageSupport(engine, info, found.id, 1024);
     await runTrue(engine, found.id, installation, runtime);
-    return { usable: true, summary, limits: limitEnforcement(info, storage), notes: [] };
+    return { usable: true, summary, limits: limitEnforcement(info, storage, runtime), notes: [] };
   } catch (error) {
     const failure = error instanceof HermeticError ? error : undefined;
     const reason = errorText(error);

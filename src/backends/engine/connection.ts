@@ -113,7 +113,9 @@ export class Connection {
       const { promise, resolve, reject } = Promise.withResolvers<Socket>();
       const payload = Buffer.from(JSON.stringify(body));
       const headers = { ...headersFor(payload), Connection: 'Upgrade', Upgrade: 'tcp' };
-      const request = this.#request({ ...this.#target, agent: false, method: 'POST', path: prefix + path, headers, signal });
+      // Node asks `createConnection` only where no agent is mentioned.
+      const agent = this.#target.createConnection ? undefined : false;
+      const request = this.#request({ ...this.#target, agent, method: 'POST', path: prefix + path, headers, signal });
       request.on('upgrade', (_response, socket: Socket, head) => {
         if (head.length > 0) {
           socket.unshift(head);

@@ -39,14 +39,14 @@ export interface ContainerInput {
   /** The engine can limit the container's own file system. */
   storageLimited: boolean;
   extraArgs?: readonly string[] | undefined;
+  /** Limits that are not enforced are not asked for: an engine fails for them, or ignores them. */
+  enforcement?: Enforcement | undefined;
   /** Given where the engine is that of podman. */
   libpod?: LibpodInput | undefined;
 }
 
 interface LibpodInput {
   isRootless: boolean;
-  /** Which limits it enforces. It fails for others, or ignores them. */
-  enforcement: Enforcement;
   /** Host path of the file that is to be `/etc/hosts`. */
   hosts: string;
 }
@@ -178,9 +178,9 @@ function withoutOwnVariables({ spec, libpod }: ContainerInput): string[] {
   return added.length === 0 ? [] : ['env', ...added.flatMap((name) => ['-u', name])];
 }
 
-function limitsOf({ spec: { limits }, libpod }: ContainerInput): Limits {
-  if (!libpod) return limits;
-  const { cpus, memoryMb, pids } = libpod.enforcement;
+function limitsOf({ spec: { limits }, enforcement }: ContainerInput): Limits {
+  if (!enforcement) return limits;
+  const { cpus, memoryMb, pids } = enforcement;
   return {
     ...limits,
     cpus: cpus.enforced ? limits.cpus : 0,

@@ -260,7 +260,7 @@ export class EngineBackend implements Backend {
     const isForked = sharesKernel(engine.address, info, this.#runtime());
     const obstacle = spec.network === 'restricted' ? this.#restrictionObstacle(engine, info) : undefined;
     if (obstacle !== undefined) throw cannotRestrict(this.kind, obstacle);
-    const enforcement = limitEnforcement(info, storage);
+    const enforcement = limitEnforcement(info, storage, this.#runtime());
     const isLibpod = await engine.isLibpod();
     if (isLibpod) {
       refuseUnsharedLibpod(isForked, this.#runtime() ?? info.DefaultRuntime);
@@ -281,7 +281,8 @@ export class EngineBackend implements Backend {
       runtime,
       storageLimited: storage.enforced,
       extraArgs,
-      ...(isLibpod && { libpod: { isRootless: info.Rootless === true, enforcement, hosts: paths.hosts } }),
+      enforcement,
+      ...(isLibpod && { libpod: { isRootless: info.Rootless === true, hosts: paths.hosts } }),
     });
     return { body, unenforced: unenforcedLimits(spec.limits, enforcement, this.traits), isForked };
   }
@@ -337,7 +338,12 @@ export class EngineBackend implements Backend {
         stop: async (force) => {
           const found = await this.#engine();
           const name = `hermetic-${record.name}`;
-          return await stopUnused(found, name, record.directory, async () => force || !(await hasLeftProcesses(found, name)));
+          return await stopUnused(
+            found,
+            name,
+            record.directory,
+            async () => force || !(await hasLeftProcesses(found, name, record.directory)),
+          );
         },
         destroy: async () => {
           const found = await this.#engine();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { withFileLock } from '../../lib/file-lock.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
+import { Attachment, makeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import type { Engine } from './engine.ts';
 import { attachTo } from './transport.ts';
@@ -25,7 +26,8 @@ export async function stopUnused(engine: Engine, container: string, directory: s
 }
 
 /** Whether a process that a command left in a container runs there; asked from outside, when no program is attached. Doubt counts as yes. */
-export async function hasLeftProcesses(engine: Engine, container: string): Promise<boolean> {
+export async function hasLeftProcesses(engine: Engine, container: string, directory: string): Promise<boolean> {
+  if (await engine.isLibpod()) return await forkerHasLeft(engine, container, pathsIn(directory).run);
   const script = await guestBash('processes', 'processes-left');
   const command = await attachTo(engine, container)(['bash', '--noprofile', '--norc', '-c', script]);
   const late = setTimeout(() => command.destroy(), lookMs);
@@ -40,5 +42,22 @@ export async function hasLeftProcesses(engine: Engine, container: string): Promi
   } finally {
     clearTimeout(late);
     command.destroy();
+  }
+}
+
+/** An exec of libpod leaves processes of its own for minutes, so its forker is asked. */
+async function forkerHasLeft(engine: Engine, container: string, runDirectory: string): Promise<boolean> {
+  const over = new AbortController();
+  const ended = engine.wait(container, { signal: over.signal }).then(
+    ({ reason }) => reason,
+    () => 'the engine does not answer',
+  );
+  try {
+    const attachment = await Attachment.open(runDirectory, await makeAttachmentPipes(runDirectory), ended);
+    return await attachment.hasLiveProcesses().finally(() => attachment.close());
+  } catch {
+    return true;
+  } finally {
+    over.abort();
   }
 }

@@ -26,13 +26,14 @@ export function sharesKernel(address: EngineAddress, info: EngineInfo, runtime: 
     address.kind === 'unix' &&
     !info.OperatingSystem.includes('Docker Desktop') &&
     info.KernelVersion === here.kernel &&
-    isNative(runtime ?? info.DefaultRuntime, info)
+    nativeRuntimes.has(runtimeProgram(runtime, info))
   );
 }
 
-function isNative(runtime: string, { Runtimes: runtimes }: EngineInfo): boolean {
-  const path = (runtimes[runtime] as { path?: string } | undefined)?.path ?? runtime;
-  return nativeRuntimes.has(basename(path));
+/** The name of the program that runs containers; undefined is the engine's own. */
+export function runtimeProgram(runtime: string | undefined, { Runtimes: runtimes, DefaultRuntime: usual }: EngineInfo): string {
+  const name = runtime ?? usual;
+  return basename((runtimes?.[name] as { path?: string } | undefined)?.path ?? name);
 }
 
 export function thisMachine(): Here {
