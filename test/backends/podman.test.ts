@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { collect } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
@@ -62,6 +62,17 @@ function serviceTests(engine: TestEngine, { monitors }: PodmanService): void {
     expect(await run('cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null')).toBe('100\n');
     expect(await run('cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null')).toBe(`${256 * 2 ** 20}\n`);
     expect(await run('find / -xdev -name "*podman.sock" 2>/dev/null; ls /sys/class/net')).toBe('lo\n');
+    await sandbox.destroy();
+  });
+
+  it('gives the host user no capability, and files that it owns', async () => {
+    const users = [vi.spyOn(process, 'getuid').mockReturnValue(1234), vi.spyOn(process, 'getgid').mockReturnValue(1235)];
+    const open = engine.open(engine.spec({ user: 'host', persistent: false }));
+    const sandbox = await open.finally(() => users.forEach((user) => void user.mockRestore()));
+    const { stdout } = await collect(
+      await sandbox.exec({ command: 'touch file ~/file; stat -c %u file ~/file; grep ^CapEff /proc/self/status' }),
+    );
+    expect(stdout).toMatch(/^1234\n1234\nCapEff:\s+0{16}\n$/);
     await sandbox.destroy();
   });
 }

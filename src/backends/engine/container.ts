@@ -131,7 +131,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
       // only root, step down to another user: apt fetches as `_apt`, maintainer scripts and `su` do it too. Nothing here lets a process step up.
       Privileged: false,
       CapDrop: ['ALL'],
-      CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', ...(root ? ['SETGID', 'SETUID'] : [])],
+      CapAdd: capabilitiesOf(root, input),
       SecurityOpt: ['no-new-privileges'],
       // That of libpod, catatonit, leaves signals of terminals blocked. Bash takes in orphans, too.
       Init: !input.libpod,
@@ -170,6 +170,12 @@ function userOf({ spec, hostUser }: ContainerInput): HostUser {
     });
   }
   return hostUser;
+}
+
+function capabilitiesOf(isRoot: boolean, { libpod }: ContainerInput): string[] {
+  if (isRoot) return ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
+  // Security: Docker only lets another user get them, which no-new-privileges forbids. Libpod would give them to it.
+  return libpod ? [] : ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'];
 }
 
 /** Libpod adds variables of its own, which mean something to programs. */
