@@ -18,7 +18,7 @@ export interface FindOptions {
 const startHint =
   'Start it with: systemctl --user start podman.socket, or as root: systemctl start podman.socket. Without systemd: podman system service -t 0 &';
 
-export const podmanProduct: EngineProduct = {
+const podmanProduct: EngineProduct = {
   kind: 'podman',
   name: 'Podman',
   install: 'Install it, on Debian and Ubuntu with: sudo apt-get install podman. Elsewhere see https://podman.io/docs/installation',

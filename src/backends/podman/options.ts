@@ -5,8 +5,8 @@ export const podmanOptions = z.strictObject({
   podman_image: word('an image').default('docker.io/nikolaik/python-nodejs:python3.11-nodejs20').describe('Image of the podman backend.'),
   podman_host: z
     .string()
-    .regex(/^(unix:\/\/\/[^\s\0]+|tcp:\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5})$/)
-    .register(notes, { expects: 'unix:///path or tcp://host:port' })
+    .regex(/^unix:\/\/\/[^\s\0]+$/)
+    .register(notes, { expects: 'unix:///path' })
     .optional()
     .describe('Where the podman service listens; unset looks in the usual places.'),
 });
