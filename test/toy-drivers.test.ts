@@ -23,7 +23,11 @@ const copied = ['bin', 'docs', 'guest', 'host-scripts', 'package.json', 'scripts
 
 /** A driver of `test/toys` becomes a folder of a set, and one more entry of its list. */
 const sets = {
-  backends: { toy: 'backend', list: ['[docker, bubblewrap, local]', '[docker, bubblewrap, local, toy]'], page: 'docs/sandboxes/toy.md' },
+  backends: {
+    toy: 'backend',
+    list: ['[docker, bubblewrap, podman, local]', '[docker, bubblewrap, podman, local, toy]'],
+    page: 'docs/sandboxes/toy.md',
+  },
   channels: { toy: 'channel', list: ['[telegram,', '[toy, telegram,'], page: 'docs/channels/toy.md' },
 } as const;
 
@@ -106,7 +110,7 @@ describe('a backend and a channel added as AGENTS.md says', () => {
     );
     expect(reference).toContain('| `toy.directory` | `HERMETIC_TOY_DIRECTORY` | a directory | `/nowhere` | ');
     expect(reference).toContain('| `toy.enabled` | ');
-    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, bubblewrap, docker, podman/);
+    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, podman, bubblewrap, docker, ssh/);
   });
 
   it('an added backend and channel can be configured, and an unknown option of theirs is refused', async () => {

@@ -23,6 +23,8 @@ const contract: Record<string, unknown> = {
   'terminal.docker_runtime': undefined,
   'terminal.docker_host': undefined,
   'terminal.docker_cert_path': undefined,
+  'terminal.podman_image': 'docker.io/nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.podman_host': undefined,
   'terminal.env_passthrough': [],
   'terminal.credential_files': [],
   'terminal.container_cpu': 1,
@@ -99,7 +101,7 @@ describe('the schema', () => {
   });
 
   test('the schema lists every backend', () => {
-    expect(backendNames.join(' ')).toBe('auto local bubblewrap docker podman ssh singularity modal daytona kubernetes vercel');
+    expect(backendNames.join(' ')).toBe('auto local podman bubblewrap docker ssh singularity modal daytona kubernetes vercel');
   });
 
   test('the schema has a section for every platform with a channel, and for no other', () => {

@@ -136,7 +136,9 @@ describe('a configured engine', () => {
   });
 
   it.each([
-    ['ssh://me@server', 'backend/unavailable', /ssh/],
+    ['ssh://', 'config/bad-value', /not the address/],
+    ['ssh://-oProxyCommand=evil', 'config/bad-value', /not the address/],
+    ['ssh://me:secret@server', 'config/bad-value', /not the address/],
     ['tcp://me:secret@server:2376', 'config/bad-value', /not the address/],
     ['tcp://server:2376/path', 'config/bad-value', /not the address/],
     ['npipe:////./pipe/docker_engine', 'config/bad-value', /not the address/],
@@ -153,6 +155,9 @@ describe('a configured engine', () => {
     expect(parse('tcp://server:80')).toMatchObject({ port: 80 });
     expect(parse('https://server')).toEqual({ kind: 'tcp', host: 'server', port: 443, isTls: true });
     expect(parse('tcp://[::1]:1')).toEqual({ kind: 'tcp', host: '::1', port: 1, isTls: false });
+    const target = { user: 'me', host: 'server', port: 2222 };
+    expect(parse('ssh://me@server:2222')).toEqual({ kind: 'ssh', target, path: undefined });
+    expect(parse('ssh://me@server:2222/run/a.sock')).toEqual({ kind: 'ssh', target, path: '/run/a.sock' });
     expect(parse('/a b/docker.sock')).toEqual({ kind: 'unix', path: '/a b/docker.sock' });
   });
 });
