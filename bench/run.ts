@@ -5,7 +5,7 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findEngine } from '../src/backends/docker/discover.ts';
+import { findDocker } from '../src/backends/docker/discover.ts';
 import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
@@ -27,7 +27,7 @@ async function command(sandbox: OpenSandbox): Promise<void> {
   if (exit.kind !== 'exited' || exit.code !== 0) throw new Error(`the command failed: ${JSON.stringify(exit)}`);
 }
 
-const engine = await findEngine({ environment: process.env });
+const engine = await findDocker({ environment: process.env });
 const plain = await engine.createContainer('hermetic-bench-plain', { Image: image, Entrypoint: ['sleep', 'infinity'] } as never);
 await engine.start(plain);
 const open = new Map<string, OpenSandbox>();

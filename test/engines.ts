@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
-import { findEngine } from '../src/backends/docker/discover.ts';
-import type { Engine as DockerEngine } from '../src/backends/docker/engine.ts';
-import { findImage } from '../src/backends/docker/image.ts';
+import { findDocker } from '../src/backends/docker/discover.ts';
+import type { Engine as ContainerEngine } from '../src/backends/engine/engine.ts';
+import { findImage } from '../src/backends/engine/image.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
-import type { Backend, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
+import type { Backend, Limits, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
 import { backendOf, contextIn, type TestContext } from './backends.ts';
 import type { Task } from './client.ts';
 import { isRequired } from './required.ts';
@@ -28,6 +28,8 @@ export interface TestEngine {
   spec(wishes?: Partial<SandboxSpec>): SandboxSpec;
   /** Ended and removed at the latest when all tests of the file are over. */
   open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox>;
+  /** Its container engine, for a look behind the sandbox. */
+  withEngine<T>(action: (engine: ContainerEngine) => Promise<T>): Promise<T>;
   /** Ends it as a crash or another program would: not by any call of ours. */
   endFromOutside(sandbox: OpenSandbox): Promise<void>;
   /** Another process of this installation. Resolves when it has done its task. */
@@ -43,11 +45,17 @@ interface Client {
 export interface Variant {
   title?: string;
   docker?: Partial<TestContext['docker']>;
+  /** In which engines and their keys are looked for. */
+  environment?: TestContext['environment'];
   /** The options of a backend other than docker. */
   options?: TestContext['options'];
   maxBytesAhead?: number;
   /** The image of its sandboxes, where that is not the one of docker, and is known to be there. */
   image?: string;
+  /** Of sandboxes whose test wants none. */
+  limits?: Partial<Limits>;
+  /** Finds the engine of a backend that has one other than docker's. */
+  findEngine?(): Promise<ContainerEngine>;
   /** Ends the sandbox of this name, where killing the processes that came with it does not. */
   endFromOutside?(name: string): Promise<void>;
   /** Called when all tests of the file are over. */
@@ -57,7 +65,8 @@ export interface Variant {
 /** The tests of one backend; skipped with the reason where it cannot work, unless HERMETIC_TEST_REQUIRE names it. */
 export async function describeBackend(kind: string, body: (engine: TestEngine) => void, variant?: Variant): Promise<void> {
   const found = contextIn(join(tmpdir(), `hermetic-sandboxes-${randomBytes(6).toString('hex')}`));
-  const context = { ...found, docker: { ...found.docker, ...variant?.docker }, ...(variant?.options && { options: variant.options }) };
+  const { options, environment = found.environment } = variant ?? {};
+  const context = { ...found, environment, docker: { ...found.docker, ...variant?.docker }, ...(options && { options }) };
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context, variant);
   if (obstacle !== undefined && isRequired(kind)) {
@@ -111,7 +120,7 @@ class Engine implements TestEngine {
       workdir: undefined,
       env: {},
       mounts: [],
-      limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 256 },
+      limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 256, ...this.#variant?.limits },
       network: honours['network-none'] === true ? 'none' : undefined,
       persistent: true,
       user: 'default',
@@ -134,7 +143,16 @@ class Engine implements TestEngine {
   async endFromOutside(sandbox: OpenSandbox): Promise<void> {
     for (const pid of this.#opened.get(sandbox) ?? []) process.kill(pid, 'SIGKILL');
     if (this.#variant?.endFromOutside) await this.#variant.endFromOutside(sandbox.name);
-    else if (this.kind === 'docker') await withDocker(this.context, (docker) => docker.kill(`hermetic-${sandbox.name}`));
+    else if (this.#hasEngine) await this.withEngine((engine) => engine.kill(`hermetic-${sandbox.name}`));
+  }
+
+  get #hasEngine(): boolean {
+    return this.kind === 'docker' || this.#variant?.findEngine !== undefined;
+  }
+
+  async withEngine<T>(action: (engine: ContainerEngine) => Promise<T>): Promise<T> {
+    const engine = await (this.#variant?.findEngine?.() ?? findDocker({ environment: this.context.environment }));
+    return await action(engine).finally(() => engine.close());
   }
 
   async startClient(task: Pick<Task, 'spec' | 'action' | 'commands'>): Promise<Client> {
@@ -159,20 +177,20 @@ class Engine implements TestEngine {
     await Promise.allSettled([...this.#opened.keys()].map((sandbox) => sandbox.destroy()));
     for (const remains of await this.backend.list()) await remains.destroy();
     await this.#variant?.cleanUp?.(this.context);
-    if (this.kind === 'docker') await withDocker(this.context, (docker) => removeContainers(docker, this.context.installation));
+    if (this.#hasEngine) await this.withEngine((engine) => removeContainers(engine, this.context.installation));
     await removeTree(this.context.sandboxesDirectory);
   }
 }
 
 export async function withDocker<T>(
   { environment }: Pick<TestContext, 'environment'>,
-  action: (docker: DockerEngine) => Promise<T>,
+  action: (docker: ContainerEngine) => Promise<T>,
 ): Promise<T> {
-  const docker = await findEngine({ environment });
+  const docker = await findDocker({ environment });
   return await action(docker).finally(() => docker.close());
 }
 
-async function removeContainers(docker: DockerEngine, installation: string): Promise<void> {
+async function removeContainers(docker: ContainerEngine, installation: string): Promise<void> {
   for (const { id } of await docker.list({ 'hermetic.installation': installation })) await docker.remove(id);
 }
 

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'world/programs',
   'backends/docker-streams',
+  'backends/podman',
   'mcp/mcp',
   'sandboxes/spares',
   'backends/docker',
@@ -18,6 +19,9 @@ const longest = [
   'backends/stream-attacks',
   'tools/execute-code',
   'cli/cwd',
+  'backends/docker/ssh',
+  'backends/gvisor',
+  'backends/docker/tls',
   'backends/bubblewrap',
   'backends/local',
   'backends/sigkill',

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 /** A way to an engine that shares nothing with this machine as far as anybody can see: bytes through a port. */
 export interface Relay {
@@ -20,11 +21,13 @@ export interface Relay {
   close(): void;
 }
 
-/** Leads to a socket, or a port. Listens on a free port, or on the socket `at` this path. */
-export async function startRelay(to: string | { host: string; port: number }, at?: string): Promise<Relay> {
+/**
+ * Leads to a socket, or a port. Listens on a free port, or on the socket `at` this path; with `tls` as an engine that was started with certificates.
+ */
+export async function startRelay(to: string | { host: string; port: number }, at?: string, tls?: TlsOptions): Promise<Relay> {
   const open = new Set<Socket>();
   const requests: string[] = [];
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
+  const relay = (near: Socket): void => {
     const far = connect({ ...(typeof to === 'string' ? { path: to } : to), allowHalfOpen: true });
     for (const socket of [near, far]) {
       open.add(socket);
@@ -40,7 +43,9 @@ export async function startRelay(to: string | { host: string; port: number }, at
     // Who is gone altogether, and not only done with writing, takes the other along.
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
-  });
+  };
+  const options = { allowHalfOpen: true, noDelay: true };
+  const server = tls ? createTlsServer({ ...options, ...tls }, relay) : createServer(options, relay);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.on('error', reject).listen(at === undefined ? { port: 0, host: '127.0.0.1' } : { path: at }, resolve);
   await promise;

@@ -29,7 +29,7 @@ export interface TestSshd {
   remove(): Promise<void>;
 }
 
-const sshdProgram = '/usr/sbin/sshd';
+export const sshdProgram = '/usr/sbin/sshd';
 
 /** `lines` are further lines of sshd_config. */
 export async function startSshd(lines: readonly string[] = []): Promise<TestSshd> {

@@ -171,8 +171,8 @@ function cannotHonour({ kind }: Backend, reasons: readonly string[]): HermeticEr
 }
 
 /**
- * Equal for two specs that ask for the same sandbox of a backend, whichever session it belongs to and wherever its files are. The hash that docker
- * labels a container with (`docker/spec-hash`) is another thing: it also covers the engine's part, such as the id of the image.
+ * Equal for two specs that ask for the same sandbox of a backend, whichever session it belongs to and wherever its files are. The hash that an engine
+ * labels a container with (`engine/spec-hash`) is another thing: it also covers the engine's part, such as the id of the image.
  * Security: goes into the database and into listings, so values of variables enter as a hash bound to the installation.
  */
 export function specFingerprint(installation: string, { kind, settings }: Pick<Backend, 'kind' | 'settings'>, spec: SandboxSpec): string {

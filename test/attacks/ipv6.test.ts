@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { request } from 'node:http';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseHost } from '../../src/backends/docker/discover.ts';
-import type { Engine } from '../../src/backends/docker/engine.ts';
-import { ensureNetworkOf, networkName } from '../../src/backends/docker/network.ts';
+import { dockerProduct } from '../../src/backends/docker/discover.ts';
+import { parseHost } from '../../src/backends/engine/address.ts';
+import type { Engine } from '../../src/backends/engine/engine.ts';
+import { ensureNetworkOf, networkName } from '../../src/backends/engine/network.ts';
 import { clientNetwork } from '../../src/http/client-network.ts';
 import { refuseInTheClear } from '../../src/http/site.ts';
 import { serveHttp } from '../../src/mcp/http.ts';
@@ -170,7 +171,7 @@ describe('the network of sandboxes', () => {
       const { EnableIPv6 } = given;
       return isThere ? [{ Id: '1', Name: name, Driver: 'bridge', Internal: false, EnableIPv6, Labels: wish.Labels, Options }] : [];
     };
-    return { engine: { request } as unknown as Engine, made };
+    return { engine: { request, product: dockerProduct() } as unknown as Engine, made };
   }
   const bridgeName = `hm-${hash('sha256', installation).slice(0, 12)}`;
 
@@ -240,13 +241,13 @@ describe('IPv6 addresses of an engine', () => {
     ['tcp://[::1]:2375', '::1'],
     ['tcp://[fe80::1]:2375', 'fe80::1'],
   ])('parses %s as the address of an engine', (text, host) => {
-    expect(parseHost(text, 'a test')).toEqual({ kind: 'tcp', host, port: 2375 });
+    expect(parseHost(text, 'a test', dockerProduct())).toMatchObject({ kind: 'tcp', host, port: 2375 });
   });
 
   it.each(['tcp://::1:2375', 'tcp://[::1', 'tcp://[::1%25lo]:2375', 'tcp://[::ffff:127.0.0.1:2375', 'tcp://[]:2375', 'tcp://'])(
     'refuses %s as the address of an engine',
     (text) => {
-      expect(() => parseHost(text, 'a test')).toThrow(/is not the address of a Docker engine/);
+      expect(() => parseHost(text, 'a test', dockerProduct())).toThrow(/is not the address of a Docker engine/);
     },
   );
 });

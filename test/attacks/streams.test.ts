@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { joinPieces } from '../../src/backends/docker/exec-stream.ts';
-import { FrameParser } from '../../src/backends/docker/frame-parser.ts';
+import { joinPieces } from '../../src/backends/engine/exec-stream.ts';
+import { FrameParser } from '../../src/backends/engine/frame-parser.ts';
 import type { AttachedCommand } from '../../src/shell/streams/attached-command.ts';
 import { FrameSplitter } from '../../src/shell/streams/frame-splitter.ts';
 import { ShellStream } from '../../src/shell/streams/shell-stream.ts';

@@ -10,7 +10,7 @@ import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine, withDocker } from '../engines.ts';
 import { startRelay } from '../relay.ts';
 import { until } from '../until.ts';
-import { containerTests } from './docker/session-container.ts';
+import { containerTests } from './engine/session-container.ts';
 
 /** The same engine by a port: nothing tells that it shares this kernel, so every shell is reached by its streams. */
 const relay = await startRelay('/var/run/docker.sock');

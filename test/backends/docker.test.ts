@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pathsIn } from '../../src/backends/sandbox-directory.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend } from '../engines.ts';
-import { containerTests } from './docker/session-container.ts';
+import { containerTests } from './engine/session-container.ts';
 
 await describeBackend('docker', (engine) => {
   sandboxContract(engine);

@@ -54,7 +54,7 @@ describe('mistakes in config.yaml', () => {
       'terminal.credential_files[0] must be a path relative to the Hermetic home, without .., not "../x".',
     ],
     ['terminal: {credential_files: [/etc/shadow]}', 30, 'not "/etc/shadow".'],
-    ['terminal: {docker_host: "http://x"}', 24, 'unix:///path or tcp://host:port'],
+    ['terminal: {docker_host: "http://x"}', 24, 'unix:///path, tcp://host:port, https://host:port or ssh://user@host[:port][/path]'],
     ['approvals: {mode: false}', 18, 'one of manual, smart, off, not false.'],
     ['approvals: {mode: manuel}', 18, 'not "manuel". Did you mean manual?'],
     ['telegram: {allowed_users: [123456789012345678]}', 27, 'telegram.allowed_users[0] must be an id as text, in quotes'],

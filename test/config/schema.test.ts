@@ -22,6 +22,9 @@ const contract: Record<string, unknown> = {
   'terminal.docker_run_as_host_user': false,
   'terminal.docker_runtime': undefined,
   'terminal.docker_host': undefined,
+  'terminal.docker_cert_path': undefined,
+  'terminal.podman_image': 'docker.io/nikolaik/python-nodejs:python3.11-nodejs20',
+  'terminal.podman_host': undefined,
   'terminal.env_passthrough': [],
   'terminal.credential_files': [],
   'terminal.container_cpu': 1,
@@ -98,7 +101,7 @@ describe('the schema', () => {
   });
 
   test('the schema lists every backend', () => {
-    expect(backendNames.join(' ')).toBe('auto local ssh bubblewrap docker podman singularity modal daytona kubernetes vercel');
+    expect(backendNames.join(' ')).toBe('auto local ssh podman bubblewrap docker singularity modal daytona kubernetes vercel');
   });
 
   test('the schema has a section for every platform with a channel, and for no other', () => {

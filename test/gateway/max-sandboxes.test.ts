@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import type { ContainerSummary } from '../../src/backends/docker/engine.ts';
+import type { ContainerSummary } from '../../src/backends/engine/engine.ts';
 import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith, type TestEngine, withDocker } from '../engines.ts';
 import { until } from '../until.ts';

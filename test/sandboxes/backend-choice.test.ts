@@ -6,7 +6,7 @@ import { findSandboxStatus } from '../../src/app/status/sandbox-status.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { type App, createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
-import { fakeEngine } from '../backends/docker/fake-engine.ts';
+import { fakeEngine } from '../backends/engine/fake-engine.ts';
 import { describeBackend } from '../engines.ts';
 
 /** Port 1 of this machine: nobody listens there, so nothing leaves it. */

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { runDirectoryInside } from '../../src/backends/docker/container.ts';
+import { runDirectoryInside } from '../../src/backends/engine/container.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
 import { SessionSandboxes } from '../../src/sandboxes/session-sandboxes.ts';

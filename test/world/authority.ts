@@ -8,6 +8,12 @@ const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 /** The certificates of these hosts are not valid, each for another reason. */
 export const invalidHosts = { expired: 'expired.test', otherName: 'other-name.test', unknownAuthority: 'unknown-authority.test' } as const;
 
+type Flaw = keyof typeof invalidHosts;
+
+function flawOf(name: string): Flaw | undefined {
+  return (Object.keys(invalidHosts) as Flaw[]).find((flaw) => invalidHosts[flaw] === name);
+}
+
 /** Signs a certificate for any name. Made by the openssl program, so that the product's own certificates are not judged by themselves. */
 export class Authority {
   readonly certificateFile: string;
@@ -30,15 +36,15 @@ export class Authority {
     return context;
   }
 
-  sign(name: string): { cert: Buffer; key: Buffer } {
+  /** Of a server or a client. */
+  sign(name: string, flaw: Flaw | undefined = flawOf(name)): { cert: Buffer; key: Buffer } {
     const file = join(this.#directory, `leaf-${this.#contexts.size}`);
-    const isUnknown = name === invalidHosts.unknownAuthority;
-    const signer = isUnknown ? ['-signkey', `${file}.key`] : ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
-    const signed = name === invalidHosts.otherName ? 'another.test' : name;
-    const extensions = [`subjectAltName=DNS:${signed}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth'];
+    const signer = flaw === 'unknownAuthority' ? ['-signkey', `${file}.key`] : ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
+    const signed = flaw === 'otherName' ? 'another.test' : name;
+    const extensions = [`subjectAltName=DNS:${signed}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth,clientAuth'];
     const subject = ['-subj', '/CN=Server of a test', ...extensions.flatMap((extension) => ['-addext', extension])];
     openssl(['req', ...key, ...subject, '-keyout', `${file}.key`, '-out', `${file}.csr`]);
-    const days = name === invalidHosts.expired ? '-1' : '1';
+    const days = flaw === 'expired' ? '-1' : '1';
     openssl(['x509', '-req', '-in', `${file}.csr`, ...signer, '-days', days, '-copy_extensions', 'copy', '-out', `${file}.pem`]);
     return { cert: readFileSync(`${file}.pem`), key: readFileSync(`${file}.key`) };
   }

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ContainerState } from '../../src/backends/docker/engine.ts';
+import type { ContainerState } from '../../src/backends/engine/engine.ts';
 import { inside, Namespace } from '../egress/namespace.ts';
 import { describeBackend, withDocker } from '../engines.ts';
 import type { BotMessage } from '../fakes/bot-api.ts';

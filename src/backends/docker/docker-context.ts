@@ -1,26 +1,56 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
-import { errnoOf } from './engine-errors.ts';
+import type { Certificates } from '../engine/certificates.ts';
+import { errnoOf } from '../engine/errno.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The host of the context that `docker` itself would use, or undefined when that is the default one. */
-export async function contextHost(environment: Environment, home: string): Promise<{ name: string; host: string } | undefined> {
+interface ContextEngine {
+  name: string;
+  host: string;
+  /** Those that came with the context. */
+  certificates: Certificates | undefined;
+}
+
+/** The engine of the context that `docker` itself would use, or undefined when that is the default one. */
+export async function contextEngine(environment: Environment, home: string): Promise<ContextEngine | undefined> {
   const directory = environment.DOCKER_CONFIG || join(home, '.docker');
   const name = environment.DOCKER_CONTEXT || (await currentContext(join(directory, 'config.json')));
   if (!name || name === 'default') {
     return undefined;
   }
-  const meta = join(directory, 'contexts', 'meta', createHash('sha256').update(name).digest('hex'), 'meta.json');
-  const host = field(field(field(await json(meta), 'Endpoints'), 'docker'), 'Host');
+  const hash = createHash('sha256').update(name).digest('hex');
+  const endpoint = field(field(await json(join(directory, 'contexts', 'meta', hash, 'meta.json')), 'Endpoints'), 'docker');
+  const host = field(endpoint, 'Host');
   if (typeof host !== 'string' || host === '') {
     throw new HermeticError('backend/unavailable', `The current Docker context is "${name}", but nothing says where its engine is.`, {
       hint: 'List the contexts with `docker context ls` and choose one with `docker context use NAME`.',
     });
   }
-  return { name, host };
+  // Security: any machine on the way could pose as the engine, and what runs in its containers would be its own.
+  if (field(endpoint, 'SkipTLSVerify') === true && !host.startsWith('unix:')) {
+    throw new HermeticError(
+      'backend/unavailable',
+      `The Docker context "${name}" does not verify its engine (skip-tls-verify), so it is not used.`,
+      {
+        hint: `Give the context the authority of the engine: docker context update ${name} --docker "host=${host},ca=FILE"`,
+      },
+    );
+  }
+  const tls = join(directory, 'contexts', 'tls', hash, 'docker');
+  return { name, host, certificates: (await isThere(tls)) ? { directory: tls, needsAuthority: false } : undefined };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 async function currentContext(path: string): Promise<string | undefined> {

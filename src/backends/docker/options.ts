@@ -6,16 +6,22 @@ export const dockerOptions = z.strictObject({
   docker_runtime: word('the name of a runtime').optional().describe("OCI runtime, for example `runsc`; unset is the engine's own."),
   docker_host: z
     .string()
-    .regex(/^(unix:\/\/\/[^\s\0]+|tcp:\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5})$/)
-    .register(notes, { expects: 'unix:///path or tcp://host:port' })
+    .regex(/^(unix:\/\/\/[^\s\0]+|(?:tcp|https):\/\/[^\s\0/@-][^\s\0/@]*:\d{1,5}|ssh:\/\/[^\s\0/-][^\s\0]*)$/)
+    .register(notes, { expects: 'unix:///path, tcp://host:port, https://host:port or ssh://user@host[:port][/path]' })
     .optional()
     .describe('Where the engine listens; unset looks in the usual places.'),
+  docker_cert_path: z
+    .string()
+    .regex(/^\/[^\0]*$/)
+    .register(notes, { expects: 'an absolute path' })
+    .optional()
+    .describe('Directory with the `ca.pem`, `cert.pem` and `key.pem` of an engine that is reached with TLS; `tcp://` then means TLS, too.'),
   docker_extra_args: listOf(extraArgument(), 'arguments')
     .default([])
     .describe('Further arguments for the engine when it creates the container. Variables belong in `terminal.docker_env`.'),
 });
 
-markRestart(dockerOptions, 'docker_runtime', 'docker_host', 'docker_extra_args');
+markRestart(dockerOptions, 'docker_runtime', 'docker_host', 'docker_cert_path', 'docker_extra_args');
 
 export type DockerOptions = z.output<typeof dockerOptions>;
 

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findEngine, parseHost } from '../../../src/backends/docker/discover.ts';
-import { type FakeEngine, fakeEngine } from './fake-engine.ts';
+import { dockerProduct, findDocker } from '../../../src/backends/docker/discover.ts';
+import { parseHost } from '../../../src/backends/engine/address.ts';
+import { type FakeEngine, fakeEngine } from '../engine/fake-engine.ts';
 
 let root: string;
 let fake: FakeEngine;
@@ -23,7 +24,7 @@ afterEach(async () => {
 
 const environment = (more: Record<string, string> = {}) => ({ HOME: join(root, 'home'), PATH: join(root, 'bin'), ...more });
 const find = (more: Record<string, string> = {}, dockerHost?: string, pingTimeoutMs = 60_000) =>
-  findEngine({ environment: environment(more), dockerHost, root, platform: 'linux', pingTimeoutMs });
+  findDocker({ environment: environment(more), dockerHost, root, platform: 'linux', pingTimeoutMs });
 
 async function linkTo(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
@@ -135,8 +136,11 @@ describe('a configured engine', () => {
   });
 
   it.each([
-    ['ssh://me@server', 'backend/unavailable', /ssh/],
-    ['https://server:2376', 'backend/unavailable', /TLS/],
+    ['ssh://', 'config/bad-value', /not the address/],
+    ['ssh://-oProxyCommand=evil', 'config/bad-value', /not the address/],
+    ['ssh://me:secret@server', 'config/bad-value', /not the address/],
+    ['tcp://me:secret@server:2376', 'config/bad-value', /not the address/],
+    ['tcp://server:2376/path', 'config/bad-value', /not the address/],
     ['npipe:////./pipe/docker_engine', 'config/bad-value', /not the address/],
     ['unix://relative', 'config/bad-value', /not the address/],
     ['nonsense', 'config/bad-value', /not the address/],
@@ -144,15 +148,17 @@ describe('a configured engine', () => {
     await expect(find({ DOCKER_HOST: host })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  it('refuses an engine with TLS', async () => {
-    await expect(find({ DOCKER_HOST: 'tcp://server:2376', DOCKER_TLS_VERIFY: '1' })).rejects.toMatchObject({ code: 'backend/unavailable' });
-  });
-
   it('parses the address of an engine by port and by socket', () => {
-    expect(parseHost('tcp://10.0.0.1:2377', 'x')).toEqual({ kind: 'tcp', host: '10.0.0.1', port: 2377 });
-    expect(parseHost('tcp://server', 'x')).toEqual({ kind: 'tcp', host: 'server', port: 2375 });
-    expect(parseHost('tcp://[::1]:1', 'x')).toEqual({ kind: 'tcp', host: '::1', port: 1 });
-    expect(parseHost('/a b/docker.sock', 'x')).toEqual({ kind: 'unix', path: '/a b/docker.sock' });
+    const parse = (host: string) => parseHost(host, 'x', dockerProduct());
+    expect(parse('tcp://10.0.0.1:2377')).toEqual({ kind: 'tcp', host: '10.0.0.1', port: 2377, isTls: false });
+    expect(parse('tcp://server')).toEqual({ kind: 'tcp', host: 'server', port: undefined, isTls: false });
+    expect(parse('tcp://server:80')).toMatchObject({ port: 80 });
+    expect(parse('https://server')).toEqual({ kind: 'tcp', host: 'server', port: 443, isTls: true });
+    expect(parse('tcp://[::1]:1')).toEqual({ kind: 'tcp', host: '::1', port: 1, isTls: false });
+    const target = { user: 'me', host: 'server', port: 2222 };
+    expect(parse('ssh://me@server:2222')).toEqual({ kind: 'ssh', target, path: undefined });
+    expect(parse('ssh://me@server:2222/run/a.sock')).toEqual({ kind: 'ssh', target, path: '/run/a.sock' });
+    expect(parse('/a b/docker.sock')).toEqual({ kind: 'unix', path: '/a b/docker.sock' });
   });
 });
 
@@ -179,8 +185,8 @@ describe.skipIf(process.getuid?.() !== 0)('an engine of another user', () => {
   async function findAsNobody(more: Record<string, string> = {}): Promise<{ code: string; hint: string }> {
     await chmod(root, 0o755);
     const script = `
-      import { findEngine } from ${JSON.stringify(join(import.meta.dirname, '../../../src/backends/docker/discover.ts'))};
-      const error = await findEngine(${JSON.stringify({ environment: environment(more), root, platform: 'linux' })}).catch((error) => error);
+      import { findDocker } from ${JSON.stringify(join(import.meta.dirname, '../../../src/backends/docker/discover.ts'))};
+      const error = await findDocker(${JSON.stringify({ environment: environment(more), root, platform: 'linux' })}).catch((error) => error);
       console.log(JSON.stringify({ code: error.code ?? String(error), hint: error.hint }));
     `;
     const args = ['--reuid', '65534', '--regid', '65534', '--clear-groups', process.execPath, '--input-type=module', '-e', script];

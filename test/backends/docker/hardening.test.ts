@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchContainer } from '../../../src/backends/docker/launch.ts';
-import { limitEnforcement } from '../../../src/backends/docker/limits.ts';
-import { storageSupport } from '../../../src/backends/docker/storage.ts';
-import { bodyFor, exampleSpec, realEngine, run } from './real-engine.ts';
+import { launchContainer } from '../../../src/backends/engine/launch.ts';
+import { limitEnforcement } from '../../../src/backends/engine/limits.ts';
+import { storageSupport } from '../../../src/backends/engine/storage.ts';
+import { bodyFor, exampleSpec, realEngine, run } from '../engine/real-engine.ts';
 
 const real = await realEngine();
 describe.skipIf(real.skip)(`inside a real container ${real.skip}`, () => {

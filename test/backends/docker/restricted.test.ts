@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Engine } from '../../../src/backends/docker/engine.ts';
+import type { Engine } from '../../../src/backends/engine/engine.ts';
 import { pathsIn } from '../../../src/backends/sandbox-directory.ts';
 import type { Egress } from '../../../src/core/egress.ts';
 import { type OpenSandbox, quiet, type SandboxSpec } from '../../../src/core/sandbox.ts';
