@@ -72,6 +72,9 @@ export function configuredSpec(
   const here: Mount = { source: deps.workingDirectory, target: '/workspace', readOnly: false };
   const mounts = [...terminal.docker_volumes.map(parseVolume), ...(terminal.docker_mount_cwd_to_workspace ? [here] : [])];
   if (!contained && mounts.length > 0) listener.notice(`Volumes are not mounted: ${backend.kind} runs on the host itself.`);
+  const { mounts: supportsMounts } = backend.traits.honours;
+  if (contained && supportsMounts !== true && terminal.credential_files.length > 0)
+    listener.notice(`The files of terminal.credential_files stay outside: ${supportsMounts}.`);
   return {
     name,
     session: request.title,

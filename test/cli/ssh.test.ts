@@ -31,6 +31,15 @@ await describeBackend(
       expect(installation).toBeUndefined();
     });
 
+    it('says that credential files stay on the host', async () => {
+      const environment = { TERMINAL_CREDENTIAL_FILES: '["token"]' };
+      const { stdout, stderr } = await hermetic.run(['run', '--', 'echo ran'], { environment });
+      expect([stdout, stderr]).toEqual([
+        'ran\n',
+        expect.stringContaining('terminal.credential_files stay outside: directories of this machine'),
+      ]);
+    });
+
     it('asks about commands on a remote machine that are not known to be harmless', async () => {
       const judge = async (command: string) => (await hermetic.run(['approvals', 'judge', command])).stdout;
       expect(await judge('ls -la')).toMatch(/allow/);

@@ -41,7 +41,8 @@ async function outputOf(command: SshCommand): Promise<string> {
 
 function temporary(): string {
   const directory = mkdtempSync(join(tmpdir(), 'hermetic-ssh-test-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
+  // A command whose connection was closed may still write there for a moment.
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
 
