@@ -8,7 +8,7 @@ ulimit -Sx "$tether_number"
 ulimit -Hx "$tether_number$base"
 cd /
 declare -A running=()
-exec {nothing}<> <(:) 2>/dev/null
+{ exec {nothing}<> <(:); } 2>/dev/null
 
 printf 'hello\n'
 while read -r verb a b c; do

@@ -1,7 +1,8 @@
 import { bubblewrap } from './bubblewrap/index.ts';
 import { docker } from './docker/index.ts';
 import type { BackendDriver } from './driver.ts';
+import { kubernetes } from './kubernetes/index.ts';
 import { local } from './local.ts';
 
 /** Every way of making sandboxes, in the order in which `auto` tries those that it may take. */
-export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, local];
+export const backendDrivers: readonly BackendDriver[] = [kubernetes, docker, bubblewrap, local];

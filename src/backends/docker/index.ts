@@ -17,6 +17,8 @@ import { guestVersion } from '../../shell/guest-scripts.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { type AttachmentPipes, makeAttachmentPipes, removeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
+import { keeperCommand } from '../../shell/streams/keeper.ts';
+import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import type { BackendDriver } from '../driver.ts';
@@ -38,9 +40,9 @@ import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnu
 import { type DockerOptions, dockerOptions } from './options.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { restrictionObstacle } from './restriction.ts';
-import { hasLeftProcesses, stopUnused } from './stop.ts';
+import { stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
-import { keeperCommand, sharesKernel } from './transport.ts';
+import { attachTo, sharesKernel } from './transport.ts';
 import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
 
 const infoMs = 5_000;
@@ -323,7 +325,7 @@ class DockerBackend implements Backend {
         stop: async (force) => {
           const found = await this.#engine();
           const name = `hermetic-${record.name}`;
-          return await stopUnused(found, name, record.directory, async () => force || !(await hasLeftProcesses(found, name)));
+          return await stopUnused(found, name, record.directory, async () => force || !(await hasLeftProcesses(attachTo(found, name))));
         },
         destroy: async () => {
           const found = await this.#engine();

@@ -1,13 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFileLock } from '../../lib/file-lock.ts';
-import { guestBash } from '../../lib/guest-files.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import type { Engine } from './engine.ts';
-import { attachTo } from './transport.ts';
-
-const lookMs = 20_000;
 
 /**
  * Stops the container of a sandbox and keeps it with what was installed in it. Resolves with false, and it runs on, when a program is attached to
@@ -22,23 +18,4 @@ export async function stopUnused(engine: Engine, container: string, directory: s
     await engine.kill(found.id);
     return true;
   });
-}
-
-/** Whether a process that a command left in a container runs there; asked from outside, when no program is attached. Doubt counts as yes. */
-export async function hasLeftProcesses(engine: Engine, container: string): Promise<boolean> {
-  const script = await guestBash('processes', 'processes-left');
-  const command = await attachTo(engine, container)(['bash', '--noprofile', '--norc', '-c', script]);
-  const late = setTimeout(() => command.destroy(), lookMs);
-  try {
-    const ends = [command.stdout, command.stderr].map(async (stream) => {
-      for await (const _ of stream);
-    });
-    await Promise.all(ends);
-    return (await command.exitCode()) !== 11;
-  } catch {
-    return true;
-  } finally {
-    clearTimeout(late);
-    command.destroy();
-  }
 }
