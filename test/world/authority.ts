@@ -24,19 +24,28 @@ export class Authority {
     openssl(['req', '-x509', ...key, ...subject, ...use, '-keyout', this.#keyFile, '-out', this.certificateFile]);
   }
 
+  get certificateText(): Buffer {
+    return readFileSync(this.certificateFile);
+  }
+
   contextFor(name: string): SecureContext {
     const context = this.#contexts.get(name) ?? createSecureContext(this.sign(name));
     this.#contexts.set(name, context);
     return context;
   }
 
-  sign(name: string): { cert: Buffer; key: Buffer } {
+  /** `user`: for a client of that name instead. */
+  sign(name: string, user?: string): { cert: Buffer; key: Buffer } {
     const file = join(this.#directory, `leaf-${this.#contexts.size}`);
     const isUnknown = name === invalidHosts.unknownAuthority;
     const signer = isUnknown ? ['-signkey', `${file}.key`] : ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
     const signed = name === invalidHosts.otherName ? 'another.test' : name;
-    const extensions = [`subjectAltName=DNS:${signed}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth'];
-    const subject = ['-subj', '/CN=Server of a test', ...extensions.flatMap((extension) => ['-addext', extension])];
+    const extensions = [
+      `subjectAltName=DNS:${signed}`,
+      'basicConstraints=critical,CA:FALSE',
+      `extendedKeyUsage=${user === undefined ? 'serverAuth' : 'clientAuth'}`,
+    ];
+    const subject = ['-subj', `/CN=${user ?? 'Server of a test'}`, ...extensions.flatMap((extension) => ['-addext', extension])];
     openssl(['req', ...key, ...subject, '-keyout', `${file}.key`, '-out', `${file}.csr`]);
     const days = name === invalidHosts.expired ? '-1' : '1';
     openssl(['x509', '-req', '-in', `${file}.csr`, ...signer, '-days', days, '-copy_extensions', 'copy', '-out', `${file}.pem`]);

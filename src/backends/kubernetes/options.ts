@@ -29,7 +29,7 @@ export const kubernetesOptions = z.strictObject({
   kubernetes_requests: z
     .strictObject({ cpu: quantity().default('50m'), memory: quantity().default('64Mi') })
     .register(notes, { expects: 'a map with the keys cpu and memory' })
-    .prefault({})
+    .default({ cpu: '50m', memory: '64Mi' })
     .describe('What the scheduler reserves for a pod. The limits are `terminal.container_cpu` and `container_memory`.'),
   kubernetes_node_selector: labels('labels of nodes').default({}).describe('Labels that a node must have.'),
   kubernetes_tolerations: listOf(toleration(), 'tolerations')
