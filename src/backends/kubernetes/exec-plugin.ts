@@ -10,7 +10,8 @@ import { started } from '../../lib/started.ts';
 import type { Cluster, ExecPlugin } from './kubeconfig.ts';
 
 const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
-const timeoutMs = 30_000;
+/** Shorter than the deadline of the request that waits for it. */
+const timeoutMs = 20_000;
 const maxBytes = 1024 * 1024;
 const maxComplaint = 2_000;
 
@@ -70,20 +71,25 @@ function told(cluster: Cluster): object {
 }
 
 async function outputOf(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const child = await begin(command, args, env);
+  const child = begin(command, args, env);
   const stdout = new ByteStore(maxBytes);
   let complaint = '';
   let isTooMuch = false;
+  // With what it started, which may have its streams open.
+  const end = (): void => {
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL');
+  };
   child.stdout.on('data', (data: Buffer) => {
     if (stdout.push(data)) return;
     isTooMuch = true;
-    child.kill('SIGKILL');
+    end();
   });
   child.stderr.on('data', (data: Buffer) => {
     if (complaint.length < maxComplaint) complaint += data.toString();
   });
   const [code] = (await within(timeoutMs, once(child, 'close'), () => {
-    child.kill('SIGKILL');
+    end();
     throw failed(command, `it did not answer in ${timeoutMs / 1000} s`);
   })) as [number | null];
   if (isTooMuch) throw failed(command, `it printed more than ${maxBytes} bytes`);
@@ -91,9 +97,9 @@ async function outputOf(command: string, args: readonly string[], env: NodeJS.Pr
   return stdout.take().toString();
 }
 
-async function begin(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+function begin(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
   try {
-    return started(spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+    return started(spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
   } catch (error) {
     throw failed(command, errorText(error));
   }

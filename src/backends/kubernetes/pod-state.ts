@@ -14,7 +14,7 @@ const imageReasons = ['ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull
 const brokenReasons = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError', 'CrashLoopBackOff'];
 /** The first failure to pull may pass; one of these does not. */
 const lastingPull = /not found|unauthorized|denied|does not exist|invalid/i;
-const noProgram = /executable file not found|no such file or directory|exec format error/i;
+const noProgram = /executable file not found|no such file or directory|exec format error|ended with code 12[678]\b/i;
 const needsBash = 'The image needs bash 5 or newer and coreutils.';
 
 export function podState(pod: Pod | undefined): PodState {

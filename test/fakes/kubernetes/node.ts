@@ -137,13 +137,16 @@ export class FakeNode {
       env: { PATH: process.env.PATH },
       stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
     });
-    const exited = exitOf(child).finally(async () => {
+    const exited = exitOf(child).then(async (code) => {
       await groups.remove();
       rmSync(join(this.#directory, 'pods', uid), { recursive: true, force: true, maxRetries: 5 });
+      return code;
     });
     await letGo(child, (pid) => groups.add(pid));
     const pid = await childPid(child);
-    await until('the first process has begun', () => child.exitCode !== null || !readLink(`/proc/${pid}/exe`).endsWith('/bwrap'), { everyMs: 2 });
+    await until('the first process has begun', () => child.exitCode !== null || !readLink(`/proc/${pid}/exe`).endsWith('/bwrap'), {
+      everyMs: 2,
+    });
     const exec = async (command: readonly string[]): Promise<ExecProcess> => {
       const enterPod = ['nsenter', '--target', String(pid), '--all', '--', ...become];
       return await this.#exec([...groups.entrances, '--', ...enterPod, ...command], env, (one) => groups.add(one));
