@@ -2,10 +2,7 @@
 # command has left a process running, or has for longer than BACKGROUND_SECONDS (0: however long).
 #
 #   bash -c keeper hermetic LEASE_SECONDS BACKGROUND_SECONDS
-#
-# TERM ends it at once. Without the trap the kernel would keep that signal from the first process of a namespace.
 
-trap 'exit 143' TERM
 step=5
 if (($1 < 20)); then step=1; fi
 # The program that started the sandbox attaches soon, or is dead.

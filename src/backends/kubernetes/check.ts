@@ -3,7 +3,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { Check, Enforcement, SandboxSpec } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
-import { keeperCommand } from '../../shell/streams/keeper.ts';
+import { firstProcessCommand } from '../../shell/streams/keeper.ts';
 import type { KubernetesApi } from './api.ts';
 import { labelNames, type Reference, referenceTo } from './objects.ts';
 import type { KubernetesOptions } from './options.ts';
@@ -96,7 +96,7 @@ async function probeBody({ installation, options, image }: CheckOptions) {
     backgroundSeconds: 0,
   };
   const bounded = { ...options, kubernetes_max_lifetime: probeSeconds };
-  const body = podBody({ spec, options: bounded, installation, guestVersion: '', command: await keeperCommand(spec) });
+  const body = podBody({ spec, options: bounded, installation, guestVersion: '', command: await firstProcessCommand(spec) });
   body.metadata.labels[labelNames.probe] = 'check';
   return body;
 }

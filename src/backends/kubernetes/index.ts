@@ -7,7 +7,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
 import { guestVersion } from '../../shell/guest-scripts.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
-import { keeperCommand } from '../../shell/streams/keeper.ts';
+import { firstProcessCommand } from '../../shell/streams/keeper.ts';
 import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
@@ -125,7 +125,7 @@ class KubernetesBackend implements Backend {
   }
 
   async #body(spec: SandboxSpec): Promise<PodBody> {
-    const [version, command] = await Promise.all([guestVersion('keeper'), keeperCommand(spec)]);
+    const [version, command] = await Promise.all([guestVersion('firstProcess', 'keeper'), firstProcessCommand(spec)]);
     return podBody({ spec, options: this.#options, installation: this.#context.installation, guestVersion: version, command });
   }
 

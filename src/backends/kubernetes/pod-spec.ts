@@ -86,11 +86,12 @@ export function podBody(input: PodInput): PodBody {
 }
 
 /**
- * Equal for two pods that may stand in for each other: everything but the names, and how long it may idle, which stands in the command. Security: it
- * is read by those who can read the pod, and so every value in it.
+ * Equal for two pods that may stand in for each other: everything but the names, the way to the cluster, and how long it may idle, which stands in the
+ * command. Security: it is read by those who can read the pod, and so every value in it.
  */
 function specHash(spec: Record<string, unknown>, { options, guestVersion }: PodInput): string {
-  return digestOf([1, spec, guestVersion, options]);
+  const { kubernetes_image: _, kubernetes_kubeconfig: _file, kubernetes_context: _context, kubernetes_namespace: _place, ...settings } = options;
+  return digestOf([1, spec, guestVersion, settings]);
 }
 
 /** Security: no network, process or file of a node (hostNetwork, hostPID, hostIPC, hostPath), and no account of the cluster. */

@@ -297,7 +297,9 @@ export class FakeCluster {
     const [label = '', value] = query.get('labelSelector')?.split('=') ?? [];
     response.writeHead(200, { 'content-type': 'application/json' });
     response.flushHeaders();
-    const write = (type: string, object: string): void => void response.write(`{"type":"${type}","object":${object}}\n`);
+    const write = (type: string, object: string): void => {
+      if (!response.writableEnded) response.write(`{"type":"${type}","object":${object}}\n`);
+    };
     const tell = ({ type, object }: StoredEvent): void => {
       const { metadata } = JSON.parse(object) as FakeObject;
       if (metadata.labels?.[label] === value) write(type, object);

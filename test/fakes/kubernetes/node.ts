@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { findHierarchies, makeControlGroups } from '../../../src/backends/bubblewrap/cgroup.ts';
@@ -101,7 +101,8 @@ export class FakeNode {
         return ['--perms', '1777', '--size', String(amountOf(volume.emptyDir.sizeLimit)), '--tmpfs', mountPath];
       const claim = volume?.persistentVolumeClaim && claims.get(volume.persistentVolumeClaim.claimName);
       const source = join(claim ?? join(this.#directory, 'pods', uid, 'volumes', 'kubernetes.io~empty-dir', name), subPath ?? '');
-      mkdirSync(source, { recursive: true, mode: 0o777 });
+      mkdirSync(source, { recursive: true });
+      chmodSync(source, 0o777);
       return ['--bind', source, mountPath];
     });
     const options = [
