@@ -179,7 +179,7 @@ function join(socket: WebSocket, tcp: Socket, everyMs: number): AttachedCommand 
 }
 
 function send(socket: WebSocket, chunk: Buffer, done: (error?: Error | null) => void): void {
-  if (chunk.length === 0) return done();
+  if (chunk.length === 0) done();
   for (let at = 0; at < chunk.length; at += maxSentBytes) {
     const isLast = at + maxSentBytes >= chunk.length;
     const message = Buffer.concat([Buffer.of(channels.stdin), chunk.subarray(at, at + maxSentBytes)]);

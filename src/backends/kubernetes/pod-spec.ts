@@ -90,7 +90,13 @@ export function podBody(input: PodInput): PodBody {
  * command. Security: it is read by those who can read the pod, and so every value in it.
  */
 function specHash(spec: Record<string, unknown>, { options, guestVersion }: PodInput): string {
-  const { kubernetes_image: _, kubernetes_kubeconfig: _file, kubernetes_context: _context, kubernetes_namespace: _place, ...settings } = options;
+  const {
+    kubernetes_image: _,
+    kubernetes_kubeconfig: _file,
+    kubernetes_context: _context,
+    kubernetes_namespace: _place,
+    ...settings
+  } = options;
   return digestOf([1, spec, guestVersion, settings]);
 }
 

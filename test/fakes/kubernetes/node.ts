@@ -105,34 +105,26 @@ export class FakeNode {
       chmodSync(source, 0o777);
       return ['--bind', source, mountPath];
     });
-    const options = [
-      ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net', '--unshare-cgroup-try', '--as-pid-1', '--die-with-parent'],
-      ...[
-        '--new-session',
-        '--hostname',
-        'sandbox',
-        '--clearenv',
-        ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
-      ],
-      ...[
-        '--tmpfs',
-        '/',
-        '--ro-bind',
-        '/usr',
-        '/usr',
-        '--ro-bind',
-        '/etc',
-        '/etc',
-        ...rootLinks(),
-        '--proc',
-        '/proc',
-        '--dev',
-        '/dev',
-        '--dir',
-        '/sys/fs',
-      ],
-      ...[...shownGroups, ...mounts, '--chdir', container.workingDir ?? '/', '--info-fd', '4', '--'],
+    const separate = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net', '--unshare-cgroup-try', '--as-pid-1'];
+    const files = [
+      '--tmpfs',
+      '/',
+      '--ro-bind',
+      '/usr',
+      '/usr',
+      '--ro-bind',
+      '/etc',
+      '/etc',
+      ...rootLinks(),
+      '--proc',
+      '/proc',
+      '--dev',
+      '/dev',
     ];
+    const places = ['--dir', '/sys/fs', '--perms', '0755', '--dir', '/home', ...shownGroups, ...mounts];
+    const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
+    const rest = ['--die-with-parent', '--new-session', '--hostname', 'sandbox', '--clearenv', '--chdir', container.workingDir ?? '/'];
+    const options = [...separate, ...files, ...places, ...rest, ...variables, '--info-fd', '4', '--'];
     const words = [...groups.entrances, '--', 'bwrap', ...options, ...become, ...container.command.map(expand)];
     const child = spawn('bash', ['-c', enter, 'node', ...words], {
       env: { PATH: process.env.PATH },
