@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { KubernetesApi } from '../../../src/backends/kubernetes/api.ts';
 import { Credentials } from '../../../src/backends/kubernetes/credentials.ts';
 import { openExec } from '../../../src/backends/kubernetes/exec-stream.ts';
@@ -135,26 +135,27 @@ describe('a watch', () => {
   });
 });
 
-describe('the streams of a command', () => {
-  /** What the server does on the socket of an exec. */
-  const attached = async (
-    act: (send: (...bytes: (number | Buffer)[]) => void, end: (code?: number) => void) => void,
-  ): Promise<AttachedCommand> => {
-    const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io' });
-    cluster.instead = (_call, request, socket) => {
-      if ('writeHead' in socket) return false;
-      sockets.handleUpgrade(request, socket, Buffer.alloc(0), (accepted) => {
-        const send = (...parts: (number | Buffer)[]): void =>
-          accepted.send(Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.of(part) : part))));
-        act(send, (code) => accepted.close(code));
-      });
-      return true;
-    };
-    return await openExec(api, `${path}/any/exec?command=true`, { pingEveryMs: 200 });
+type Exec = (send: (...bytes: (number | Buffer)[]) => void, end: () => void, socket: WebSocket) => void;
+
+/** A command whose streams the test is the other end of. */
+async function attached(act: Exec, options: object = {}): Promise<AttachedCommand> {
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io', ...options });
+  cluster.instead = (_call, request, socket) => {
+    if ('writeHead' in socket) return false;
+    sockets.handleUpgrade(request, socket, Buffer.alloc(0), (accepted) => {
+      const send = (...parts: (number | Buffer)[]): void =>
+        accepted.send(Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.of(part) : part))));
+      act(send, () => accepted.close(), accepted);
+    });
+    return true;
   };
+  return await openExec(api, `${path}/any/exec?command=true`, { pingEveryMs: 200 });
+}
+
+describe('the streams of a command', () => {
   const textOf = async (stream: AttachedCommand['stdout']): Promise<string> => Buffer.concat(await stream.toArray()).toString();
 
-  it('pass on output and the code, whichever comes in one piece with the answer', async () => {
+  it('pass on output and the code, also when they come in one piece with the answer', async () => {
     const status = { status: 'Failure', reason: 'NonZeroExitCode', details: { causes: [{ reason: 'ExitCode', message: '7' }] } };
     const command = await attached((send, end) => {
       send(1, Buffer.from('out'));
@@ -166,28 +167,27 @@ describe('the streams of a command', () => {
     expect(await command.exitCode()).toBe(7);
   });
 
-  it.each<[string, (send: (...bytes: (number | Buffer)[]) => void, end: (code?: number) => void) => void]>([
+  it.each<[string, Exec]>([
     ['end without a status', (_send, end) => end()],
     ['use an unknown channel', (send) => send(9, Buffer.from('?'))],
-    ['never answer a ping', () => undefined],
-  ])('are lost when they %s', async (title, act) => {
-    const isSilent = title.includes('ping');
+  ])('are lost when they %s', async (_, act) => {
     const command = await attached(act);
-    if (isSilent) {
-      // A dead peer: the connection stays and nothing comes.
-      cluster.instead = undefined;
-      const sockets = new WebSocketServer({ noServer: true, autoPong: false, handleProtocols: () => 'v5.channel.k8s.io' });
-      cluster.instead = (_call, request, socket) => {
-        if ('writeHead' in socket) return false;
-        sockets.handleUpgrade(request, socket, Buffer.alloc(0), () => undefined);
-        return true;
-      };
-      const silent = await openExec(api, `${path}/any/exec?command=true`, { pingEveryMs: 100 });
-      await expect(textOf(silent.stdout)).rejects.toMatchObject({ code: 'sandbox/lost' });
-      command.destroy();
-      return;
-    }
     await expect(textOf(command.stdout)).rejects.toMatchObject({ code: 'sandbox/lost' });
+  });
+
+  it('are lost when the other end is silent, and stay when it answers pings', async () => {
+    const command = await attached(() => undefined, { autoPong: false });
+    await expect(textOf(command.stdout)).rejects.toMatchObject({ code: 'sandbox/lost' });
+    let pings = 0;
+    const alive = await attached((send, _end, socket) => {
+      socket.on('ping', () => {
+        pings += 1;
+        if (pings === 4) send(1, Buffer.from('late'));
+      });
+    });
+    const [first] = (await alive.stdout.take(1).toArray()) as Buffer[];
+    expect(String(first)).toBe('late');
+    alive.destroy();
   });
 
   it.each([
@@ -207,22 +207,21 @@ describe('the streams of a command', () => {
   it('hold no more of a flood than a few buffers while no one reads', async () => {
     let sent = 0;
     const piece = Buffer.alloc(64 * 1024, 'x');
-    const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io' });
-    cluster.instead = (_call, request, socket) => {
-      if ('writeHead' in socket) return false;
-      sockets.handleUpgrade(request, socket, Buffer.alloc(0), (accepted) => {
-        const more = (): void =>
-          accepted.send(Buffer.concat([Buffer.of(1), piece]), (error) => {
-            sent += piece.length;
-            if (!error && sent < 256 * megabyte) setImmediate(more);
-          });
-        more();
-      });
-      return true;
-    };
-    const command = await openExec(api, `${path}/any/exec?command=true`);
+    const command = await attached((_send, _end, socket) => {
+      const more = (): void =>
+        socket.send(Buffer.concat([Buffer.of(1), piece]), (error) => {
+          sent += piece.length;
+          if (!error && sent < 256 * megabyte) setImmediate(more);
+        });
+      more();
+    });
     let before = -1;
-    await until('nothing moves any more', () => [before === sent, (before = sent)][0], { everyMs: 300 });
+    const isStill = (): boolean => {
+      const same = before === sent;
+      before = sent;
+      return same;
+    };
+    await until('nothing moves any more', isStill, { everyMs: 300 });
     expect(sent).toBeLessThan(32 * megabyte);
     expect(command.stdout.readableLength).toBeLessThan(megabyte);
     command.destroy();
