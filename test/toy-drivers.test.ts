@@ -23,7 +23,7 @@ const copied = ['bin', 'docs', 'guest', 'host-scripts', 'package.json', 'scripts
 
 /** A driver of `test/toys` becomes a folder of a set, and one more entry of its list. */
 const sets = {
-  backends: { toy: 'backend', list: ['[docker, bubblewrap, local]', '[docker, bubblewrap, local, toy]'], page: 'docs/sandboxes/toy.md' },
+  backends: { toy: 'backend', list: ['[docker, bubblewrap, kubernetes, local]', '[docker, bubblewrap, kubernetes, local, toy]'], page: 'docs/sandboxes/toy.md' },
   channels: { toy: 'channel', list: ['[telegram,', '[toy, telegram,'], page: 'docs/channels/toy.md' },
 } as const;
 

@@ -5,4 +5,4 @@ import { kubernetes } from './kubernetes/index.ts';
 import { local } from './local.ts';
 
 /** Every way of making sandboxes, in the order in which `auto` tries those that it may take. */
-export const backendDrivers: readonly BackendDriver[] = [kubernetes, docker, bubblewrap, local];
+export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, kubernetes, local];

@@ -98,7 +98,7 @@ describe('the schema', () => {
   });
 
   test('the schema lists every backend', () => {
-    expect(backendNames.join(' ')).toBe('auto local bubblewrap docker podman ssh singularity modal daytona kubernetes vercel');
+    expect(backendNames.join(' ')).toBe('auto local kubernetes bubblewrap docker podman ssh singularity modal daytona vercel');
   });
 
   test('the schema has a section for every platform with a channel, and for no other', () => {

@@ -197,7 +197,7 @@ interface Status {
 }
 
 /** undefined for a status that says something else than how the command ended; throws when the command could not be started. */
-export function exitCodeOf(text: string): number | undefined {
+function exitCodeOf(text: string): number | undefined {
   const { status, reason, message, details } = parsed(text);
   if (status === 'Success') return 0;
   if (reason !== 'NonZeroExitCode') throw new HermeticError('sandbox/open-failed', refusalError(500, String(message ?? text)).message);

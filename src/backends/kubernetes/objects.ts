@@ -1,5 +1,5 @@
 /** The parts of the cluster's objects that matter here, in its own words. Security: they come from another program, so every part may be missing. */
-export interface Metadata {
+interface Metadata {
   name?: string;
   uid?: string;
   resourceVersion?: string;
@@ -20,7 +20,7 @@ interface Ended {
   message?: string;
 }
 
-export interface ContainerStatus {
+interface ContainerStatus {
   state?: { waiting?: { reason?: string; message?: string }; running?: object; terminated?: Ended };
 }
 

@@ -26,7 +26,7 @@ export interface PodBody {
 export const containerName = 'sandbox';
 
 /** A kubelet gives them to every container, whatever the pod says: they name the API server. */
-export const clusterVariables: readonly string[] = [
+const clusterVariables: readonly string[] = [
   'KUBERNETES_SERVICE_HOST',
   'KUBERNETES_SERVICE_PORT',
   'KUBERNETES_SERVICE_PORT_HTTPS',

@@ -9,7 +9,7 @@ import { backendOf, contextIn } from '../../backends.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { FakeCluster } from '../../fakes/kubernetes/cluster.ts';
 
-export interface Told {
+interface Told {
   notices: string[];
   progress: string[];
 }

@@ -34,7 +34,7 @@ export interface FakeContainer {
   volumeMounts: { name: string; mountPath: string; subPath?: string }[];
 }
 
-export interface FakeVolume {
+interface FakeVolume {
   name: string;
   emptyDir?: { medium?: string; sizeLimit?: string };
   persistentVolumeClaim?: { claimName: string };
