@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'world/programs',
   'backends/docker-streams',
+  'backends/kubernetes',
   'mcp/mcp',
   'sandboxes/spares',
   'backends/docker',

@@ -1,6 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { Check } from '../../core/sandbox.ts';
-import { errorText } from '../../lib/error-text.ts';
+import { failedCheck } from '../failed-check.ts';
 import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
 import { findImage, refuseUnlessPullable } from './image.ts';
@@ -27,17 +27,7 @@ export async function checkDocker(find: () => Promise<Engine>, image: string, in
     await runTrue(engine, found.id, installation, runtime);
     return { usable: true, summary, limits: limitEnforcement(info, storage), notes: [] };
   } catch (error) {
-    const failure = error instanceof HermeticError ? error : undefined;
-    const reason = errorText(error);
-    const fix = failure?.hint ?? 'See the log of the engine.';
-    switch (failure?.code) {
-      case 'backend/not-installed':
-      case 'backend/not-running':
-      case 'backend/not-permitted':
-        return { usable: false, code: failure.code, reason, fix };
-      default:
-        return { usable: false, code: 'backend/unavailable', reason, fix };
-    }
+    return failedCheck(error, 'See the log of the engine.');
   }
 }
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
 import type { Check, Enforcement, SandboxSpec } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
-import { errorText } from '../../lib/error-text.ts';
 import { firstProcessCommand } from '../../shell/streams/keeper.ts';
+import { failedCheck } from '../failed-check.ts';
 import type { KubernetesApi } from './api.ts';
 import { labelNames, type Reference, referenceTo } from './objects.ts';
 import type { KubernetesOptions } from './options.ts';
@@ -44,17 +44,7 @@ export async function checkKubernetes(parts: CheckOptions): Promise<Check> {
     const notes = await tryPod(parts);
     return { usable: true, summary, limits: enforcement, notes };
   } catch (error) {
-    const failure = error instanceof HermeticError ? error : undefined;
-    const reason = errorText(error);
-    const fix = failure?.hint ?? 'See kubectl describe pod and the events of the namespace.';
-    switch (failure?.code) {
-      case 'backend/not-installed':
-      case 'backend/not-running':
-      case 'backend/not-permitted':
-        return { usable: false, code: failure.code, reason, fix };
-      default:
-        return { usable: false, code: 'backend/unavailable', reason, fix };
-    }
+    return failedCheck(error, 'See kubectl describe pod and the events of the namespace.');
   }
 }
 
