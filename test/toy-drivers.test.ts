@@ -106,7 +106,7 @@ describe('a backend and a channel added as AGENTS.md says', () => {
     );
     expect(reference).toContain('| `toy.directory` | `HERMETIC_TOY_DIRECTORY` | a directory | `/nowhere` | ');
     expect(reference).toContain('| `toy.enabled` | ');
-    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, bubblewrap, docker, podman/);
+    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, kubernetes, bubblewrap, docker, podman/);
   });
 
   it('an added backend and channel can be configured, and an unknown option of theirs is refused', async () => {
