@@ -42,6 +42,7 @@ tell_facts() {
   fact_of_file limit-pids /sys/fs/cgroup/pids/pids.max
   facts_of_lines route /proc/net/route
   facts_of_lines route6 /proc/net/ipv6_route
+  [[ -z ${KUBERNETES_SERVICE_HOST-} ]] || say fact cluster-api "$KUBERNETES_SERVICE_HOST"
 }
 
 # Every place where a directory of the host could have been put.

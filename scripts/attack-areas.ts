@@ -64,6 +64,12 @@ export const areas: readonly Area[] = [
     mended: 'a frame that arrived byte by byte was searched again for every byte; each byte of early output was kept as an object',
   },
   {
+    area: 'A Kubernetes API server',
+    tried: 'answers, events and streams without end, lies, redirects, silence, and connections cut at every step of opening a sandbox',
+    tests: ['test/backends/kubernetes/{hostile-server,credentials}.test.ts'],
+    mended: 'a credential plugin that printed without end held up everything while a process it had started kept its streams open',
+  },
+  {
     area: 'Tools and their results',
     tried: 'answers of a hostile sandbox to file tools and scripts, floods in single bytes, secrets in every encoding',
     tests: [

@@ -5,6 +5,7 @@ const longest = [
   'world/programs',
   'backends/docker-streams',
   'backends/podman',
+  'backends/kubernetes',
   'mcp/mcp',
   'sandboxes/spares',
   'backends/docker',

@@ -15,6 +15,7 @@ export const errorCodes = {
   'backend/cannot-restrict': 'The backend cannot restrict the network of its sandboxes on this machine.',
   'sandbox/no-image': 'The image does not exist or cannot be pulled.',
   'sandbox/open-failed': 'The sandbox could not be made; nothing of it was left behind.',
+  'sandbox/no-room': 'A quota leaves no room for another sandbox. A gateway waits and tries again.',
   'sandbox/in-use': 'The sandbox would have to be replaced while something else is using it.',
   'sandbox/network-taken': 'A program inside the sandbox holds a port that the restricted network needs.',
   'sandbox/network-failed': 'The restricted network of a sandbox could not be opened.',

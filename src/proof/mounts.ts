@@ -9,12 +9,14 @@ import { isInside, type Location, locate, type MountEntry, parseMounts } from '.
 /** In memory, and only there. */
 const inMemory = ['/tmp', '/var/tmp', '/run', '/dev', '/dev/shm', '/sys/fs/cgroup'];
 const ownDirectories = ['/workspace', '/root', '/home/agent'];
-const engineFiles = ['/etc/resolv.conf', '/etc/hostname', '/etc/hosts'];
+const engineFiles = ['/etc/resolv.conf', '/etc/hostname', '/etc/hosts', '/dev/termination-log'];
 /** File systems that are the kernel's own words; what may not be written in them is tried by itself. */
 const kernelTypes = ['proc', 'devpts', 'mqueue'];
 const harmlessDevices = /^\/(?:null|zero|full|random|urandom|tty|console)$/;
 /** An unnamed volume: the engine makes it for this container alone where the image asks for one. */
 const unnamedVolume = /\/volumes\/[0-9a-f]{64}\/_data$/;
+/** A volume that a node of a cluster makes for one pod alone, and removes with it. */
+const podVolume = /\/pods\/[0-9a-f-]{36}\/volumes\/kubernetes\.io~empty-dir\/[\w-]+$/;
 const maxQuestions = 64;
 
 /** As the host sees them, else as the probe tells; undefined when neither does. */
@@ -54,7 +56,7 @@ function isDocumented({ host, spec }: Ground, entry: MountEntry, home: Location 
   if (inMemory.includes(target)) return isPrivateMemory;
   if (ownDirectories.includes(target)) {
     const isOwn = home === undefined || (device === home.device && isInside(root, home.path));
-    return isPrivateMemory || isOwn || (isContainer && isVolumeOf(spec.name, root));
+    return isPrivateMemory || isOwn || (isContainer && (isVolumeOf(spec.name, root) || podVolume.test(root)));
   }
   return isContainer && (target === '/' || engineFiles.includes(target) || unnamedVolume.test(root));
 }

@@ -3,6 +3,7 @@ import type { Backend, Isolation, Sandbox, SandboxSpec } from '../core/sandbox.t
 import { within } from '../lib/deadline.ts';
 import { type Bait, listenAt, startWitness, token } from './bait.ts';
 import { canaryDirectories, plantCanary, sweepCanaries } from './canary.ts';
+import { checkCluster } from './cluster.ts';
 import { checkEgress } from './egress.ts';
 import { checkHermeticHome, checkHostFile, checkShadow, checkTemporaryFiles } from './files.ts';
 import { type Ground, line, type Promises, promisesOf } from './ground.ts';
@@ -106,6 +107,7 @@ async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation
       checkHostNetwork(ground, listeners, hostAliases),
       checkEngineSockets(ground, engineSockets),
       checkMetadata(ground),
+      checkCluster(ground),
       spec.network === 'restricted' ? checkEgress(ground, listeners) : [],
       checkSecrets(ground, secretValues),
       siblingWithin(timeoutMs, 'sibling-files', checkSiblingFiles(ground, sibling)),

@@ -16,6 +16,7 @@ const parts = {
   supervisor: ['processes', 'room', 'become', 'frames', 'supervisor'],
   tether: ['processes', 'tether'],
   keeper: ['keeper'],
+  firstProcess: ['first-process'],
 } as const;
 
 export type GuestScript = keyof typeof parts;

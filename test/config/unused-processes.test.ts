@@ -78,7 +78,7 @@ describe('keys of Hermes or of an earlier version', () => {
 
   it.each([
     ['terminal.daytona_image', 'this version has no daytona backend'],
-    ['terminal.kubernetes_image', 'this version has no kubernetes backend'],
+    ['terminal.modal_image', 'this version has no modal backend'],
     ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
     const set = await hermetic.run(['config', 'set', name, 'true']);
@@ -92,7 +92,7 @@ describe('keys of Hermes or of an earlier version', () => {
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
-      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|kubernetes_image|matrix|mattermost/i);
+      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|matrix|mattermost/i);
     }
     expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain(
       'mattermost is not used: this version has no channel for mattermost.',

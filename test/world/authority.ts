@@ -30,19 +30,23 @@ export class Authority {
     openssl(['req', '-x509', ...key, ...subject, ...use, '-keyout', this.#keyFile, '-out', this.certificateFile]);
   }
 
+  get certificateText(): Buffer {
+    return readFileSync(this.certificateFile);
+  }
+
   contextFor(name: string): SecureContext {
     const context = this.#contexts.get(name) ?? createSecureContext(this.sign(name));
     this.#contexts.set(name, context);
     return context;
   }
 
-  /** Of a server or a client. */
-  sign(name: string, flaw: Flaw | undefined = flawOf(name)): { cert: Buffer; key: Buffer } {
+  /** For a server or a client. `user` is the name of its owner. */
+  sign(name: string, { flaw = flawOf(name), user = 'Server of a test' }: { flaw?: Flaw; user?: string } = {}): { cert: Buffer; key: Buffer } {
     const file = join(this.#directory, `leaf-${this.#contexts.size}`);
     const signer = flaw === 'unknownAuthority' ? ['-signkey', `${file}.key`] : ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
     const signed = flaw === 'otherName' ? 'another.test' : name;
     const extensions = [`subjectAltName=DNS:${signed}`, 'basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=serverAuth,clientAuth'];
-    const subject = ['-subj', '/CN=Server of a test', ...extensions.flatMap((extension) => ['-addext', extension])];
+    const subject = ['-subj', `/CN=${user}`, ...extensions.flatMap((extension) => ['-addext', extension])];
     openssl(['req', ...key, ...subject, '-keyout', `${file}.key`, '-out', `${file}.csr`]);
     const days = flaw === 'expired' ? '-1' : '1';
     openssl(['x509', '-req', '-in', `${file}.csr`, ...signer, '-days', days, '-copy_extensions', 'copy', '-out', `${file}.pem`]);

@@ -17,6 +17,7 @@ import { guestVersion } from '../../shell/guest-scripts.ts';
 import { claim, liveAttachments } from '../../shell/pipes/attachments.ts';
 import { makeAttachmentPipes } from '../../shell/pipes/forker.ts';
 import { forkerCommand, makeRunDirectory } from '../../shell/pipes/run-directory.ts';
+import { keeperCommand } from '../../shell/streams/keeper.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import { receivedInside } from '../received-files.ts';
@@ -37,9 +38,9 @@ import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnu
 import { removeForeignFiles } from './remove-files.ts';
 import { restrictionObstacle } from './restriction.ts';
 import { seedHome } from './seed-home.ts';
-import { hasLeftProcesses, stopUnused } from './stop.ts';
+import { hasLeft, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
-import { keeperCommand, sharesKernel } from './transport.ts';
+import { sharesKernel } from './transport.ts';
 import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
 
 const infoMs = 5_000;
@@ -343,7 +344,7 @@ export class EngineBackend implements Backend {
             found,
             name,
             record.directory,
-            async () => force || !(await hasLeftProcesses(found, name, record.directory)),
+            async () => force || !(await hasLeft(found, name, record.directory)),
           );
         },
         destroy: async () => {

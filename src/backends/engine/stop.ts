@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFileLock } from '../../lib/file-lock.ts';
-import { guestBash } from '../../lib/guest-files.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { Attachment, makeAttachmentPipes } from '../../shell/pipes/forker.ts';
+import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import type { Engine } from './engine.ts';
 import { attachTo } from './transport.ts';
-
-const lookMs = 20_000;
 
 /**
  * Stops the container of a sandbox and keeps it with what was installed in it. Resolves with false, and it runs on, when a program is attached to
@@ -26,23 +24,9 @@ export async function stopUnused(engine: Engine, container: string, directory: s
 }
 
 /** Whether a process that a command left in a container runs there; asked from outside, when no program is attached. Doubt counts as yes. */
-export async function hasLeftProcesses(engine: Engine, container: string, directory: string): Promise<boolean> {
+export async function hasLeft(engine: Engine, container: string, directory: string): Promise<boolean> {
   if (await engine.isLibpod()) return await forkerHasLeft(engine, container, pathsIn(directory).run);
-  const script = await guestBash('processes', 'processes-left');
-  const command = await attachTo(engine, container)(['bash', '--noprofile', '--norc', '-c', script]);
-  const late = setTimeout(() => command.destroy(), lookMs);
-  try {
-    const ends = [command.stdout, command.stderr].map(async (stream) => {
-      for await (const _ of stream);
-    });
-    await Promise.all(ends);
-    return (await command.exitCode()) !== 11;
-  } catch {
-    return true;
-  } finally {
-    clearTimeout(late);
-    command.destroy();
-  }
+  return await hasLeftProcesses(attachTo(engine, container));
 }
 
 /** An exec of libpod leaves processes of its own for minutes, so its forker is asked. */

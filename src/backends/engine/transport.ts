@@ -1,8 +1,6 @@
 import { release } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { guestScript } from '../../shell/guest-scripts.ts';
-import { type Lease, wholeSeconds } from '../../shell/pipes/run-directory.ts';
 import type { Attach } from '../../shell/streams/attached-command.ts';
 import type { EngineAddress } from './address.ts';
 import type { Engine, EngineInfo } from './engine.ts';
@@ -38,12 +36,6 @@ export function runtimeProgram(runtime: string | undefined, { Runtimes: runtimes
 
 export function thisMachine(): Here {
   return { platform: process.platform, kernel: release() };
-}
-
-/** The main process of a container that is reached by streams only. The script travels in its arguments: no file is shared. */
-export async function keeperCommand({ idleSeconds, backgroundSeconds }: Lease): Promise<string[]> {
-  const times = [idleSeconds, backgroundSeconds].map(wholeSeconds);
-  return ['bash', '--noprofile', '--norc', '-c', await guestScript('keeper'), 'hermetic', ...times];
 }
 
 /** Starts commands in a container, as its own user. */

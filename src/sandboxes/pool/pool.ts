@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { HermeticError } from '../../core/errors.ts';
 import { type OpenListener, quiet } from '../../core/sandbox.ts';
 import { Latest } from '../../lib/latest.ts';
+import { pause } from '../../lib/pause.ts';
 import { PlaceNotices } from './place-notices.ts';
 import { type Opened, PooledSandbox } from './pooled-sandbox.ts';
 import { Slots } from './slots.ts';
@@ -155,19 +156,31 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     const giveBack = await this.#takePlace(name, listener, signal);
     try {
       this.#stopping.signal.throwIfAborted();
-      const made = await this.#making.take(() => undefined, signal);
-      try {
-        const opened = await this.#options.open(session, listener, signal);
-        this.#places.set(name, { giveBack, stopAgain: opened.stopAgain });
-        return opened;
-      } finally {
-        made();
-      }
+      const opened = await this.#openWithRoom(session, listener, signal);
+      this.#places.set(name, { giveBack, stopAgain: opened.stopAgain });
+      return opened;
     } catch (error) {
       // The sandbox of before may still run.
       if (kept) this.#kept.set(name, kept);
       else giveBack();
       throw error;
+    }
+  }
+
+  /** A backend may have a maximum of its own, which other programs fill too: then the session waits as for a place of ours. */
+  async #openWithRoom(session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<T> {
+    const over = AbortSignal.any([this.#stopping.signal, ...(signal ? [signal] : [])]);
+    for (let isTold = false; ; isTold = true) {
+      const made = await this.#making.take(() => undefined, signal);
+      const opening = this.#options.open(session, listener, signal).finally(made);
+      const opened = await opening.catch((error: unknown) => {
+        if (!(error instanceof HermeticError) || error.code !== 'sandbox/no-room') throw error;
+        return error;
+      });
+      if (!(opened instanceof HermeticError)) return opened;
+      if (!isTold) listener.notice(`${opened.message} This session waits.`, 'All sandboxes are in use. This session waits for one.');
+      if (!(await this.#endIdlest())) await pause(opened.retryAfterMs ?? betweenLooksMs, over);
+      over.throwIfAborted();
     }
   }
 

@@ -121,7 +121,7 @@ await describeBackend(
     ] as const)('refuses an engine whose certificate is not valid, and sends it nothing: %s', async (flaw, message, hint) => {
       // Security: with this the program would accept any certificate, if it were left to decide.
       vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-      const liar = await start(authority.sign('localhost', flaw));
+      const liar = await start(authority.sign('localhost', { flaw }));
       const error = await failure({ DOCKER_HOST: liar.host.replace('127.0.0.1', 'localhost') }, { certPath });
       expect(error).toMatchObject({ code: 'backend/unavailable', message: expect.stringMatching(message) });
       expect(error.hint).toMatch(hint);

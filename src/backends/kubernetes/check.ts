@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { HermeticError } from '../../core/errors.ts';
+import type { Check, Enforcement, SandboxSpec } from '../../core/sandbox.ts';
+import { within } from '../../lib/deadline.ts';
+import { firstProcessCommand } from '../../shell/streams/keeper.ts';
+import { failedCheck } from '../failed-check.ts';
+import type { KubernetesApi } from './api.ts';
+import { labelNames, type Reference, referenceTo } from './objects.ts';
+import type { KubernetesOptions } from './options.ts';
+import { podBody } from './pod-spec.ts';
+import type { Pods } from './pods.ts';
+import type { PodWatch } from './watch.ts';
+
+/** A check ends also with a server that has stopped answering. */
+const answerMs = 8_000;
+/** A node may have to pull the image first. */
+const startMs = 30_000;
+const execMs = 15_000;
+/** The outer bound of a pod whose program has died. */
+export const probeSeconds = 120;
+
+export const enforcement: Enforcement = {
+  cpus: { enforced: true, how: 'limit of the pod' },
+  memoryMb: { enforced: true, how: 'limit of the pod; most nodes end all of a pod that reaches it' },
+  diskMb: { enforced: true, how: 'the node evicts a pod that uses more, with all that runs in it; a claim has its own size' },
+  pids: { enforced: false, how: 'a pod has no such limit; only the kubelet of a node has one (podPidsLimit)' },
+};
+
+export interface CheckOptions {
+  api: KubernetesApi;
+  pods: Pods;
+  watch: PodWatch;
+  installation: string;
+  options: KubernetesOptions;
+  image: string;
+}
+
+/** Makes a pod of this image as sessions get it, runs `true` in it, and removes it. Never throws. */
+export async function checkKubernetes(parts: CheckOptions): Promise<Check> {
+  const { api, pods, options, image } = parts;
+  try {
+    const summary = `cluster at ${await api.where()}, namespace ${options.kubernetes_namespace}, image ${image}`;
+    await pods.list({ timeoutMs: answerMs });
+    const notes = await tryPod(parts);
+    return { usable: true, summary, limits: enforcement, notes };
+  } catch (error) {
+    return failedCheck(error, 'See kubectl describe pod and the events of the namespace.');
+  }
+}
+
+async function tryPod(parts: CheckOptions): Promise<string[]> {
+  const { pods, watch } = parts;
+  const pod = referenceTo(await pods.create(await probeBody(parts), undefined));
+  try {
+    let waits = '';
+    try {
+      await watch.untilRunning(pod, (text) => (waits = text), { patienceMs: startMs });
+    } catch (error) {
+      const isSlow = error instanceof HermeticError && error.code === 'sandbox/open-failed' && /ContainerCreating|[Pp]ull/.test(waits);
+      if (!isSlow) throw error;
+      return [
+        `The pod had not started after ${startMs / 1000} s (${waits}): the node may still be pulling the image. No command was tried.`,
+      ];
+    }
+    await runTrue(pods, pod);
+    return [];
+  } finally {
+    await pods.remove(pod);
+  }
+}
+
+async function probeBody({ installation, options, image }: CheckOptions) {
+  const spec: SandboxSpec = {
+    name: `check-${randomBytes(6).toString('hex')}`,
+    session: '',
+    directory: '',
+    image,
+    workdir: undefined,
+    env: {},
+    mounts: [],
+    limits: { cpus: 1, memoryMb: 256, diskMb: 128, pids: 0 },
+    network: undefined,
+    persistent: false,
+    user: 'default',
+    idleSeconds: probeSeconds,
+    backgroundSeconds: 0,
+  };
+  const bounded = { ...options, kubernetes_max_lifetime: probeSeconds };
+  const body = podBody({ spec, options: bounded, installation, guestVersion: '', command: await firstProcessCommand(spec) });
+  body.metadata.labels[labelNames.probe] = 'check';
+  return body;
+}
+
+async function runTrue(pods: Pods, { name }: Reference): Promise<void> {
+  const late = (): never => {
+    throw new HermeticError('backend/unavailable', 'A pod started, but a command in it did not end.');
+  };
+  const run = async (): Promise<number | undefined> => {
+    const command = await pods.attachTo(name)(['bash', '-c', 'exit "$((BASH_VERSINFO[0] < 5))"']);
+    command.stdin.end();
+    for (const stream of [command.stdout, command.stderr]) for await (const _ of stream);
+    return await command.exitCode();
+  };
+  const code = await within(execMs, run(), late);
+  if (code === 0) return;
+  throw new HermeticError('backend/unavailable', `A pod started, but bash 5 is not in it (code ${code ?? 'unknown'}).`, {
+    hint: 'The image needs bash 5 or newer and coreutils: change terminal.kubernetes_image.',
+  });
+}
