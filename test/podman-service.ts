@@ -19,8 +19,6 @@ export interface PodmanService {
   directory: string;
   /** The user it runs as, without root; undefined is root. */
   user: string | undefined;
-  /** Processes that watch over its containers and over commands in them. */
-  monitors(): number[];
   find(): Promise<Engine>;
 }
 
@@ -72,7 +70,6 @@ export async function startPodman({ isRootless = false } = {}): Promise<PodmanSe
     image: `localhost/${image}`,
     directory,
     user,
-    monitors: () => monitorsOf(directory),
     find: () => findPodman({ environment: {}, podmanHost: host }),
   };
 }
@@ -89,16 +86,17 @@ export function identity(user: string | undefined, directory: string): string[] 
   return [...become, 'env', `HOME=${directory}`, `XDG_RUNTIME_DIR=${directory}/runtime`];
 }
 
-function monitorsOf(directory: string): number[] {
+/** Processes of podman that watch over this container and over commands in it. */
+export function monitorsOf(container: string): number[] {
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => pid > 0 && commandLine(pid).startsWith('/usr/bin/conmon') && commandLine(pid).includes(directory));
+    .filter((pid) => pid > 0 && /^\/\S*conmon$/.test(commandLine(pid)[0] ?? '') && commandLine(pid).includes(container));
 }
 
-function commandLine(pid: number): string {
+function commandLine(pid: number): string[] {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    return '';
+    return [];
   }
 }

@@ -27,8 +27,8 @@ export function pathsIn(directory: string) {
     workspace: join(directory, 'workspace'),
     home: join(directory, 'home'),
     received: join(directory, 'received'),
-    /** Only where an engine would put another one into its container. */
-    hosts: join(directory, 'etc', 'hosts'),
+    /** Only where an engine would put files of its host into its container. */
+    etc: join(directory, 'etc'),
   };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { collect } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
-import { type PodmanService, startPodman } from '../podman-service.ts';
+import { monitorsOf, startPodman } from '../podman-service.ts';
 import { isRequired } from '../required.ts';
 import { until } from '../until.ts';
 import { containerTests } from './engine/session-container.ts';
@@ -16,16 +16,16 @@ if (typeof service === 'string') {
     (engine) => {
       sandboxContract(engine);
       describe('the container of a session', () => containerTests(engine));
-      describe('a podman service of root', () => serviceTests(engine, service));
+      describe('a podman service of root', () => serviceTests(engine));
     },
     { options: { podman_host: service.host, podman_image: service.image }, image: service.image, findEngine: service.find },
   );
 }
 
-function serviceTests(engine: TestEngine, { monitors }: PodmanService): void {
+function serviceTests(engine: TestEngine): void {
   it('leaves no process of podman behind, however many commands ran and were looked at', async () => {
-    await until('nothing of earlier tests runs', () => monitors().length === 0);
     const spec = engine.spec();
+    const monitors = (): number[] => monitorsOf(`hermetic-${spec.name}`);
     const sandbox = await engine.open(spec);
     for (let round = 0; round < 5; round += 1) await collect(await sandbox.exec({ command: 'echo some output' }));
     await collect(await sandbox.exec({ command: 'setsid sleep 1000 &' }));

@@ -47,8 +47,8 @@ export interface ContainerInput {
 
 interface LibpodInput {
   isRootless: boolean;
-  /** Host path of the file that is to be `/etc/hosts`. */
-  hosts: string;
+  /** Host directory with the `hosts` and `resolv.conf` that it is to have. */
+  etc: string;
 }
 
 export interface ContainerBody {
@@ -250,9 +250,15 @@ function mountsOf(input: ContainerInput): EngineMount[] {
   // Security: read-only, so that the sandbox cannot replace a pipe by a link.
   const run = input.runDirectory === undefined ? [] : [bind({ source: input.runDirectory, target: runDirectoryInside, readOnly: true })];
   const received = input.received === undefined ? [] : [bind({ source: input.received, target: receivedInside, readOnly: true })];
-  // Security: libpod would copy that of its host.
-  const hosts = input.libpod === undefined ? [] : [bind({ source: input.libpod.hosts, target: '/etc/hosts', readOnly: false })];
-  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run, ...received, ...hosts];
+  return [...own.filter((mount) => !targets.has(mount.Target)), ...wanted.map(bind), ...run, ...received, ...etcMounts(input)];
+}
+
+/** Security: libpod would copy these files of its host. On an open network it has a resolver of its own. */
+function etcMounts({ spec, libpod }: ContainerInput): EngineMount[] {
+  if (!libpod) return [];
+  const isOpen = spec.network !== 'none' && spec.network !== 'restricted';
+  const names = isOpen ? ['hosts'] : ['hosts', 'resolv.conf'];
+  return names.map((name) => bind({ source: `${libpod.etc}/${name}`, target: `/etc/${name}`, readOnly: name !== 'hosts' }));
 }
 
 function bind({ source, target, readOnly }: Mount): EngineMount {

@@ -12,6 +12,7 @@ import type {
   SandboxSpec,
   Traits,
 } from '../../core/sandbox.ts';
+import { restrictedResolver } from '../../egress/environment.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
 import { guestVersion } from '../../shell/guest-scripts.ts';
 import { claim, liveAttachments } from '../../shell/pipes/attachments.ts';
@@ -31,7 +32,7 @@ import { containerDiskUse } from './disk-use.ts';
 import type { ContainerState, ContainerSummary, Engine, EngineInfo } from './engine.ts';
 import { parseExtraArguments } from './extra-arguments.ts';
 import { ensureImage } from './image.ts';
-import { makeHostsFile, refuseRemoteLibpod, refuseUnsharedLibpod } from './libpod.ts';
+import { makeEtc, refuseRemoteLibpod, refuseUnsharedLibpod } from './libpod.ts';
 import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
@@ -266,7 +267,7 @@ export class EngineBackend implements Backend {
     const isLibpod = await engine.isLibpod();
     if (isLibpod) {
       refuseUnsharedLibpod(isForked, this.#runtime() ?? info.DefaultRuntime);
-      await makeHostsFile(paths.hosts);
+      await makeEtc(paths.etc, spec.network === 'restricted' ? [restrictedResolver] : []);
     }
     const files = hasVolumes(engine)
       ? { volumes: volumesOf(spec.name) }
@@ -284,7 +285,7 @@ export class EngineBackend implements Backend {
       storageLimited: storage.enforced,
       extraArgs,
       enforcement,
-      ...(isLibpod && { libpod: { isRootless: info.Rootless === true, hosts: paths.hosts } }),
+      ...(isLibpod && { libpod: { isRootless: info.Rootless === true, etc: paths.etc } }),
     });
     return { body, unenforced: unenforcedLimits(spec.limits, enforcement, this.traits), isForked };
   }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { EngineAddress } from './address.ts';
 import type { CreateBody, EngineInfo } from './engine.ts';
@@ -44,13 +44,17 @@ function ownLimits(): { Name: string; Soft: number; Hard: number }[] {
   });
 }
 
-/** With the name that every sandbox has inside. One that is there is left as it is: a command may have changed it. */
-export async function makeHostsFile(path: string): Promise<void> {
-  if (existsSync(path)) return;
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, '127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n');
+/**
+ * The files of `/etc` that libpod would take from its host: `hosts`, with the name that every sandbox has inside, and `resolv.conf`. A `hosts` that
+ * is there is left as it is: a command may have changed it.
+ */
+export async function makeEtc(etc: string, resolvers: readonly string[]): Promise<void> {
+  const [hosts, resolver] = [join(etc, 'hosts'), join(etc, 'resolv.conf')];
+  await mkdir(etc, { recursive: true });
+  if (!existsSync(hosts)) await writeFile(hosts, '127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n');
+  await writeFile(resolver, resolvers.map((address) => `nameserver ${address}\n`).join(''));
   // The user inside may be another one, and no other user comes past the directory above.
-  await Promise.all([chmod(dirname(path), 0o755), chmod(path, 0o644)]);
+  await Promise.all([chmod(etc, 0o755), chmod(hosts, 0o644), chmod(resolver, 0o644)]);
 }
 
 /** Security: what libpod would put into its containers from its own machine can be kept out only where directories are shared. */

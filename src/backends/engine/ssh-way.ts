@@ -36,6 +36,8 @@ export function sshWay(target: SshTarget, path: string, { directory, agentSocket
   return {
     connect: async () => {
       const stream = await pool.openSocket(path);
+      // One that waits for its next call has no other listener, and being closed is an error to it.
+      stream.on('error', () => undefined);
       const nothing = (): typeof stream => stream;
       // What the HTTP client of Node does with a socket besides reading and writing has no meaning for a channel.
       return Object.assign(stream, { setNoDelay: nothing, setKeepAlive: nothing, setTimeout: nothing }) as unknown as Socket;

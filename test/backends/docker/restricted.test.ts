@@ -14,7 +14,8 @@ import { egressEnvironment } from '../../../src/egress/environment.ts';
 import { shellQuote } from '../../../src/lib/shell-quote.ts';
 import { backendOf } from '../../backends.ts';
 import { collect, sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/rig.ts';
-import { describeBackend, type TestEngine, withDocker } from '../../engines.ts';
+import { describeBackend, type TestEngine } from '../../engines.ts';
+import { startPodman } from '../../podman-service.ts';
 import { until } from '../../until.ts';
 
 /** Prints whether a program inside can connect to the proxy. */
@@ -117,6 +118,17 @@ await describeBackend('docker', (engine) => {
   describe('a restricted container', () => restrictedTests(engine));
 });
 
+const podman = await startPodman();
+if (typeof podman !== 'string') {
+  await describeBackend(
+    'podman',
+    (engine) => {
+      describe('a restricted container', () => restrictedTests(engine));
+    },
+    { options: { podman_host: podman.host, podman_image: podman.image }, image: podman.image, findEngine: podman.find },
+  );
+}
+
 function restrictedTests(engine: TestEngine): void {
   const spec = (wishes: Partial<SandboxSpec> = {}) => engine.spec({ network: 'restricted', env: egressEnvironment, ...wishes });
   const output = async (sandbox: OpenSandbox, command: string, args: string[] = []): Promise<string> =>
@@ -124,7 +136,7 @@ function restrictedTests(engine: TestEngine): void {
   const python = (sandbox: OpenSandbox, script: string, args: string[] = []): Promise<string> =>
     output(sandbox, 'python3 -c "$@"', [script, ...args]);
   const proxy = (sandbox: OpenSandbox): Promise<string> => python(sandbox, tryProxy);
-  const onEngine = <T>(action: (docker: Engine) => Promise<T>): Promise<T> => withDocker(engine.context, action);
+  const onEngine = <T>(action: (docker: Engine) => Promise<T>): Promise<T> => engine.withEngine(action);
   const containerOf = ({ name }: SandboxSpec) => onEngine((docker) => docker.inspect(`hermetic-${name}`));
   const fileOf = ({ directory }: SandboxSpec, name: string): string => join(pathsIn(directory).workspace, name);
   const startSquatter = async (sandbox: OpenSandbox, wanted: SandboxSpec): Promise<void> => {
@@ -262,7 +274,7 @@ function restrictedTests(engine: TestEngine): void {
     const egress: Egress = {
       open: async (entrance, signal) => ({ ...(await engine.context.egress.open(entrance, signal)), lost: broken.promise }),
     };
-    const sandbox = await backendOf('docker', { ...engine.context, egress }).open(wanted, quiet);
+    const sandbox = await backendOf(engine.kind, { ...engine.context, egress }).open(wanted, quiet);
     const before = await containerOf(wanted);
     broken.resolve('a test broke them');
     expect(await sandbox.ended).toMatch(/network was lost: a test broke them/);
@@ -288,7 +300,7 @@ function restrictedTests(engine: TestEngine): void {
         throw new Error('no more processes');
       },
     };
-    const failing = backendOf('docker', { ...engine.context, egress });
+    const failing = backendOf(engine.kind, { ...engine.context, egress });
     await expect(failing.open(wanted, quiet)).rejects.toMatchObject({ code: 'sandbox/network-failed', message: 'no more processes' });
     expect(await containerOf(wanted)).toMatchObject({ id: before?.id, running: true });
     const second = await engine.open(wanted);
