@@ -41,7 +41,10 @@ export class Authority {
   }
 
   /** For a server or a client. `user` is the name of its owner. */
-  sign(name: string, { flaw = flawOf(name), user = 'Server of a test' }: { flaw?: Flaw; user?: string } = {}): { cert: Buffer; key: Buffer } {
+  sign(
+    name: string,
+    { flaw = flawOf(name), user = 'Server of a test' }: { flaw?: Flaw; user?: string } = {},
+  ): { cert: Buffer; key: Buffer } {
     const file = join(this.#directory, `leaf-${this.#contexts.size}`);
     const signer = flaw === 'unknownAuthority' ? ['-signkey', `${file}.key`] : ['-CA', this.certificateFile, '-CAkey', this.#keyFile];
     const signed = flaw === 'otherName' ? 'another.test' : name;

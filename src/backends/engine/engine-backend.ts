@@ -341,12 +341,7 @@ export class EngineBackend implements Backend {
         stop: async (force) => {
           const found = await this.#engine();
           const name = `hermetic-${record.name}`;
-          return await stopUnused(
-            found,
-            name,
-            record.directory,
-            async () => force || !(await hasLeft(found, name, record.directory)),
-          );
+          return await stopUnused(found, name, record.directory, async () => force || !(await hasLeft(found, name, record.directory)));
         },
         destroy: async () => {
           const found = await this.#engine();
