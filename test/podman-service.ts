@@ -49,7 +49,7 @@ export async function startPodman({ isRootless = false } = {}): Promise<PodmanSe
     if (made.status !== 0) return `no user can be made for it: ${made.stderr}`;
     spawnSync('chown', ['-R', `${user}:${user}`, directory]);
   }
-  const load = ['-c', 'set -o pipefail; docker save "$1" | "${@:2}"', 'bash', image, program, ...before, 'load'];
+  const load = ['-c', 'set -o pipefail; docker save "$0" | "$@"', image, program, ...before, 'load'];
   const loaded = spawnSync('bash', load, { cwd: '/', encoding: 'utf8' });
   if (loaded.status !== 0) {
     remove();
