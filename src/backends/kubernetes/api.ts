@@ -109,6 +109,7 @@ export class KubernetesApi {
     );
     const end = (): void => void response.destroy();
     signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
     response.socket.unref();
     response.setTimeout(quietMs, end);
     const rest = new ByteStore(maxEventBytes);

@@ -106,8 +106,8 @@ class KubernetesBackend implements Backend {
     signal?.throwIfAborted();
     const body = await this.#body(spec);
     const found = await this.#findUsable(spec, body, listener, signal);
-    if (!found) {
-      await this.#tellOfNew(spec, isNew, listener);
+    if (found === undefined || found === 'replaced') {
+      this.#tellOfNew(spec, { isNew, isReplaced: found === 'replaced' }, listener);
       return await this.#launch(spec, body, listener, signal);
     }
     await this.#watch.untilRunning(found, (text) => listener.progress(text), { signal });
@@ -129,8 +129,13 @@ class KubernetesBackend implements Backend {
     return podBody({ spec, options: this.#options, installation: this.#context.installation, guestVersion: version, command });
   }
 
-  /** The pod of this sandbox if it can be used as it is. One that cannot is removed. */
-  async #findUsable(spec: SandboxSpec, body: PodBody, listener: OpenListener, signal?: AbortSignal): Promise<Reference | undefined> {
+  /** The pod of this sandbox if it can be used as it is. One that cannot is removed; `replaced`, and told, when it still ran. */
+  async #findUsable(
+    spec: SandboxSpec,
+    body: PodBody,
+    listener: OpenListener,
+    signal: AbortSignal | undefined,
+  ): Promise<Reference | 'replaced' | undefined> {
     const found = await this.#pods.find(body.metadata.name, { signal });
     if (!found) return undefined;
     const pod = referenceTo(found);
@@ -151,7 +156,7 @@ class KubernetesBackend implements Backend {
     }
     if (!hasEnded) this.#tellReplaced(spec, listener, 'The settings of this sandbox have changed');
     await this.#pods.remove(pod);
-    return undefined;
+    return hasEnded ? undefined : 'replaced';
   }
 
   async #isAnswered(name: string): Promise<void> {
@@ -161,6 +166,8 @@ class KubernetesBackend implements Backend {
 
   async #launch(spec: SandboxSpec, body: PodBody, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
     const isNewClaim = hasClaim(spec, this.#options) && (await this.#claims.ensure(spec, { signal }));
+    // The state of the session speaks of files that went with its last pod.
+    if (!hasClaim(spec, this.#options)) await rm(pathsIn(spec.directory).state, { force: true });
     let pod: Reference | undefined;
     try {
       pod = await this.#create(body, signal);
@@ -196,15 +203,14 @@ class KubernetesBackend implements Backend {
     if (directory !== '') await removeTree(directory);
   }
 
-  /** What is not enforced, and how long files last. Without a claim the state of the session goes with its pod, as the files it speaks of do. */
-  async #tellOfNew(spec: SandboxSpec, isNew: boolean, listener: OpenListener): Promise<void> {
+  /** What is not enforced, and how long files last. */
+  #tellOfNew(spec: SandboxSpec, { isNew, isReplaced }: { isNew: boolean; isReplaced: boolean }, listener: OpenListener): void {
     for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
-    if (!spec.persistent || hasClaim(spec, this.#options)) return;
+    if (!spec.persistent || hasClaim(spec, this.#options) || isReplaced) return;
     const why = 'terminal.kubernetes_storage is none';
-    if (isNew) return listener.notice(`The files of this session last as long as its pod (${why}).`);
-    await rm(pathsIn(spec.directory).state, { force: true });
     const lost = 'The sandbox of this session has ended, and its files are gone';
-    listener.notice(`${lost} (${why}).`, `${lost}.`);
+    if (isNew) listener.notice(`The files of this session last as long as its pod (${why}).`);
+    else listener.notice(`${lost} (${why}).`, `${lost}.`);
   }
 
   #tellReplaced(spec: SandboxSpec, listener: OpenListener, why: string): void {

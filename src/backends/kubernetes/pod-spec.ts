@@ -25,7 +25,7 @@ export interface PodBody {
 
 export const containerName = 'sandbox';
 
-/** A kubelet gives them to every container, whatever the pod says: they name the API server. */
+/** A kubelet gives them to every container, also without service links: they name the API server. */
 const clusterVariables: readonly string[] = [
   'KUBERNETES_SERVICE_HOST',
   'KUBERNETES_SERVICE_PORT',

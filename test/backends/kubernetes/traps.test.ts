@@ -228,6 +228,18 @@ describe('a pod that is there already', () => {
     await second.destroy();
   });
 
+  it('is replaced when its settings have changed, and one notice tells that files without a claim are gone', async () => {
+    const wanted = spec();
+    const first = await open(backend(), wanted);
+    await output(first, 'echo lost >file; export GONE=1');
+    await first.close();
+    const before = told.notices.length;
+    const second = await open(backend({ kubernetes_pod_labels: { team: 'a' } }), wanted);
+    expect(told.notices.slice(before)).toEqual(['The settings of this sandbox have changed: it is replaced. Its files are gone.']);
+    expect(await output(second, 'ls; echo "[$GONE]"')).toBe('[]\n');
+    await second.destroy();
+  });
+
   it('is replaced with a notice when its settings have changed, and keeps the files of a claim', async () => {
     const wanted = spec();
     const first = await open(backend({ kubernetes_storage: 'claim' }), wanted);

@@ -78,7 +78,7 @@ export class ObjectStore {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** As a cluster does after a while: nobody can watch from an earlier version any more. */
+  /** As a cluster does after a while: no client can watch from an earlier version any more. */
   forgetHistory(): void {
     this.#history = [];
     this.#version += 1;
