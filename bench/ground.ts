@@ -14,11 +14,16 @@ export const quiet: OpenListener = { notice: () => undefined, progress: (text) =
 export const directory = await mkdtemp(join(tmpdir(), 'hermetic-bench-'));
 
 const noRules = { allow: [], deny: [], private: [], directPorts: [22, 443], notesAllowed: false };
-export const contextOf = () => context;
-const context = { installation: 'be7c', sandboxesDirectory: directory, environment: process.env, egress: new EgressThread(() => noRules) };
+export const context = {
+  installation: 'be7c',
+  sandboxesDirectory: directory,
+  environment: process.env,
+  egress: new EgressThread(() => noRules),
+};
 
-export function backendOf({ create, options, image: hasImage }: BackendDriver): Backend {
-  return create(context, options.parse(hasImage ? { docker_image: image } : {}));
+/** With the image of this run, where the backend has images. */
+export function backendOf({ kind, create, options, image: hasImage }: BackendDriver, settings: object = {}): Backend {
+  return create(context, options.parse({ ...(hasImage && { [`${kind}_image`]: image }), ...settings }));
 }
 
 export function specFor(kind: string, name: string): SandboxSpec {
@@ -26,7 +31,7 @@ export function specFor(kind: string, name: string): SandboxSpec {
     name: `bench-${name}`,
     session: name,
     directory: join(directory, kind, name),
-    image: kind === 'docker' ? image : undefined,
+    image: kind === 'docker' || kind === 'podman' ? image : undefined,
     workdir: undefined,
     // Without isolation, nothing is left in the home of the user who measures.
     env: { HOME: '/tmp' },

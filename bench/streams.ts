@@ -1,22 +1,34 @@
 /**
- * Shells over streams against shells over pipes, in one interleaved run on the same engine: `node bench/streams.ts` prints a table of
- * bench/RESULTS.md. The engine is reached by its socket, and by a port of this machine, where nothing is shared with it.
+ * Shells over streams against shells over pipes, in one interleaved run: `node bench/streams.ts` prints a table of bench/RESULTS.md. The same
+ * engine is reached by its socket and by a port, where nothing is shared with it; ssh leads to this machine. With `CONTAINER_HOST` a podman service is
+ * measured beside them.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { docker } from '../src/backends/docker/index.ts';
+import type { BackendDriver } from '../src/backends/driver.ts';
+import { podman } from '../src/backends/podman/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
+import { ssh } from '../src/backends/ssh/index.ts';
 import type { OpenSandbox } from '../src/core/sandbox.ts';
 import { startRelay } from '../test/relay.ts';
+import { startSshd } from '../test/sshd.ts';
 import { median, quantile, row, timed } from './figures.ts';
-import { contextOf, directory, image, lived, quiet, specFor } from './ground.ts';
+import { backendOf, directory, lived, quiet, specFor } from './ground.ts';
 
 const rounds = 60;
 const burstLength = 50;
 const gapMs = 150;
 
 const relay = await startRelay('/var/run/docker.sock');
-const ways = { pipes: {}, streams: { docker_host: relay.host } };
+const sshd = await startSshd();
+const ways: [name: string, driver: BackendDriver, settings: object][] = [
+  ['docker, by pipes', docker, {}],
+  ['docker, by streams over a port', docker, { docker_host: relay.host }],
+  ['ssh, by streams', ssh, sshd.options],
+  ...(process.env.CONTAINER_HOST ? [['podman, by pipes', podman, {}] satisfies [string, BackendDriver, object]] : []),
+];
 const open = new Map<string, OpenSandbox>();
+const openings = new Map<string, number>();
 
 async function command(sandbox: OpenSandbox): Promise<void> {
   const handle = await sandbox.exec({ command: 'echo ok' });
@@ -26,9 +38,10 @@ async function command(sandbox: OpenSandbox): Promise<void> {
 }
 
 try {
-  for (const [name, options] of Object.entries(ways)) {
-    const backend = docker.create(contextOf(), docker.options.parse({ docker_image: image, ...options }));
-    const sandbox = await backend.open(specFor('docker', name), quiet);
+  for (const [index, [name, driver, settings]] of ways.entries()) {
+    const begun = performance.now();
+    const sandbox = await backendOf(driver, settings).open(specFor(driver.kind, `way-${index}`), quiet);
+    openings.set(name, performance.now() - begun);
     open.set(name, sandbox);
     const handle = await sandbox.exec({ command: `${lived}; cd /tmp` });
     for await (const _ of handle.output);
@@ -52,25 +65,22 @@ try {
       bursts.get(name)?.push(total / burstLength);
     }
   }
-  const [bare, bareBurst] = [median(gaps.get('pipes') ?? []), median(bursts.get('pipes') ?? [])];
-  console.log(row('one command', `median, ${gapMs} ms apart`, 'p95', '× pipes', `burst of ${burstLength}, each`, 'burst × pipes'));
-  console.log(row('---', '---', '---', '---', '---', '---'));
+  const [first = ''] = open.keys();
+  const [pipes, pipesBurst] = [median(gaps.get(first) ?? []), median(bursts.get(first) ?? [])];
+  console.log(
+    row('one command', 'opened in', `median, ${gapMs} ms apart`, 'p95', '× pipes', `burst of ${burstLength}, each`, 'burst × pipes'),
+  );
+  console.log(row('---', '---', '---', '---', '---', '---', '---'));
+  const ms = (value: number, digits = 2): string => `${value.toFixed(digits)} ms`;
   for (const name of open.keys()) {
     const [one, burst] = [gaps.get(name) ?? [], median(bursts.get(name) ?? [])];
-    const figures = [median(one), quantile(one, 0.95)].map((ms) => `${ms.toFixed(2)} ms`);
-    console.log(
-      row(
-        `hermetic docker by ${name}`,
-        ...figures,
-        (median(one) / bare).toFixed(2),
-        `${burst.toFixed(2)} ms`,
-        (burst / bareBurst).toFixed(2),
-      ),
-    );
+    const warm = [ms(median(one)), ms(quantile(one, 0.95)), (median(one) / pipes).toFixed(2)];
+    console.log(row(name, ms(openings.get(name) ?? 0, 0), ...warm, ms(burst), (burst / pipesBurst).toFixed(2)));
   }
 } finally {
   for (const sandbox of open.values()) await sandbox.destroy();
-  await relay.close();
+  relay.close();
+  await sshd.remove();
   await removeTree(directory);
 }
 process.exit();
