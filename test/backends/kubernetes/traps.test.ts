@@ -2,6 +2,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { KubernetesApi } from '../../../src/backends/kubernetes/api.ts';
+import { Credentials } from '../../../src/backends/kubernetes/credentials.ts';
+import { Pods } from '../../../src/backends/kubernetes/pods.ts';
 import { removeTree } from '../../../src/backends/sandbox-directory.ts';
 import { sleepers, sleepMark, untilAsleep } from '../../contracts/sandbox/rig.ts';
 import { processesWith } from '../../engines.ts';
@@ -22,21 +25,32 @@ afterEach(() => {
 });
 
 describe('a runtime that ends the input of a command when one of its outputs ends', () => {
-  it('keeps the three streams of every attached script open', async () => {
-    const sandbox = await open(backend(), spec());
-    const tethers = `for limits in /proc/[0-9]*/limits; do grep -q ' 70000001 ' $limits && ls \${limits%limits}fd | sort -n | head -3 | tr '\\n' ' '; done; true`;
-    expect(await output(sandbox, tethers)).toBe('0 1 2 ');
-    await sandbox.destroy();
-  });
+  /** Its number inside, and its three streams. */
+  const tether = `for limits in /proc/[0-9]*/limits; do
+    grep -q ' 70000001 ' $limits && echo \${limits//[!0-9]/} $(readlink \${limits%limits}fd/{0,1,2} | tr -d '[:digit:]')
+  done; true`;
 
-  it('kills a command without ending the sandbox', async () => {
+  it('keeps the three streams of the tether open, and so the tether itself, also when it has killed a command', async () => {
     const sandbox = await open(backend(), spec());
+    const before = await output(sandbox, tether);
+    expect(before).toMatch(/^\d+( \S+\.(in|out|err)){3}\n$/);
     const mark = sleepMark();
     const handle = await sandbox.exec({ command: `setsid sleep ${mark} & sleep ${mark}` });
     await untilAsleep(sandbox, mark, 2);
     await handle.kill('KILL');
     expect(await handle.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
     expect(await sleepers(sandbox, mark)).toBe(0);
+    expect(await output(sandbox, tether)).toBe(before);
+    await sandbox.destroy();
+  });
+
+  it('ends the input of a command that closes one of its outputs, as the loopback cluster does too', async () => {
+    const wanted = spec();
+    const sandbox = await open(backend(), wanted);
+    const api = new KubernetesApi(new Credentials({ environment: {}, kubeconfig: cluster.kubeconfig() }));
+    const attach = new Pods(api, '', 'hermetic-sandboxes').attachTo(podOf(wanted));
+    const command = await attach(['bash', '-c', 'exec 2>&-; cat; echo over']);
+    expect(Buffer.concat(await command.stdout.toArray()).toString()).toBe('over\n');
     await sandbox.destroy();
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { findHierarchies, makeControlGroups } from '../../../src/backends/bubblewrap/cgroup.ts';
 import { makePipes, openForReading, openForWriting } from '../../../src/shell/pipes/named-pipes.ts';
 import { until } from '../../until.ts';
-import { bubblewrapOptions, expand, processOf, readLink, variablesOf } from './container.ts';
+import { bubblewrapOptions, expand, joined, processOf, readLink, variablesOf } from './container.ts';
 import { amountOf, type FakeObject, podSpecOf } from './objects.ts';
 
 /** Enters the control groups of a pod, waits until this program has done its part, and becomes the command. */
@@ -83,7 +83,7 @@ export class FakeNode {
     const hasBegun = (): boolean => child.exitCode !== null || !readLink(`/proc/${pid}/exe`).endsWith('/bwrap');
     await until('the first process has begun', hasBegun, { everyMs: 2 });
     const exec = async (command: readonly string[]): Promise<ExecProcess> => {
-      const enterPod = ['nsenter', '--target', String(pid), '--all', '--', ...become];
+      const enterPod = ['perl', '-e', joined, '--', String(pid), ...become];
       return await this.#exec([...groups.entrances, '--', ...enterPod, ...command], variablesOf(container), (one) => groups.add(one));
     };
     const end = (graceMs: number): void => {
