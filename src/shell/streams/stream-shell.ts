@@ -83,7 +83,9 @@ export class StreamShell implements Shell {
   }
 
   #giveBack(): void {
-    if (this.#stream) void this.#streams.giveBack(this.#stream);
+    const stream = this.#stream;
+    this.#stream = undefined;
+    if (stream) void this.#streams.giveBack(stream);
   }
 
   #heard(record: EndRecord): void {
