@@ -1,4 +1,8 @@
-import { describe, expect, it, vi } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { proofText, prove } from '../../src/proof/index.ts';
 import { collect } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
@@ -37,6 +41,24 @@ function serviceTests(engine: TestEngine): void {
     await engine.backend.check();
     await listed?.destroy();
     await until('none is left', () => monitors().length === 0, { withinMs: 20_000 });
+  });
+
+  it('is contained: no attack of the proof succeeds, and none stays unanswered', async () => {
+    const hermeticHome = mkdtempSync(join(tmpdir(), 'hermetic-proof-home-'));
+    onTestFinished(() => rmSync(hermeticHome, { recursive: true }));
+    const [spec, other] = [engine.spec(), engine.spec()];
+    const [sandbox, second] = await Promise.all([engine.open(spec), engine.open(other)]);
+    const proof = await prove({
+      sandbox,
+      backend: engine.backend,
+      spec,
+      hermeticHome,
+      engineSockets: [],
+      sibling: { spec: other, sandbox: second },
+    });
+    const unsure = proof.lines.filter(({ verdict }) => verdict === 'broken' || verdict === 'unknown');
+    expect(unsure, proofText(proof)).toEqual([]);
+    await Promise.all([sandbox.destroy(), second.destroy()]);
   });
 
   it('puts nothing of the host into a container: neither its names nor variables of podman', async () => {

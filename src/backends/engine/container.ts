@@ -141,7 +141,7 @@ export function containerBody(input: ContainerInput): ContainerBody {
       LogConfig: { Type: 'none', Config: {} },
       NetworkMode: networkOf(input, extra.network),
       Mounts: mounts,
-      Tmpfs: tmpfsOf(input, user, mounts),
+      Tmpfs: { ...tmpfsOf(input, user, mounts), ...(input.libpod && { '/dev/shm': libpodShm(extra.shmBytes) }) },
       ...(limits.pids > 0 && { PidsLimit: limits.pids }),
       // Equal, so that no swap adds to the memory.
       ...(limits.memoryMb > 0 && { Memory: limits.memoryMb * 1024 * 1024, MemorySwap: limits.memoryMb * 1024 * 1024 }),
@@ -276,6 +276,11 @@ function volume({ spec, installation }: ContainerInput, name: string, target: st
 function seededBind({ source, target, readOnly }: Mount): EngineMount {
   const Options = { type: 'none', o: 'bind', device: source };
   return { Type: 'volume', Target: target, ReadOnly: readOnly, VolumeOptions: { DriverConfig: { Name: 'local', Options } } };
+}
+
+/** Security: that of libpod is also mounted on its host, where others may see what is in it. */
+function libpodShm(bytes = 64 * 1024 * 1024): string {
+  return `rw,noexec,nosuid,nodev,mode=1777,notmpcopyup,size=${bytes}`;
 }
 
 function tmpfsOf({ spec, libpod }: ContainerInput, user: HostUser, mounts: readonly EngineMount[]): Record<string, string> {
