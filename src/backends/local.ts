@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { homedir, userInfo } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type {
@@ -23,16 +23,8 @@ import { diskUseOf } from './disk-use.ts';
 import type { BackendDriver } from './driver.ts';
 import { pathsIn } from './sandbox-directory.ts';
 import { unenforcedLimits } from './unenforced-limits.ts';
+import { userName } from './user-name.ts';
 import { workdirInside } from './workdir.ts';
-
-/** A user that has no entry, as in many containers, has a number. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.getuid?.() ?? 'nobody');
-  }
-}
 
 const noIsolation = 'local runs commands on the host itself';
 const unlimited = { enforced: false, how: noIsolation };

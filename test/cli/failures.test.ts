@@ -44,7 +44,7 @@ describe('failures of the machine', () => {
   it.each(['start', 'chat'])('reports files that cannot grow in one sentence: %s', async (command) => {
     await hermetic.run(['status']);
     const { code, stderr } = await run('ulimit -f 0; exec "$@"', [command]);
-    expect(stderr).toMatch(/^error: .*gateway\.sock\.lock: /m);
+    expect(stderr).toMatch(/^error: .*state\.db cannot be read or written/m);
     expect(stderr).toMatch(noStack);
     expect(code).toBe(1);
   });

@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import type { SecureContext } from 'node:tls';
 import { HermeticError } from '../../core/errors.ts';
 import { parseTarget, type SshTarget } from '../../lib/ssh/target.ts';
+import { userName } from '../user-name.ts';
 import type { EngineProduct } from './product.ts';
 import type { SshWay } from './ssh-way.ts';
 
@@ -34,7 +34,7 @@ export function parseHost(host: string, by: string, { name, kind }: Pick<EngineP
     if (path.startsWith('/')) return { kind: 'unix', path };
   }
   const [, remote, path] = /^ssh:\/\/([^/]+)(\/[^\0]+)?\/?$/.exec(host) ?? [];
-  const target = remote === undefined ? undefined : parseTarget(remote, userInfo().username);
+  const target = remote === undefined ? undefined : parseTarget(remote, userName());
   if (target) return { kind: 'ssh', target, path };
   const [scheme = ''] = /^(?:tcp|https?)(?=:\/\/)/.exec(host) ?? [];
   const url = scheme === '' ? null : URL.parse(host.replace(/^\w+:/, 'http:'));

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
 import { findEngine, type NamedEngine } from '../engine/find-engine.ts';
@@ -46,6 +45,6 @@ function namedEngine({ CONTAINER_HOST }: Environment, podmanHost: string | undef
 
 /** Where services usually listen. */
 export function podmanSockets({ XDG_RUNTIME_DIR }: Environment, root = ''): string[] {
-  const runtime = XDG_RUNTIME_DIR || `${root}/run/user/${userInfo().uid}`;
+  const runtime = XDG_RUNTIME_DIR || `${root}/run/user/${process.getuid?.() ?? 0}`;
   return [join(runtime, 'podman/podman.sock'), `${root}/run/podman/podman.sock`];
 }
