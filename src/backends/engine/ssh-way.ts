@@ -27,7 +27,7 @@ export function sshWay(target: SshTarget, path: string, { directory, agentSocket
   const pool = new SshPool({
     target,
     jumps: [],
-    // Security: whoever answers in place of the engine would have all that is sent to it.
+    // Security: another server in place of the engine would get all that is sent to it.
     hostKeys: { path: join(directory, 'known_hosts'), acceptNew: false },
     keyPath: keys.map((name) => join(directory, name)).find((key) => existsSync(key)),
     agentSocket,
