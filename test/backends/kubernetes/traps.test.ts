@@ -32,7 +32,12 @@ describe('a runtime that ends the input of a command when one of its outputs end
 
   it('keeps the three streams of the tether open, and so the tether itself, also when it has killed a command', async () => {
     const sandbox = await open(backend(), spec());
-    const before = await output(sandbox, tether);
+    let before = '';
+    // It starts beside the first shell.
+    await until('the tether is there', async () => {
+      before = await output(sandbox, tether);
+      return before !== '';
+    });
     expect(before).toMatch(/^\d+( \S+\.(in|out|err)){3}\n$/);
     const mark = sleepMark();
     const handle = await sandbox.exec({ command: `setsid sleep ${mark} & sleep ${mark}` });
