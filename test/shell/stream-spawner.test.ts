@@ -135,6 +135,19 @@ describe('a shell over streams', () => {
     ).rejects.toThrow('the engine says no');
   });
 
+  it('hands no command to a waiting shell whose stream was cut', async () => {
+    const streams: AttachedCommand[] = [];
+    const here = attachHere();
+    const session = await open(async (command) => {
+      const stream = await here(command);
+      if (command.length < 7) streams.push(stream);
+      return stream;
+    });
+    for (const stream of streams) stream.stdout.destroy(new Error('the connection was cut'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await collect(await session.exec({ command: 'echo next' }))).toMatchObject({ stdout: 'next\n' });
+  });
+
   it('reports a command as lost when its stream is cut, and runs the next one in a new shell', async () => {
     const streams: AttachedCommand[] = [];
     const here = attachHere();

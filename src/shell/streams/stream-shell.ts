@@ -70,8 +70,7 @@ export class StreamShell implements Shell {
         this.#stream = stream;
         if (this.#over) return this.#giveBack();
         stream.ref();
-        const over = (reason: string): void => void setTimeout(() => this.lost(reason), reasonPatienceMs);
-        await stream.start(words, nonce, this, { receive: (record) => this.#heard(record), over });
+        await stream.start(words, nonce, this, { receive: (record) => this.#heard(record), over: (reason) => this.#cut(reason) });
         if (!this.#begun) stream.unref();
         return this.#ready.resolve();
       } catch (error) {
@@ -80,6 +79,12 @@ export class StreamShell implements Shell {
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
+  }
+
+  /** A shell that waits is given up at once, so that no command is handed to it. */
+  #cut(reason: string): void {
+    if (this.#begun) setTimeout(() => this.lost(reason), reasonPatienceMs);
+    else this.lost(reason);
   }
 
   #giveBack(): void {
