@@ -1,20 +1,10 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { Refusal } from '../refusal.ts';
 import { certificateError } from './certificates.ts';
 import { errnoOf } from './errno.ts';
 import type { EngineProduct } from './product.ts';
 import { sshFailure } from './ssh-way.ts';
-
-/** The answer of the engine itself. It is the `cause` of the HermeticError that callers see. */
-class EngineRefusal extends Error {
-  override readonly name = 'EngineRefusal';
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
 
 interface Rule {
   status?: number;
@@ -100,7 +90,7 @@ export function refusalError(status: number, message: string, { name, kind }: En
     `The ${name} engine refused: ${message.trim() || `HTTP status ${status}`}`,
     {
       hint: rule?.hint?.replaceAll('{docker}', kind),
-      cause: new EngineRefusal(status, message),
+      cause: new Refusal(status, message),
     },
   );
 }
@@ -120,9 +110,4 @@ export function connectionError(error: unknown, where: string, { name, permit, s
     certificateError(error, where, name) ??
     new HermeticError('backend/not-running', `The ${name} engine at ${where} does not answer (${reason}).`, { hint: start, cause: error })
   );
-}
-
-/** The status of the engine's own refusal, or undefined when the failure is of another kind. */
-export function refusedStatus(error: unknown): number | undefined {
-  return error instanceof HermeticError && error.cause instanceof EngineRefusal ? error.cause.status : undefined;
 }

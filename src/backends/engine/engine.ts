@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../lib/backoff.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { Lane } from '../../lib/lanes.ts';
+import { refusedStatus } from '../refusal.ts';
 import { type CallOptions, Connection } from './connection.ts';
-import { refusedStatus } from './engine-errors.ts';
 import { type LibpodInfo, truthfulInfo, withUlimits } from './libpod.ts';
 
 /** The part of `GET /info` that matters here, in the engine's own words. */

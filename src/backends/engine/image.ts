@@ -1,7 +1,7 @@
 import { HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { refusedStatus } from '../refusal.ts';
 import type { Engine } from './engine.ts';
-import { refusedStatus } from './engine-errors.ts';
 import { type ImageReference, parseImageReference } from './image-reference.ts';
 import { PullEventReader, PullProgress } from './pull-progress.ts';
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { refusedStatus } from '../refusal.ts';
 import type { CreateBody, Engine } from './engine.ts';
-import { refusedStatus } from './engine-errors.ts';
 import { launchContainer } from './launch.ts';
 
 /** In the words of `GET /networks`. */

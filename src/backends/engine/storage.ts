@@ -1,5 +1,5 @@
+import { refusedStatus } from '../refusal.ts';
 import type { Engine, EngineInfo } from './engine.ts';
-import { refusedStatus } from './engine-errors.ts';
 
 export interface StorageSupport {
   enforced: boolean;

@@ -1,17 +1,7 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { printable } from '../../lib/printable.ts';
-
-/** The answer of the API server itself. It is the `cause` of the HermeticError that callers see. */
-class ApiRefusal extends Error {
-  override readonly name = 'ApiRefusal';
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
+import { Refusal } from '../refusal.ts';
 
 interface Rule {
   status?: number;
@@ -105,7 +95,7 @@ export function refusalError(status: number, text: string): HermeticError {
   return new HermeticError(rule?.code ?? 'sandbox/open-failed', `The Kubernetes API refused: ${message || `HTTP status ${status}`}`, {
     hint: rule?.hint,
     retryAfterMs: rule?.retryAfterMs,
-    cause: new ApiRefusal(status, message),
+    cause: new Refusal(status, message),
   });
 }
 
@@ -117,11 +107,6 @@ function messageOf(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** The status of the API server's own refusal, or undefined when the failure is of another kind. */
-export function refusedStatus(error: unknown): number | undefined {
-  return error instanceof HermeticError && error.cause instanceof ApiRefusal ? error.cause.status : undefined;
 }
 
 const certificateCode = /^(?:CERT_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET|DECRYPT)|HOSTNAME_MISMATCH)/;

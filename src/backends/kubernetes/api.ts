@@ -3,7 +3,8 @@ import https from 'node:https';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
-import { connectionError, refusalError, refusedStatus } from './api-errors.ts';
+import { refusedStatus } from '../refusal.ts';
+import { connectionError, refusalError } from './api-errors.ts';
 import type { Access, Credentials } from './credentials.ts';
 import type { KubernetesObject } from './objects.ts';
 

@@ -1,7 +1,7 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
+import { refusedStatus } from '../refusal.ts';
 import type { CallOptions, KubernetesApi } from './api.ts';
-import { refusedStatus } from './api-errors.ts';
 import { isOf, type KubernetesObject, labelNames, objectNameOf, referenceTo } from './objects.ts';
 import type { KubernetesOptions } from './options.ts';
 
