@@ -166,7 +166,8 @@ export class ShellSession {
   async #take(): Promise<Waiting> {
     const warm = this.#warm;
     this.#warm = undefined;
-    if (warm && !warm.dead) return warm;
+    // One that is being ended may have a shell that does not know it yet.
+    if (warm && !warm.dead && this.#over === undefined) return warm;
     warm?.shell.release();
     await this.#prepare();
     return this.#spawn('warm', this.#state());

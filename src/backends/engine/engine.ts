@@ -222,9 +222,9 @@ export class Engine extends Connection {
       await this.request('POST', `/containers/${encodeURIComponent(id)}/kill?signal=${encodeURIComponent(signal)}`, undefined, options);
     } catch (error) {
       const status = refusedStatus(error);
-      if (status !== 404 && status !== 409) {
-        throw error;
-      }
+      if (status === 404 || status === 409) return;
+      // Podman has no status of its own for a container that does not run.
+      if (status === undefined || (await this.inspect(id, options))?.running !== false) throw error;
     }
   }
 

@@ -246,6 +246,15 @@ export function lifecycleContract(engine: TestEngine): void {
     });
   });
 
+  it('runs no command from the moment the sandbox is being ended', async () => {
+    const sandbox = await engine.open(engine.spec());
+    const ending = sandbox.end('it is not wanted any more');
+    await expect(sandbox.exec({ command: 'true' })).rejects.toThrow('it is not wanted any more');
+    await expect(sandbox.exec({ command: 'true', plain: true })).rejects.toThrow('it is not wanted any more');
+    await ending;
+    await sandbox.destroy();
+  });
+
   it('leaves no sandbox behind after a check of the backend', async () => {
     const before = (await engine.backend.list()).length;
     expect(await engine.backend.check()).toMatchObject({ usable: true, limits: { pids: { how: expect.stringMatching(/\w/) } } });
