@@ -172,7 +172,7 @@ describe('the source tree', () => {
 
   it('only lib/deadline races work against time; other races are between two events', () => {
     const betweenEvents = [
-      'backends/bubblewrap/open-network',
+      'backends/namespaces/open-network',
       'backends/bubblewrap/start',
       'cli/joined-chat',
       'cli/streams',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
-import { openNetworkObstacle } from '../../src/backends/bubblewrap/open-network.ts';
+import { openNetworkObstacle } from '../../src/backends/namespaces/open-network.ts';
 import { command } from '../backends/attacks/rig.ts';
 import { describeBackend } from '../engines.ts';
 import { isRequired } from '../required.ts';

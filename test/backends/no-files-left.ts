@@ -2,8 +2,9 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { enforcementHere, probe } from '../../src/backends/bubblewrap/probe.ts';
+import { probe } from '../../src/backends/bubblewrap/probe.ts';
 import { backendDrivers } from '../../src/backends/index.ts';
+import { enforcementHere } from '../../src/backends/namespaces/enforcement-here.ts';
 import { directoryBytes, removeTree } from '../../src/backends/sandbox-directory.ts';
 import { EgressThread } from '../../src/egress/thread.ts';
 import { startWitness } from '../../src/proof/bait.ts';
@@ -16,7 +17,7 @@ const local = backendDrivers.find(({ kind }) => kind === 'local')?.create(contex
 const attempts: Record<string, () => Promise<unknown>> = {
   probe: () => probe('open'),
   restricted: () => probe({ egress }),
-  enforcement: enforcementHere,
+  enforcement: () => enforcementHere('bubblewrap'),
   witness: async () => await (await startWitness()).remove(),
   size: () => directoryBytes(directory),
   removal: () => removeTree(join(directory, 'nothing')),

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/bubblewrap/restricted-network.ts';
+import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
 import { describeBackend } from '../engines.ts';
 import { atTerminal } from './at-terminal.ts';
 import { Hermetic } from './hermetic.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/bubblewrap/restricted-network.ts';
+import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
 import { describeBackend } from '../engines.ts';
 import { Hermetic } from './hermetic.ts';
 

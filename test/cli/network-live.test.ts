@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/bubblewrap/restricted-network.ts';
+import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
 import { describeBackend } from '../engines.ts';
 import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/bubblewrap/restricted-network.ts';
+import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
 import { bin } from '../bin.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';

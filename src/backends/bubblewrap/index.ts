@@ -17,16 +17,17 @@ import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChi
 import type { BackendContext } from '../context.ts';
 import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
+import { enforcementHere } from '../namespaces/enforcement-here.ts';
+import type { NetworkChoice } from '../namespaces/network.ts';
+import { openNetworkObstacle } from '../namespaces/open-network.ts';
+import { restrictedNetworkObstacle } from '../namespaces/restricted-network.ts';
+import { countsApart } from '../namespaces/stage.ts';
 import { receivedInside } from '../received-files.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { homeInside, workspaceInside } from './arguments.ts';
-import { countsApart } from './launch.ts';
-import type { NetworkChoice } from './network.ts';
-import { openNetworkObstacle } from './open-network.ts';
-import { enforcementHere, probe } from './probe.ts';
-import { restrictedNetworkObstacle } from './restricted-network.ts';
+import { probe } from './probe.ts';
 import { startBubblewrap } from './start.ts';
 
 /** Everything inside ends with bubblewrap, however that ends. */
@@ -73,7 +74,7 @@ class BubblewrapBackend implements Backend {
   async check(): Promise<Check> {
     const [answer, ...notes] = await Promise.all([probe(), openNote(), this.#restrictedNote()]);
     if (!answer.ok) return { usable: false, code: answer.code, reason: answer.reason, fix: answer.fix };
-    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere(), notes };
+    return { usable: true, summary: 'namespaces and seccomp, no daemon', limits: await enforcementHere('bubblewrap'), notes };
   }
 
   /** Security: what a trial would tell is not asked. A failure of the moment would make the network of a sandbox an open one. */

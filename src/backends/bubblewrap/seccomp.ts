@@ -1,5 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
-import { judgedCalls, newestCall, refusedCalls } from './syscalls.ts';
+import { judgedCalls, newestCall, refusedCalls } from '../namespaces/syscalls.ts';
 
 type Architecture = 'x64' | 'arm64';
 

@@ -1,8 +1,6 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { promisify } from 'node:util';
 import type { Door } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits, Mount } from '../../core/sandbox.ts';
@@ -10,14 +8,16 @@ import { settlesWithin, within } from '../../lib/deadline.ts';
 import { guestBash, hostBash } from '../../lib/guest-files.ts';
 import { started } from '../../lib/started.ts';
 import { normalMount } from '../mounts.ts';
+import { beginningOf } from '../namespaces/beginning.ts';
+import { type ControlGroups, findHierarchies, makeControlGroups } from '../namespaces/cgroup.ts';
+import { enforcementWith, limitsLine } from '../namespaces/enforcement.ts';
+import { type NetworkChoice, refuseObstacle, resolverOf, type SandboxNetwork, startNetwork } from '../namespaces/network.ts';
+import * as staging from '../namespaces/stage.ts';
 import { findProgram, standardPath } from '../programs.ts';
 import { bubblewrapArguments, type Dispensable, dispensable, reservedTargets, type View } from './arguments.ts';
-import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from './cgroup.ts';
-import { enforcementWith } from './enforcement.ts';
+import * as descriptors from './descriptors.ts';
 import { generatedEtc } from './etc.ts';
 import { explainFailure, failureError, notInstalled } from './failures.ts';
-import * as launch from './launch.ts';
-import { type NetworkChoice, refuseObstacle, type SandboxNetwork, startNetwork } from './network.ts';
 import { seccompFilter } from './seccomp.ts';
 
 export interface BubblewrapOptions {
@@ -64,11 +64,11 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
   }
   for (const mount of options.mounts) normalMount(mount, reservedTargets);
   refuseObstacle(options.network);
-  await launch.checkSources(options.mounts);
+  await staging.checkSources(options.mounts);
   const program = findProgram('bwrap');
   if (program === undefined) throw failureError(notInstalled);
-  const user = await launch.hostUserHere(options.name);
-  const attempt: Attempt = { program, user, without: new Set(), versions: launch.groupVersions(user) };
+  const user = await staging.hostUserHere(options.name);
+  const attempt: Attempt = { program, user, without: new Set(), versions: staging.groupVersions(user) };
   for (;;) {
     const started = await startOnce(options, attempt);
     if ('child' in started) return started;
@@ -99,10 +99,10 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
   // Before the process starts: the network must follow it at once.
   const [gate, stageScript, networkScript] = await Promise.all([
     guestBash('bubblewrap-gate'),
-    hostBash('bubblewrap-stage'),
-    hostBash('bubblewrap-network'),
+    hostBash('sandbox-stage'),
+    hostBash('sandbox-network'),
   ]);
-  const inside = [...launch.bash, gate, 'sandbox', ...options.command];
+  const inside = [...staging.bash, gate, 'sandbox', ...options.command];
   const child = started(spawnLauncher(program, inside, user === undefined ? undefined : stageScript));
   const { stdin, stderr, args, filter, ready, stageStream, info, etcStreams } = streamsOf(child);
   let network: SandboxNetwork | undefined;
@@ -115,7 +115,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     if (!isRunning) killGroup(child.pid);
     void network?.end();
   });
-  const errorText = collect(stderr);
+  const errorText = beginningOf(stderr);
   // A pipe breaks when the other end is gone, and the end of the process tells that better.
   for (const stream of [stdin, args, filter, ready, stageStream, info, ...etcStreams.values()]) stream.on('error', () => undefined);
 
@@ -133,13 +133,13 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     const groupLimits = network && limits.pids > 0 ? { ...limits, pids: limits.pids + network.processes } : limits;
     groups = await makeControlGroups(options.installation, group, groupLimits, hierarchies);
     const stage = user === undefined ? undefined : await prepareStage(options, user, groups.entrances);
-    stageStream.end(terminated(stage?.words ?? []));
+    stageStream.end(staging.terminated(stage?.words ?? []));
     // Both wait for what is written to them, so they are under the limits before they do anything.
     await network?.enter(groups);
     await groups.add(child.pid);
-    args.end(terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
+    args.end(staging.terminated(await bubblewrapArguments(viewOf(options, stage?.places), without)));
     filter.end(seccompFilter());
-    const handedOver = handOverFiles(etcStreams, network);
+    const handedOver = handOverFiles(etcStreams, network, options.network);
     const isUp = once(ready, 'data').then(() => 'ready' as const);
     const started = Promise.race([isUp, ended.then(() => 'ended' as const), failureOf(handedOver, ended)]);
     const outcome = await within({ ms: startTimeoutMs, ref: false }, started, () => {
@@ -149,7 +149,7 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
       isRunning = true;
       stdin.write(`${limitsLine(options.limits, groups)}\n`);
       errorText.stop();
-      return { child, enforcement: enforcementWith(groups.held), counter: groups.counter, door: await handedOver, release };
+      return { child, enforcement: enforcementWith(groups.held, 'bubblewrap'), counter: groups.counter, door: await handedOver, release };
     }
     await release();
     if (errorText.text() === '') await handedOver;
@@ -169,11 +169,15 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
  * The file of the resolver comes when the network is there. Until bubblewrap has read it, its process inside stays in the user namespace that
  * owns the network; from the one it moves to then, nothing could be attached any more.
  */
-async function handOverFiles(files: Streams['etcStreams'], network: SandboxNetwork | undefined): Promise<Door | undefined> {
+async function handOverFiles(
+  files: Streams['etcStreams'],
+  network: SandboxNetwork | undefined,
+  choice: NetworkChoice,
+): Promise<Door | undefined> {
   const isLate = (name: string): boolean => network !== undefined && name === 'resolv.conf';
   for (const [name, stream] of files) if (!isLate(name)) stream.end(generatedEtc[name]);
   const door = await network?.connect();
-  for (const [name, stream] of files) if (isLate(name)) stream.end(network?.resolver);
+  for (const [name, stream] of files) if (isLate(name)) stream.end(resolverOf(choice));
   return door;
 }
 
@@ -212,23 +216,23 @@ function streamsOf(child: ChildProcess): Streams {
   return {
     stdin: at(0),
     stderr: at(2),
-    args: at(launch.argumentsDescriptor),
-    filter: at(launch.seccompDescriptor),
-    ready: at(launch.readyDescriptor),
-    stageStream: at(launch.stageDescriptor),
-    info: at(launch.infoDescriptor),
-    etcStreams: new Map([...launch.etcDescriptors].map(([name, descriptor]) => [name, at(descriptor)])),
+    args: at(descriptors.argumentsDescriptor),
+    filter: at(descriptors.seccompDescriptor),
+    ready: at(descriptors.readyDescriptor),
+    stageStream: at(staging.stageDescriptor),
+    info: at(descriptors.infoDescriptor),
+    etcStreams: new Map([...descriptors.etcDescriptors].map(([name, descriptor]) => [name, at(descriptor)])),
   };
 }
 
 /** Security: the arguments, and with them environment and paths, go through descriptors. A command line can be read by every user. */
 function spawnLauncher(program: string, inside: readonly string[], stageScript: string | undefined): ChildProcess {
-  const [argumentsAt, seccompAt] = [String(launch.argumentsDescriptor), String(launch.seccompDescriptor)];
+  const [argumentsAt, seccompAt] = [String(descriptors.argumentsDescriptor), String(descriptors.seccompDescriptor)];
   const bubblewrap = [program, '--args', argumentsAt, '--seccomp', seccompAt, '--', ...inside];
-  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...launch.bash, stageScript ?? '', 'sandbox', ...bubblewrap];
+  const stage = ['unshare', '--mount', '--propagation', 'slave', '--', ...staging.bash, stageScript ?? '', 'sandbox', ...bubblewrap];
   const [file = '', ...rest] = stageScript === undefined ? bubblewrap : stage;
   return spawn(file, rest, {
-    stdio: Array.from({ length: launch.infoDescriptor + 1 + launch.etcDescriptors.size }, () => 'pipe' as const),
+    stdio: Array.from({ length: descriptors.infoDescriptor + 1 + descriptors.etcDescriptors.size }, () => 'pipe' as const),
     env: { PATH: standardPath },
     cwd: '/',
     // A process group of its own: Ctrl-C at the terminal is for the product to handle.
@@ -237,15 +241,14 @@ function spawnLauncher(program: string, inside: readonly string[], stageScript: 
 }
 
 /** Gives the directories to the user and plans where that user will find them. */
-async function prepareStage(options: BubblewrapOptions, user: number, entrances: readonly string[]): Promise<launch.Stage> {
+async function prepareStage(options: BubblewrapOptions, user: number, entrances: readonly string[]): Promise<staging.Stage> {
   const { runDirectory, workspace, home } = options;
   await Promise.all([
-    workspace && give(workspace, user),
-    home && give(home, user),
-    runDirectory && shareRunDirectory(runDirectory, user),
-    mkdir(launch.stageDirectory, { recursive: true, mode: 0o755 }),
+    workspace && staging.give(workspace, user),
+    home && staging.give(home, user),
+    runDirectory && staging.shareRunDirectory(runDirectory, user),
   ]);
-  return await launch.planStage(user, sourcesOf(options), entrances);
+  return await staging.planStage(user, sourcesOf(options), entrances);
 }
 
 function sourcesOf({ runDirectory, workspace, home, mounts }: BubblewrapOptions): (string | undefined)[] {
@@ -261,30 +264,11 @@ function viewOf(options: BubblewrapOptions, places: readonly (string | undefined
     workspace,
     home,
     mounts: shown,
-    etcDescriptors: launch.etcDescriptors,
-    infoDescriptor: options.network !== 'none' ? launch.infoDescriptor : undefined,
+    etcDescriptors: descriptors.etcDescriptors,
+    infoDescriptor: options.network !== 'none' ? descriptors.infoDescriptor : undefined,
     env,
     memoryBytes: Math.round(limits.memoryMb * 1024 * 1024),
   };
-}
-
-/** Security: never follows a link, which a command of an earlier run may have put there. */
-async function give(directory: string, user: number): Promise<void> {
-  const { uid } = await lstat(directory);
-  if (uid !== user) await promisify(execFile)('chown', ['-RPh', '--', `${user}:${user}`, directory], { env: { PATH: standardPath } });
-}
-
-/** Later files in it belong to the same group, so pipes of mode 0660 are for the host and this sandbox alone. */
-async function shareRunDirectory(directory: string, user: number): Promise<void> {
-  await chown(directory, 0, user);
-  await chmod(directory, 0o2750);
-}
-
-/** Resource limits only for what no control group holds. */
-function limitsLine(limits: Limits, groups: ControlGroups): string {
-  const processes = groups.held.has('pids') || limits.pids === 0 ? 0 : limits.pids + ownProcesses;
-  const kilobytes = groups.held.has('memory') ? 0 : Math.round(limits.memoryMb * 1024);
-  return `${processes} ${kilobytes}`;
 }
 
 function refuses(stderr: string, option: Dispensable): boolean {
@@ -296,24 +280,4 @@ async function startError(stderr: string): Promise<HermeticError> {
   const failure = await explainFailure(stderr);
   if (failure !== undefined) return failureError(failure);
   return new HermeticError('sandbox/open-failed', `bubblewrap could not start: ${stderr.trim() || 'it ended without a message'}`);
-}
-
-function terminated(words: readonly string[]): string {
-  return words.map((word) => `${word}\0`).join('');
-}
-
-/** Keeps the beginning of a stream until `stop`. From then on the stream is unread. */
-function collect(stream: Readable): { text(): string; stop(): void } {
-  let text = '';
-  const add = (data: Buffer): void => {
-    if (text.length < 16_384) text += data.toString();
-  };
-  stream.on('data', add);
-  return {
-    text: () => text,
-    stop: () => {
-      stream.pause();
-      stream.off('data', add);
-    },
-  };
 }

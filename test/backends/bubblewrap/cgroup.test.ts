@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeControlGroups } from '../../../src/backends/bubblewrap/cgroup.ts';
-import { enforcementWith } from '../../../src/backends/bubblewrap/enforcement.ts';
+import { makeControlGroups } from '../../../src/backends/namespaces/cgroup.ts';
+import { enforcementWith } from '../../../src/backends/namespaces/enforcement.ts';
 import { noLimits } from './open.ts';
 
 /** Directories in the place of a kernel's version 2 hierarchy, which few machines with version 1 have as well. */
@@ -32,7 +32,7 @@ describe('control groups of version 2', () => {
     expect(readFileSync(join(base, 'cgroup.subtree_control'), 'utf8')).toBe('+cpu');
     expect([...groups.held.keys()]).toEqual(['memory', 'pids', 'cpu']);
     expect(groups.entrances).toEqual([]);
-    expect(enforcementWith(groups.held).memoryMb).toEqual({ enforced: true, how: 'control group version 2 (memory.max)' });
+    expect(enforcementWith(groups.held, 'bubblewrap').memoryMb).toEqual({ enforced: true, how: 'control group version 2 (memory.max)' });
   });
 
   it('writes no limit where none is asked for', async () => {
@@ -55,7 +55,7 @@ describe('control groups of version 2', () => {
     mkdirSync(join(base, 'hermetic/abc/one/cgroup.procs'));
     await groups.add(1);
     expect(groups.held.size).toBe(0);
-    expect(enforcementWith(groups.held).pids.how).toContain('RLIMIT_NPROC');
+    expect(enforcementWith(groups.held, 'bubblewrap').pids.how).toContain('RLIMIT_NPROC');
   });
 
   it('uses no control group where none can be made', async () => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hostUserOf } from '../../../src/backends/bubblewrap/launch.ts';
+import { hostUserOf } from '../../../src/backends/namespaces/stage.ts';
 import {
   descendants,
   describeBubblewrap,

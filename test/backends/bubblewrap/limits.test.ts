@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { enforcementHere } from '../../../src/backends/bubblewrap/probe.ts';
+import { enforcementHere } from '../../../src/backends/namespaces/enforcement-here.ts';
 import { describeBubblewrap, groupsOf, isRoot, noLimits, type Person, people, run, start } from './open.ts';
 
 const hog = `exec python3 -c '
@@ -13,7 +13,7 @@ except MemoryError: print("refused")
 /** At most 120 sleepers; ends by itself. */
 const bomb = (seconds: number): string => `for i in {1..120}; do sleep ${seconds} & done 2> /dev/null; ls -d /proc/[0-9]* | wc -l; true`;
 
-const here = await enforcementHere();
+const here = await enforcementHere('bubblewrap');
 
 describeBubblewrap('limits of a bubblewrap sandbox', () => {
   const byGroups = (person: Person): boolean => person === 'root' && here.memoryMb.enforced;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openNetworkObstacle } from '../../../src/backends/bubblewrap/open-network.ts';
+import { openNetworkObstacle } from '../../../src/backends/namespaces/open-network.ts';
 import { findProgram } from '../../../src/backends/programs.ts';
 import { isRequired } from '../../required.ts';
 import { describeBubblewrap, isRoot } from './open.ts';

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openNetworkObstacle, startOpenNetwork } from '../../../src/backends/bubblewrap/open-network.ts';
+import { openNetworkObstacle, startOpenNetwork } from '../../../src/backends/namespaces/open-network.ts';
 import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
 import { isRequired } from '../../required.ts';
@@ -170,7 +170,7 @@ describeBubblewrap('the network of a bubblewrap sandbox', () => {
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const;
     const bubblewrap = spawn('bash', ['-c', `sleep ${mark} 3>&- & kill -KILL $$`], { detached: true, stdio: [...stdio] });
     const launched = { group: bubblewrap.pid ?? 0, info: bubblewrap.stdio[3] as Duplex, user: undefined };
-    const network = startOpenNetwork(await hostBash('bubblewrap-network'), launched);
+    const network = startOpenNetwork(await hostBash('sandbox-network'), launched);
     await network.enter({ entrances: [], add: async () => undefined });
     await expect(network.connect()).rejects.toMatchObject({ code: 'sandbox/open-failed' });
     expect(await eventually(() => processesWith(mark).length === 0)).toBe(true);

@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { restrictedNetwork, restrictedNetworkObstacle } from '../../../src/backends/bubblewrap/restricted-network.ts';
+import { restrictedNetwork, restrictedNetworkObstacle } from '../../../src/backends/namespaces/restricted-network.ts';
 import { EgressThread } from '../../../src/egress/thread.ts';
 import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
@@ -190,7 +190,7 @@ describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
       const script = `sleep ${mark} 3>&- & read -r; ${report}`;
       const bubblewrap = spawn('bash', ['-c', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore', 'pipe'] });
       const launched = { group: bubblewrap.pid ?? 0, info: bubblewrap.stdio[3] as Duplex, user: undefined };
-      const restricted = restrictedNetwork(egress, await hostBash('bubblewrap-network'), launched);
+      const restricted = restrictedNetwork(egress, await hostBash('sandbox-network'), launched);
       await restricted.enter({ entrances: [], add: async () => undefined });
       bubblewrap.stdin?.on('error', () => undefined).end('\n');
       try {

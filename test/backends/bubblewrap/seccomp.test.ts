@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { seccompFilter } from '../../../src/backends/bubblewrap/seccomp.ts';
-import { refusedCalls } from '../../../src/backends/bubblewrap/syscalls.ts';
+import { refusedCalls } from '../../../src/backends/namespaces/syscalls.ts';
 import { describeBubblewrap, people, run } from './open.ts';
 
 const architectures = { x64: { audit: 0xc000003e, column: 0 }, arm64: { audit: 0xc00000b7, column: 1 } } as const;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { findHierarchies, makeControlGroups } from '../../../src/backends/bubblewrap/cgroup.ts';
+import { findHierarchies, makeControlGroups } from '../../../src/backends/namespaces/cgroup.ts';
 import { makePipes, openForReading, openForWriting } from '../../../src/shell/pipes/named-pipes.ts';
 import { until } from '../../until.ts';
 import { bubblewrapOptions, expand, joined, processOf, readLink, variablesOf } from './container.ts';

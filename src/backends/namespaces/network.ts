@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { Door, Egress } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { restrictedResolver } from '../../egress/environment.ts';
 import type { ControlGroups } from './cgroup.ts';
-import { openNetworkObstacle, startOpenNetwork } from './open-network.ts';
+import { openNetworkObstacle, openResolver, startOpenNetwork } from './open-network.ts';
 import { restrictedNetwork, restrictedNetworkObstacle } from './restricted-network.ts';
 
 /**
@@ -13,8 +14,6 @@ export type NetworkChoice = 'none' | 'open' | { egress: Egress };
 
 /** The way out of one sandbox. */
 export interface SandboxNetwork {
-  /** The content of /etc/resolv.conf inside. */
-  readonly resolver: string;
   /** How many processes of its own count as the sandbox's. */
   readonly processes: number;
   /** Puts it under the limits of the sandbox. bubblewrap must not report before this has resolved. */
@@ -38,6 +37,12 @@ export interface Launched {
   user: number | undefined;
 }
 
+/** The content of /etc/resolv.conf inside. */
+export function resolverOf(choice: NetworkChoice): string {
+  if (choice === 'none') return '';
+  return `nameserver ${choice === 'open' ? openResolver : restrictedResolver}\n`;
+}
+
 export function refuseObstacle(choice: NetworkChoice): void {
   if (choice === 'none') return;
   const obstacle = choice === 'open' ? openNetworkObstacle() : restrictedNetworkObstacle();
@@ -48,7 +53,7 @@ export function refuseObstacle(choice: NetworkChoice): void {
   });
 }
 
-/** What will be the network of one sandbox. It ends when this program does, even if that is killed. `script` is `host-scripts/bubblewrap-network.bash`. */
+/** What will be the network of one sandbox. It ends when this program does, even if that is killed. `script` is `host-scripts/sandbox-network.bash`. */
 export function startNetwork(choice: NetworkChoice, script: string, launched: Launched): SandboxNetwork | undefined {
   if (choice === 'none') return undefined;
   return choice === 'open' ? startOpenNetwork(script, launched) : restrictedNetwork(choice.egress, script, launched);

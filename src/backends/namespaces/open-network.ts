@@ -5,11 +5,13 @@ import type { Readable, Writable } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
 import { started } from '../../lib/started.ts';
 import { findProgram, isAccessible, standardPath } from '../programs.ts';
-import { bash } from './launch.ts';
 import type { Launched, SandboxNetwork } from './network.ts';
+import { bash } from './stage.ts';
 
+/** slirp4netns answers there for the resolver of the host. */
+export const openResolver = '10.0.2.3';
 const device = '/dev/net/tun';
-/** Descriptors of the started process; see `host-scripts/bubblewrap-network.bash`. */
+/** Descriptors of the started process; see `host-scripts/sandbox-network.bash`. */
 const readyDescriptor = 3;
 const tieDescriptor = 4;
 
@@ -54,8 +56,6 @@ export function startOpenNetwork(script: string, { user, info, group }: Launched
   });
   const handles = [child, stderr, ready, tie] as unknown as { ref(): void; unref(): void }[];
   return {
-    // slirp4netns answers there for the resolver of the host.
-    resolver: 'nameserver 10.0.2.3\n',
     processes: 1,
     enter: async ({ entrances, add }) => {
       tie.write([...entrances, ''].map((word) => `${word}\0`).join(''));

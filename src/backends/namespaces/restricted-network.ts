@@ -1,9 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { Door, Egress } from '../../core/egress.ts';
-import { restrictedResolver } from '../../egress/environment.ts';
 import { findProgram } from '../programs.ts';
-import { bash } from './launch.ts';
 import type { Launched, SandboxNetwork } from './network.ts';
+import { bash } from './stage.ts';
 
 /** Why no network can be restricted on this machine, with the remedy; undefined when it can. */
 export function restrictedNetworkObstacle(): string | undefined {
@@ -19,7 +18,6 @@ export function restrictedNetwork(egress: Egress, script: string, { user, info, 
   const ending = new AbortController();
   let opening: Promise<Door> | undefined;
   return {
-    resolver: `nameserver ${restrictedResolver}\n`,
     processes: 0,
     enter: async () => {
       const input = descriptorOf(info);

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readFile, stat } from 'node:fs/promises';
 import { release } from 'node:os';
+import { promisify } from 'node:util';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
-import { generatedEtc } from './etc.ts';
+import { standardPath } from '../programs.ts';
 
 /**
  * Security: no startup file runs before the script. Bash reads ~/.bashrc even for -c when its standard input is a socket, as from Node,
@@ -11,14 +13,8 @@ import { generatedEtc } from './etc.ts';
  */
 export const bash = ['/bin/bash', '--norc', '--noprofile', '-p', '-c'] as const;
 
-/** Descriptors of the started process; see `guest/bubblewrap-gate.bash` and `host-scripts/bubblewrap-stage.bash`. */
-export const argumentsDescriptor = 3;
-export const seccompDescriptor = 4;
-export const readyDescriptor = 5;
+/** The descriptor from which `host-scripts/sandbox-stage.bash` reads its words. */
 export const stageDescriptor = 6;
-/** Where bubblewrap says which process is inside. */
-export const infoDescriptor = 7;
-export const etcDescriptors: ReadonlyMap<string, number> = new Map(Object.keys(generatedEtc).map((name, index) => [name, 8 + index]));
 
 /** Made once on the host and always empty there. Each sandbox mounts its own directories below it, where only it sees them. */
 export const stageDirectory = '/run/hermetic';
@@ -55,13 +51,20 @@ export function groupVersions(user: number | undefined): readonly (1 | 2)[] {
 }
 
 export interface Stage {
-  /** The input of `host-scripts/bubblewrap-stage.bash`, separated by NUL. */
+  /** The input of `host-scripts/sandbox-stage.bash`, separated by NUL. */
   words: string[];
   /** Where each source appears, in the same order; one that is undefined appears nowhere. */
   places: (string | undefined)[];
 }
 
-export async function planStage(user: number, sources: readonly (string | undefined)[], entrances: readonly string[]): Promise<Stage> {
+/** `covers` are files that take the place of files of the host, by path, for this sandbox alone. */
+export async function planStage(
+  user: number,
+  sources: readonly (string | undefined)[],
+  entrances: readonly string[],
+  covers: Readonly<Record<string, string>> = {},
+): Promise<Stage> {
+  await mkdir(stageDirectory, { recursive: true, mode: 0o755 });
   const places = sources.map((source, index) => source && `${stageDirectory}/${index}`);
   const files: string[] = [];
   const lines = await Promise.all(
@@ -73,6 +76,7 @@ export async function planStage(user: number, sources: readonly (string | undefi
       return `${escapeField(source)} ${place} none rbind${isDirectory ? ',x-mount.mkdir=0755' : ''} 0 0\n`;
     }),
   );
+  for (const [path, source] of Object.entries(covers)) lines.push(`${escapeField(source)} ${path} none bind 0 0\n`);
   return { words: [String(user), lines.join(''), String(files.length), ...files, ...entrances], places };
 }
 
@@ -90,4 +94,21 @@ function escapeField(path: string): string {
   return path.replaceAll(/[\s\\#"]/g, (character) =>
     [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
   );
+}
+
+/** Security: never follows a link, which a command of an earlier run may have put there. */
+export async function give(directory: string, user: number): Promise<void> {
+  const { uid } = await lstat(directory);
+  if (uid !== user) await promisify(execFile)('chown', ['-RPh', '--', `${user}:${user}`, directory], { env: { PATH: standardPath } });
+}
+
+/** Later files in it belong to the same group, so pipes of mode 0660 are for the host and this sandbox alone. */
+export async function shareRunDirectory(directory: string, user: number): Promise<void> {
+  await chown(directory, 0, user);
+  await chmod(directory, 0o2750);
+}
+
+/** For a list that is read to its end. */
+export function terminated(words: readonly string[]): string {
+  return words.map((word) => `${word}\0`).join('');
 }

@@ -1,0 +1,27 @@
+import type { Enforcement, Limits } from '../../core/sandbox.ts';
+import { type ControlGroups, type Controller, ownProcesses } from './cgroup.ts';
+
+/** How each limit of a sandbox that this program makes is enforced with these control groups, and with resource limits for the rest. */
+export function enforcementWith(held: ReadonlyMap<Controller, string>, program: string): Enforcement {
+  const missing = 'no control group can be used here';
+  const byGroup = (controller: Controller): { enforced: true; how: string } | undefined => {
+    const how = held.get(controller);
+    return how === undefined ? undefined : { enforced: true, how };
+  };
+  return {
+    cpus: byGroup('cpu') ?? { enforced: false, how: missing },
+    memoryMb: byGroup('memory') ?? {
+      enforced: false,
+      how: `only for each process alone (resource limit RLIMIT_DATA), not for all together: ${missing}`,
+    },
+    diskMb: { enforced: false, how: `${program} cannot limit disk space` },
+    pids: byGroup('pids') ?? { enforced: true, how: `resource limit RLIMIT_NPROC in the sandbox's own user namespace: ${missing}` },
+  };
+}
+
+/** Resource limits only for what no control group holds. */
+export function limitsLine(limits: Limits, groups: ControlGroups): string {
+  const processes = groups.held.has('pids') || limits.pids === 0 ? 0 : limits.pids + ownProcesses;
+  const kilobytes = groups.held.has('memory') ? 0 : Math.round(limits.memoryMb * 1024);
+  return `${processes} ${kilobytes}`;
+}
