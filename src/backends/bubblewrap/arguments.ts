@@ -2,6 +2,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Mount } from '../../core/sandbox.ts';
 import { normalPath, type ReservedTargets } from '../mounts.ts';
+import { installInto } from '../namespaces/install-into.ts';
 import { standardPath } from '../programs.ts';
 import { sharedEtcArguments } from './etc.ts';
 
@@ -49,6 +50,8 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
   ];
   const home = view.env.HOME ?? homeInside;
   const environment = {
+    // Security: last, so that nothing the session installs takes the place of a program that our own commands use.
+    PATH: `${standardPath}:${home}/.local/bin`,
     ...installInto(`${home}/.local`),
     HOME: home,
     USER: 'agent',
@@ -85,18 +88,6 @@ export async function bubblewrapArguments(view: View, without: ReadonlySet<Dispe
     throw new HermeticError('sandbox/open-failed', 'A path or an environment variable of the sandbox contains a NUL byte.');
   }
   return all;
-}
-
-/** `pip install` and `npm install -g` write below this directory of the session, because `/usr` is the host's and read-only. */
-function installInto(prefix: string): Record<string, string> {
-  return {
-    // Security: last, so that nothing the session installs takes the place of a program that our own commands use.
-    PATH: `${standardPath}:${prefix}/bin`,
-    PYTHONUSERBASE: prefix,
-    // Without it pip refuses where the system's packages belong to the distribution, which these are apart from. A virtual environment is not affected.
-    PIP_BREAK_SYSTEM_PACKAGES: '1',
-    NPM_CONFIG_PREFIX: prefix,
-  };
 }
 
 /** /bin, /lib and the like as the host has them: links into /usr, or directories of their own. */

@@ -1,0 +1,11 @@
+# Runs on the host: becomes the program "$@", which is killed with its process group when descriptor 3 closes, as it does when the product dies.
+# Its process is the first of that group. It keeps no open descriptor but the standard streams.
+
+(
+  exec </dev/null >/dev/null 2>&1 {tie}<&3 3<&-
+  read -r _ <&"$tie"
+  # Security: it has ended when another process is the parent now, and its number may be that of another group.
+  read -r _ _ _ parent _ <"/proc/$BASHPID/stat"
+  [ "$parent" != $$ ] || kill -KILL -- -$$
+) &
+exec 3<&- "$@"

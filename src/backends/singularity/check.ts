@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
+import { probeInstallation, probeName } from '../namespaces/enforcement-here.ts';
+import type { NetworkChoice } from '../namespaces/network.ts';
+import { pathsIn, removeTree } from '../sandbox-directory.ts';
+import { startSingularity } from './start.ts';
+
+const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
+
+/** Runs `true` in a throw-away sandbox of this image, or where it is not there yet, of the programs of this machine. Rejects with the reason. */
+export async function probe(program: string, image: string | undefined, hasOverlay: boolean, network: NetworkChoice): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
+  try {
+    const { run, workspace, home } = pathsIn(directory);
+    for (const path of [run, workspace, home]) await mkdir(path);
+    const view = {
+      ...{ runDirectory: run, workspace, home, overlay: hasOverlay ? join(directory, 'overlay') : undefined },
+      image: image ?? (await standIn(join(directory, 'root'))),
+      mounts: image === undefined ? [{ source: '/usr', target: '/usr', readOnly: true }] : [],
+    };
+    const name = probeName();
+    const options = { program, name, installation: probeInstallation, view, env: {}, limits: noLimits, network, command: ['true'] };
+    const { child, release } = await startSingularity(options);
+    const [code, signal] =
+      child.exitCode === null && child.signalCode === null ? await once(child, 'exit') : [child.exitCode, child.signalCode];
+    await release();
+    if (code === 0) return;
+    const how = `A container started, but the program true ended in it with ${signal ?? `code ${code}`}.`;
+    throw new HermeticError('backend/unavailable', how);
+  } finally {
+    await removeTree(directory);
+  }
+}
+
+/** An image that has nothing but the places of /usr. */
+async function standIn(directory: string): Promise<string> {
+  for (const name of ['usr', 'etc', 'proc', 'dev', 'tmp', 'var/tmp', 'run', 'home'])
+    await mkdir(join(directory, name), { recursive: true });
+  for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']) await symlink(`usr/${name}`, join(directory, name));
+  return directory;
+}

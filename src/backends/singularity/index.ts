@@ -1,0 +1,185 @@
+import { constants } from 'node:fs';
+import { join } from 'node:path';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  ListedSandbox,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  ReceivedFiles,
+  SandboxSpec,
+} from '../../core/sandbox.ts';
+import { descendantsOf } from '../../lib/process-facts.ts';
+import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-directory.ts';
+import { cannotRestrict } from '../cannot-restrict.ts';
+import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
+import type { BackendContext } from '../context.ts';
+import { diskUseOf } from '../disk-use.ts';
+import type { BackendDriver } from '../driver.ts';
+import { failedCheck } from '../failed-check.ts';
+import { enforcementHere } from '../namespaces/enforcement-here.ts';
+import type { NetworkChoice } from '../namespaces/network.ts';
+import { openNetworkObstacle } from '../namespaces/open-network.ts';
+import { restrictedNetworkObstacle } from '../namespaces/restricted-network.ts';
+import { countsApart } from '../namespaces/stage.ts';
+import { findProgram, isAccessible } from '../programs.ts';
+import { receivedInside } from '../received-files.ts';
+import { pathsIn } from '../sandbox-directory.ts';
+import { unenforcedLimits } from '../unenforced-limits.ts';
+import { workdirInside } from '../workdir.ts';
+import { homeInside, runInside, workspaceInside } from './arguments.ts';
+import { probe } from './check.ts';
+import { notInstalled } from './failures.ts';
+import { ensureImage, findImage } from './image.ts';
+import { type SingularityOptions, singularityOptions } from './options.ts';
+import { startSingularity } from './start.ts';
+
+/** Everything inside ends with Apptainer, however that ends. */
+const endPatienceMs = 0;
+
+export const singularity: BackendDriver<typeof singularityOptions> = {
+  kind: 'singularity',
+  summary: 'A container of any image by Apptainer, without a daemon and without root, as on computing clusters.',
+  options: singularityOptions,
+  image: ({ singularity_image: image }) => image,
+  create: (context, options) => new SingularityBackend(context, options),
+};
+
+class SingularityBackend implements Backend {
+  readonly kind = 'singularity';
+  readonly traits = {
+    isolation: 'container',
+    disposable: true,
+    durable: false,
+    hostAliases: ['10.0.2.2'],
+    insists: undefined,
+    installing:
+      'It has the programs of its image and no root, so apt does not work. `pip install` and `npm install -g` write to ~/.local, which is on the PATH.',
+    honours: {
+      image: true,
+      mounts: true,
+      'host-user': 'the singularity backend runs as the user of Hermetic, and as one of its own where that is root',
+      'network-none': true,
+      /** Looked up each time, so that what is installed meanwhile counts. */
+      get 'network-open'(): true | string {
+        const obstacle = openNetworkObstacle();
+        return obstacle === undefined ? true : `no network: ${obstacle}`;
+      },
+      ephemeral: true,
+    },
+  } as const;
+  readonly settings: readonly string[];
+  readonly #context: BackendContext;
+  readonly #options: SingularityOptions;
+
+  constructor(context: BackendContext, options: SingularityOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.settings = [String(options.singularity_overlay)];
+  }
+
+  async check(image = this.#options.singularity_image): Promise<Check> {
+    try {
+      const program = this.#program();
+      const found = await findImage(image, this.#images());
+      await probe(program, found?.directory, this.#options.singularity_overlay, 'none');
+      const notes = found ? [] : [`The image ${image} is not there yet; it is converted on first use.`];
+      const limits = await enforcementHere('Apptainer');
+      return { usable: true, summary: `${program}, image ${image}`, limits, notes: [...notes, this.#openNote(), this.#restrictedNote()] };
+    } catch (error) {
+      return failedCheck(error, 'Use the bubblewrap or the docker backend.');
+    }
+  }
+
+  #openNote(): string {
+    const obstacle = openNetworkObstacle();
+    if (obstacle !== undefined) return `Its sandboxes cannot have an open network: ${obstacle}.`;
+    return 'Its sandboxes reach the network through slirp4netns, and not the loopback of this machine.';
+  }
+
+  #restrictedNote(): string {
+    const obstacle = restrictedNetworkObstacle();
+    if (obstacle !== undefined) return `Their network cannot be restricted: ${obstacle}.`;
+    return 'Their network can be restricted to chosen hosts.';
+  }
+
+  async canRestrict(): Promise<true | string> {
+    return restrictedNetworkObstacle() ?? true;
+  }
+
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    const paths = pathsIn(spec.directory);
+    const obstacle = spec.network === undefined ? openNetworkObstacle() : undefined;
+    const wanted = spec.network ?? (obstacle === undefined ? 'open' : 'none');
+    const cannot = wanted === 'restricted' ? restrictedNetworkObstacle() : undefined;
+    if (cannot !== undefined) throw cannotRestrict(this.kind, cannot);
+    const network: NetworkChoice = wanted === 'restricted' ? { egress: this.#context.egress } : wanted;
+    const program = this.#program();
+    const image = await ensureImage(spec.image ?? this.#options.singularity_image, { program, ...this.#images() }, listener, signal);
+    const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
+      const commandProcesses = countsApart() ? maxForCommands(spec.limits.pids) : 0;
+      const { child, enforcement, counter, door, release } = await startSingularity({
+        program,
+        name: spec.name,
+        installation: this.#context.installation,
+        view: {
+          image: image.directory,
+          runDirectory,
+          workspace: paths.workspace,
+          home: paths.home,
+          // Of its image alone: on top of another one it would make no sense.
+          overlay: this.#options.singularity_overlay ? join(spec.directory, 'overlay', image.key) : undefined,
+          mounts: [...spec.mounts, { source: paths.received, target: receivedInside, readOnly: true }],
+        },
+        env: spec.env,
+        limits: spec.limits,
+        network,
+        command: forkerCommand(runInside, noLease, { processes: 'own', maxForCommands: commandProcesses }),
+      });
+      if (isNew) {
+        for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
+        if (obstacle !== undefined) tellOfMissingNetwork(listener, obstacle);
+      }
+      return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, network: door, release };
+    };
+    return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+  }
+
+  places({ env, workdir }: SandboxSpec): Places {
+    const home = env.HOME ?? homeInside;
+    return { home, workdir: workdirInside(workdir, { home, workspace: workspaceInside }) };
+  }
+
+  async received({ directory }: Pick<SandboxSpec, 'directory'>): Promise<ReceivedFiles> {
+    return { directory: pathsIn(directory).received, inside: receivedInside };
+  }
+
+  async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    const trees = await Promise.all(forkerProcesses(pathsIn(directory).run).map(async (pid) => [pid, ...(await descendantsOf(pid))]));
+    return await diskUseOf([directory], trees.flat());
+  }
+
+  list(): Promise<ListedSandbox[]> {
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+  }
+
+  #program(): string {
+    const named = this.#options.singularity_program;
+    const program = named === undefined || isAccessible(named, constants.X_OK) ? (named ?? findProgram('apptainer')) : undefined;
+    if (program === undefined) throw notInstalled();
+    return program;
+  }
+
+  #images(): { imageDirectory: string } {
+    const { singularity_image_directory: named } = this.#options;
+    return { imageDirectory: named ?? join(this.#context.sandboxesDirectory, 'singularity-images') };
+  }
+}
+
+/** In the chat too: people would otherwise look for the fault in what they asked. */
+function tellOfMissingNetwork(listener: OpenListener, obstacle: string): void {
+  const text = `This sandbox has no network: ${obstacle}.`;
+  listener.notice(text, text);
+}

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { guestBash, hostBash } from '../../lib/guest-files.ts';
+import { started } from '../../lib/started.ts';
+import { bash, give, planStage, shareRunDirectory, stageDescriptor, terminated } from '../namespaces/stage.ts';
+import { standardPath } from '../programs.ts';
+import * as told from './arguments.ts';
+import { seccompProfile } from './seccomp.ts';
+
+/** See `host-scripts/tied.bash`. */
+const tieDescriptor = 3;
+
+/** The process of Apptainer with standard streams, first in a process group of its own. It is killed when this program dies. */
+export type Tied = ChildProcess & { pid: number };
+
+export interface Launch {
+  /** The program Apptainer. */
+  program: string;
+  view: told.View;
+  resolver: string;
+  /** What is to run inside, as arguments of `guest/singularity-gate.bash`. */
+  inside: readonly string[];
+  /** The host user that the sandbox is; undefined: the one that we are. */
+  user: number | undefined;
+}
+
+/** Starts Apptainer for the container of a sandbox. */
+export async function launchContainer({ program, view, resolver, inside, user }: Launch): Promise<Tied> {
+  const numbers = user === undefined ? [process.getuid?.() ?? 0, process.getgid?.() ?? 0] : [user, user];
+  const guise = told.guise(numbers[0] ?? 0, numbers[1] ?? 0, resolver);
+  await prepare(view, guise, user);
+  const gate = [...bash, await guestBash('singularity-gate'), 'sandbox', ...inside];
+  const commandFor = async (seen: told.View): Promise<string[]> => [
+    ...['unshare', '--user', '--map-current-user', '--keep-caps', '--'],
+    ...[...bash, await hostBash('one-user-namespace'), 'singularity'],
+    ...[program, ...told.apptainerArguments(seen, Object.keys(guise)), ...gate],
+  ];
+  if (user === undefined) return await spawnTied(await commandFor(view));
+  const { runDirectory, workspace, home, overlay, image, mounts } = view;
+  const sources = [runDirectory, workspace, home, overlay, image, ...mounts.map((mount) => mount.source)];
+  // Apptainer insists on an account of the user it runs as.
+  const accounts = ['/etc/passwd', '/etc/group'].map((path) => [path, guisePath(runDirectory, path)] as const);
+  const stage = await planStage(user, sources, [], Object.fromEntries(accounts));
+  const [run = '', work = '', ownHome = '', ownOverlay, root = '', ...shown] = stage.places;
+  const seen = {
+    ...{ runDirectory: run, workspace: work, home: ownHome, overlay: ownOverlay, image: root },
+    mounts: mounts.map((mount, index) => ({ ...mount, source: shown[index] ?? '' })),
+  };
+  const child = await spawnTied(await commandFor(seen), await hostBash('sandbox-stage'));
+  const words = (child.stdio as unknown as Duplex[])[stageDescriptor] as Duplex;
+  words.on('error', () => undefined).end(terminated(stage.words));
+  return child;
+}
+
+/** With the script that shows directories of root to the user of a sandbox, that comes first, in mounts of its own. */
+export async function spawnTied(
+  command: readonly string[],
+  stageScript?: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Tied> {
+  const tied = [...bash, await hostBash('tied'), 'tied', ...command];
+  const staged = ['unshare', '--mount', '--propagation', 'slave', '--', ...bash, stageScript ?? '', 'sandbox', ...tied];
+  const [file = '', ...rest] = stageScript === undefined ? tied : staged;
+  const child = started(
+    spawn(file, rest, {
+      stdio: Array.from({ length: stageDescriptor + 1 }, (_, at) => (at <= tieDescriptor || at === stageDescriptor ? 'pipe' : 'ignore')),
+      // Security: nothing of ours. Apptainer puts APPTAINERENV_… and the like into containers.
+      env: { PATH: standardPath, HOME: '/nonexistent', ...env },
+      cwd: '/',
+      // A process group of its own: Ctrl-C at the terminal is for the product to handle.
+      detached: true,
+    }),
+  );
+  const tie = child.stdio[tieDescriptor] as unknown as Duplex;
+  tie.on('error', () => undefined);
+  child.once('exit', () => tie.destroy());
+  return child;
+}
+
+/** Makes the files that the sandbox sees in the place of the host's, and the directories of its temporary files. */
+async function prepare(view: told.View, guise: Readonly<Record<string, string>>, user: number | undefined): Promise<void> {
+  const { runDirectory, workspace, home, overlay } = view;
+  const temporary = Object.keys(told.temporaryDirectories).map((name) => join(runDirectory, name));
+  await mkdir(join(runDirectory, told.guiseDirectory), { recursive: true, mode: 0o755 });
+  for (const directory of temporary) {
+    await mkdir(directory, { recursive: true });
+    await chmod(directory, 0o1777);
+  }
+  if (overlay !== undefined) await mkdir(overlay, { recursive: true, mode: 0o700 });
+  const files = Object.entries(guise).map(([path, text]) => [guisePath(runDirectory, path), text] as const);
+  for (const [path, text] of [...files, [join(runDirectory, told.seccompFile), seccompProfile()] as const]) {
+    await writeFile(path, text);
+    await chmod(path, 0o644);
+  }
+  if (user === undefined) return;
+  await Promise.all([workspace, home, ...(overlay === undefined ? [] : [overlay])].map((directory) => give(directory, user)));
+  await shareRunDirectory(runDirectory, user);
+}
+
+function guisePath(runDirectory: string, inside: string): string {
+  return join(runDirectory, told.guiseDirectory, told.guiseName(inside));
+}
