@@ -4,14 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import { probeInstallation, probeName } from '../namespaces/enforcement-here.ts';
-import type { NetworkChoice } from '../namespaces/network.ts';
 import { pathsIn, removeTree } from '../sandbox-directory.ts';
-import { startSingularity } from './start.ts';
+import { type ContainerOptions, startSingularity } from './start.ts';
 
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 
 /** Runs `true` in a throw-away sandbox of this image, or where it is not there yet, of the programs of this machine. Rejects with the reason. */
-export async function probe(program: string, image: string | undefined, hasOverlay: boolean, network: NetworkChoice): Promise<void> {
+export async function probe(
+  program: string,
+  image: string | undefined,
+  hasOverlay: boolean,
+  network: ContainerOptions['network'],
+): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
   try {
     const { run, workspace, home } = pathsIn(directory);

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
 import type {
   Backend,
   Check,
@@ -20,8 +21,6 @@ import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
 import { failedCheck } from '../failed-check.ts';
 import { enforcementHere } from '../namespaces/enforcement-here.ts';
-import type { NetworkChoice } from '../namespaces/network.ts';
-import { openNetworkObstacle } from '../namespaces/open-network.ts';
 import { restrictedNetworkObstacle } from '../namespaces/restricted-network.ts';
 import { countsApart } from '../namespaces/stage.ts';
 import { findProgram, isAccessible } from '../programs.ts';
@@ -34,10 +33,13 @@ import { probe } from './check.ts';
 import { notInstalled } from './failures.ts';
 import { ensureImage, findImage } from './image.ts';
 import { type SingularityOptions, singularityOptions } from './options.ts';
-import { startSingularity } from './start.ts';
+import { type ContainerOptions, startSingularity } from './start.ts';
 
 /** Everything inside ends with Apptainer, however that ends. */
 const endPatienceMs = 0;
+
+/** slirp4netns, which connects bubblewrap, needs a root in the namespaces of the sandbox to lock itself up. */
+const noOpenNetwork = 'without root Apptainer knows no open network but that of the host, with its loopback';
 
 export const singularity: BackendDriver<typeof singularityOptions> = {
   kind: 'singularity',
@@ -53,7 +55,7 @@ class SingularityBackend implements Backend {
     isolation: 'container',
     disposable: true,
     durable: false,
-    hostAliases: ['10.0.2.2'],
+    hostAliases: [],
     insists: undefined,
     installing:
       'It has the programs of its image and no root, so apt does not work. `pip install` and `npm install -g` write to ~/.local, which is on the PATH.',
@@ -62,11 +64,7 @@ class SingularityBackend implements Backend {
       mounts: true,
       'host-user': 'the singularity backend runs as the user of Hermetic, and as one of its own where that is root',
       'network-none': true,
-      /** Looked up each time, so that what is installed meanwhile counts. */
-      get 'network-open'(): true | string {
-        const obstacle = openNetworkObstacle();
-        return obstacle === undefined ? true : `no network: ${obstacle}`;
-      },
+      'network-open': `no network: ${noOpenNetwork}`,
       ephemeral: true,
     },
   } as const;
@@ -87,16 +85,10 @@ class SingularityBackend implements Backend {
       await probe(program, found?.directory, this.#options.singularity_overlay, 'none');
       const notes = found ? [] : [`The image ${image} is not there yet; it is converted on first use.`];
       const limits = await enforcementHere('Apptainer');
-      return { usable: true, summary: `${program}, image ${image}`, limits, notes: [...notes, this.#openNote(), this.#restrictedNote()] };
+      return { usable: true, summary: `${program}, image ${image}`, limits, notes: [...notes, this.#restrictedNote()] };
     } catch (error) {
       return failedCheck(error, 'Use the bubblewrap or the docker backend.');
     }
-  }
-
-  #openNote(): string {
-    const obstacle = openNetworkObstacle();
-    if (obstacle !== undefined) return `Its sandboxes cannot have an open network: ${obstacle}.`;
-    return 'Its sandboxes reach the network through slirp4netns, and not the loopback of this machine.';
   }
 
   #restrictedNote(): string {
@@ -111,11 +103,7 @@ class SingularityBackend implements Backend {
 
   async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
     const paths = pathsIn(spec.directory);
-    const obstacle = spec.network === undefined ? openNetworkObstacle() : undefined;
-    const wanted = spec.network ?? (obstacle === undefined ? 'open' : 'none');
-    const cannot = wanted === 'restricted' ? restrictedNetworkObstacle() : undefined;
-    if (cannot !== undefined) throw cannotRestrict(this.kind, cannot);
-    const network: NetworkChoice = wanted === 'restricted' ? { egress: this.#context.egress } : wanted;
+    const network = this.#networkOf(spec);
     const program = this.#program();
     const image = await ensureImage(spec.image ?? this.#options.singularity_image, { program, ...this.#images() }, listener, signal);
     const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
@@ -140,11 +128,19 @@ class SingularityBackend implements Backend {
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
-        if (obstacle !== undefined) tellOfMissingNetwork(listener, obstacle);
+        if (spec.network === undefined) tellOfMissingNetwork(listener);
       }
       return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, network: door, release };
     };
     return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+  }
+
+  #networkOf({ network }: SandboxSpec): ContainerOptions['network'] {
+    if (network === 'open') throw new HermeticError('backend/cannot-honour', `This sandbox cannot have an open network: ${noOpenNetwork}.`);
+    if (network !== 'restricted') return 'none';
+    const obstacle = restrictedNetworkObstacle();
+    if (obstacle !== undefined) throw cannotRestrict(this.kind, obstacle);
+    return { egress: this.#context.egress };
   }
 
   places({ env, workdir }: SandboxSpec): Places {
@@ -179,7 +175,7 @@ class SingularityBackend implements Backend {
 }
 
 /** In the chat too: people would otherwise look for the fault in what they asked. */
-function tellOfMissingNetwork(listener: OpenListener, obstacle: string): void {
-  const text = `This sandbox has no network: ${obstacle}.`;
-  listener.notice(text, text);
+function tellOfMissingNetwork(listener: OpenListener): void {
+  const text = `This sandbox has no network: ${noOpenNetwork}.`;
+  listener.notice(`${text} With terminal.network: restricted it reaches chosen hosts.`, text);
 }

@@ -33,7 +33,8 @@ export interface ContainerOptions {
   view: View;
   env: Readonly<Record<string, string>>;
   limits: Limits;
-  network: NetworkChoice;
+  /** One that is open would be that of the host. */
+  network: Exclude<NetworkChoice, 'open'>;
   command: readonly string[];
 }
 
@@ -83,8 +84,7 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     const gate = await processInside(child.pid);
     const info = await saying(view.runDirectory, `"child-pid": ${gate.pid}\n`);
     network = startNetwork(choice, await hostBash('sandbox-network'), { group: gate.parent, info, user });
-    const groupLimits = network && limits.pids > 0 ? { ...limits, pids: limits.pids + network.processes } : limits;
-    groups = await groupsWith(gate.pid, options, groupLimits, groupVersions(user));
+    groups = await groupsWith(gate.pid, options, groupVersions(user));
     await network?.enter(groups);
     const door = await network?.connect();
     info.destroy();
@@ -148,12 +148,8 @@ async function saying(directory: string, text: string): Promise<Socket> {
 }
 
 /** The control groups of a sandbox with its first process in them. Apptainer's own processes are not in them. */
-async function groupsWith(
-  pid: number,
-  { installation, name }: Pick<ContainerOptions, 'installation' | 'name'>,
-  limits: Limits,
-  versions: readonly (1 | 2)[],
-): Promise<ControlGroups> {
+async function groupsWith(pid: number, options: ContainerOptions, versions: readonly (1 | 2)[]): Promise<ControlGroups> {
+  const { installation, name, limits } = options;
   const groups = await makeControlGroups(installation, `${name}-${pid}`, limits, await findHierarchies(versions));
   try {
     for (const entrance of groups.entrances) await writeFile(entrance, String(pid));
@@ -161,7 +157,7 @@ async function groupsWith(
     return groups;
   } catch (error) {
     await groups.remove();
-    if (versions.includes(1)) return await groupsWith(pid, { installation, name }, limits, [2]);
+    if (versions.includes(1)) return await groupsWith(pid, options, [2]);
     throw error;
   }
 }
