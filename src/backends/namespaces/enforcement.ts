@@ -19,9 +19,9 @@ export function enforcementWith(held: ReadonlyMap<Controller, string>, program: 
   };
 }
 
-/** Resource limits only for what no control group holds. */
-export function limitsLine(limits: Limits, groups: ControlGroups): string {
-  const processes = groups.held.has('pids') || limits.pids === 0 ? 0 : limits.pids + ownProcesses;
+/** Resource limits only for what no control group holds. `own` processes are not those of the sandbox and count as such. */
+export function limitsLine(limits: Limits, groups: ControlGroups, own = ownProcesses): string {
+  const processes = groups.held.has('pids') || limits.pids === 0 ? 0 : limits.pids + own;
   const kilobytes = groups.held.has('memory') ? 0 : Math.round(limits.memoryMb * 1024);
   return `${processes} ${kilobytes}`;
 }

@@ -67,6 +67,8 @@ export function apptainerArguments({ image, runDirectory, workspace, home, overl
     // Security: also what the administrator's apptainer.conf mounts into every container.
     ...['--no-mount', 'sys,home,tmp,hostfs,cwd,bind-paths'],
     ...['--security', `seccomp:${runDirectory}/${seccompFile}`],
+    // In memory, as elsewhere: what is there is of this run alone.
+    ...['--scratch', '/run'],
     ...(overlay === undefined ? [] : ['--overlay', overlay]),
     ...all.flatMap((mount) => ['--mount', mountWord(mount)]),
     image,

@@ -13,7 +13,7 @@ import type {
   SandboxSpec,
 } from '../../core/sandbox.ts';
 import { descendantsOf } from '../../lib/process-facts.ts';
-import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-directory.ts';
+import { forkerCommand, noLease } from '../../shell/pipes/run-directory.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
 import type { BackendContext } from '../context.ts';
@@ -22,7 +22,6 @@ import type { BackendDriver } from '../driver.ts';
 import { failedCheck } from '../failed-check.ts';
 import { enforcementHere } from '../namespaces/enforcement-here.ts';
 import { restrictedNetworkObstacle } from '../namespaces/restricted-network.ts';
-import { countsApart } from '../namespaces/stage.ts';
 import { findProgram, isAccessible } from '../programs.ts';
 import { receivedInside } from '../received-files.ts';
 import { pathsIn } from '../sandbox-directory.ts';
@@ -107,7 +106,6 @@ class SingularityBackend implements Backend {
     const program = this.#program();
     const image = await ensureImage(spec.image ?? this.#options.singularity_image, { program, ...this.#images() }, listener, signal);
     const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
-      const commandProcesses = countsApart() ? maxForCommands(spec.limits.pids) : 0;
       const { child, enforcement, counter, door, release } = await startSingularity({
         program,
         name: spec.name,
@@ -124,13 +122,13 @@ class SingularityBackend implements Backend {
         env: spec.env,
         limits: spec.limits,
         network,
-        command: forkerCommand(runInside, noLease, { processes: 'own', maxForCommands: commandProcesses }),
+        command: forkerCommand(runInside, noLease, { processes: 'own' }),
       });
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
         if (spec.network === undefined) tellOfMissingNetwork(listener);
       }
-      return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, network: door, release };
+      return { child, limits: { read: counter(), isCheap: true, isNew: true }, network: door, release };
     };
     return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
   }

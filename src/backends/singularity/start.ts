@@ -81,7 +81,7 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     });
     if (outcome === 'ended') throw startError(errorText.text());
     errorText.stop();
-    const gate = await processInside(child.pid);
+    const gate = await gateBelow(child.pid);
     const info = await saying(view.runDirectory, `"child-pid": ${gate.pid}\n`);
     network = startNetwork(choice, await hostBash('sandbox-network'), { group: gate.parent, info, user });
     groups = await groupsWith(gate.pid, options, groupVersions(user));
@@ -89,7 +89,7 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     const door = await network?.connect();
     info.destroy();
     // The gate lets the command begin when it has read this.
-    stdin.end(`${limitsLine(limits, groups)}\n${terminated([...variables(options.env), ''])}`);
+    stdin.end(`${limitsLine(limits, groups, gate.others)}\n${terminated([...variables(options.env), ''])}`);
     for (const stream of [stdout, stderr]) stream.resume();
     return { child, enforcement: enforcementWith(groups.held, 'Apptainer'), counter: groups.counter, door, release };
   } catch (error) {
@@ -120,20 +120,33 @@ function variables(given: Readonly<Record<string, string>>): string[] {
   return words;
 }
 
+interface Gate {
+  pid: number;
+  parent: number;
+  /** Threads of Apptainer's own processes, which count against the limit of a user in the namespaces of the sandbox. */
+  others: number;
+}
+
+/** More than Apptainer starts later. */
+const spareThreads = 16;
+
 /** The gate of a container that has just started: the one process in there beside that of Apptainer, which is the first. */
-async function processInside(launched: number): Promise<{ pid: number; parent: number }> {
+async function gateBelow(launched: number): Promise<Gate> {
   const found = await Promise.all(
-    (await descendantsOf(launched)).map(async (pid) => {
+    [launched, ...(await descendantsOf(launched))].map(async (pid) => {
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-      const numbers = /^NSpid:\s*(.+)$/m.exec(status)?.[1]?.split(/\s+/) ?? [];
-      return { pid, parent: Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]), isInside: numbers.length > 1 && numbers.at(-1) !== '1' };
+      const value = (name: string): string => new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(status)?.[1] ?? '';
+      const numbers = value('NSpid').split(/\s+/);
+      const isInside = numbers.length > 1 && numbers.at(-1) !== '1';
+      return { pid, parent: Number(value('PPid')), threads: Number(value('Threads')), isInside };
     }),
   );
   const [gate, ...others] = found.filter(({ isInside }) => isInside);
   if (gate === undefined || others.length > 0) {
     throw new HermeticError('sandbox/open-failed', 'The processes of the container are not those that were started in it.');
   }
-  return gate;
+  const own = found.filter(({ isInside }) => !isInside).map(({ threads }) => threads);
+  return { ...gate, others: own.reduce((sum, threads) => sum + threads, spareThreads) };
 }
 
 /** A stream whose descriptor can be handed to a process, which then reads this text from it. */
