@@ -42,8 +42,8 @@ const measures: readonly Measure[] = [
     controller: 'pids',
     files: ['pids.max', 'pids.max'],
     scale: 1,
-    // The programs that make the sandbox may count as a few of its processes.
-    slack: 8,
+    // The programs that make the sandbox, with their threads, may count as a few of its processes.
+    slack: 16,
     unit: 'processes',
     resourceLimit: 'Max processes',
   },

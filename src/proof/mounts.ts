@@ -4,10 +4,12 @@ import { volumesOf } from '../backends/volume-names.ts';
 import type { ProofLine } from '../core/proof.ts';
 import { token } from './bait.ts';
 import { type Ground, line, type Promises, unanswered } from './ground.ts';
-import { isInside, type Location, locate, type MountEntry, parseMounts } from './mount-table.ts';
+import { isInside, type Location, locate, type MountEntry, mountAt, parseMounts } from './mount-table.ts';
 
+/** In memory, or in the directory of the sandbox. */
+const temporary = ['/tmp', '/var/tmp'];
 /** In memory, and only there. */
-const inMemory = ['/tmp', '/var/tmp', '/run', '/dev', '/dev/shm', '/sys/fs/cgroup'];
+const inMemory = [...temporary, '/run', '/dev', '/dev/shm', '/sys/fs/cgroup'];
 const ownDirectories = ['/workspace', '/root', '/home/agent'];
 const engineFiles = ['/etc/resolv.conf', '/etc/hostname', '/etc/hosts', '/dev/termination-log'];
 /** File systems that are the kernel's own words; what may not be written in them is tried by itself. */
@@ -32,7 +34,8 @@ export async function checkWritableMounts(ground: Ground, { hasRootFileSystem }:
   const mounts = mountsOf(ground);
   if (!mounts) return unanswered(check, tried);
   const home = ground.host && locate(ground.host.mounts, await realpath(ground.spec.directory).catch(() => ground.spec.directory));
-  const writable = mounts.filter((entry) => entry.writable);
+  // One that another hides cannot be reached.
+  const writable = mounts.filter((entry) => entry.writable && mountAt(mounts, entry.target) === entry);
   const excess = writable.filter((entry) => !isDocumented(ground, entry, home, hasRootFileSystem));
   const seenBy = ground.host?.init.mounts ? 'as the host sees it' : 'as it is told inside';
   if (excess.length > 0) return line(check, tried, 'broken', `Undocumented: ${excess.map(describe).join(', ')}, ${seenBy}.`);
@@ -53,10 +56,10 @@ function isDocumented({ host, spec }: Ground, entry: MountEntry, home: Location 
   if (kernelTypes.includes(type) || ((type === 'devtmpfs' || type === 'tmpfs') && harmlessDevices.test(root))) return true;
   // Security: a file system in memory of the host's is not one of the sandbox's, under any path inside.
   const isPrivateMemory = type === 'tmpfs' && !host?.mounts.some((own) => own.device === device);
-  if (inMemory.includes(target)) return isPrivateMemory;
+  const isInHome = home !== undefined && device === home.device && isInside(root, home.path);
+  if (inMemory.includes(target)) return isPrivateMemory || (temporary.includes(target) && isInHome);
   if (ownDirectories.includes(target)) {
-    const isOwn = home === undefined || (device === home.device && isInside(root, home.path));
-    return isPrivateMemory || isOwn || (isContainer && (isVolumeOf(spec.name, root) || podVolume.test(root)));
+    return isPrivateMemory || home === undefined || isInHome || (isContainer && (isVolumeOf(spec.name, root) || podVolume.test(root)));
   }
   return isContainer && (target === '/' || engineFiles.includes(target) || unnamedVolume.test(root));
 }

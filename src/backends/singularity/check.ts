@@ -5,17 +5,12 @@ import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import { probeInstallation, probeName } from '../namespaces/enforcement-here.ts';
 import { pathsIn, removeTree } from '../sandbox-directory.ts';
-import { type ContainerOptions, startSingularity } from './start.ts';
+import { startSingularity } from './start.ts';
 
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 
 /** Runs `true` in a throw-away sandbox of this image, or where it is not there yet, of the programs of this machine. Rejects with the reason. */
-export async function probe(
-  program: string,
-  image: string | undefined,
-  hasOverlay: boolean,
-  network: ContainerOptions['network'],
-): Promise<void> {
+export async function probe(program: string, image: string | undefined, hasOverlay: boolean): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
   try {
     const { run, workspace, home } = pathsIn(directory);
@@ -23,10 +18,19 @@ export async function probe(
     const view = {
       ...{ runDirectory: run, workspace, home, overlay: hasOverlay ? join(directory, 'overlay') : undefined },
       image: image ?? (await standIn(join(directory, 'root'))),
-      mounts: image === undefined ? [{ source: '/usr', target: '/usr', readOnly: true }] : [],
+      mounts: image === undefined ? [{ source: '/usr', target: '/programs', readOnly: true }] : [],
     };
     const name = probeName();
-    const options = { program, name, installation: probeInstallation, view, env: {}, limits: noLimits, network, command: ['true'] };
+    const options = {
+      program,
+      name,
+      installation: probeInstallation,
+      view,
+      env: {},
+      limits: noLimits,
+      network: 'none' as const,
+      command: ['true'],
+    };
     const { child, release } = await startSingularity(options);
     const [code, signal] =
       child.exitCode === null && child.signalCode === null ? await once(child, 'exit') : [child.exitCode, child.signalCode];
@@ -39,10 +43,10 @@ export async function probe(
   }
 }
 
-/** An image that has nothing but the places of /usr. */
+/** An image that has nothing but places for the programs of this machine. */
 async function standIn(directory: string): Promise<string> {
-  for (const name of ['usr', 'etc', 'proc', 'dev', 'tmp', 'var/tmp', 'run', 'home'])
-    await mkdir(join(directory, name), { recursive: true });
-  for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']) await symlink(`usr/${name}`, join(directory, name));
+  for (const name of ['etc', 'proc', 'dev', 'run', 'home', 'var']) await mkdir(join(directory, name), { recursive: true });
+  await symlink('programs', join(directory, 'usr'));
+  for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']) await symlink(`programs/${name}`, join(directory, name));
   return directory;
 }

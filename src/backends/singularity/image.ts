@@ -101,7 +101,7 @@ async function convert(
   signal?.throwIfAborted();
   listener.progress(`converting ${image} …`);
   const env = { APPTAINER_CACHEDIR: join(work, 'cache'), APPTAINER_TMPDIR: join(work, 'tmp') };
-  const child = await spawnTied([program, 'build', '--sandbox', '--fix-perms', join(work, 'root'), image], undefined, env);
+  const child = await spawnTied([program, 'build', '--sandbox', '--fix-perms', join(work, 'root'), image], { env });
   const kill = (): void => {
     process.kill(-child.pid, 'SIGKILL');
   };

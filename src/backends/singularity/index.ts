@@ -37,8 +37,8 @@ import { type ContainerOptions, startSingularity } from './start.ts';
 /** Everything inside ends with Apptainer, however that ends. */
 const endPatienceMs = 0;
 
-/** slirp4netns, which connects bubblewrap, needs a root in the namespaces of the sandbox to lock itself up. */
-const noOpenNetwork = 'without root Apptainer knows no open network but that of the host, with its loopback';
+/** slirp4netns, which connects bubblewrap, cannot lock itself up in the namespaces that Apptainer makes without root. */
+const noOpenNetwork = 'the only open network that Apptainer has without root is that of the host, with its loopback';
 
 export const singularity: BackendDriver<typeof singularityOptions> = {
   kind: 'singularity',
@@ -63,7 +63,7 @@ class SingularityBackend implements Backend {
       mounts: true,
       'host-user': 'the singularity backend runs as the user of Hermetic, and as one of its own where that is root',
       'network-none': true,
-      'network-open': `no network: ${noOpenNetwork}`,
+      'network-open': noOpenNetwork,
       ephemeral: true,
     },
   } as const;
@@ -81,7 +81,7 @@ class SingularityBackend implements Backend {
     try {
       const program = this.#program();
       const found = await findImage(image, this.#images());
-      await probe(program, found?.directory, this.#options.singularity_overlay, 'none');
+      await probe(program, found?.directory, this.#options.singularity_overlay);
       const notes = found ? [] : [`The image ${image} is not there yet; it is converted on first use.`];
       const limits = await enforcementHere('Apptainer');
       return { usable: true, summary: `${program}, image ${image}`, limits, notes: [...notes, this.#restrictedNote()] };

@@ -32,12 +32,14 @@ export async function launchContainer({ program, view, resolver, inside, user }:
   const guise = told.guise(numbers[0] ?? 0, numbers[1] ?? 0, resolver);
   await prepare(view, guise, user);
   const gate = [...bash, await guestBash('singularity-gate'), 'sandbox', ...inside];
-  const commandFor = async (seen: told.View): Promise<string[]> => [
-    ...['unshare', '--user', '--map-current-user', '--keep-caps', '--'],
-    ...[...bash, await hostBash('one-user-namespace'), 'singularity'],
+  // Security: three user namespaces. Root of the outer one can open sockets in the sandbox, and the process that ties it stays there; the second one
+  // takes root away again; the third is Apptainer's, and none can be made in it.
+  const outer = ['unshare', '--user', '--map-root-user', '--', ...bash, await hostBash('limit-user-namespaces'), 'singularity', '2'];
+  const commandFor = (seen: told.View): string[] => [
+    ...['unshare', '--user', `--map-user=${numbers[0]}`, `--map-group=${numbers[1]}`, '--'],
     ...[program, ...told.apptainerArguments(seen, Object.keys(guise)), ...gate],
   ];
-  if (user === undefined) return await spawnTied(await commandFor(view));
+  if (user === undefined) return await spawnTied(commandFor(view), { before: outer });
   const { runDirectory, workspace, home, overlay, image, mounts } = view;
   const sources = [runDirectory, workspace, home, overlay, image, ...mounts.map((mount) => mount.source)];
   // Apptainer insists on an account of the user it runs as.
@@ -48,21 +50,21 @@ export async function launchContainer({ program, view, resolver, inside, user }:
     ...{ runDirectory: run, workspace: work, home: ownHome, overlay: ownOverlay, image: root },
     mounts: mounts.map((mount, index) => ({ ...mount, source: shown[index] ?? '' })),
   };
-  const child = await spawnTied(await commandFor(seen), await hostBash('sandbox-stage'));
+  const staged = ['unshare', '--mount', '--propagation', 'slave', '--', ...bash, await hostBash('sandbox-stage'), 'sandbox'];
+  const child = await spawnTied(commandFor(seen), { before: [...staged, ...outer] });
   const words = (child.stdio as unknown as Duplex[])[stageDescriptor] as Duplex;
   words.on('error', () => undefined).end(terminated(stage.words));
   return child;
 }
 
-/** With the script that shows directories of root to the user of a sandbox, that comes first, in mounts of its own. */
-export async function spawnTied(
-  command: readonly string[],
-  stageScript?: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<Tied> {
-  const tied = [...bash, await hostBash('tied'), 'tied', ...command];
-  const staged = ['unshare', '--mount', '--propagation', 'slave', '--', ...bash, stageScript ?? '', 'sandbox', ...tied];
-  const [file = '', ...rest] = stageScript === undefined ? tied : staged;
+interface Around {
+  /** Programs that become what follows them. */
+  before?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}
+
+export async function spawnTied(command: readonly string[], { before = [], env = {} }: Around = {}): Promise<Tied> {
+  const [file = '', ...rest] = [...before, ...bash, await hostBash('tied'), 'tied', ...command];
   const child = started(
     spawn(file, rest, {
       stdio: Array.from({ length: stageDescriptor + 1 }, (_, at) => (at <= tieDescriptor || at === stageDescriptor ? 'pipe' : 'ignore')),

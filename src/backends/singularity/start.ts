@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rmSync, writeSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Door } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -14,7 +14,7 @@ import { descendantsOf } from '../../lib/process-facts.ts';
 import { makePipes, openForWriting } from '../../shell/pipes/named-pipes.ts';
 import { normalMount } from '../mounts.ts';
 import { beginningOf } from '../namespaces/beginning.ts';
-import { type ControlGroups, findHierarchies, makeControlGroups } from '../namespaces/cgroup.ts';
+import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from '../namespaces/cgroup.ts';
 import { enforcementWith, limitsLine } from '../namespaces/enforcement.ts';
 import { installInto } from '../namespaces/install-into.ts';
 import { type NetworkChoice, refuseObstacle, resolverOf, type SandboxNetwork, startNetwork } from '../namespaces/network.ts';
@@ -81,15 +81,15 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     });
     if (outcome === 'ended') throw startError(errorText.text());
     errorText.stop();
-    const gate = await gateBelow(child.pid);
-    const info = await saying(view.runDirectory, `"child-pid": ${gate.pid}\n`);
+    const gate = await processesBelow(child.pid);
+    const info = await saying(view.runDirectory, `"owner-pid": ${gate.tie}\n"child-pid": ${gate.pid}\n`);
     network = startNetwork(choice, await hostBash('sandbox-network'), { group: gate.parent, info, user });
-    groups = await groupsWith(gate.pid, options, groupVersions(user));
+    groups = await groupsWith(gate, options, groupVersions(user));
     await network?.enter(groups);
     const door = await network?.connect();
     info.destroy();
     // The gate lets the command begin when it has read this.
-    stdin.end(`${limitsLine(limits, groups, gate.others)}\n${terminated([...variables(options.env), ''])}`);
+    stdin.end(`${limitsLine(limits, groups, gate.threads)}\n${terminated([...variables(options.env), ''])}`);
     for (const stream of [stdout, stderr]) stream.resume();
     return { child, enforcement: enforcementWith(groups.held, 'Apptainer'), counter: groups.counter, door, release };
   } catch (error) {
@@ -120,33 +120,48 @@ function variables(given: Readonly<Record<string, string>>): string[] {
   return words;
 }
 
-interface Gate {
+/** The processes of a container that has just started. */
+interface Processes {
+  /** The gate, which becomes the forker. */
   pid: number;
+  /** Apptainer's own in there, the first. */
   parent: number;
-  /** Threads of Apptainer's own processes, which count against the limit of a user in the namespaces of the sandbox. */
-  others: number;
+  parentThreads: number;
+  /** The one that ends it all with this program: it is in the outer user namespace. */
+  tie: number;
+  /** Threads of Apptainer's, which count against the limit of a user in the namespaces of the sandbox. */
+  threads: number;
 }
 
 /** More than Apptainer starts later. */
 const spareThreads = 16;
 
-/** The gate of a container that has just started: the one process in there beside that of Apptainer, which is the first. */
-async function gateBelow(launched: number): Promise<Gate> {
-  const found = await Promise.all(
-    [launched, ...(await descendantsOf(launched))].map(async (pid) => {
-      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-      const value = (name: string): string => new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(status)?.[1] ?? '';
-      const numbers = value('NSpid').split(/\s+/);
-      const isInside = numbers.length > 1 && numbers.at(-1) !== '1';
-      return { pid, parent: Number(value('PPid')), threads: Number(value('Threads')), isInside };
-    }),
-  );
-  const [gate, ...others] = found.filter(({ isInside }) => isInside);
-  if (gate === undefined || others.length > 0) {
+async function processesBelow(launched: number): Promise<Processes> {
+  const below = await descendantsOf(launched);
+  const [main, ...found] = await Promise.all([launched, ...below].map(processOf));
+  const inside = found.filter(({ numbers }) => numbers.length > (main?.numbers.length ?? 0));
+  const [gate, ...others] = inside.filter(({ numbers }) => numbers.at(-1) !== '1');
+  const first = inside.find(({ pid }) => pid === gate?.parent);
+  const tie = found.find(({ parent, numbers }) => parent === launched && numbers.length === main?.numbers.length);
+  if (gate === undefined || others.length > 0 || first === undefined || tie === undefined) {
     throw new HermeticError('sandbox/open-failed', 'The processes of the container are not those that were started in it.');
   }
-  const own = found.filter(({ isInside }) => !isInside).map(({ threads }) => threads);
-  return { ...gate, others: own.reduce((sum, threads) => sum + threads, spareThreads) };
+  const threads = (main?.threads ?? 0) + first.threads + spareThreads;
+  return { pid: gate.pid, parent: first.pid, parentThreads: first.threads, tie: tie.pid, threads };
+}
+
+interface ProcessStatus {
+  pid: number;
+  parent: number;
+  threads: number;
+  /** Its numbers in the process namespaces it is in, the innermost last. */
+  numbers: string[];
+}
+
+async function processOf(pid: number): Promise<ProcessStatus> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const value = (name: string): string => new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(status)?.[1] ?? '';
+  return { pid, parent: Number(value('PPid')), threads: Number(value('Threads')), numbers: value('NSpid').split(/\s+/) };
 }
 
 /** A stream whose descriptor can be handed to a process, which then reads this text from it. */
@@ -160,17 +175,21 @@ async function saying(directory: string, text: string): Promise<Socket> {
   return new Socket({ fd: descriptor, readable: false, writable: true });
 }
 
-/** The control groups of a sandbox with its first process in them. Apptainer's own processes are not in them. */
-async function groupsWith(pid: number, options: ContainerOptions, versions: readonly (1 | 2)[]): Promise<ControlGroups> {
+/** The control groups of a sandbox with every process in them that is inside. */
+async function groupsWith(inside: Processes, options: ContainerOptions, versions: readonly (1 | 2)[]): Promise<ControlGroups> {
   const { installation, name, limits } = options;
-  const groups = await makeControlGroups(installation, `${name}-${pid}`, limits, await findHierarchies(versions));
+  const pids = limits.pids > 0 ? limits.pids + inside.parentThreads - ownProcesses : 0;
+  const groups = await makeControlGroups(installation, `${name}-${inside.pid}`, { ...limits, pids }, await findHierarchies(versions));
   try {
-    for (const entrance of groups.entrances) await writeFile(entrance, String(pid));
-    await groups.add(pid);
+    for (const pid of [inside.parent, inside.pid]) {
+      // With all its threads, unlike the entrance itself.
+      for (const entrance of groups.entrances) await writeFile(join(dirname(entrance), 'cgroup.procs'), String(pid));
+      await groups.add(pid);
+    }
     return groups;
   } catch (error) {
     await groups.remove();
-    if (versions.includes(1)) return await groupsWith(pid, options, [2]);
+    if (versions.includes(1)) return await groupsWith(inside, options, [2]);
     throw error;
   }
 }

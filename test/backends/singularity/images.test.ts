@@ -1,0 +1,145 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ensureImage, findImage } from '../../../src/backends/singularity/image.ts';
+import { type OpenListener, quiet } from '../../../src/core/sandbox.ts';
+import { apptainer, reachableDirectory, smallArchive } from '../../apptainer.ts';
+import { collect } from '../../contracts/sandbox/rig.ts';
+import { describeBackend, processesWith } from '../../engines.ts';
+import { until } from '../../until.ts';
+
+const directory = reachableDirectory();
+const archive = smallArchive(directory);
+const image = `docker-archive:${archive}`;
+const imageDirectory = join(directory, 'images');
+const options = { singularity_program: apptainer, singularity_image: image, singularity_image_directory: imageDirectory };
+
+/** Apptainer, which first notes that it was started, and goes on when the file `go` is there. */
+function held(name: string): { program: string; starts(): string[]; go(): void; work: string } {
+  const own = join(directory, name);
+  mkdirSync(own);
+  const program = join(own, 'apptainer');
+  const script = `#!/bin/bash\necho "$*" >>${own}/starts\nuntil [ -e ${own}/go ]; do sleep 0.02; done\nexec ${apptainer} "$@"\n`;
+  writeFileSync(program, script);
+  chmodSync(program, 0o755);
+  const starts = () => (existsSync(join(own, 'starts')) ? readFileSync(join(own, 'starts'), 'utf8').trim().split('\n') : []);
+  return { program, starts, go: () => writeFileSync(join(own, 'go'), ''), work: join(own, 'images') };
+}
+
+const leftIn = (path: string): string[] => readdirSync(path).filter((name) => /work|lock/.test(name));
+
+/** Another program that wants the image. */
+function converter(program: string, work: string, source = image) {
+  const script = `
+    import { ensureImage } from ${JSON.stringify(`file://${join(import.meta.dirname, '../../../src/backends/singularity/image.ts')}`)};
+    const quiet = { notice: () => undefined, progress: () => undefined };
+    const { directory } = await ensureImage(process.argv[1], { program: process.argv[2], imageDirectory: process.argv[3] }, quiet);
+    console.log(directory);
+  `;
+  const words = ['--input-type=module-typescript', '-e', script, source, program, work];
+  return spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+await describeBackend(
+  'singularity',
+  (engine) => {
+    it('converts an image once, says how far it is, and keeps the variables of the image', async () => {
+      const told: string[] = [];
+      const listener: OpenListener = { ...quiet, progress: (text) => told.push(text) };
+      const opened = await engine.backend.open(engine.spec({ persistent: false }), listener);
+      const { stdout } = await collect(await opened.exec({ command: 'echo $PATH $OF_THE_IMAGE; env | cat; ls /.singularity.d' }));
+      expect(stdout).toMatch(/^\/opt\/own:\/usr\/bin:\/home\/agent\/\.local\/bin yes\n/);
+      expect(stdout).not.toMatch(/APPTAINER|SINGULARITY|hermetic-apptainer/);
+      expect(told.join('\n')).toMatch(/converting .*small\.tar[\s\S]*Extracting OCI image/);
+      await opened.destroy();
+      told.length = 0;
+      const again = await engine.backend.open(engine.spec({ persistent: false }), listener);
+      await again.destroy();
+      expect(told).toEqual([]);
+      expect(leftIn(imageDirectory)).toEqual([]);
+    });
+
+    it('makes a sandbox of a SIF file, and of the next one in its place', async () => {
+      const file = join(directory, 'small.sif');
+      const build = () =>
+        execFileSync(apptainer, ['--silent', 'build', '--force', file, join(directory, 'small-root')], { stdio: 'ignore' });
+      build();
+      const first = await ensureImage(file, { program: apptainer, imageDirectory }, quiet);
+      const sandbox = await engine.open(engine.spec({ image: file }));
+      expect((await collect(await sandbox.exec({ command: 'echo "$BASH"' }))).stdout).toBe('/usr/bin/bash\n');
+      await sandbox.destroy();
+      writeFileSync(join(directory, 'small-root/etc/new'), '');
+      build();
+      const second = await ensureImage(file, { program: apptainer, imageDirectory }, quiet);
+      expect(second.directory).not.toBe(first.directory);
+      expect([first, second].map((one) => existsSync(join(one.directory, 'etc/new')))).toEqual([false, true]);
+    });
+
+    it('converts once for two programs that want the image at the same time', async () => {
+      const { program, starts, go, work } = held('two');
+      const both = [converter(program, work), converter(program, work)];
+      const outputs = both.map(async (child) => String((await once(child.stdout, 'data'))[0]));
+      await until('one has begun', () => starts().length > 0);
+      go();
+      const [first, second] = await Promise.all(outputs);
+      expect(first).toBe(second);
+      expect([starts().length, leftIn(work)]).toEqual([1, []]);
+    });
+
+    it('ends a conversion whose program was killed, and never uses what is left of it', async () => {
+      const { program, starts, go, work } = held('killed');
+      const child = converter(program, work);
+      await until('it has begun', () => starts().length === 1);
+      const left = leftIn(work).find((name) => name.includes('work')) ?? '';
+      mkdirSync(join(work, left, 'root'));
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      await until('its Apptainer is gone', () => processesWith(program).length === 0);
+      expect(await findImage(image, { imageDirectory: work })).toBeUndefined();
+      go();
+      const made = await ensureImage(image, { program, imageDirectory: work }, quiet);
+      expect(existsSync(join(made.directory, 'usr/bin/bash'))).toBe(true);
+      expect([starts().length, leftIn(work)]).toEqual([2, []]);
+    });
+
+    it('stops a conversion when it is not wanted any more', async () => {
+      const { program, starts, work } = held('unwanted');
+      const controller = new AbortController();
+      const wanted = ensureImage(image, { program, imageDirectory: work }, quiet, controller.signal);
+      await until('it has begun', () => starts().length === 1);
+      controller.abort(new Error('enough'));
+      await expect(wanted).rejects.toThrow('enough');
+      expect([processesWith(program), leftIn(work)]).toEqual([[], []]);
+    });
+
+    it.each([
+      ['a name without a way to get it', 'debian:12', 'is no image for Apptainer'],
+      ['an option', '--help', 'is no image for Apptainer'],
+      ['a file that does not exist', '/nowhere/x.sif', 'does not exist'],
+      ['a file that is no image', join(import.meta.dirname, 'images.test.ts'), 'could not be converted'],
+    ])('refuses %s, and leaves nothing behind', async (_, wrong, says) => {
+      const work = join(directory, 'refused');
+      mkdirSync(work, { recursive: true });
+      const wanted = ensureImage(wrong, { program: apptainer, imageDirectory: work }, quiet);
+      await expect(wanted).rejects.toMatchObject({ code: 'sandbox/no-image', message: expect.stringContaining(says) });
+      expect(readdirSync(work)).toEqual([]);
+    });
+
+    it.runIf(process.getuid?.() === 0)('says that there is no space for the image', async () => {
+      const small = join(directory, 'full');
+      mkdirSync(small);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'hermetic', small]);
+      try {
+        const wanted = ensureImage(image, { program: apptainer, imageDirectory: small }, quiet);
+        await expect(wanted).rejects.toMatchObject({ code: 'sandbox/no-image', message: expect.stringContaining('no space left') });
+        expect(readdirSync(small)).toEqual([]);
+      } finally {
+        execFileSync('umount', [small]);
+      }
+    });
+  },
+  { title: 'images of the singularity backend', options, image },
+);
