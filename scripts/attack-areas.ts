@@ -45,6 +45,7 @@ export const areas: readonly Area[] = [
       'test/backends/attacks/{control,disk,pipes,processes,reading,states,streams,trees}.ts',
       'test/backends/bubblewrap/{isolation,seccomp}.test.ts',
       'test/backends/docker/hardening.test.ts',
+      'test/backends/singularity/attacks.test.ts',
       'test/shell/hostile-state.test.ts',
       'test/sandboxes/mounts.test.ts',
     ],

@@ -57,6 +57,11 @@ export interface Stage {
   places: (string | undefined)[];
 }
 
+/** Where the source of this number appears. */
+export function stagePlace(index: number): string {
+  return `${stageDirectory}/${index}`;
+}
+
 /** `covers` are files that take the place of files of the host, by path, for this sandbox alone. */
 export async function planStage(
   user: number,
@@ -65,7 +70,7 @@ export async function planStage(
   covers: Readonly<Record<string, string>> = {},
 ): Promise<Stage> {
   await mkdir(stageDirectory, { recursive: true, mode: 0o755 });
-  const places = sources.map((source, index) => source && `${stageDirectory}/${index}`);
+  const places = sources.map((source, index) => source && stagePlace(index));
   const files: string[] = [];
   const lines = await Promise.all(
     sources.map(async (source, index) => {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -8,9 +8,11 @@ import { HermeticError } from '../../core/errors.ts';
 import type { OpenListener } from '../../core/sandbox.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
 import { printable } from '../../lib/printable.ts';
+import { give, hostUserHere, stagePlace } from '../namespaces/stage.ts';
 import { removeTree } from '../sandbox-directory.ts';
+import { guise, guiseName } from './arguments.ts';
 import { lastLines } from './failures.ts';
-import { spawnTied } from './launch.ts';
+import { spawnStaged, spawnTied, type Tied } from './launch.ts';
 
 /** An image as a directory of this machine. */
 export interface FoundImage {
@@ -67,7 +69,7 @@ export async function ensureImage(image: string, options: ImageOptions, listener
 
 /** The key of an image, and where it is if it needs no conversion. */
 async function identify(image: string): Promise<{ key: string; directory?: string }> {
-  const path = archive.exec(image)?.[2] ?? (image.startsWith('/') ? image : undefined);
+  const path = localPath(image);
   if (path === undefined && !remote.test(image)) {
     throw new HermeticError('sandbox/no-image', `${image} is no image for Apptainer.`, {
       hint: 'Name one as docker://name:tag, docker-archive:/file.tar, or by the absolute path of a SIF file or a directory.',
@@ -80,6 +82,11 @@ async function identify(image: string): Promise<{ key: string; directory?: strin
   if (status.isDirectory()) return { key: keyOf(path), directory: path };
   // A file that was replaced is another image.
   return { key: keyOf([image, status.size, status.mtimeMs, status.ino].join('\n')) };
+}
+
+/** Of the file or directory of this machine that an image is. */
+function localPath(image: string): string | undefined {
+  return archive.exec(image)?.[2] ?? (image.startsWith('/') ? image : undefined);
 }
 
 function keyOf(text: string): string {
@@ -100,8 +107,7 @@ async function convert(
 ): Promise<void> {
   signal?.throwIfAborted();
   listener.progress(`converting ${image} …`);
-  const env = { APPTAINER_CACHEDIR: join(work, 'cache'), APPTAINER_TMPDIR: join(work, 'tmp') };
-  const child = await spawnTied([program, 'build', '--sandbox', '--fix-perms', join(work, 'root'), image], { env });
+  const child = await spawnBuild(image, work, program);
   const kill = (): void => {
     process.kill(-child.pid, 'SIGKILL');
   };
@@ -112,7 +118,7 @@ async function convert(
   createInterface(stderr).on('line', (line) => {
     said = `${said}${line}\n`.slice(-4096);
     const [, step] = /^INFO:\s+(.+)$/.exec(line) ?? [];
-    if (step !== undefined) listener.progress(`${image}: ${printable(step.replaceAll(work, ''))}`);
+    if (step !== undefined) listener.progress(`${image}: ${printable(step)}`);
   });
   const [code] = (await once(child, 'close')) as [number | null];
   signal?.removeEventListener('abort', kill);
@@ -120,6 +126,22 @@ async function convert(
   if (code !== 0) throw conversionError(image, said);
   // Other users than its owner are the users of sandboxes, when the product runs as root.
   await chmod(join(work, 'root'), 0o755);
+}
+
+/** Security: as root it becomes another user, because it unpacks what came from elsewhere. */
+async function spawnBuild(image: string, work: string, program: string): Promise<Tied> {
+  const user = await hostUserHere('singularity-images');
+  const commandAt = (place: string, source: string) => [program, 'build', '--sandbox', '--fix-perms', join(place, 'root'), source];
+  const envAt = (place: string) => ({ APPTAINER_CACHEDIR: join(place, 'cache'), APPTAINER_TMPDIR: join(place, 'tmp') });
+  if (user === undefined) return await spawnTied(commandAt(work, image), { env: envAt(work) });
+  const accounts = join(work, 'accounts');
+  await mkdir(accounts);
+  for (const [path, text] of Object.entries(guise(user, user, ''))) await writeFile(join(accounts, guiseName(path)), text);
+  await give(work, user);
+  const file = localPath(image);
+  const [workPlace = '', filePlace] = [stagePlace(0), file && stagePlace(1)];
+  const source = file === undefined || filePlace === undefined ? image : image.replace(file, () => filePlace);
+  return await spawnStaged({ user, sources: [work, file], accounts }, () => commandAt(workPlace, source), { env: envAt(workPlace) });
 }
 
 function conversionError(image: string, said: string): HermeticError {

@@ -42,18 +42,38 @@ export async function launchContainer({ program, view, resolver, inside, user }:
   if (user === undefined) return await spawnTied(commandFor(view), { before: outer });
   const { runDirectory, workspace, home, overlay, image, mounts } = view;
   const sources = [runDirectory, workspace, home, overlay, image, ...mounts.map((mount) => mount.source)];
-  // Apptainer insists on an account of the user it runs as.
-  const accounts = ['/etc/passwd', '/etc/group'].map((path) => [path, guisePath(runDirectory, path)] as const);
-  const stage = await planStage(user, sources, [], Object.fromEntries(accounts));
-  const [run = '', work = '', ownHome = '', ownOverlay, root = '', ...shown] = stage.places;
-  const seen = {
+  const seenAt = ([run = '', work = '', ownHome = '', ownOverlay, root = '', ...shown]: Places): told.View => ({
     ...{ runDirectory: run, workspace: work, home: ownHome, overlay: ownOverlay, image: root },
     mounts: mounts.map((mount, index) => ({ ...mount, source: shown[index] ?? '' })),
-  };
+  });
+  return await spawnStaged({ user, sources, accounts: join(runDirectory, told.guiseDirectory) }, (places) => commandFor(seenAt(places)), {
+    before: outer,
+  });
+}
+
+type Places = readonly (string | undefined)[];
+
+interface Staging {
+  /** The host user to become. */
+  user: number;
+  /** Directories and files of root that it is to reach. */
+  sources: Places;
+  /** The directory of a passwd and a group with this user: Apptainer insists on an account. */
+  accounts: string;
+}
+
+/** A tied program as another user, made of where that one finds the sources. */
+export async function spawnStaged(
+  { user, sources, accounts }: Staging,
+  commandFor: (places: Places) => readonly string[],
+  { before = [], env }: Around = {},
+): Promise<Tied> {
+  const covers = { '/etc/passwd': join(accounts, 'passwd'), '/etc/group': join(accounts, 'group') };
+  const { words, places } = await planStage(user, sources, [], covers);
   const staged = ['unshare', '--mount', '--propagation', 'slave', '--', ...bash, await hostBash('sandbox-stage'), 'sandbox'];
-  const child = await spawnTied(commandFor(seen), { before: [...staged, ...outer] });
-  const words = (child.stdio as unknown as Duplex[])[stageDescriptor] as Duplex;
-  words.on('error', () => undefined).end(terminated(stage.words));
+  const child = await spawnTied(commandFor(places), { before: [...staged, ...before], ...(env && { env }) });
+  const stream = (child.stdio as unknown as Duplex[])[stageDescriptor] as Duplex;
+  stream.on('error', () => undefined).end(terminated(words));
   return child;
 }
 

@@ -186,7 +186,7 @@ await describeBackend(
           context: { ...found, environment: {}, options },
           spec,
           action: 'start',
-          commands: [`echo "$(${status})"`],
+          commands: [`echo $(${status})`],
         };
         const [program = '', ...before] = identity(user, home);
         const client = join(import.meta.dirname, '../../client.ts');
@@ -201,7 +201,7 @@ await describeBackend(
           await until('its sandbox is gone', () => processesWith(image).length === 0);
         });
         for await (const line of createInterface(child.stdout)) {
-          expect(JSON.parse(line)[0]).toMatch(/^agent\nagent\nagent\nCapEff:\s0{16}\nNoNewPrivs:\s1\nSeccomp:\s2\nrefused\n$/);
+          expect(JSON.parse(line)[0]).toMatch(/^agent agent agent CapEff: 0{16} NoNewPrivs: 1 Seccomp: 2 refused\n$/);
           return;
         }
         throw new Error('the client ended without an answer');

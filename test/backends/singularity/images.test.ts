@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { ensureImage, findImage } from '../../../src/backends/singularity/image.ts';
 import { type OpenListener, quiet } from '../../../src/core/sandbox.ts';
 import { apptainer, reachableDirectory, smallArchive } from '../../apptainer.ts';
@@ -20,6 +20,8 @@ const options = { singularity_program: apptainer, singularity_image: image, sing
 function held(name: string): { program: string; starts(): string[]; go(): void; work: string } {
   const own = join(directory, name);
   mkdirSync(own);
+  // As root, another user runs it.
+  chmodSync(own, 0o777);
   const program = join(own, 'apptainer');
   const script = `#!/bin/bash\necho "$*" >>${own}/starts\nuntil [ -e ${own}/go ]; do sleep 0.02; done\nexec ${apptainer} "$@"\n`;
   writeFileSync(program, script);
@@ -39,7 +41,9 @@ function converter(program: string, work: string, source = image) {
     console.log(directory);
   `;
   const words = ['--input-type=module-typescript', '-e', script, source, program, work];
-  return spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
 }
 
 await describeBackend(
@@ -50,7 +54,7 @@ await describeBackend(
       const listener: OpenListener = { ...quiet, progress: (text) => told.push(text) };
       const opened = await engine.backend.open(engine.spec({ persistent: false }), listener);
       const { stdout } = await collect(await opened.exec({ command: 'echo $PATH $OF_THE_IMAGE; env | cat; ls /.singularity.d' }));
-      expect(stdout).toMatch(/^\/opt\/own:\/usr\/bin:\/home\/agent\/\.local\/bin yes\n/);
+      expect(stdout).toMatch(/^\/opt\/own:\/usr\/bin:\S*:\/home\/agent\/\.local\/bin yes\n/);
       expect(stdout).not.toMatch(/APPTAINER|SINGULARITY|hermetic-apptainer/);
       expect(told.join('\n')).toMatch(/converting .*small\.tar[\s\S]*Extracting OCI image/);
       await opened.destroy();
