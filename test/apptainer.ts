@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -32,7 +33,7 @@ export function smallArchive(directory: string): string {
   const saved = join(directory, 'small-saved');
   const file = join(directory, 'small.tar');
   execFileSync('bash', [join(import.meta.dirname, 'small-image.bash'), join(directory, 'small-root'), saved], { stdio: 'ignore' });
-  const hash = execFileSync('sha256sum', [join(saved, 'layer.tar')], { encoding: 'utf8' }).slice(0, 64);
+  const hash = createHash('sha256').update(readFileSync(join(saved, 'layer.tar'))).digest('hex');
   const config = {
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
     os: 'linux',

@@ -174,6 +174,7 @@ describe('the source tree', () => {
     const betweenEvents = [
       'backends/namespaces/open-network',
       'backends/bubblewrap/start',
+      'backends/singularity/start',
       'cli/joined-chat',
       'cli/streams',
       'mcp/pending-calls',

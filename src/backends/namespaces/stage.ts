@@ -17,7 +17,7 @@ export const bash = ['/bin/bash', '--norc', '--noprofile', '-p', '-c'] as const;
 export const stageDescriptor = 6;
 
 /** Made once on the host and always empty there. Each sandbox mounts its own directories below it, where only it sees them. */
-export const stageDirectory = '/run/hermetic';
+const stageDirectory = '/run/hermetic';
 
 /** The host user that a sandbox is when the product runs as root: one of its own, far from the ranges that systems hand out. */
 export function hostUserOf(name: string): number {
