@@ -2,15 +2,17 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Door } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
+import type { DiskUse, ListedSandbox, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
+import { descendantsOf } from '../lib/process-facts.ts';
 import { lifeOf } from '../lib/process-name.ts';
 import type { LimitSource } from '../shell/limit-watch.ts';
 import { type Claim, claim, endProcess, forkerProcess, liveAttachments, writeProcess } from '../shell/pipes/attachments.ts';
 import { attachToForker } from '../shell/pipes/forker.ts';
 import { makeRunDirectory } from '../shell/pipes/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
+import { diskUseOf } from './disk-use.ts';
 import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
 
 /** A process that runs the forker, and is a sandbox or makes one. */
@@ -94,9 +96,12 @@ async function claimIn(directory: string, isNew: boolean): Promise<Claim> {
   }
 }
 
-/** The processes that run the forkers of a sandbox, whichever program started them. */
-export function forkerProcesses(run: string): number[] {
-  return liveAttachments(run).flatMap((name) => forkerProcess(join(run, name)) ?? []);
+/** Of the directory of a sandbox, and of what its processes hold open, whichever program started them. */
+export async function childProcessDiskUse(directory: string): Promise<DiskUse> {
+  const { run } = pathsIn(directory);
+  const forkers = liveAttachments(run).flatMap((name) => forkerProcess(join(run, name)) ?? []);
+  const trees = await Promise.all(forkers.map(async (pid) => [pid, ...(await descendantsOf(pid))]));
+  return await diskUseOf([directory], trees.flat());
 }
 
 /** Nothing of the child keeps this program running. Kills it when its network is lost. */

@@ -11,11 +11,9 @@ import type {
   ReceivedFiles,
   SandboxSpec,
 } from '../../core/sandbox.ts';
-import { descendantsOf } from '../../lib/process-facts.ts';
 import { forkerCommand, maxForCommands, noLease } from '../../shell/pipes/run-directory.ts';
-import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
+import { childProcessDiskUse, type ForkerProcess, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
 import type { BackendContext } from '../context.ts';
-import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
 import { enforcementHere } from '../namespaces/enforcement-here.ts';
 import type { NetworkChoice } from '../namespaces/network.ts';
@@ -128,9 +126,8 @@ class BubblewrapBackend implements Backend {
     return { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
-  async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
-    const trees = await Promise.all(forkerProcesses(pathsIn(directory).run).map(async (pid) => [pid, ...(await descendantsOf(pid))]));
-    return await diskUseOf([directory], trees.flat());
+  diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    return childProcessDiskUse(directory);
   }
 
   list(): Promise<ListedSandbox[]> {

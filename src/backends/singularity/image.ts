@@ -47,7 +47,7 @@ export async function ensureImage(image: string, options: ImageOptions, listener
   const { imageDirectory } = options;
   const { key } = await identify(image);
   await mkdir(imageDirectory, { recursive: true, mode: 0o700 });
-  listener.progress(`waiting for the conversion of ${image} …`);
+  listener.progress(`${image} must be converted first …`);
   return await withFileLock(join(imageDirectory, `${key}.lock`), signal, async () => {
     const made = await findImage(image, options);
     if (made) return made;

@@ -12,12 +12,10 @@ import type {
   ReceivedFiles,
   SandboxSpec,
 } from '../../core/sandbox.ts';
-import { descendantsOf } from '../../lib/process-facts.ts';
 import { forkerCommand, noLease } from '../../shell/pipes/run-directory.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
-import { type ForkerProcess, forkerProcesses, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
+import { childProcessDiskUse, type ForkerProcess, listChildProcessSandboxes, openChildProcessSandbox } from '../child-process-sandbox.ts';
 import type { BackendContext } from '../context.ts';
-import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
 import { failedCheck } from '../failed-check.ts';
 import { enforcementHere } from '../namespaces/enforcement-here.ts';
@@ -150,9 +148,8 @@ class SingularityBackend implements Backend {
     return { directory: pathsIn(directory).received, inside: receivedInside };
   }
 
-  async diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
-    const trees = await Promise.all(forkerProcesses(pathsIn(directory).run).map(async (pid) => [pid, ...(await descendantsOf(pid))]));
-    return await diskUseOf([directory], trees.flat());
+  diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    return childProcessDiskUse(directory);
   }
 
   list(): Promise<ListedSandbox[]> {

@@ -68,6 +68,7 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
   stdin.on('error', () => undefined);
   const errorText = beginningOf(stderr);
   const ended = once(child, 'close').then(() => 'ended' as const);
+  let info: Socket | undefined;
   let network: SandboxNetwork | undefined;
   let groups: ControlGroups | undefined;
   const release = async (): Promise<void> => {
@@ -82,12 +83,13 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     if (outcome === 'ended') throw startError(errorText.text());
     errorText.stop();
     const gate = await processesBelow(child.pid);
-    const info = await saying(view.runDirectory, `"owner-pid": ${gate.tie}\n"child-pid": ${gate.pid}\n`);
-    network = startNetwork(choice, await hostBash('sandbox-network'), { group: gate.parent, info, user });
+    if (choice !== 'none') {
+      info = await saying(view.runDirectory, `"owner-pid": ${gate.tie}\n"child-pid": ${gate.pid}\n`);
+      network = startNetwork(choice, await hostBash('sandbox-network'), { group: gate.parent, info, user });
+    }
     groups = await groupsWith(gate, options, groupVersions(user));
     await network?.enter(groups);
     const door = await network?.connect();
-    info.destroy();
     // The gate lets the command begin when it has read this.
     stdin.end(`${limitsLine(limits, groups, gate.threads)}\n${terminated([...variables(options.env), ''])}`);
     for (const stream of [stdout, stderr]) stream.resume();
@@ -98,6 +100,8 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     await settlesWithin({ ms: startTimeoutMs, ref: false }, ended);
     await release();
     throw error;
+  } finally {
+    info?.destroy();
   }
 }
 
