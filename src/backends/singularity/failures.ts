@@ -17,7 +17,7 @@ export function startError(stderr: string): HermeticError {
     });
   }
   if (/(unshare|setpriv): (command )?not found|unrecognized option/.test(stderr)) {
-    return new HermeticError('backend/not-installed', `util-linux 2.36 or newer is needed: ${said}`, {
+    return new HermeticError('backend/not-installed', `util-linux 2.38 or newer is needed: ${said}`, {
       hint: 'apt-get install util-linux',
     });
   }
