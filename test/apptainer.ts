@@ -33,7 +33,9 @@ export function smallArchive(directory: string): string {
   const saved = join(directory, 'small-saved');
   const file = join(directory, 'small.tar');
   execFileSync('bash', [join(import.meta.dirname, 'small-image.bash'), join(directory, 'small-root'), saved], { stdio: 'ignore' });
-  const hash = createHash('sha256').update(readFileSync(join(saved, 'layer.tar'))).digest('hex');
+  const hash = createHash('sha256')
+    .update(readFileSync(join(saved, 'layer.tar')))
+    .digest('hex');
   const config = {
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
     os: 'linux',
