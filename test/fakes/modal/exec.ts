@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import type { ExecProcess } from '../kubernetes/node.ts';
+import { WireError } from './wire.ts';
+
+/** So much of the output that was sent is kept for a client that lost it on the way. */
+const keptBytes = 128 * 1024 * 1024;
+const failedPrecondition = 9;
+
+/** A process that the worker of a fake sandbox runs. It knows nothing of clients: they ask for its output, and may go. */
+export class FakeExec {
+  readonly process: ExecProcess;
+  readonly #outputs: readonly KeptOutput[];
+  #written = 0;
+  #lastWrite: Promise<void> = Promise.resolve();
+
+  constructor(process: ExecProcess) {
+    this.process = process;
+    this.#outputs = [process.stdout, process.stderr].map((stream) => new KeptOutput(stream));
+  }
+
+  read(descriptor: number, offset: number, signal: AbortSignal): AsyncIterable<{ data: Buffer }> {
+    const output = this.#outputs[descriptor];
+    if (!output) throw new WireError(3, `there is no descriptor ${descriptor}`);
+    return output.from(offset, signal);
+  }
+
+  /** A part that came before is not written again. */
+  async write(offset: number, data: Uint8Array, eof: boolean): Promise<void> {
+    const turn = this.#lastWrite.then(() => this.#writeNow(offset, data, eof));
+    this.#lastWrite = turn.catch(() => undefined);
+    await turn;
+  }
+
+  async #writeNow(offset: number, data: Uint8Array, eof: boolean): Promise<void> {
+    const { stdin } = this.process;
+    if (data.length > 0 && offset + data.length > this.#written) {
+      if (offset > this.#written) throw new WireError(failedPrecondition, `the next byte of the input is ${this.#written}`);
+      const rest = data.subarray(this.#written - offset);
+      const failure = await new Promise<Error | null | undefined>((resolve) => stdin.write(rest, resolve));
+      if (failure) throw new WireError(failedPrecondition, 'the process does not read its input any more');
+      this.#written += rest.length;
+    }
+    if (eof) stdin.end();
+  }
+}
+
+/** The output of a process, from the first byte that a client may still ask for. */
+class KeptOutput {
+  readonly #stream: Socket;
+  readonly #chunks: { at: number; data: Buffer }[] = [];
+  #end = 0;
+  #isOver = false;
+
+  constructor(stream: Socket) {
+    this.#stream = stream;
+    stream.on('close', () => (this.#isOver = true));
+  }
+
+  async *from(offset: number, signal: AbortSignal): AsyncGenerator<{ data: Buffer }> {
+    let at = offset;
+    while (!signal.aborted) {
+      const kept = this.#chunks.find((chunk) => chunk.at + chunk.data.length > at);
+      if (kept) {
+        const data = kept.data.subarray(at - kept.at);
+        at += data.length;
+        yield { data };
+      } else if (this.#isOver) return;
+      else await this.#more(signal);
+    }
+  }
+
+  /** Takes the next chunk: only now, so that a process whose output is not asked for is held up. */
+  async #more(signal: AbortSignal): Promise<void> {
+    const data = this.#stream.read() as Buffer | null;
+    if (data) {
+      this.#chunks.push({ at: this.#end, data });
+      this.#end += data.length;
+      while (this.#chunks[0] && this.#chunks[0].at < this.#end - keptBytes) this.#chunks.shift();
+      return;
+    }
+    if (this.#stream.destroyed) {
+      this.#isOver = true;
+      return;
+    }
+    const settled = new AbortController();
+    const either = { signal: AbortSignal.any([signal, settled.signal]) };
+    const events = ['readable', 'end', 'close'].map((event) => once(this.#stream, event, either));
+    await Promise.race(events).catch(() => undefined);
+    settled.abort();
+    await Promise.allSettled(events);
+  }
+}
