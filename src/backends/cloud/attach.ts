@@ -75,6 +75,7 @@ export async function attachToCloud(running: RunningSandbox, signal: AbortSignal
     attach: withVariables(watch.attach, { ...spec.env, HOME: home }),
     keep: 'background',
     processes: 'own',
+    pulse: provider.pulse,
   };
   try {
     await makeWorkdir(place.attach, workdir);

@@ -1,13 +1,12 @@
 import type { ModalClient, ModalClientParams, Profile } from 'modal';
 import { HermeticError } from '../../core/errors.ts';
 import { within } from '../../lib/deadline.ts';
+import { loadPackage } from '../cloud/load-package.ts';
 import type { BackendContext } from '../context.ts';
 import { modalError } from './errors.ts';
 
-/** Security: of another version the private parts that are used here may be others. One of the same name, 1.2.0, is another program. */
-export const modalPackage = { name: 'modal', version: '0.11.1' };
-
-export type LoadModal = () => Promise<typeof import('modal')>;
+/** Security: another version may have other private parts than those used here, and 1.2.0 is another program of the same name. */
+const wanted = { name: 'modal', version: '0.11.1' };
 
 export interface CallOptions {
   /** How long it may take; also when the work does not heed its signal. */
@@ -22,12 +21,10 @@ const unusedMs = 30_000;
 /** The way to one account at Modal. Construction does no input or output. */
 export class ModalAccess {
   readonly #environment: BackendContext['environment'];
-  readonly #load: LoadModal;
   #client: Promise<ModalClient> | undefined;
 
-  constructor(environment: BackendContext['environment'], load: LoadModal) {
+  constructor(environment: BackendContext['environment']) {
     this.#environment = environment;
-    this.#load = load;
   }
 
   /** The environment at Modal; empty is the workspace's own default. */
@@ -63,7 +60,7 @@ export class ModalAccess {
   async #connect(): Promise<ModalClient> {
     try {
       const profile = this.#profile();
-      return clientOf(await this.#load(), profile);
+      return clientOf(await loadPackage('Modal', wanted, () => import('modal')), profile);
     } catch (error) {
       this.#client = undefined;
       throw error;

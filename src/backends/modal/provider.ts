@@ -33,8 +33,6 @@ const networks = { open: 1, blocked: 2 } as const;
 const createIfMissing = 1;
 const imagePrefix = 'im-';
 
-type ProviderOptions = Omit<ModalOptions, 'modal_image'> & { defaultImage: string };
-
 /** A running sandbox is known by its own id, and one that was stopped by the id of the image that was made of its files. */
 export class ModalProvider implements CloudProvider {
   readonly home = '/root';
@@ -46,9 +44,9 @@ export class ModalProvider implements CloudProvider {
     remove: (reference: string) => this.remove(reference),
   };
   readonly #access: ModalAccess;
-  readonly #options: ProviderOptions;
+  readonly #options: ModalOptions;
 
-  constructor(access: ModalAccess, options: ProviderOptions) {
+  constructor(access: ModalAccess, options: ModalOptions) {
     this.#access = access;
     this.#options = options;
   }
@@ -64,7 +62,7 @@ export class ModalProvider implements CloudProvider {
 
   async create(wish: CloudWish, how: CloudProgress): Promise<string> {
     const appId = await this.#makeApp(how.signal);
-    const imageId = await imageIdOf(this.#access, appId, wish.spec.image ?? this.#options.defaultImage, how);
+    const imageId = await imageIdOf(this.#access, appId, wish.spec.image ?? this.#options.modal_image, how);
     return await this.#start(appId, imageId, wish, how);
   }
 

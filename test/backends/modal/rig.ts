@@ -15,8 +15,7 @@ export async function startModal(clock: { secondMs?: number } = {}): Promise<{ f
 }
 
 export function providerOf(environment: Record<string, string | undefined>): ModalProvider {
-  const { modal_image: defaultImage, ...options } = modalOptions.parse({});
-  return new ModalProvider(new ModalAccess(environment, () => import('modal')), { ...options, defaultImage });
+  return new ModalProvider(new ModalAccess(environment), modalOptions.parse({}));
 }
 
 export const quietly: CloudProgress = { progress: () => undefined, signal: undefined };
