@@ -18,6 +18,8 @@ export class FakeModal {
   readonly tokenSecret = `as-${randomBytes(8).toString('hex')}`;
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly images = new Map<string, FakeImage>();
+  /** Lists everything, whatever was asked for. */
+  ignoresTags = false;
   readonly #machines = new FakeMachines();
   readonly #apps = new Set<string>();
   /** How long a second of the provider's clocks takes. */
@@ -168,7 +170,7 @@ export class FakeModal {
   #list(tags: readonly Tag[], before: number): object[] {
     return this.running
       .filter((one) => before === 0 || one.createdAt < before)
-      .filter((one) => tags.every((tag) => one.tags.some((own) => own.tagName === tag.tagName && own.tagValue === tag.tagValue)))
+      .filter((one) => this.ignoresTags || tags.every((tag) => one.tags.some((own) => own.tagName === tag.tagName && own.tagValue === tag.tagValue)))
       .sort((a, b) => b.createdAt - a.createdAt)
       .map(({ id, tags: own, createdAt }) => ({ id, tags: own, createdAt }));
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import { createRequire } from 'node:module';
@@ -121,7 +122,7 @@ export class WireServer {
     stream.on('close', () => gone.abort());
     try {
       const answer = method(request, { headers, signal: gone.signal });
-      const pieces = Symbol.asyncIterator in answer ? answer : once(answer);
+      const pieces = Symbol.asyncIterator in answer ? answer : onlyOne(answer);
       begin(stream);
       for await (const piece of pieces) {
         if (stream.destroyed) return;
@@ -143,7 +144,7 @@ export class WireServer {
   }
 }
 
-async function* once(answer: Promise<object>): AsyncGenerator<object> {
+async function* onlyOne(answer: Promise<object>): AsyncGenerator<object> {
   yield await answer;
 }
 
@@ -162,11 +163,12 @@ function frame(bytes: Uint8Array): Buffer {
 
 /** Resolves when more may be sent. */
 async function send(stream: http2.ServerHttp2Stream, data: Buffer): Promise<void> {
-  if (stream.write(data)) return;
-  await new Promise<void>((resolve) => {
-    stream.once('drain', resolve);
-    stream.once('close', resolve);
-  });
+  if (stream.write(data) || stream.destroyed) return;
+  const settled = new AbortController();
+  const events = ['drain', 'close'].map((event) => once(stream, event, settled));
+  await Promise.race(events).catch(() => undefined);
+  settled.abort();
+  await Promise.allSettled(events);
 }
 
 function begin(stream: http2.ServerHttp2Stream): void {
