@@ -8,8 +8,8 @@ import type { Attach } from '../../../src/shell/streams/attached-command.ts';
 import { FakeModal } from '../../fakes/modal/server.ts';
 
 /** A fake of Modal and a provider for it, until the tests of the file are over. */
-export async function startModal(clock: { secondMs?: number } = {}): Promise<{ fake: FakeModal; provider: ModalProvider }> {
-  const fake = await FakeModal.start(clock);
+export async function startModal(): Promise<{ fake: FakeModal; provider: ModalProvider }> {
+  const fake = await FakeModal.start();
   afterAll(() => fake.close());
   return { fake, provider: providerOf(fake.environment) };
 }

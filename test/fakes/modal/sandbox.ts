@@ -15,6 +15,11 @@ export interface Definition {
   resources?: { memoryMbMax: number; milliCpuMax: number; milliCpu: number; memoryMb: number };
 }
 
+/** Of the provider: it goes on only when a test says so. */
+export interface Clock {
+  seconds: number;
+}
+
 export interface Tag {
   tagName: string;
   tagValue: string;
@@ -30,32 +35,29 @@ export class FakeSandbox {
   readonly taskId = `ta-${randomUUID()}`;
   readonly execs = new Map<string, FakeExec>();
   readonly createdAt: number;
+  readonly #clock: Clock;
   readonly definition: Definition;
   readonly tags: readonly Tag[];
   readonly disk: string;
   readonly ended: Promise<{ status: number; exitcode: number }>;
   readonly #pod: NodePod;
-  readonly #secondMs: number;
-  readonly #timeout: NodeJS.Timeout;
-  #idle: NodeJS.Timeout | undefined;
+  /** In seconds of the provider's clock; undefined while a process runs that was started through the interface. */
+  #idleSince: number | undefined;
   #running = 0;
   #status: number | undefined;
   result: { status: number; exitcode: number } | undefined;
 
-  constructor(pod: NodePod, disk: string, definition: Definition, tags: readonly Tag[], clock: { now: number; secondMs: number }) {
+  constructor(pod: NodePod, disk: string, definition: Definition, tags: readonly Tag[], clock: Clock) {
     this.#pod = pod;
     this.disk = disk;
     this.definition = definition;
     this.tags = tags;
-    this.createdAt = clock.now;
-    this.#secondMs = clock.secondMs;
-    this.#timeout = setTimeout(() => this.end(endings.timeout), definition.timeoutSecs * this.#secondMs);
+    this.#clock = clock;
+    this.createdAt = clock.seconds;
+    this.#idleSince = clock.seconds;
     this.ended = pod.exited.then((exitcode) => {
-      clearTimeout(this.#timeout);
-      clearTimeout(this.#idle);
       return (this.result = { status: this.#status ?? (exitcode === 0 ? endings.success : endings.failure), exitcode });
     });
-    this.#watchIdle();
   }
 
   end(status: number): void {
@@ -67,19 +69,20 @@ export class FakeSandbox {
   async exec(id: string, command: readonly string[]): Promise<void> {
     if (this.execs.has(id)) return;
     this.#running += 1;
-    clearTimeout(this.#idle);
+    this.#idleSince = undefined;
     const exec = new FakeExec(await this.#pod.exec(command));
     this.execs.set(id, exec);
     void exec.process.exited.then(() => {
       this.#running -= 1;
-      this.#watchIdle();
+      if (this.#running === 0) this.#idleSince = this.#clock.seconds;
     });
   }
 
-  /** It is idle while no process runs that was started through the interface. */
-  #watchIdle(): void {
-    const { idleTimeoutSecs } = this.definition;
-    if (idleTimeoutSecs === undefined || this.#running > 0 || this.result) return;
-    this.#idle = setTimeout(() => this.end(endings.idle), idleTimeoutSecs * this.#secondMs);
+  /** Ends it when one of its times is over. */
+  lookAtTheClock(): void {
+    const { timeoutSecs, idleTimeoutSecs = Number.POSITIVE_INFINITY } = this.definition;
+    const { seconds } = this.#clock;
+    if (seconds >= this.createdAt + timeoutSecs) this.end(endings.timeout);
+    else if (this.#idleSince !== undefined && seconds >= this.#idleSince + idleTimeoutSecs) this.end(endings.idle);
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { FakeMachines } from '../cloud/machines.ts';
 import type { FakeExec } from './exec.ts';
-import { type Definition, endings, FakeSandbox, kept, type Tag } from './sandbox.ts';
+import { type Clock, type Definition, endings, FakeSandbox, kept, type Tag } from './sandbox.ts';
 import { type Call, control, type Method, WireError, WireServer, worker } from './wire.ts';
 
 const statuses = { notFound: 5, failedPrecondition: 9, unauthenticated: 16 };
@@ -22,18 +22,14 @@ export class FakeModal {
   ignoresTags = false;
   readonly #machines = new FakeMachines();
   readonly #apps = new Set<string>();
-  /** How long a second of the provider's clocks takes. */
-  readonly #secondMs: number;
-  #lastCreation = 0;
+  readonly #clock: Clock = { seconds: Date.now() / 1000 };
   #control: WireServer | undefined;
   #worker: WireServer | undefined;
 
-  private constructor(secondMs: number) {
-    this.#secondMs = secondMs;
-  }
+  private constructor() {}
 
-  static async start({ secondMs = 1000 } = {}): Promise<FakeModal> {
-    const fake = new FakeModal(secondMs);
+  static async start(): Promise<FakeModal> {
+    const fake = new FakeModal();
     fake.#control = await WireServer.start(control, fake.#controlMethods());
     fake.#worker = await WireServer.start(worker, fake.#workerMethods());
     return fake;
@@ -55,6 +51,12 @@ export class FakeModal {
 
   get running(): FakeSandbox[] {
     return [...this.sandboxes.values()].filter(({ result }) => !result);
+  }
+
+  /** So many seconds pass for the clocks of the provider. */
+  passTime(seconds: number): void {
+    this.#clock.seconds += seconds;
+    for (const sandbox of this.running) sandbox.lookAtTheClock();
   }
 
   async close(): Promise<void> {
@@ -152,8 +154,9 @@ export class FakeModal {
     const disk = this.#machines.makeDisk(this.#imageOf(definition.imageId).disk);
     const memoryMb = definition.resources?.memoryMbMax ?? 0;
     const pod = await this.#machines.start(disk, { command: definition.entrypointArgs, memoryMb, kept, env: { HOME: '/root' } });
-    this.#lastCreation = Math.max(Date.now() / 1000, this.#lastCreation + 0.001);
-    const sandbox = new FakeSandbox(pod, disk, definition, tags, { now: this.#lastCreation, secondMs: this.#secondMs });
+    // No two are equally old: a list goes on where its last answer ended.
+    this.#clock.seconds += 0.001;
+    const sandbox = new FakeSandbox(pod, disk, definition, tags, this.#clock);
     this.sandboxes.set(sandbox.id, sandbox);
     return { sandboxId: sandbox.id, taskId: sandbox.taskId };
   }
