@@ -50,42 +50,55 @@ class KeptOutput {
   readonly #stream: Socket;
   readonly #chunks: { at: number; data: Buffer }[] = [];
   #end = 0;
-  #isOver = false;
+  #readers = 0;
 
   constructor(stream: Socket) {
     this.#stream = stream;
-    stream.on('close', () => (this.#isOver = true));
   }
 
+  /** A client that reads slowly holds the process up. One that has gone does not: the worker then takes the output by itself. */
   async *from(offset: number, signal: AbortSignal): AsyncGenerator<{ data: Buffer }> {
-    let at = offset;
-    while (!signal.aborted) {
-      const kept = this.#chunks.find((chunk) => chunk.at + chunk.data.length > at);
-      if (kept) {
-        const data = kept.data.subarray(at - kept.at);
-        at += data.length;
-        yield { data };
-      } else if (this.#isOver) return;
-      else await this.#more(signal);
+    this.#readers += 1;
+    this.#stream.off('readable', this.#takeAll);
+    try {
+      let at = offset;
+      while (!signal.aborted) {
+        const kept = this.#chunks.find((chunk) => chunk.at + chunk.data.length > at);
+        if (kept) {
+          const data = kept.data.subarray(at - kept.at);
+          at += data.length;
+          yield { data };
+        } else if (!this.#take()) {
+          if (this.#stream.destroyed) return;
+          await this.#more(signal);
+        }
+      }
+    } finally {
+      this.#readers -= 1;
+      if (this.#readers === 0) {
+        this.#stream.on('readable', this.#takeAll);
+        this.#takeAll();
+      }
     }
   }
 
-  /** Takes the next chunk: only now, so that a process whose output is not asked for is held up. */
-  async #more(signal: AbortSignal): Promise<void> {
+  readonly #takeAll = (): void => {
+    while (this.#take());
+  };
+
+  #take(): boolean {
     const data = this.#stream.read() as Buffer | null;
-    if (data) {
-      this.#chunks.push({ at: this.#end, data });
-      this.#end += data.length;
-      while (this.#chunks[0] && this.#chunks[0].at < this.#end - keptBytes) this.#chunks.shift();
-      return;
-    }
-    if (this.#stream.destroyed) {
-      this.#isOver = true;
-      return;
-    }
+    if (!data) return false;
+    this.#chunks.push({ at: this.#end, data });
+    this.#end += data.length;
+    while (this.#chunks[0] && this.#chunks[0].at < this.#end - keptBytes) this.#chunks.shift();
+    return true;
+  }
+
+  async #more(signal: AbortSignal): Promise<void> {
     const settled = new AbortController();
     const either = { signal: AbortSignal.any([signal, settled.signal]) };
-    const events = ['readable', 'end', 'close'].map((event) => once(this.#stream, event, either));
+    const events = ['readable', 'close'].map((event) => once(this.#stream, event, either));
     await Promise.race(events).catch(() => undefined);
     settled.abort();
     await Promise.allSettled(events);
