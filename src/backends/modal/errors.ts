@@ -36,6 +36,11 @@ const rules: readonly Rule[] = [
     hint: 'Set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET to a token that is valid (modal token new).',
   },
   {
+    matches: /message larger than max/i,
+    code: 'backend/unavailable',
+    hint: 'Is MODAL_SERVER_URL the address of Modal?',
+  },
+  {
     matches: /spend limit|billing|payment|credits? (?:exhausted|limit)|budget/i,
     code: 'backend/not-permitted',
     hint: 'See the billing page of the workspace at Modal.',

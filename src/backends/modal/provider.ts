@@ -134,9 +134,10 @@ export class ModalProvider implements CloudProvider {
     progress('Modal starts a sandbox');
     let reference: string | undefined;
     try {
-      // Security: not tried again by the package, which would make another one after an answer that was lost.
-      const answer = await this.#access.call({ ms: createMs, signal }, ({ cpClient }, ending) =>
-        cpClient.sandboxCreateV2({ appId, definition, tags: tagList(tags) }, { signal: ending, retries: 0 }),
+      // Security: not tried again by the package, which would make another one after an answer that was lost, and not given up, because what it makes
+      // would be left.
+      const answer = await this.#access.call({ ms: createMs }, ({ cpClient }) =>
+        cpClient.sandboxCreateV2({ appId, definition, tags: tagList(tags) }, { retries: 0 }),
       );
       reference = referenceOf(answer.sandboxId);
       await this.#makeDirectories(reference, signal);

@@ -20,6 +20,8 @@ export class FakeModal {
   readonly images = new Map<string, FakeImage>();
   /** Lists everything, whatever was asked for. */
   ignoresTags = false;
+  /** Told of every process instead of its own. */
+  exitCode: number | undefined;
   readonly #machines = new FakeMachines();
   readonly #apps = new Set<string>();
   readonly #clock: Clock = { seconds: Date.now() / 1000 };
@@ -115,7 +117,10 @@ export class FakeModal {
       },
       taskExecStdioRead: ({ taskId, execId, offset, fileDescriptor }, { signal }) =>
         this.#execOf(taskId, execId).read(fileDescriptor, offset, signal),
-      taskExecWait: async ({ taskId, execId }) => ({ code: await this.#execOf(taskId, execId).process.exited }),
+      taskExecWait: async ({ taskId, execId }) => {
+        const code = await this.#execOf(taskId, execId).process.exited;
+        return { code: this.exitCode ?? code };
+      },
       taskSnapshotFilesystem: async ({ taskId, ttlSeconds }) => {
         const disk = this.#machines.makeDisk(this.#taskOf(taskId).disk);
         const imageId = `im-${randomBytes(11).toString('hex')}`;

@@ -75,7 +75,7 @@ export class WireServer {
       const found = Object.entries(service.methods).find(([, { name }]) => path === `/${service.fullName}/${name}`);
       const method = found && methods[found[0]];
       if (!found || !method) return finish(stream, 12, `the fake does not know ${path}`);
-      void this.#answer(stream, found[1], method, headersOf(headers));
+      this.#answer(stream, found[1], method, headersOf(headers)).catch(() => stream.destroy());
     });
   }
 
@@ -180,7 +180,7 @@ function finish(stream: http2.ServerHttp2Stream, status: number, message: string
   if (stream.destroyed) return;
   begin(stream);
   stream.once('wantTrailers', () => {
-    if (!stream.destroyed) stream.sendTrailers({ 'grpc-status': String(status), 'grpc-message': encodeURIComponent(message) });
+    if (!stream.destroyed) stream.sendTrailers({ 'grpc-status': String(status), 'grpc-message': encodeURI(message) });
   });
   stream.end();
 }
