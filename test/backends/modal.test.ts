@@ -1,8 +1,8 @@
 import { afterAll } from 'vitest';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend } from '../engines.ts';
-import { FakeModal } from '../fakes/modal/server.ts';
 import { endings } from '../fakes/modal/sandbox.ts';
+import { FakeModal } from '../fakes/modal/server.ts';
 
 const fake = await FakeModal.start();
 afterAll(() => fake.close());

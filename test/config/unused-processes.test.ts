@@ -17,7 +17,6 @@ afterEach(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries
 
 const ofHermes = `terminal:
   timeout: 7
-  modal_image: [not, checked]
   daytona_image: -oProxyCommand=x
   singularity_image: [many]
 matrix:
@@ -32,22 +31,21 @@ describe('keys of Hermes or of an earlier version', () => {
     expect(await hermetic.run(['config', 'get', 'terminal.timeout'])).toMatchObject({ code: 0, stdout: '7\n', stderr: '' });
     const { code, stderr, stdout } = await hermetic.run(['config', 'check']);
     expect(stderr.match(/^warning: .*$/gm)).toEqual([
-      `warning: ${file}:3:3: terminal.modal_image is not used: this version has no modal backend.`,
-      `warning: ${file}:4:3: terminal.daytona_image is not used: this version has no daytona backend.`,
-      `warning: ${file}:5:3: terminal.singularity_image is not used: this version has no singularity backend.`,
-      `warning: ${file}:7:3: matrix.token_env is not used: this version has no channel for matrix.`,
-      `warning: ${file}:8:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
-      `warning: ${file}:9:1: mattermost is not used: this version has no channel for mattermost.`,
+      `warning: ${file}:3:3: terminal.daytona_image is not used: this version has no daytona backend.`,
+      `warning: ${file}:4:3: terminal.singularity_image is not used: this version has no singularity backend.`,
+      `warning: ${file}:6:3: matrix.token_env is not used: this version has no channel for matrix.`,
+      `warning: ${file}:7:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
+      `warning: ${file}:8:1: mattermost is not used: this version has no channel for mattermost.`,
     ]);
     expect(stderr).toContain('hint: Take it out.');
     expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
-    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.daytona_image is not used`);
+    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:3:3: terminal.daytona_image is not used`);
   });
 
   it('warns of a variable that sets an unused key', () => {
     const home = makeHome();
     home.writeDotenv('TERMINAL_SINGULARITY_IMAGE=me\n');
-    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_MATRIX_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
+    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_MATRIX_ACCOUNT: '+49', TERMINAL_DAYTONA_IMAGE: ' ' } });
     expect(warnings.map(({ message }) => message)).toEqual([
       `${home.dotenv}:1: TERMINAL_SINGULARITY_IMAGE: terminal.singularity_image is not used: this version has no singularity backend.`,
       'environment: HERMETIC_MATRIX_ACCOUNT: matrix.account is not used: this version has no channel for matrix.',
@@ -78,7 +76,6 @@ describe('keys of Hermes or of an earlier version', () => {
 
   it.each([
     ['terminal.daytona_image', 'this version has no daytona backend'],
-    ['terminal.modal_image', 'this version has no modal backend'],
     ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
     const set = await hermetic.run(['config', 'set', name, 'true']);
@@ -92,7 +89,7 @@ describe('keys of Hermes or of an earlier version', () => {
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
-      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|matrix|mattermost/i);
+      expect(text).not.toMatch(/daytona_image|singularity_image|matrix|mattermost/i);
     }
     expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain(
       'mattermost is not used: this version has no channel for mattermost.',

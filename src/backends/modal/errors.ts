@@ -4,7 +4,7 @@ import { printable } from '../../lib/printable.ts';
 import { Refusal, refusedStatus } from '../refusal.ts';
 
 /** Of gRPC. */
-export const statuses = {
+const statuses = {
   invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
@@ -74,12 +74,14 @@ const rules: readonly Rule[] = [
     code: 'backend/unavailable',
     hint: 'Is MODAL_SERVER_URL the address of Modal? If it is, Modal has changed what it understands.',
   },
-  ...[statuses.unavailable, statuses.internal, statuses.deadlineExceeded].map((status): Rule => ({
-    status,
-    code: 'backend/not-running',
-    hint: 'Modal has a problem, or is not reachable from here. Try again.',
-    retryAfterMs: busyMs,
-  })),
+  ...[statuses.unavailable, statuses.internal, statuses.deadlineExceeded].map(
+    (status): Rule => ({
+      status,
+      code: 'backend/not-running',
+      hint: 'Modal has a problem, or is not reachable from here. Try again.',
+      retryAfterMs: busyMs,
+    }),
+  ),
 ];
 
 const maxQuoted = 1_000;

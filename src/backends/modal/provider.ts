@@ -37,7 +37,7 @@ const imagePrefix = 'im-';
 export class ModalProvider implements CloudProvider {
   readonly home = '/root';
   readonly workspace = '/workspace';
-  readonly pulse = { everyMs: 7_000, silenceSeconds: 30 };
+  readonly pulse = { everyMs: 5_000, silenceSeconds: 20 };
   readonly checkpoints = {
     everyMs: checkpointMs,
     save: (reference: string) => this.#snapshot(reference),

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { Attach } from '../../../src/shell/streams/attached-command.ts';
 import { memoryStateStore } from '../../../src/shell/state-store.ts';
+import type { Attach } from '../../../src/shell/streams/attached-command.ts';
 import { attachByStreams } from '../../../src/shell/streams/stream-spawner.ts';
 import { sleepMark } from '../../contracts/sandbox/rig.ts';
 import { processesWith } from '../../engines.ts';

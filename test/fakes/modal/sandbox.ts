@@ -56,7 +56,8 @@ export class FakeSandbox {
     this.createdAt = clock.seconds;
     this.#idleSince = clock.seconds;
     this.ended = pod.exited.then((exitcode) => {
-      return (this.result = { status: this.#status ?? (exitcode === 0 ? endings.success : endings.failure), exitcode });
+      this.result = { status: this.#status ?? (exitcode === 0 ? endings.success : endings.failure), exitcode };
+      return this.result;
     });
   }
 

@@ -79,7 +79,10 @@ export class FakeModal {
     const methods: Record<string, Method> = {
       authTokenGet: async () => ({ token: token() }),
       tokenInfoGet: async () => ({ workspaceName: 'test-workspace', tokenId: this.tokenId }),
-      environmentGetOrCreate: async () => ({ environmentId: 'en-1', metadata: { name: 'main', settings: { imageBuilderVersion: '2025.06' } } }),
+      environmentGetOrCreate: async () => ({
+        environmentId: 'en-1',
+        metadata: { name: 'main', settings: { imageBuilderVersion: '2025.06' } },
+      }),
       appGetOrCreate: async ({ appName, objectCreationType }) => {
         if (objectCreationType !== 1 && !this.#apps.has(appName)) throw new WireError(statuses.notFound, `App ${appName} not found`);
         this.#apps.add(appName);
@@ -178,7 +181,10 @@ export class FakeModal {
   #list(tags: readonly Tag[], before: number): object[] {
     return this.running
       .filter((one) => before === 0 || one.createdAt < before)
-      .filter((one) => this.ignoresTags || tags.every((tag) => one.tags.some((own) => own.tagName === tag.tagName && own.tagValue === tag.tagValue)))
+      .filter(
+        (one) =>
+          this.ignoresTags || tags.every((tag) => one.tags.some((own) => own.tagName === tag.tagName && own.tagValue === tag.tagValue)),
+      )
       .sort((a, b) => b.createdAt - a.createdAt)
       .map(({ id, tags: own, createdAt }) => ({ id, tags: own, createdAt }));
   }
