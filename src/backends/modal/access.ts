@@ -42,7 +42,10 @@ export class ModalAccess {
     const ending = new AbortController();
     const working = (async () => {
       try {
-        this.#client ??= this.#connect();
+        this.#client ??= this.#connect().catch((error: unknown) => {
+          this.#client = undefined;
+          throw error;
+        });
         return await work(await this.#client, ending.signal);
       } catch (error) {
         throw modalError(error);
@@ -58,13 +61,8 @@ export class ModalAccess {
   }
 
   async #connect(): Promise<ModalClient> {
-    try {
-      const profile = this.#profile();
-      return clientOf(await loadPackage('Modal', wanted, () => import('modal')), profile);
-    } catch (error) {
-      this.#client = undefined;
-      throw error;
-    }
+    const profile = this.#profile();
+    return clientOf(await loadPackage('Modal', wanted, () => import('modal')), profile);
   }
 
   #profile(): Profile {
