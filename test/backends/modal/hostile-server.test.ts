@@ -91,6 +91,26 @@ describe('credentials of Modal', () => {
     expect(await refusalOf(providerOf({ ...fake.environment, MODAL_SERVER_URL }).account())).toMatchObject({ code: 'backend/unavailable' });
   });
 
+  it('come from the settings alone, and not from the environment of the program', async () => {
+    const others = {
+      MODAL_SERVER_URL: 'http://127.0.0.1:1',
+      MODAL_TOKEN_ID: 'ak-other',
+      MODAL_ENVIRONMENT: 'other',
+      MODAL_SANDBOX_V2: '0',
+    };
+    Object.assign(process.env, others);
+    try {
+      fake.control.calls.length = 0;
+      expect(await providerOf(fake.environment).account()).toBe('workspace test-workspace at Modal, app hermetic');
+      expect(fake.control.calls.at(-1)?.headers).toMatchObject({
+        'x-modal-token-id': fake.tokenId,
+        'x-modal-token-secret': fake.tokenSecret,
+      });
+    } finally {
+      for (const name of Object.keys(others)) Reflect.deleteProperty(process.env, name);
+    }
+  });
+
   it('name the workspace and the app', async () => {
     expect(await provider.account()).toBe('workspace test-workspace at Modal, app hermetic');
   });
