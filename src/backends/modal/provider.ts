@@ -83,10 +83,14 @@ export class ModalProvider implements CloudProvider {
   }
 
   attach(reference: string): Attach {
+    return this.#attachWithin(attachMs, reference);
+  }
+
+  #attachWithin(ms: number, reference: string): Attach {
     let sandbox: Promise<Sandbox> | undefined;
     return async (command) => {
       try {
-        return await this.#access.call({ ms: attachMs }, async (client, signal) => {
+        return await this.#access.call({ ms }, async (client, signal) => {
           sandbox ??= client.sandboxes.fromId(reference);
           const attached = attachedProcess(await (await sandbox).exec([...command], { mode: 'binary' }));
           // Its caller has given up.
@@ -158,13 +162,15 @@ export class ModalProvider implements CloudProvider {
       idleTimeoutSecs: Math.max(minIdleSeconds, Math.ceil(spec.idleSeconds)),
       networkAccess: { networkAccessType: spec.network === 'none' ? networks.blocked : networks.open },
       resources: resourcesOf(spec.limits),
+      // As the package itself asks for a sandbox to which nothing from outside leads.
+      openPorts: { ports: [] },
     };
   }
 
   /** The first command: it waits for the machine, and proves that commands run there. */
   async #makeDirectories(reference: string, signal: AbortSignal | undefined): Promise<void> {
     const run = async (): Promise<number | undefined> => {
-      const command = await this.attach(reference)(['mkdir', '-p', '--', this.home, this.workspace]);
+      const command = await this.#attachWithin(startMs, reference)(['mkdir', '-p', '--', this.home, this.workspace]);
       command.stdin.end();
       for (const stream of [command.stdout, command.stderr]) for await (const _ of stream);
       return await command.exitCode();

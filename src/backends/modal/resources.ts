@@ -16,6 +16,7 @@ export function resourcesOf({ cpus, memoryMb }: Limits) {
   return {
     milliCpu: minCpus * 1000,
     memoryMb: minMemoryMb,
+    gpuConfig: {},
     ...(cpus > 0 && { milliCpuMax: Math.ceil(Math.max(cpus, minCpus) * 1000) }),
     ...(memoryMb > 0 && { memoryMbMax: Math.ceil(Math.max(memoryMb, minMemoryMb)) }),
   };

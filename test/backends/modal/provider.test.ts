@@ -49,6 +49,7 @@ describe('a new sandbox of Modal', () => {
       resources: { milliCpu: 125, milliCpuMax: 1500, memoryMb: 128, memoryMbMax: 128 },
       includeOidcIdentityToken: false,
       secretIds: [],
+      openPorts: { ports: [] },
     });
     const tags = Object.fromEntries((made?.tags ?? []).map(({ tagName, tagValue }) => [tagName, tagValue]));
     expect(tags).toMatchObject(labels);
