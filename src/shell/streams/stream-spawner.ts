@@ -62,7 +62,8 @@ export class StreamSpawner implements Spawner {
     ];
     this.#base = newMarkBase();
     this.#streams = new ShellStreams(async () => {
-      const attached = await attach(commandLine(String(this.#base)));
+      // By its last word the tether finds it, where its input does not end with this process either.
+      const attached = await attach(commandLine(...(pulse ? [String(this.#base)] : [])));
       const key = randomBytes(16).toString('hex');
       attached.stdin.write(`${sized(scripts.supervisor)}${key} ${sized(scripts.shell)}`, 'latin1');
       return new ShellStream(attached, key);
