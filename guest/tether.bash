@@ -1,7 +1,10 @@
 # One for each process of the host that is attached to a sandbox by streams: signals what commands started, and notices when that
-# process is gone. The host writes one request a line to standard input.
+# process is gone: the input ends, or says nothing for SILENCE_SECONDS where it does not end with that process. The host writes one request a
+# line to standard input.
+#
+#   tether BASE KEEP NAMESPACE [SILENCE_SECONDS]
 
-base=$1 keep=$2 namespace=${3:-shared}
+base=$1 keep=$2 namespace=${3:-shared} silence=${4:+-t $4}
 watch_strays "$namespace"
 # By these numbers the keeper knows it, and by the limit that commands have and it has not.
 ulimit -Sx "$tether_number"
@@ -12,7 +15,8 @@ declare -A running=()
 { exec {nothing}<> <(:); } 2>/dev/null
 
 printf 'hello\n'
-while read -r verb a b c; do
+code=0
+while read -r $silence verb a b c || { code=$?; false; }; do
   case $verb in
     started) running[$a]=1 ;; # mark
     ended) unset "running[$a]" ;; # mark
@@ -36,3 +40,12 @@ while read -r verb a b c; do
 done
 for mark in "${!running[@]}"; do kill_all "$mark"; done
 if [[ $keep == nothing ]]; then kill_all "$base$any"; fi
+# The inputs of its streams do not end either.
+if ((code > 128)); then
+  for file in /proc/[0-9]*/cmdline; do
+    words=()
+    { mapfile -td '' words <"$file"; } 2>/dev/null
+    process=${file#/proc/} process=${process%/*}
+    if [[ ${words[*]:(-2)} == "hermetic $base" ]]; then kill -KILL "$process" 2>/dev/null; fi
+  done
+fi

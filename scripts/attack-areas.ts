@@ -71,6 +71,13 @@ export const areas: readonly Area[] = [
     mended: 'a credential plugin that printed without end held up everything while a process it had started kept its streams open',
   },
   {
+    area: 'Modal and its servers',
+    tried:
+      'refusals of every kind, pages of proxies, silence, lost answers and cut connections, lists of sandboxes of others, ends of a sandbox at the worst moment',
+    tests: ['test/backends/modal/{hostile-server,provider,clocks,pulse,backend}.test.ts'],
+    mended: 'a sandbox whose making was given up could be made afterwards; a program that died left its commands running',
+  },
+  {
     area: 'Tools and their results',
     tried: 'answers of a hostile sandbox to file tools and scripts, floods in single bytes, secrets in every encoding',
     tests: [

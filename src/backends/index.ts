@@ -3,6 +3,7 @@ import { docker } from './docker/index.ts';
 import type { BackendDriver } from './driver.ts';
 import { kubernetes } from './kubernetes/index.ts';
 import { local } from './local.ts';
+import { modal } from './modal/index.ts';
 import { podman } from './podman/index.ts';
 import { singularity } from './singularity/index.ts';
 import { ssh } from './ssh/index.ts';

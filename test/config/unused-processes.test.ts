@@ -17,7 +17,6 @@ afterEach(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries
 
 const ofHermes = `terminal:
   timeout: 7
-  modal_image: [not, checked]
   daytona_image: -oProxyCommand=x
 matrix:
   token_env: "123:abc"
@@ -39,7 +38,7 @@ describe('keys of Hermes or of an earlier version', () => {
     ]);
     expect(stderr).toContain('hint: Take it out.');
     expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
-    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.daytona_image is not used`);
+    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:3:3: terminal.daytona_image is not used`);
   });
 
   it('warns of a variable that sets an unused key', () => {
@@ -76,7 +75,6 @@ describe('keys of Hermes or of an earlier version', () => {
 
   it.each([
     ['terminal.daytona_image', 'this version has no daytona backend'],
-    ['terminal.modal_image', 'this version has no modal backend'],
     ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
     const set = await hermetic.run(['config', 'set', name, 'true']);

@@ -75,6 +75,7 @@ export async function attachToCloud(running: RunningSandbox, signal: AbortSignal
     attach: withVariables(watch.attach, { ...spec.env, HOME: home }),
     keep: 'background',
     processes: 'own',
+    pulse: provider.pulse,
   };
   try {
     await makeWorkdir(place.attach, workdir);
@@ -105,12 +106,16 @@ async function makeWorkdir(attach: Attach, workdir: string): Promise<void> {
   making.destroy();
 }
 
-/** Ends every process of a sandbox; its files stay. */
+/** Ends every process of a sandbox; its files stay. Does nothing to one that its provider has ended. */
 export async function stopAndRecord(provider: CloudProvider, directory: string, reference: string): Promise<void> {
-  const stopped = await provider.stop(reference);
+  if ((await provider.state(reference)) !== 'running') return;
+  const { checkpoints } = provider;
+  const stopped = checkpoints ? await checkpoints.save(reference) : await provider.stop(reference);
   const record = readRecord(directory);
   if (record && stopped !== reference) writeRecord(directory, { ...record, reference: stopped, checkpoint: undefined });
-  if (record?.checkpoint && stopped !== reference) await provider.checkpoints?.remove(record.checkpoint.reference);
+  // Not before it is written down where the files are: a program that dies here leaves one that is listed as left behind.
+  if (checkpoints) await provider.remove(reference);
+  if (record?.checkpoint && stopped !== reference) await checkpoints?.remove(record.checkpoint.reference);
 }
 
 /**
@@ -128,12 +133,15 @@ export async function stopUnused(provider: CloudProvider, directory: string, may
   });
 }
 
-async function saveCheckpoint({ checkpoints }: CloudProvider, directory: string, reference: string): Promise<void> {
-  if (!checkpoints) return;
+async function saveCheckpoint(provider: CloudProvider, directory: string, reference: string): Promise<void> {
+  const { checkpoints } = provider;
+  if (!checkpoints || !existsSync(directory)) return;
   await withFileLock(join(directory, 'lock'), undefined, async () => {
     const record = readRecord(directory);
     // Another program has stopped it, and with that saved it.
     if (record?.reference !== reference) return;
+    // Its provider has ended it, and there is nothing left to save.
+    if ((await provider.state(reference)) !== 'running') return;
     const saved = await checkpoints.save(reference);
     writeRecord(directory, { ...record, checkpoint: { reference: saved, savedAt: new Date().toISOString() } });
     if (record.checkpoint) await checkpoints.remove(record.checkpoint.reference);

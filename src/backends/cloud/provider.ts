@@ -1,5 +1,6 @@
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import type { Attach } from '../../shell/streams/attached-command.ts';
+import type { Pulse } from '../../shell/streams/tether.ts';
 
 /** What becomes of a sandbox at a provider. */
 export type CloudState =
@@ -55,6 +56,8 @@ export interface CloudProvider {
   remove(reference: string): Promise<void>;
   /** Those with these labels that are not gone. */
   list(labels: Readonly<Record<string, string>>): Promise<CloudListing[]>;
+  /** Where the input of a command does not end when this program dies: how a sandbox is told that it lives. */
+  readonly pulse?: Pulse;
   /** Moves the end of one that is open further away. undefined where an attached stream does that. */
   readonly renewal?: { everyMs: number; renew(reference: string): Promise<void> } | undefined;
   /**

@@ -10,7 +10,7 @@ import type { Attach } from './attached-command.ts';
 import { ShellStream } from './shell-stream.ts';
 import { ShellStreams } from './shell-streams.ts';
 import { callMessage, message, StreamShell } from './stream-shell.ts';
-import { Tether } from './tether.ts';
+import { type Pulse, Tether } from './tether.ts';
 
 export interface StreamSpawnerOptions {
   attach: Attach;
@@ -20,6 +20,8 @@ export interface StreamSpawnerOptions {
   keep: 'background' | 'nothing';
   /** Which processes are seen there: those of the sandbox only, or those of a machine. */
   processes: 'own' | 'shared';
+  /** Where the input of a command does not end when this program dies. */
+  pulse?: Pulse | undefined;
 }
 
 interface Scripts {
@@ -48,7 +50,7 @@ export class StreamSpawner implements Spawner {
     return new StreamSpawner(options, { boot, supervisor, shell, tether });
   }
 
-  private constructor({ attach, ended, keep, processes }: StreamSpawnerOptions, scripts: Scripts) {
+  private constructor({ attach, ended, keep, processes, pulse }: StreamSpawnerOptions, scripts: Scripts) {
     const commandLine = (...args: readonly string[]): string[] => [
       'bash',
       '--noprofile',
@@ -58,13 +60,14 @@ export class StreamSpawner implements Spawner {
       'hermetic',
       ...args,
     ];
+    this.#base = newMarkBase();
     this.#streams = new ShellStreams(async () => {
-      const attached = await attach(commandLine());
+      // By its last word the tether finds it, where its input does not end with this process either.
+      const attached = await attach(commandLine(...(pulse ? [String(this.#base)] : [])));
       const key = randomBytes(16).toString('hex');
       attached.stdin.write(`${sized(scripts.supervisor)}${key} ${sized(scripts.shell)}`, 'latin1');
       return new ShellStream(attached, key);
     });
-    this.#base = newMarkBase();
     this.ended = ended.then((reason) => {
       for (const lost of this.#shells) lost(reason);
       return reason;
@@ -72,7 +75,8 @@ export class StreamSpawner implements Spawner {
     this.#tether = new Tether({
       attach,
       ended,
-      command: commandLine(String(this.#base), keep, processes),
+      pulse,
+      command: commandLine(String(this.#base), keep, processes, ...(pulse ? [String(pulse.silenceSeconds)] : [])),
       words: sized(scripts.tether),
     });
   }
@@ -135,13 +139,7 @@ function sized(script: string): string {
 }
 
 /** A place with which nothing is shared; commands in it are reached by their streams. */
-export interface RemotePlace extends Place {
-  attach: Attach;
-  /** The processes of our commands that outlive this process. */
-  keep: 'background' | 'nothing';
-  /** Which processes are seen there: those of the sandbox only, or those of a machine. */
-  processes: 'own' | 'shared';
-}
+export interface RemotePlace extends Place, StreamSpawnerOptions {}
 
 /** A sandbox whose shells are reached by streams. When this throws, the place has been ended. */
 export function attachByStreams(place: RemotePlace, store: StateStore, signal?: AbortSignal): Promise<OpenSandbox> {

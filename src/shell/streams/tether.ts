@@ -10,8 +10,16 @@ const retryMs = 1_000;
 /** Far more than the answers to one request. */
 const maxBytes = 256 * 1024;
 
+/** How a tether is told that this process lives, where its input does not end with this process. */
+export interface Pulse {
+  everyMs: number;
+  /** It takes so many seconds without a word for the death of this process. */
+  silenceSeconds: number;
+}
+
 export interface TetherOptions {
   attach: Attach;
+  pulse?: Pulse | undefined;
   /** The command line of `guest/tether.bash`. */
   command: readonly string[];
   words: string;
@@ -32,10 +40,12 @@ export class Tether {
   /** Since the last request. */
   #heardBytes = 0;
   #closed = false;
+  readonly #beats: NodeJS.Timeout | undefined;
 
   constructor(options: TetherOptions) {
     this.#options = options;
     this.#current = this.#keepTrying();
+    this.#beats = options.pulse && setInterval(() => this.#tell('here'), options.pulse.everyMs).unref();
     void options.ended.then(() => this.close());
   }
 
@@ -145,6 +155,7 @@ export class Tether {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    clearInterval(this.#beats);
     void this.#current.then((connection) => this.#detach(connection)).catch(() => undefined);
   }
 

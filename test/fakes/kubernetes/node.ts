@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { findHierarchies, makeControlGroups } from '../../../src/backends/namespaces/cgroup.ts';
@@ -14,9 +14,9 @@ const enter = `
 while [[ $1 != -- ]]; do echo 0 >"$1"; shift; done
 shift
 read -r _ <&3
-exec 3<&-
 # The writer of the input may have closed it already, and a pipe without one cannot be opened.
 if [[ $IN ]]; then exec 9<>"$IN" <"$IN" 9>&- >"$OUT" 2>"$ERR"; fi
+exec 3<&-
 unset IN OUT ERR
 exec "$@"`;
 
@@ -112,6 +112,9 @@ export class FakeNode {
       for (const path of [IN, OUT, ERR]) rmSync(path, { force: true });
     });
     for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined);
+    // A pipe that neither end has open forgets what was written to it.
+    const held = openSync(IN, constants.O_RDWR | constants.O_NONBLOCK);
+    (child.stdio[3] as Socket).resume().once('close', () => closeSync(held));
     await letGo(child, add);
     return { stdin, stdout, stderr, exited };
   }
