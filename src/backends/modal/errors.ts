@@ -86,7 +86,7 @@ const rules: readonly Rule[] = [
 
 const maxQuoted = 1_000;
 
-/** Whatever the package throws, in words. Security: text of a server is data, and may be long. */
+/** Any error of the package, in words. Security: text of a server is data, and may be long. */
 export function modalError(error: unknown): HermeticError {
   if (error instanceof HermeticError) return error;
   const { status, details } = grpcErrorOf(error);

@@ -226,7 +226,7 @@ export class ModalProvider implements CloudProvider {
       if (sandboxes.length === 0) return [...found.values()];
       for (const { id, tags, createdAt } of sandboxes) {
         const own = Object.fromEntries(tags.map(({ tagName, tagValue }) => [tagName, tagValue]));
-        // Security: only what has our labels is ours, whatever the server sends.
+        // Security: only what has our labels is ours, also when the server sends more.
         const isOurs = Object.entries(labels).every(([name, value]) => own[name] === value);
         if (isOurs) found.set(id, { reference: referenceOf(id), labels: own, state: 'running', createdAt: new Date(createdAt * 1000) });
       }

@@ -18,7 +18,7 @@ export class FakeModal {
   readonly tokenSecret = `as-${randomBytes(8).toString('hex')}`;
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly images = new Map<string, FakeImage>();
-  /** Lists everything, whatever was asked for. */
+  /** Lists everything, also what was not asked for. */
   ignoresTags = false;
   /** Told of every process instead of its own. */
   exitCode: number | undefined;
