@@ -14,7 +14,8 @@ export class ApiRefusal extends Error {
 }
 
 const minuteMs = 60_000;
-const steps = { everyMs: 10 };
+/** They last until someone has asked. */
+const slowStates: readonly SandboxState[] = ['building_snapshot', 'restoring'];
 
 /** The first process of a sandbox, which takes care of those that lost their parent, as the daemon of Daytona does. */
 const daemon = ['bash', '-c', 'trap exit TERM; while :; do sleep 1000 & wait; done'];
@@ -35,6 +36,7 @@ export class FakeSandbox {
   /** Channels that are open. */
   channels = 0;
   machine: NodePod | undefined;
+  #seen = Promise.withResolvers<void>();
   readonly #disk: string;
   readonly #machines: FakeMachines;
 
@@ -63,7 +65,8 @@ export class FakeSandbox {
     this.desiredState = 'started';
     for (const state of [...before, 'starting' as const]) {
       this.state = state;
-      await pause();
+      this.#seen = Promise.withResolvers<void>();
+      if (slowStates.includes(state)) await this.#seen.promise;
     }
     if (this.desiredState !== 'started') return;
     const memoryMb = (this.wishes.memory ?? 1) * 1024;
@@ -97,7 +100,6 @@ export class FakeSandbox {
     const { machine } = this;
     machine?.end(0);
     await machine?.exited;
-    await pause();
   }
 
   /** Has its own clock look at it. */
@@ -113,6 +115,7 @@ export class FakeSandbox {
 
   describe(): Sandbox & SandboxListItem {
     const { wishes } = this;
+    this.#seen.resolve();
     return {
       id: this.id,
       organizationId: 'organization',
@@ -137,8 +140,4 @@ export class FakeSandbox {
       toolboxProxyUrl: '',
     } satisfies Sandbox & SandboxListItem;
   }
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, steps.everyMs));
 }

@@ -113,6 +113,9 @@ export class FakeNode {
     });
     for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined);
     await letGo(child, add);
+    // Input that is written and ended before someone opens the pipe would be lost.
+    const isOpen = (): boolean => child.exitCode !== null || [IN, ''].includes(readLink(`/proc/${child.pid}/fd/0`));
+    await until('the process has its streams', isOpen, { everyMs: 2 });
     return { stdin, stdout, stderr, exited };
   }
 }
