@@ -1,4 +1,5 @@
 import { bubblewrap } from './bubblewrap/index.ts';
+import { daytona } from './daytona/index.ts';
 import { docker } from './docker/index.ts';
 import type { BackendDriver } from './driver.ts';
 import { kubernetes } from './kubernetes/index.ts';
@@ -7,4 +8,4 @@ import { podman } from './podman/index.ts';
 import { ssh } from './ssh/index.ts';
 
 /** Every way of making sandboxes, in the order in which `auto` tries those that it may take. */
-export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, podman, kubernetes, ssh, local];
+export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, podman, kubernetes, daytona, ssh, local];

@@ -3,11 +3,13 @@ import { HermeticError } from '../../core/errors.ts';
 import { abortAfter } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { SshTarget } from '../../lib/ssh/target.ts';
+import { loadPackage } from '../cloud/load-package.ts';
 import type { BackendContext } from '../context.ts';
 import { accountIn, type DaytonaAccount } from './account.ts';
 import { type Found, foundIn, keyIn, pageIn, sshAccessIn } from './api-answers.ts';
 import { noAnswerError, refusalError, strangeAnswerError } from './api-errors.ts';
 
+const wantedPackage = { name: '@daytona/api-client', version: '0.216.0' };
 const callMs = 30_000;
 /** Making one waits for its place. */
 const createMs = 120_000;
@@ -142,7 +144,7 @@ export class DaytonaApi {
 
 async function connect(environment: BackendContext['environment']): Promise<Connection> {
   const account = accountIn(environment);
-  const { ApiKeysApi, Configuration, SandboxApi } = await import('@daytona/api-client');
+  const { ApiKeysApi, Configuration, SandboxApi } = await loadPackage('Daytona', wantedPackage, () => import('@daytona/api-client'));
   const client = (signal: AbortSignal): Client => {
     const configuration = new Configuration({
       basePath: account.url,
@@ -167,7 +169,8 @@ interface PackageError {
 
 function failureOf(error: unknown, host: string, late: string | undefined): HermeticError {
   const { response, code } = (error ?? {}) as PackageError;
-  if (late !== undefined || typeof response?.status !== 'number') {
+  // With a status of success only half of the answer came.
+  if (late !== undefined || typeof response?.status !== 'number' || response.status < 300) {
     return noAnswerError(host, late ?? (typeof code === 'string' ? code : errorText(error)));
   }
   const { status, data, headers } = response;

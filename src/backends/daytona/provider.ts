@@ -21,11 +21,11 @@ const createMs = 30 * minuteMs;
 /** An archive takes its time. */
 const resumeMs = 60 * minuteMs;
 const attachMs = 2 * minuteMs;
-const endMs = 3 * minuteMs;
+const endMs = 2 * minuteMs;
 const orderAgainMs = 30_000;
 const looks = { firstMs: 200, maxMs: 2_000 };
 /** When the making of a sandbox was not answered, it may still appear. */
-const removeAgainMs = [0, 1_000, 3_000];
+const appearsWithinMs = [0, 1_000, 3_000];
 
 export interface DaytonaSettings {
   options: DaytonaOptions;
@@ -75,15 +75,12 @@ export class DaytonaProvider implements CloudProvider {
     }
   }
 
-  /** Its own clock ends one that cannot be removed now. */
+  /** One that cannot be removed now is ended by its own clock, and listed as left behind. */
   async #removeFailed(name: string): Promise<void> {
-    for (const ms of removeAgainMs) {
+    for (const ms of appearsWithinMs) {
       await sleep(ms);
-      try {
-        return await this.#api.delete(name);
-      } catch {
-        // It may not be there yet, or not be ready for it.
-      }
+      const found = await this.#find(name).catch(() => undefined);
+      if (found) return await this.remove(found.id).catch(() => undefined);
     }
   }
 

@@ -166,11 +166,7 @@ function notLetIn(target: SshTarget, { key, lockedKey, agentSocket }: Identity, 
 
 /** A gateway looks at a token when the connection is up already. */
 export function tokenRefused(target: SshTarget): SshError {
-  return new SshError(
-    'token',
-    `${targetText(target)} did not accept the token.`,
-    'A token is good for one place and some minutes.',
-  );
+  return new SshError('token', `${targetText(target)} did not accept the token.`, 'A token is good for one place and some minutes.');
 }
 
 function unreachable(target: SshTarget, error: Error): SshError {

@@ -96,7 +96,7 @@ export class FakeDaytona {
     const sandbox = this.#find(name);
     switch (`${method} ${action}`) {
       case 'GET ':
-        return sandbox.describe();
+        return sandbox.look();
       case 'DELETE ':
         assertSettled(sandbox);
         void sandbox.destroy();

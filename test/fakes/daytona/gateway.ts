@@ -51,6 +51,7 @@ export class FakeGateway {
   #serve(connection: Connection): void {
     const validated = Promise.withResolvers<FakeSandbox>();
     validated.promise.catch(() => undefined);
+    connection.setMaxListeners(0);
     connection.on('error', () => undefined);
     connection.on('authentication', (context) => {
       if (context.method !== 'none') return context.reject([]);

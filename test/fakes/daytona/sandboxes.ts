@@ -113,9 +113,14 @@ export class FakeSandbox {
     else if (this.state === 'stopped' && stopped >= autoArchiveInterval) this.state = 'archived';
   }
 
+  /** Someone has asked how it is. */
+  look(): Sandbox & SandboxListItem {
+    this.#seen.resolve();
+    return this.describe();
+  }
+
   describe(): Sandbox & SandboxListItem {
     const { wishes } = this;
-    this.#seen.resolve();
     return {
       id: this.id,
       organizationId: 'organization',
