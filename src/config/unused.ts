@@ -5,7 +5,7 @@ export const platformsWithoutChannel: readonly string[] = ['slack', 'whatsapp', 
   (name) => !channelDrivers.some(({ kind }) => kind === name),
 );
 
-const backendKey = /^terminal\.(modal|daytona|singularity)_image$/;
+const backendKey = /^terminal\.(modal|singularity)_image$/;
 
 /** Why this version does not use a key or section of Hermes or of an earlier version; undefined for every other name. */
 export function whyUnused(name: string): string | undefined {

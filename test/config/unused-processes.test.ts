@@ -18,8 +18,7 @@ afterEach(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries
 const ofHermes = `terminal:
   timeout: 7
   modal_image: [not, checked]
-  daytona_image: -oProxyCommand=x
-  singularity_image: [many]
+  singularity_image: -oProxyCommand=x
 matrix:
   token_env: "123:abc"
   auto_thread: true
@@ -33,15 +32,14 @@ describe('keys of Hermes or of an earlier version', () => {
     const { code, stderr, stdout } = await hermetic.run(['config', 'check']);
     expect(stderr.match(/^warning: .*$/gm)).toEqual([
       `warning: ${file}:3:3: terminal.modal_image is not used: this version has no modal backend.`,
-      `warning: ${file}:4:3: terminal.daytona_image is not used: this version has no daytona backend.`,
-      `warning: ${file}:5:3: terminal.singularity_image is not used: this version has no singularity backend.`,
-      `warning: ${file}:7:3: matrix.token_env is not used: this version has no channel for matrix.`,
-      `warning: ${file}:8:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
-      `warning: ${file}:9:1: mattermost is not used: this version has no channel for mattermost.`,
+      `warning: ${file}:4:3: terminal.singularity_image is not used: this version has no singularity backend.`,
+      `warning: ${file}:6:3: matrix.token_env is not used: this version has no channel for matrix.`,
+      `warning: ${file}:7:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
+      `warning: ${file}:8:1: mattermost is not used: this version has no channel for mattermost.`,
     ]);
     expect(stderr).toContain('hint: Take it out.');
     expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
-    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.daytona_image is not used`);
+    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:4:3: terminal.singularity_image is not used`);
   });
 
   it('warns of a variable that sets an unused key', () => {
@@ -70,14 +68,14 @@ describe('keys of Hermes or of an earlier version', () => {
   it('an unused key can be removed, and other keys beside it can be changed', async () => {
     writeFileSync(file, ofHermes);
     expect((await hermetic.run(['config', 'set', 'terminal.timeout', '8'])).code).toBe(0);
-    expect((await hermetic.run(['config', 'unset', 'terminal.daytona_image'])).code).toBe(0);
+    expect((await hermetic.run(['config', 'unset', 'terminal.singularity_image'])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(
-      ofHermes.replace('timeout: 7', 'timeout: 8').replace('  daytona_image: -oProxyCommand=x\n', ''),
+      ofHermes.replace('timeout: 7', 'timeout: 8').replace('  singularity_image: -oProxyCommand=x\n', ''),
     );
   });
 
   it.each([
-    ['terminal.daytona_image', 'this version has no daytona backend'],
+    ['terminal.singularity_image', 'this version has no singularity backend'],
     ['terminal.modal_image', 'this version has no modal backend'],
     ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
@@ -92,7 +90,7 @@ describe('keys of Hermes or of an earlier version', () => {
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
-      expect(text).not.toMatch(/modal_image|daytona_image|singularity_image|matrix|mattermost/i);
+      expect(text).not.toMatch(/modal_image|singularity_image|matrix|mattermost/i);
     }
     expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain(
       'mattermost is not used: this version has no channel for mattermost.',
