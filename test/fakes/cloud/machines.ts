@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { FakeNode, type NodePod } from '../kubernetes/node.ts';
 import type { FakeObject, FakePodSpec } from '../kubernetes/objects.ts';
 
+/** Providers have no limit of their own; this one protects the machine of the tests. */
+const maxPids = 4_000;
+
 export interface MachineWishes {
   command: readonly string[];
   env?: Readonly<Record<string, string>>;
@@ -66,7 +69,7 @@ export class FakeMachines {
     const uid = randomUUID();
     const metadata = { name: uid, namespace: '', uid, resourceVersion: '', creationTimestamp: '' };
     const pod: FakeObject = { apiVersion: '', kind: 'Pod', metadata, spec: { ...spec }, status: {} };
-    return this.#node.start(pod, new Map([['disk', disk]]));
+    return this.#node.start(pod, new Map([['disk', disk]]), maxPids);
   }
 
   /** Removes every disk. The machines are ended by those who started them. */

@@ -53,12 +53,12 @@ export class FakeNode {
     return join(this.#directory, 'claims', uid);
   }
 
-  async start(pod: FakeObject, claims: ReadonlyMap<string, string>): Promise<NodePod> {
+  async start(pod: FakeObject, claims: ReadonlyMap<string, string>, pids = maxPids): Promise<NodePod> {
     const { uid } = pod.metadata;
     const [container] = podSpecOf(pod).containers;
     const memoryMb = Math.round((amountOf(container.resources.limits?.memory) ?? 0) / 1024 ** 2);
     const hierarchies = await findHierarchies([1, 2]);
-    const groups = await makeControlGroups('fake-node', uid, { cpus: 0, memoryMb, diskMb: 0, pids: maxPids }, hierarchies);
+    const groups = await makeControlGroups('fake-node', uid, { cpus: 0, memoryMb, diskMb: 0, pids }, hierarchies);
     const shown = hierarchies
       .map(({ version, base, controllers }) => ({
         from: join(base, 'hermetic', 'fake-node', uid),
