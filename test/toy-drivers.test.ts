@@ -25,7 +25,10 @@ const copied = ['bin', 'docs', 'guest', 'host-scripts', 'package.json', 'scripts
 const sets = {
   backends: {
     toy: 'backend',
-    list: ['[docker, bubblewrap, podman, kubernetes, daytona, ssh, local]', '[docker, bubblewrap, podman, kubernetes, daytona, ssh, local, toy]'],
+    list: [
+      '[docker, bubblewrap, podman, kubernetes, daytona, ssh, local]',
+      '[docker, bubblewrap, podman, kubernetes, daytona, ssh, local, toy]',
+    ],
     page: 'docs/sandboxes/toy.md',
   },
   channels: { toy: 'channel', list: ['[telegram,', '[toy, telegram,'], page: 'docs/channels/toy.md' },

@@ -99,11 +99,11 @@ it.each([
 it('ends the input of a command that is let go of, also where the end of the stream does not arrive', async () => {
   const [program = '', ...args] = await foldedCommand(['bash', '-c', 'cat >/dev/null; echo over >&3']);
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore', 'pipe'], env: { PATH: process.env.PATH } });
-  const [stdin, stdout, , told] = child.stdio;
+  const [stdin, stdout, , told] = child.stdio as unknown as [Writable, PassThrough, null, PassThrough];
   const attached = unfold({ stdin, stdout, ref: () => undefined, unref: () => undefined, destroy: () => undefined });
   attached.stdin.write('some input');
   attached.destroy();
-  expect(String(await read(told as unknown as AsyncIterable<Buffer>))).toBe('over\n');
+  expect(String(await read(told))).toBe('over\n');
   stdin.destroy();
 });
 

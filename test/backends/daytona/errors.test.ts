@@ -104,7 +104,13 @@ it('sends the key only to an address that keeps it secret', () => {
   const at = (DAYTONA_API_URL: string) => accountIn({ DAYTONA_API_KEY: 'key', DAYTONA_API_URL }).url;
   expect(accountIn({ DAYTONA_API_KEY: 'key' }).url).toBe('https://app.daytona.io/api');
   expect([at('https://daytona.example/api/'), at('http://127.0.0.1:3000/api'), at('http://[::1]/api')]).toHaveLength(3);
-  for (const url of ['http://daytona.example/api', 'https://user:word@daytona.example/api', 'ftp://127.0.0.1/', 'none', 'http://127.0.0.1.example/'])
+  for (const url of [
+    'http://daytona.example/api',
+    'https://user:word@daytona.example/api',
+    'ftp://127.0.0.1/',
+    'none',
+    'http://127.0.0.1.example/',
+  ])
     expect(() => at(url)).toThrow(/DAYTONA_API_URL/);
   expect(() => accountIn({})).toThrow(/DAYTONA_API_KEY is not set/);
 });

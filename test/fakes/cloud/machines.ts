@@ -6,7 +6,7 @@ import { FakeNode, type NodePod } from '../kubernetes/node.ts';
 import type { FakeObject, FakePodSpec } from '../kubernetes/objects.ts';
 
 /** Providers have no limit of their own; this one protects the machine of the tests. */
-const maxPids = 4_000;
+const maxPids = 600;
 
 export interface MachineWishes {
   command: readonly string[];

@@ -94,8 +94,8 @@ export class FakeGateway {
     sandbox.channels -= 1;
     sandbox.lastActivityAt = Math.max(sandbox.lastActivityAt, Date.now());
     channel.exit(code === 0 ? 0 : 127);
-    channel.end();
-    channel.close();
+    // What waits for room in the window comes first.
+    channel.end(() => channel.close());
   }
 }
 
