@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
 import { HermeticError } from '../../../src/core/errors.ts';
 import { until } from '../../until.ts';
@@ -198,4 +200,39 @@ it('lists those with our labels, page by page, and none of others', async () => 
   const listed = await provider.list({ 'hermetic.installation': 'tests' });
   expect(listed.map(({ reference }) => reference).sort()).toEqual([...own].sort());
   expect(listed.find(({ reference }) => reference === stopped)?.state).toBe('stopped');
+});
+
+it('remembers the key of the gateway, and sends nothing to one that shows another key', async () => {
+  const { cloud, provider, knownHosts } = await startDaytona();
+  const reference = await provider.create(wishFor(), quietly);
+  const first = await provider.attach(reference)(['sleep', '1000']);
+  const [name = '', type = '', key = ''] = readFileSync(knownHosts, 'utf8').trim().split(' ');
+  expect([name, type]).toEqual([`[127.0.0.1]:${cloud.gateway.port}`, 'ssh-ed25519']);
+  const another = ssh2.utils.generateKeyPairSync('ed25519').public.split(' ')[1] ?? '';
+  expect(another).not.toBe(key);
+  writeFileSync(knownHosts, `${name} ${type} ${another}\n`);
+  cloud.gateway.cutAll();
+  await expect(outcomeOf(first)).rejects.toThrow('cut');
+  const before = cloud.gateway.commands.length;
+  await expect(provider.attach(reference)(['true'])).rejects.toMatchObject({
+    code: 'backend/unavailable',
+    message: expect.stringContaining('has changed'),
+  });
+  expect(cloud.gateway.commands).toHaveLength(before);
+});
+
+it('ends the processes of a command that is let go of, by a gateway that does not pass on the end of a channel', async () => {
+  const { cloud, provider } = await startDaytona();
+  cloud.gateway.isOld = true;
+  const attach = provider.attach(await provider.create(wishFor(), quietly));
+  const command = await attach(bash('cat; rm /workspace/running'));
+  const mark = await attach(bash('touch /workspace/running'));
+  mark.stdin.end();
+  await outcomeOf(mark);
+  command.destroy();
+  await until('it has seen the end of its input', async () => {
+    const look = await attach(bash('test -e /workspace/running'));
+    look.stdin.end();
+    return (await outcomeOf(look)).code === 1;
+  });
 });

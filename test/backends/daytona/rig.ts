@@ -16,6 +16,8 @@ export const quietly: CloudProgress = { progress: () => undefined, signal: undef
 export interface Rig {
   cloud: FakeDaytona;
   provider: DaytonaProvider;
+  /** Path of the file with the key of the gateway. */
+  knownHosts: string;
 }
 
 /** A Daytona of this test alone. */
@@ -29,7 +31,7 @@ export async function startDaytona(wishes: Partial<DaytonaOptions> = {}, environ
   const options = daytonaOptions.parse({ daytona_image: 'test:image', ...wishes });
   const api = new DaytonaApi({ environment: { ...cloud.environment, ...environment } });
   const hostKeys = { path: join(directory, 'known_hosts'), acceptNew: true };
-  return { cloud, provider: new DaytonaProvider(api, { options, target: undefined, hostKeys }) };
+  return { cloud, knownHosts: hostKeys.path, provider: new DaytonaProvider(api, { options, target: undefined, hostKeys }) };
 }
 
 export function wishFor(wishes: Partial<SandboxSpec> = {}): CloudWish {
