@@ -10,7 +10,7 @@ import type { SandboxSpec } from '../../../src/core/sandbox.ts';
 import type { AttachedCommand } from '../../../src/shell/streams/attached-command.ts';
 import { FakeDaytona } from '../../fakes/daytona/cloud.ts';
 
-export const labels = { 'hermetic.installation': 'tests' };
+const labels = { 'hermetic.installation': 'tests' };
 export const quietly: CloudProgress = { progress: () => undefined, signal: undefined };
 
 export interface Rig {
