@@ -30,7 +30,7 @@ export function attachThroughGateway(options: () => Promise<SshOptions>): Attach
       const started = await enter(pool, `exec bash --noprofile --norc -c ${shellQuote(boot.trim())} hermetic 2>/dev/null`);
       void started.closed.then(release);
       // Security: by standard input, because the daemon of the sandbox may write down the command of a channel, and variables may be secrets.
-      const script = `exec ${words.map(asciiQuote).join(' ')}\n`;
+      const script = `exec ${words.map(asciiQuote).join(' ')}`;
       started.stdin.write(`${script.length}\n${script}`);
       const destroy = (): void => {
         started.destroy();

@@ -79,10 +79,11 @@ export class SshConnection {
 
   /** A gateway that lets everyone in hangs up, instead of answering, when it does not know the token. */
   async #untilAccepted(): Promise<void> {
-    const answer = Promise.withResolvers<'accepted'>();
+    const first = Promise.withResolvers<'accepted' | SshError>();
     // It is called when the connection is over, too.
-    this.#ask(() => this.isOpen && answer.resolve('accepted'));
-    const outcome = await within(answerPatienceMs, Promise.race([answer.promise, this.over]), () => undefined);
+    this.#ask(() => this.isOpen && first.resolve('accepted'));
+    void this.over.then(first.resolve);
+    const outcome = await within(answerPatienceMs, first.promise, () => undefined);
     if (outcome === 'accepted') return;
     this.close();
     throw outcome ? tokenRefused(this.#target) : silent(this.#target, 'does not say whether it accepts the token');
