@@ -5,9 +5,6 @@ import { join } from 'node:path';
 import { FakeNode, type NodePod } from '../kubernetes/node.ts';
 import type { FakeObject, FakePodSpec } from '../kubernetes/objects.ts';
 
-/** Providers have no limit of their own; this one protects the machine of the tests. */
-const maxPids = 600;
-
 export interface MachineWishes {
   command: readonly string[];
   env?: Readonly<Record<string, string>>;
@@ -21,7 +18,12 @@ export interface MachineWishes {
 /** The machines of a fake provider: each is a bubblewrap on this one, with a disk that outlives it. Needs root. */
 export class FakeMachines {
   readonly #directory = mkdtempSync(join(tmpdir(), 'hermetic-fake-cloud-'));
-  readonly #node = new FakeNode(this.#directory);
+  readonly #node: FakeNode;
+
+  /** With so many processes in one machine, or as many as in a pod. */
+  constructor(maxPids?: number) {
+    this.#node = new FakeNode(this.#directory, maxPids);
+  }
 
   /** An empty disk, or a copy of another one. */
   makeDisk(from?: string): string {
@@ -69,7 +71,7 @@ export class FakeMachines {
     const uid = randomUUID();
     const metadata = { name: uid, namespace: '', uid, resourceVersion: '', creationTimestamp: '' };
     const pod: FakeObject = { apiVersion: '', kind: 'Pod', metadata, spec: { ...spec }, status: {} };
-    return this.#node.start(pod, new Map([['disk', disk]]), maxPids);
+    return this.#node.start(pod, new Map([['disk', disk]]));
   }
 
   /** Removes every disk. The machines are ended by those who started them. */

@@ -20,7 +20,8 @@ const minuteMs = 60_000;
 /** The API of Daytona on loopback, and its ssh gateway. Its sandboxes are those of `FakeMachines`. Needs root. */
 export class FakeDaytona {
   readonly apiKey = randomBytes(16).toString('hex');
-  readonly machines = new FakeMachines();
+  /** Folded streams take many processes. */
+  readonly machines = new FakeMachines(600);
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly calls: Call[] = [];
   readonly gateway = new FakeGateway((token) => this.#enter(token));

@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import ssh2, { type Connection, type ServerChannel } from 'ssh2';
 import type { ExecProcess } from '../kubernetes/node.ts';
 import { LoopbackServer } from '../loopback-server.ts';
@@ -106,6 +107,7 @@ async function exitOf({ stdout, stderr, exited }: ExecProcess): Promise<number> 
     errorBytes += chunk.length;
     if (errorBytes > windowBytes) stderr.pause();
   });
-  const [code] = await Promise.all([exited, ...[stdout, stderr].map((stream) => new Promise((resolve) => stream.once('close', resolve)))]);
+  const closed = (stream: Socket): Promise<void> => (stream.closed ? Promise.resolve() : finished(stream).catch(() => undefined));
+  const [code] = await Promise.all([exited, closed(stdout), closed(stderr)]);
   return code;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { findHierarchies, makeControlGroups } from '../../../src/backends/bubblewrap/cgroup.ts';
@@ -14,14 +14,14 @@ const enter = `
 while [[ $1 != -- ]]; do echo 0 >"$1"; shift; done
 shift
 read -r _ <&3
-exec 3<&-
 # The writer of the input may have closed it already, and a pipe without one cannot be opened.
 if [[ $IN ]]; then exec 9<>"$IN" <"$IN" 9>&- >"$OUT" 2>"$ERR"; fi
+exec 3<&-
 unset IN OUT ERR
 exec "$@"`;
 
 /** A kubelet's own limit of processes in a pod. */
-const maxPids = 200;
+const kubeletPids = 200;
 const hostVariables = { PATH: process.env.PATH };
 
 export interface ExecProcess {
@@ -42,10 +42,12 @@ export interface NodePod {
 /** A machine of the cluster: each pod is a bubblewrap with its own processes, whose first one is the command of the pod. Needs root. */
 export class FakeNode {
   readonly #directory: string;
+  readonly #maxPids: number;
   #execs = 0;
 
-  constructor(directory: string) {
+  constructor(directory: string, maxPids: number = kubeletPids) {
     this.#directory = directory;
+    this.#maxPids = maxPids;
     mkdirSync(join(directory, 'execs'), { recursive: true });
   }
 
@@ -53,12 +55,12 @@ export class FakeNode {
     return join(this.#directory, 'claims', uid);
   }
 
-  async start(pod: FakeObject, claims: ReadonlyMap<string, string>, pids = maxPids): Promise<NodePod> {
+  async start(pod: FakeObject, claims: ReadonlyMap<string, string>): Promise<NodePod> {
     const { uid } = pod.metadata;
     const [container] = podSpecOf(pod).containers;
     const memoryMb = Math.round((amountOf(container.resources.limits?.memory) ?? 0) / 1024 ** 2);
     const hierarchies = await findHierarchies([1, 2]);
-    const groups = await makeControlGroups('fake-node', uid, { cpus: 0, memoryMb, diskMb: 0, pids }, hierarchies);
+    const groups = await makeControlGroups('fake-node', uid, { cpus: 0, memoryMb, diskMb: 0, pids: this.#maxPids }, hierarchies);
     const shown = hierarchies
       .map(({ version, base, controllers }) => ({
         from: join(base, 'hermetic', 'fake-node', uid),
@@ -112,10 +114,10 @@ export class FakeNode {
       for (const path of [IN, OUT, ERR]) rmSync(path, { force: true });
     });
     for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined);
+    // A pipe that neither end has open forgets what was written to it.
+    const held = openSync(IN, constants.O_RDWR | constants.O_NONBLOCK);
+    (child.stdio[3] as Socket).resume().once('close', () => closeSync(held));
     await letGo(child, add);
-    // Input that is written and ended before someone opens the pipe would be lost.
-    const isOpen = (): boolean => child.exitCode !== null || [IN, ''].includes(readLink(`/proc/${child.pid}/fd/0`));
-    await until('the process has its streams', isOpen, { everyMs: 2 });
     return { stdin, stdout, stderr, exited };
   }
 }
