@@ -23,7 +23,8 @@ relay() {
   local piece
   # Where no one reads any more, the others still get the byte back.
   trap : PIPE
-  while piece=$(dd bs=49152 count=1 status=none | base64 -w0) && [[ $piece ]]; do say "$1$piece"; done
+  # Without room for these processes output would be missing: then its end is not told.
+  while piece=$(set -o pipefail && dd bs=49152 count=1 status=none | base64 -w0) || exit 1 && [[ $piece ]]; do say "$1$piece"; done
   say "$1"
 }
 

@@ -22,6 +22,8 @@ export interface TestEngine {
   readonly context: TestContext;
   /** So much of its output a command may be ahead of whoever does not read it. */
   readonly maxBytesAhead: number;
+  /** The streams of its commands are folded: processes of the sandbox relay what they print. */
+  readonly isFolded: boolean;
   /** What listeners were told, of every sandbox opened here. */
   readonly notices: readonly string[];
   /** A spec of a sandbox nobody else has. */
@@ -50,6 +52,7 @@ export interface Variant {
   /** The options of a backend other than docker. */
   options?: TestContext['options'];
   maxBytesAhead?: number;
+  isFolded?: boolean;
   /** The image of its sandboxes, where that is not the one of docker, and is known to be there. */
   image?: string;
   /** Of sandboxes whose test wants none. */
@@ -94,6 +97,7 @@ class Engine implements TestEngine {
   readonly backend: Backend;
   readonly context: TestContext;
   readonly maxBytesAhead: number;
+  readonly isFolded: boolean;
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
@@ -103,6 +107,7 @@ class Engine implements TestEngine {
   constructor(kind: string, backend: Backend, context: TestContext, variant: Variant | undefined) {
     this.#variant = variant;
     this.maxBytesAhead = variant?.maxBytesAhead ?? 4 * 1024 * 1024;
+    this.isFolded = variant?.isFolded ?? false;
     this.kind = kind;
     this.backend = backend;
     this.context = context;

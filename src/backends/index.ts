@@ -1,4 +1,5 @@
 import { bubblewrap } from './bubblewrap/index.ts';
+import { daytona } from './daytona/index.ts';
 import { docker } from './docker/index.ts';
 import type { BackendDriver } from './driver.ts';
 import { kubernetes } from './kubernetes/index.ts';

@@ -67,9 +67,9 @@ describe('keys of Hermes or of an earlier version', () => {
   it('an unused key can be removed, and other keys beside it can be changed', async () => {
     writeFileSync(file, ofHermes);
     expect((await hermetic.run(['config', 'set', 'terminal.timeout', '8'])).code).toBe(0);
-    expect((await hermetic.run(['config', 'unset', 'terminal.daytona_image'])).code).toBe(0);
+    expect((await hermetic.run(['config', 'unset', 'terminal.singularity_image'])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(
-      ofHermes.replace('timeout: 7', 'timeout: 8').replace('  daytona_image: -oProxyCommand=x\n', ''),
+      ofHermes.replace('timeout: 7', 'timeout: 8').replace('  singularity_image: -oProxyCommand=x\n', ''),
     );
   });
 

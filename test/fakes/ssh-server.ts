@@ -13,8 +13,8 @@ export interface FakeSshServer {
 export interface Behaviour {
   /** Instead of speaking ssh. */
   raw?(socket: Socket): void;
-  /** Of someone who has shown a key. Without it every key is accepted. */
-  authentication?: 'refuse' | 'silent' | 'hang-up';
+  /** Of someone who has shown a key. Without it everyone is let in; `hang-up-later` lets them in first. */
+  authentication?: 'refuse' | 'silent' | 'hang-up' | 'hang-up-later';
   session?: 'refuse' | 'hang-up' | 'silent';
   /** With a command that was accepted; `refuse` answers that it cannot be run. */
   exec?: 'refuse' | ((channel: ServerChannel) => void);
@@ -30,6 +30,7 @@ export async function startFakeSshServer(behaviour: Behaviour): Promise<FakeSshS
       if (behaviour.authentication === 'refuse') context.reject(['publickey']);
       else if (behaviour.authentication === 'hang-up') connection.end();
       else if (behaviour.authentication !== 'silent') context.accept();
+      if (behaviour.authentication === 'hang-up-later') connection.end();
     });
     connection.on('session', (accept, reject) => {
       if (behaviour.session === 'refuse') return void reject?.();

@@ -95,3 +95,22 @@ it.each([
   await closed;
   expect(await attached.exitCode()).toBeUndefined();
 });
+
+it('ends the input of a command that is let go of, also where the end of the stream does not arrive', async () => {
+  const [program = '', ...args] = await foldedCommand(['bash', '-c', 'cat >/dev/null; echo over >&3']);
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore', 'pipe'], env: { PATH: process.env.PATH } });
+  const [stdin, stdout, , told] = child.stdio as unknown as [Writable, PassThrough, null, PassThrough];
+  const attached = unfold({ stdin, stdout, ref: () => undefined, unref: () => undefined, destroy: () => undefined });
+  attached.stdin.write('some input');
+  attached.destroy();
+  expect(String(await read(told))).toBe('over\n');
+  stdin.destroy();
+});
+
+it('reports output as lost that no process could be started for', async () => {
+  const [, ...args] = await foldedCommand(['echo', 'output']);
+  const child = spawn('/bin/bash', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { PATH: '/nonexistent' } });
+  const { stdin, stdout } = child;
+  const starved = unfold({ stdin, stdout, ref: () => child.ref(), unref: () => child.unref(), destroy: () => stdout.destroy() });
+  await expect(outcome(starved)).rejects.toThrow('cut');
+});

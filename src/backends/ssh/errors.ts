@@ -7,6 +7,7 @@ const codes: Readonly<Record<SshFailure, Code>> = {
   unreachable: 'backend/not-running',
   silent: 'backend/not-running',
   lost: 'backend/not-running',
+  token: 'backend/not-permitted',
   'no-ssh': 'backend/not-running',
   full: 'backend/unavailable',
   refused: 'backend/not-permitted',

@@ -6,7 +6,7 @@ import { ByteStore } from '../../lib/byte-store.ts';
 import { within } from '../../lib/deadline.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { printable } from '../../lib/printable.ts';
-import { shellQuote } from '../../lib/shell-quote.ts';
+import { asciiQuote, shellQuote } from '../../lib/shell-quote.ts';
 import type { SshCommand, SshOptions } from '../../lib/ssh/connection.ts';
 import { SshPool } from '../../lib/ssh/pool.ts';
 import { parseTarget, type SshTarget } from '../../lib/ssh/target.ts';
@@ -63,7 +63,7 @@ export class Machine {
     const [boot, begin] = await Promise.all([guestScript('streamBoot'), guestBash('ssh-start')]);
     const mark = randomBytes(16).toString('hex');
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    const words = [mark, String(variables.length), ...variables, ...command].map(asciiWord).join(' ');
+    const words = [mark, String(variables.length), ...variables, ...command].map(asciiQuote).join(' ');
     const script = `${begin}begin ${words}\n`;
     const started = await this.#pool.exec(`exec bash --noprofile --norc -c ${shellQuote(boot.trim())} hermetic`);
     started.stdin.write(`${script.length}\n${script}`);
@@ -95,13 +95,6 @@ async function collect(command: SshCommand): Promise<Answer> {
   });
   const [stdout = '', stderr = ''] = await Promise.all(outputs);
   return { code: await command.exitCode(), stdout, stderr: printable(stderr).slice(0, maxErrorText) };
-}
-
-/** One word of bash in ASCII alone: the length of the script is counted in characters there, by an unknown locale. */
-function asciiWord(text: string): string {
-  if (/^[ -~]*$/.test(text)) return shellQuote(text);
-  const bytes = Buffer.from(text).toString('latin1');
-  return `$'${bytes.replace(/[^ -&(-[\]-~]/g, (byte) => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`)}'`;
 }
 
 /** Throws when a setting is missing. */

@@ -4,7 +4,7 @@ import { within } from '../deadline.ts';
 import { errorText } from '../error-text.ts';
 import { printable } from '../printable.ts';
 import { type ChannelStreams, channelStreams } from './channel-streams.ts';
-import { type Hop, openHops } from './hops.ts';
+import { type Hop, openHops, silent, tokenRefused } from './hops.ts';
 import type { HostKeyRules } from './host-keys.ts';
 import { SshError } from './ssh-error.ts';
 import { type SshTarget, targetText } from './target.ts';
@@ -46,6 +46,7 @@ const defaultTimeoutMs = 15_000;
 const defaultKeepAliveMs = 15_000;
 const maxUnanswered = 3;
 const openPatienceMs = 20_000;
+const answerPatienceMs = 15_000;
 /** Codes of RFC 4254, 5.1. OpenSSH answers with the first when it has as many sessions as it may (`MaxSessions`). */
 const fullReasons: readonly unknown[] = [2, 4];
 
@@ -71,7 +72,21 @@ export class SshConnection {
       abandoned.abort();
       return opening;
     });
-    return new SshConnection(options, hops);
+    const connection = new SshConnection(options, hops);
+    if (options.target.isToken) await connection.#untilAccepted();
+    return connection;
+  }
+
+  /** A gateway that lets everyone in hangs up, instead of answering, when it does not know the token. */
+  async #untilAccepted(): Promise<void> {
+    const first = Promise.withResolvers<'accepted' | SshError>();
+    // It is called when the connection is over, too.
+    this.#ask(() => this.isOpen && first.resolve('accepted'));
+    void this.over.then(first.resolve);
+    const outcome = await within(answerPatienceMs, first.promise, () => undefined);
+    if (outcome === 'accepted') return;
+    this.close();
+    throw outcome ? tokenRefused(this.#target) : silent(this.#target, 'does not say whether it accepts the token');
   }
 
   private constructor({ target, keepAliveMs = defaultKeepAliveMs }: SshOptions, hops: readonly Hop[]) {
@@ -222,17 +237,21 @@ export class SshConnection {
     else socket?.unref();
   }
 
-  /** Any answer counts, and a server has to answer this request, which asks it to stop what it never did. */
   #keepAlive(): void {
     if (this.#unanswered >= maxUnanswered) {
       this.#fail(`${targetText(this.#target)} does not answer any more.`);
       return;
     }
     this.#unanswered += 1;
+    this.#ask(() => {
+      this.#unanswered = 0;
+    });
+  }
+
+  /** Any answer counts, and a server has to answer this request, which asks it to stop what it never did. */
+  #ask(answered: () => void): void {
     try {
-      this.#client.unforwardIn('', 0, () => {
-        this.#unanswered = 0;
-      });
+      this.#client.unforwardIn('', 0, answered);
     } catch (error) {
       this.#fail(`The connection to ${targetText(this.#target)} broke: ${errorText(error)}.`);
     }

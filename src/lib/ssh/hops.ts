@@ -27,9 +27,11 @@ interface Identity {
   agentSocket: string | undefined;
 }
 
+const noIdentity: Identity = { key: undefined, lockedKey: undefined, agentSocket: undefined };
+
 /** Goes from host to host until the target has let us in. Leaves no connection behind when it rejects, as it does at once when the signal aborts. */
 export async function openHops(options: SshOptions, signal: AbortSignal): Promise<Hop[]> {
-  const identity = await readIdentity(options);
+  const identity = options.target.isToken ? noIdentity : await readIdentity(options);
   const hops: Hop[] = [];
   try {
     for (const target of [...options.jumps, options.target]) {
@@ -145,7 +147,8 @@ async function enter(stream: Duplex, target: SshTarget, options: SshOptions, ide
   }
 }
 
-function authenticationMethods({ user: username }: SshTarget, { key, agentSocket }: Identity): AnyAuthMethod[] {
+function authenticationMethods({ user: username, isToken }: SshTarget, { key, agentSocket }: Identity): AnyAuthMethod[] {
+  if (isToken) return [{ type: 'none', username }];
   return [
     ...(key ? [{ type: 'publickey' as const, username, key }] : []),
     ...(agentSocket === undefined ? [] : [{ type: 'agent' as const, username, agent: agentSocket }]),
@@ -153,11 +156,17 @@ function authenticationMethods({ user: username }: SshTarget, { key, agentSocket
 }
 
 function notLetIn(target: SshTarget, { key, lockedKey, agentSocket }: Identity, agentTrouble: string): SshError {
+  if (target.isToken) return tokenRefused(target);
   const shown = [key ? 'the key' : '', agentSocket === undefined ? '' : 'the keys of the agent'].filter(Boolean).join(' and ');
   const trouble = agentTrouble === '' ? '' : ` The agent: ${agentTrouble}.`;
   const locked = lockedKey === undefined ? '' : ` The key ${lockedKey} is encrypted and was not tried.`;
   const hint = `Add the public key to ~/.ssh/authorized_keys of ${target.user} on ${target.host}, or name another user or key.`;
   return new SshError('authentication', `${targetText(target)} did not accept ${shown}.${trouble}${locked}`, hint);
+}
+
+/** A gateway looks at a token when the connection is up already. */
+export function tokenRefused(target: SshTarget): SshError {
+  return new SshError('token', `${targetText(target)} did not accept the token.`, 'A token is good for one place and some minutes.');
 }
 
 function unreachable(target: SshTarget, error: Error): SshError {
@@ -180,7 +189,7 @@ function hungUp(target: SshTarget, phase: string): SshError {
   return new SshError('lost', `${targetText(target)} hung up: it ${phase}.`, hint);
 }
 
-function silent(target: SshTarget, phase: string): SshError {
+export function silent(target: SshTarget, phase: string): SshError {
   return new SshError('silent', `${targetText(target)} ${phase}.`, 'Look whether the host runs, and whether a firewall is in between.');
 }
 

@@ -28,7 +28,7 @@ interface Member {
  * A connection that was lost is made again when it is needed. A command is never started twice.
  */
 export class SshPool {
-  readonly #options: SshOptions;
+  readonly #options: () => Promise<SshOptions>;
   readonly #members = new Set<Member>();
   readonly #connecting = new Lane();
   readonly #holders = new Set<symbol>();
@@ -37,8 +37,9 @@ export class SshPool {
   /** Why the last attempt failed, and when the next one may be made. */
   #trouble: { error: SshError; until: number } | undefined;
 
-  constructor(options: SshOptions) {
-    this.#options = options;
+  /** A function is asked anew for each connection. */
+  constructor(options: SshOptions | (() => Promise<SshOptions>)) {
+    this.#options = typeof options === 'function' ? options : async () => options;
   }
 
   /** How many connections there are now. */
@@ -109,7 +110,7 @@ export class SshPool {
     for (;;) {
       await this.#untilAllowed(deadline);
       try {
-        return this.#add(await SshConnection.open(this.#options));
+        return this.#add(await SshConnection.open(await this.#options()));
       } catch (error) {
         if (!(error instanceof SshError)) throw error;
         this.#failures += 1;

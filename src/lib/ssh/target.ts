@@ -2,6 +2,8 @@ export interface SshTarget {
   user: string;
   host: string;
   port: number;
+  /** The user is a secret by which alone the host lets us in: no key is shown, and no message repeats it. */
+  isToken?: boolean;
 }
 
 const defaultPort = 22;
@@ -21,8 +23,8 @@ export function parseTarget(text: string, defaultUser: string): SshTarget | unde
 }
 
 /** For people. */
-export function targetText({ user, host, port }: SshTarget): string {
-  return `${user}@${addressText({ host, port })}`;
+export function targetText({ user, host, port, isToken }: SshTarget): string {
+  return isToken ? addressText({ host, port }) : `${user}@${addressText({ host, port })}`;
 }
 
 /** As files of known hosts and ssh itself write it: brackets for any port but the usual one. */

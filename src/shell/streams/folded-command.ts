@@ -15,6 +15,7 @@ export interface FoldedStreams extends Pick<AttachedCommand, 'stdin' | 'ref' | '
 const maxLineBytes = 128 * 1024;
 const maxPieceBytes = 64 * 1024;
 const newline = 0x0a;
+const endOfInput = '0\n';
 
 /** The argument vector of a command whose streams are folded into two; see `guest/fold.bash`. */
 export async function foldedCommand(command: readonly string[]): Promise<string[]> {
@@ -66,7 +67,7 @@ export function unfold(folded: FoldedStreams): AttachedCommand {
     write: (chunk: Buffer, _encoding, done) => {
       writePieces(folded.stdin, chunk).then(() => done(), done);
     },
-    final: (done) => void folded.stdin.write('0\n', done),
+    final: (done) => void folded.stdin.write(endOfInput, done),
   });
   for (const stream of [stdin, folded.stdin]) stream.on('error', () => undefined);
   source.on('data', feed);
@@ -80,7 +81,12 @@ export function unfold(folded: FoldedStreams): AttachedCommand {
     exitCode: async () => code,
     ref: () => folded.ref(),
     unref: () => folded.unref(),
-    destroy: () => finish(() => outputs.destroy()),
+    destroy: () =>
+      finish(() => {
+        outputs.destroy();
+        // A piece is always sent whole, so it is understood also where the end of the streams does not arrive.
+        if (!stdin.writableFinished) folded.stdin.write(endOfInput);
+      }),
   };
 }
 

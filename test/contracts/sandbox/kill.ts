@@ -170,7 +170,8 @@ export function killContract(engine: TestEngine): void {
   });
 
   // Never where it would be the host that has to bear it.
-  describe.runIf(engine.backend.traits.disposable)('killing a fork bomb', () => {
+  // Where streams are folded, nothing can be told to a sandbox that has no room for a process: it is ended as a whole.
+  describe.runIf(engine.backend.traits.disposable && !engine.isFolded)('killing a fork bomb', () => {
     const narrow = useRig(engine, { limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 } });
 
     it('kills a fork bomb and keeps the sandbox usable', async () => {
@@ -206,8 +207,11 @@ export function killContract(engine: TestEngine): void {
       const kept = await sandbox.exec({ command: 'export KEPT=1; echo kept >file' });
       await kept.exit;
       const handle = await sandbox.exec({ command: `echo before; ${command}` });
-      expect((await collect(handle)).stdout).toBe('before\n');
-      expect((await handle.exit).kind).toMatch(/^(lost|signaled|exited)$/);
+      const { stdout } = await collect(handle);
+      const { kind } = await handle.exit;
+      expect(kind).toMatch(/^(lost|signaled|exited)$/);
+      // What relays output may be among what was killed; then the end is lost, too.
+      if (!engine.isFolded || kind !== 'lost') expect(stdout).toBe('before\n');
       await sandbox.close();
       const again = await engine.open(spec);
       expect((await collect(await again.exec({ command: 'cat file; echo $KEPT' }))).stdout).toBe('kept\n1\n');

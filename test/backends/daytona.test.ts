@@ -1,0 +1,35 @@
+import { afterAll, describe } from 'vitest';
+import { labelNames } from '../../src/backends/cloud/labels.ts';
+import { backgroundContract } from '../contracts/sandbox/background.ts';
+import { exitsContract } from '../contracts/sandbox/exits.ts';
+import { killContract } from '../contracts/sandbox/kill.ts';
+import { lifecycleContract } from '../contracts/sandbox/lifecycle.ts';
+import { describeBackend, type TestEngine } from '../engines.ts';
+import { FakeDaytona } from '../fakes/daytona/cloud.ts';
+
+const cloud = await FakeDaytona.start();
+afterAll(() => cloud.close());
+
+/**
+ * The parts that the gateway, the folded streams and the life of a sandbox at Daytona can break. The state of a shell and files are the same as for every
+ * other backend by streams; bytes, sizes and ends of streams are tested with the provider.
+ */
+function contract(engine: TestEngine): void {
+  describe('background processes', () => backgroundContract(engine));
+  describe('killing commands', () => killContract(engine));
+  describe('exit codes', () => exitsContract(engine));
+  describe('the lifecycle of a sandbox', () => lifecycleContract(engine));
+}
+
+await describeBackend('daytona', contract, {
+  options: { daytona_image: 'test:image' },
+  environment: { ...process.env, ...cloud.environment },
+  image: 'test:image',
+  isFolded: true,
+  // What is printed is held by the channel, the gateway and the kernel's sockets between them.
+  maxBytesAhead: 32 * 1024 * 1024,
+  endFromOutside: async (name) => {
+    const sandbox = cloud.left.find(({ wishes }) => wishes.labels?.[labelNames.name] === name);
+    await sandbox?.stop(Date.now());
+  },
+});
