@@ -17,6 +17,7 @@ const parts = {
   tether: ['processes', 'tether'],
   keeper: ['keeper'],
   firstProcess: ['first-process'],
+  fold: ['fold'],
 } as const;
 
 export type GuestScript = keyof typeof parts;

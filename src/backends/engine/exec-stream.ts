@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import { Readable, Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
 import type { TerminalSize } from '../../core/sandbox.ts';
+import { TwoOutputs } from '../../lib/two-outputs.ts';
 import type { Engine } from './engine.ts';
 import { errnoOf } from './errno.ts';
 import { FrameParser, type FramePiece } from './frame-parser.ts';
@@ -87,25 +88,7 @@ export async function openExec(engine: Engine, container: string, options: ExecO
 /** Makes three streams of one socket, without ever holding more than their buffers and one read. */
 function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout' | 'stderr' | 'ref' | 'unref' | 'destroy'> {
   let over = false;
-  const full = new Set<Readable>();
-  const drained = (stream: Readable): void => {
-    full.delete(stream);
-    if (full.size === 0) {
-      socket.resume();
-    }
-  };
-  const output = () =>
-    new Readable({
-      read() {
-        drained(this);
-      },
-      destroy(error, done) {
-        drained(this);
-        done(error);
-      },
-    });
-  const stdout = output();
-  const stderr = output();
+  const outputs = new TwoOutputs(socket);
   const stdin = new Writable({
     write(chunk: Buffer, encoding, done) {
       // Not `socket.write`: a socket whose write fails destroys itself with everything it has not yet read, and a command that ends without
@@ -122,41 +105,32 @@ function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout'
       done(error);
     },
   });
-  for (const stream of [stdin, stdout, stderr]) {
-    // Writers and readers get the error by their own call. A stream without one must not end the program.
-    stream.on('error', () => undefined);
-  }
+  // Writers get the error by their own call. A stream without one must not end the program.
+  stdin.on('error', () => undefined);
 
-  const deliver = (stream: Readable, data: Buffer): void => {
-    if (!stream.destroyed && !stream.push(data)) {
-      full.add(stream);
-      socket.pause();
-    }
-  };
-  const finish = (settle: (stream: Readable) => void): void => {
+  const finish = (settle: () => void): void => {
     if (!over) {
       over = true;
       socket.destroy();
       stdin.destroy();
-      settle(stdout);
-      settle(stderr);
+      settle();
     }
   };
-  const end = (): void => finish((stream) => stream.push(null));
+  const end = (): void => finish(() => outputs.end());
   const cutOff = (cause?: unknown): void => {
     const lost = new HermeticError('sandbox/lost', 'The connection to the command was cut.', { cause });
-    finish((stream) => stream.destroy(lost));
+    finish(() => outputs.destroy(lost));
   };
 
   const parser = new FrameParser();
   socket.on('data', (chunk: Buffer) => {
     if (tty) {
-      deliver(stdout, chunk);
+      outputs.deliver('stdout', chunk);
       return;
     }
     try {
       for (const { stream, data } of joinPieces(parser.feed(chunk))) {
-        deliver(stream === 'stdout' ? stdout : stderr, data);
+        outputs.deliver(stream, data);
       }
     } catch (error) {
       cutOff(error);
@@ -168,11 +142,11 @@ function join(socket: Socket, tty: boolean): Pick<ExecStream, 'stdin' | 'stdout'
   socket.on('close', () => cutOff());
   return {
     stdin,
-    stdout,
-    stderr,
+    stdout: outputs.stdout,
+    stderr: outputs.stderr,
     ref: () => void socket.ref(),
     unref: () => void socket.unref(),
-    destroy: () => finish((stream) => stream.destroy()),
+    destroy: () => finish(() => outputs.destroy()),
   };
 }
 

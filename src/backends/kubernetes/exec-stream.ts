@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable, Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { WebSocket } from 'ws';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { TwoOutputs } from '../../lib/two-outputs.ts';
 import type { AttachedCommand } from '../../shell/streams/attached-command.ts';
 import type { KubernetesApi } from './api.ts';
 import { connectionError, refusalError } from './api-errors.ts';
@@ -85,24 +86,14 @@ function join(socket: WebSocket, tcp: Socket, everyMs: number): AttachedCommand 
   let over = false;
   let status: string | undefined;
   let isAnswered = true;
-  const full = new Set<Readable>();
-  const drained = (stream: Readable): void => {
-    if (!full.delete(stream) || full.size > 0 || over) return;
-    isAnswered = true;
-    socket.resume();
-  };
-  const output = () =>
-    new Readable({
-      read() {
-        drained(this);
-      },
-      destroy(error, done) {
-        drained(this);
-        done(error);
-      },
-    });
-  const stdout = output();
-  const stderr = output();
+  const outputs = new TwoOutputs({
+    pause: () => socket.pause(),
+    resume: () => {
+      if (over) return;
+      isAnswered = true;
+      socket.resume();
+    },
+  });
   const stdin = new Writable({
     write(chunk: Buffer, _encoding, done) {
       send(socket, chunk, done);
@@ -116,35 +107,29 @@ function join(socket: WebSocket, tcp: Socket, everyMs: number): AttachedCommand 
       done(error);
     },
   });
-  // Writers and readers get the error by their own call. A stream without one must not end the program.
-  for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined);
+  // Writers get the error by their own call. A stream without one must not end the program.
+  stdin.on('error', () => undefined);
 
-  const deliver = (stream: Readable, data: Buffer): void => {
-    if (stream.destroyed || stream.readableEnded || data.length === 0 || stream.push(data)) return;
-    full.add(stream);
-    socket.pause();
-  };
-  const finish = (settle: (stream: Readable) => void): void => {
+  const finish = (settle: () => void): void => {
     if (over) return;
     over = true;
     clearInterval(ping);
     socket.terminate();
     stdin.destroy();
-    settle(stdout);
-    settle(stderr);
+    settle();
   };
   const cutOff = (cause?: unknown): void => {
     const lost = new HermeticError('sandbox/lost', 'The connection to the command was cut.', { cause });
-    finish((stream) => stream.destroy(lost));
+    finish(() => outputs.destroy(lost));
   };
   socket.on('message', (data: Buffer) => {
     isAnswered = true;
     const rest = data.subarray(1);
     switch (data[0]) {
       case channels.stdout:
-        return deliver(stdout, rest);
+        return outputs.deliver('stdout', rest);
       case channels.stderr:
-        return deliver(stderr, rest);
+        return outputs.deliver('stderr', rest);
       case channels.status:
         if (rest.length <= maxStatusBytes) status ??= rest.toString();
         return;
@@ -159,22 +144,22 @@ function join(socket: WebSocket, tcp: Socket, everyMs: number): AttachedCommand 
   });
   socket.on('error', cutOff);
   // Without a status the command may still run.
-  socket.on('close', () => (status === undefined ? cutOff() : finish((stream) => stream.push(null))));
+  socket.on('close', () => (status === undefined ? cutOff() : finish(() => outputs.end())));
   const ping = setInterval(() => {
     // While no one reads, nothing arrives, the answer to a ping neither.
-    if (full.size > 0) return;
+    if (outputs.isFull) return;
     if (!isAnswered) return cutOff(new Error('the other end is silent'));
     isAnswered = false;
     socket.ping(undefined, undefined, () => undefined);
   }, everyMs).unref();
   return {
     stdin,
-    stdout,
-    stderr,
+    stdout: outputs.stdout,
+    stderr: outputs.stderr,
     exitCode: async () => (status === undefined ? undefined : exitCodeOf(status)),
     ref: () => void tcp.ref(),
     unref: () => void tcp.unref(),
-    destroy: () => finish((stream) => stream.destroy()),
+    destroy: () => finish(() => outputs.destroy()),
   };
 }
 

@@ -1,0 +1,307 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
+import type {
+  Backend,
+  Check,
+  DiskUse,
+  Enforcement,
+  ListedSandbox,
+  OpenListener,
+  OpenSandbox,
+  Places,
+  SandboxSpec,
+  Traits,
+} from '../../core/sandbox.ts';
+import { digestOf } from '../../lib/canonical-json.ts';
+import { withFileLock } from '../../lib/file-lock.ts';
+import { liveAttachments } from '../../shell/pipes/attachments.ts';
+import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
+import { cannotRestrict } from '../cannot-restrict.ts';
+import type { BackendContext } from '../context.ts';
+import { diskUseOf } from '../disk-use.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { unenforcedLimits } from '../unenforced-limits.ts';
+import { workdirInside } from '../workdir.ts';
+import { attachToCloud, stopAndRecord, stopUnused } from './attach.ts';
+import { checkCloud, probeSeconds } from './check.ts';
+import { copyFiles } from './copy-files.ts';
+import { labelNames, labelsOf } from './labels.ts';
+import type { CloudListing, CloudProgress, CloudProvider, CloudWish } from './provider.ts';
+import { type CloudRecord, readRecord, writeRecord } from './record.ts';
+
+export interface CloudOptions {
+  kind: string;
+  /** The provider, as people call it. */
+  product: string;
+  /** Of sandboxes that name none. */
+  image: string;
+  /** Other settings make other sandboxes. */
+  settings: readonly string[];
+  provider: CloudProvider;
+  enforcement: Enforcement;
+  /** As `Traits.installing`. */
+  installing: string;
+  honours: Pick<Traits['honours'], 'image' | 'network-none'>;
+}
+
+const notOurs = 'the network is that of the provider, where no rule of ours is asked';
+
+/** Sandboxes that a provider runs on its own machines. */
+export class CloudBackend implements Backend {
+  readonly kind: string;
+  readonly traits: Traits;
+  readonly settings: readonly string[];
+  readonly #context: BackendContext;
+  readonly #options: CloudOptions;
+  readonly #provider: CloudProvider;
+
+  constructor(context: BackendContext, options: CloudOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#provider = options.provider;
+    this.kind = options.kind;
+    this.settings = options.settings;
+    const elsewhere = (what: string): string => `a sandbox of ${options.product} runs on another machine, ${what}`;
+    this.traits = {
+      isolation: 'machine',
+      disposable: true,
+      durable: true,
+      hostAliases: [],
+      insists: undefined,
+      installing: options.installing,
+      honours: {
+        ...options.honours,
+        mounts: elsewhere('which does not have the directories of this one'),
+        'host-user': elsewhere('where the user of this one means nothing'),
+        'network-open': true,
+        ephemeral: true,
+      },
+    };
+  }
+
+  check(image = this.#options.image): Promise<Check> {
+    const { product, enforcement } = this.#options;
+    const labels = { ...labelsOf(this.#context.installation, 'check'), [labelNames.probe]: 'check' };
+    return checkCloud({ provider: this.#provider, product, image, labels, enforcement });
+  }
+
+  async canRestrict(): Promise<true | string> {
+    return notOurs;
+  }
+
+  async open(spec: SandboxSpec, listener: OpenListener, signal?: AbortSignal): Promise<OpenSandbox> {
+    if (spec.network === 'restricted') throw cannotRestrict(this.kind, notOurs);
+    const isNew = await makeSandboxDirectory(spec);
+    try {
+      return await withFileLock(join(spec.directory, 'lock'), signal, () => this.#openLocked(spec, listener, signal));
+    } catch (error) {
+      if (isNew) await removeTree(spec.directory);
+      throw error;
+    }
+  }
+
+  async #openLocked(spec: SandboxSpec, listener: OpenListener, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+    signal?.throwIfAborted();
+    const how: CloudProgress = { progress: (text) => listener.progress(text), signal };
+    const wish: CloudWish = { spec, labels: labelsOf(this.#context.installation, spec.name) };
+    const hash = digestOf([spec.image, spec.limits, spec.network ?? 'open', spec.persistent, this.settings]);
+    const record = await this.#lastRecord(spec, listener);
+    if (record === undefined) {
+      for (const sentence of unenforcedLimits(spec.limits, this.#options.enforcement, this.traits)) listener.notice(sentence);
+      return await this.#launch(wish, hash, how);
+    }
+    const isRunning = (await this.#provider.state(record.reference)) === 'running';
+    if (record.hash !== hash) return await this.#replace(wish, { record, hash, isRunning }, listener, how);
+    if (isRunning) {
+      try {
+        return await this.#attach(record.reference, spec, false, signal);
+      } catch (error) {
+        const code = error instanceof HermeticError ? error.code : undefined;
+        if (signal?.aborted || code !== 'sandbox/open-failed') throw error;
+        if (liveAttachments(pathsIn(spec.directory).run).length > 0) throw error;
+        const text = 'The sandbox of this session did not answer: it is started again. Its files stay.';
+        listener.notice(text, text);
+        await stopAndRecord(this.#provider, spec.directory, record.reference);
+      }
+    }
+    const reference = await this.#resume(wish, how);
+    return await this.#attach(reference, spec, true, signal);
+  }
+
+  /** The record of what is left of the session's sandbox; undefined when nothing is. */
+  async #lastRecord(spec: SandboxSpec, listener: OpenListener): Promise<CloudRecord | undefined> {
+    const { product } = this.#options;
+    const record = readRecord(spec.directory);
+    if (!record || (await this.#provider.state(record.reference)) !== 'gone') return record;
+    const { checkpoint } = record;
+    if (checkpoint && (await this.#provider.state(checkpoint.reference)) === 'stopped') {
+      const text = `${product} has ended the sandbox of this session. Its files are as they were at ${checkpoint.savedAt}.`;
+      listener.notice(text, text);
+      const kept = { ...record, reference: checkpoint.reference, checkpoint: undefined };
+      writeRecord(spec.directory, kept);
+      return kept;
+    }
+    const text = `${product} has ended the sandbox of this session, and its files are gone.`;
+    listener.notice(text, text);
+    // The state of the session speaks of files that are gone.
+    await rm(pathsIn(spec.directory).state, { force: true });
+    return undefined;
+  }
+
+  async #launch(wish: CloudWish, hash: string, how: CloudProgress): Promise<OpenSandbox> {
+    const { directory } = wish.spec;
+    const reference = await this.#provider.create(wish, how);
+    try {
+      writeRecord(directory, { reference, hash });
+      return await this.#attach(reference, wish.spec, true, how.signal);
+    } catch (error) {
+      await this.#provider.remove(reference);
+      throw error;
+    }
+  }
+
+  /** Brings back the recorded one. */
+  async #resume(wish: CloudWish, how: CloudProgress): Promise<string> {
+    const { directory } = wish.spec;
+    const record = readRecord(directory);
+    if (!record) throw new HermeticError('sandbox/lost', 'The sandbox of this session was removed meanwhile.');
+    const reference = await this.#provider.resume(record.reference, wish, how);
+    if (reference === record.reference) return reference;
+    // Where a stopped one is a saved one, it stays until the next is saved.
+    const checkpoint = this.#provider.checkpoints && { reference: record.reference, savedAt: new Date().toISOString() };
+    writeRecord(directory, { ...record, reference, checkpoint });
+    return reference;
+  }
+
+  /** A sandbox with other settings takes the place of the recorded one, and its files. */
+  async #replace(
+    wish: CloudWish,
+    { record, hash, isRunning }: { record: CloudRecord; hash: string; isRunning: boolean },
+    listener: OpenListener,
+    how: CloudProgress,
+  ): Promise<OpenSandbox> {
+    const { spec } = wish;
+    if (isRunning && liveAttachments(pathsIn(spec.directory).run).length > 0) {
+      throw new HermeticError(
+        'sandbox/in-use',
+        `The sandbox of ${spec.session} is in use and has other settings than the ones asked for.`,
+        {
+          hint: 'Wait until it is free, or use another session.',
+        },
+      );
+    }
+    const { home, workspace } = this.#provider;
+    const text = `The settings of this sandbox have changed: it is replaced. Its files in ${home} and ${workspace} stay.`;
+    listener.notice(text, text);
+    const former = isRunning ? record.reference : await this.#resume(wish, how);
+    const checkpoint = readRecord(spec.directory)?.checkpoint;
+    const reference = await this.#provider.create(wish, how);
+    try {
+      how.progress('Copying the files of the session');
+      await copyFiles(this.#provider.attach(former), this.#provider.attach(reference), [home, workspace]);
+      writeRecord(spec.directory, { reference, hash });
+    } catch (error) {
+      await this.#provider.remove(reference);
+      throw error;
+    }
+    // What cannot be removed now is listed as left behind.
+    await this.#remove({ reference: former, checkpoint }).catch(() => undefined);
+    return await this.#attach(reference, spec, true, how.signal);
+  }
+
+  #attach(reference: string, spec: SandboxSpec, isNew: boolean, signal: AbortSignal | undefined): Promise<OpenSandbox> {
+    const { product } = this.#options;
+    const removeAll = (): Promise<void> => this.#destroy(spec);
+    return attachToCloud({ provider: this.#provider, product, reference, spec, ...this.places(spec), isNew, removeAll }, signal);
+  }
+
+  async #destroy({ name, directory }: Pick<SandboxSpec, 'name' | 'directory'>): Promise<void> {
+    const record = recordIn(directory);
+    if (record) await this.#remove(record);
+    // Also those that no record tells of.
+    for (const { reference } of await this.#provider.list(labelsOf(this.#context.installation, name)))
+      await this.#provider.remove(reference);
+    await removeTree(directory);
+  }
+
+  async #remove({ reference, checkpoint }: Pick<CloudRecord, 'reference' | 'checkpoint'>): Promise<void> {
+    await this.#provider.remove(reference);
+    if (checkpoint) await this.#provider.checkpoints?.remove(checkpoint.reference);
+  }
+
+  places({ env, workdir }: SandboxSpec): Places {
+    const { workspace } = this.#provider;
+    const home = env.HOME ?? this.#provider.home;
+    return { home, workdir: workdirInside(workdir, { home, workspace }) };
+  }
+
+  /** A provider does not see this disk. */
+  async received(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** Of this machine only the records: the provider itself limits the rest. */
+  diskUse({ directory }: SandboxSpec): Promise<DiskUse> {
+    return diskUseOf([directory], []);
+  }
+
+  /** Does not ask a provider at which this installation never had a sandbox. */
+  async list(): Promise<ListedSandbox[]> {
+    const directory = join(this.#context.sandboxesDirectory, this.kind);
+    if (!existsSync(directory)) return [];
+    const records = (await listDirectories(directory)).map((listed) => ({ listed, record: recordIn(listed.directory) }));
+    const there = await this.#provider.list({ [labelNames.installation]: this.#context.installation });
+    const kept = records.map(({ listed, record }): ListedSandbox => {
+      const found = there.find(({ reference }) => reference === record?.reference);
+      return {
+        ...listed,
+        state: found?.state ?? 'stopped',
+        stop: async (force) =>
+          await stopUnused(
+            this.#provider,
+            listed.directory,
+            async (reference) => force || !(await hasLeftProcesses(this.#provider.attach(reference))),
+          ),
+        destroy: () => this.#destroy(listed),
+      };
+    });
+    const isKnown = (reference: string): boolean => records.some(({ record }) => record?.reference === reference);
+    const orphans = there.filter((one) => !isKnown(one.reference) && !isRunningProbe(one));
+    return [...kept, ...orphans.map((one) => this.#orphan(one))];
+  }
+
+  /** The sandbox of a program that died before it wrote the record, or of a record that was lost. */
+  #orphan({ reference, labels, state, createdAt }: CloudListing): ListedSandbox {
+    const remove = (): Promise<void> => this.#provider.remove(reference);
+    return {
+      name: labels[labelNames.name] ?? reference,
+      session: '',
+      state,
+      image: undefined,
+      createdAt,
+      directory: '',
+      hasFiles: false,
+      stop: async () => {
+        await remove();
+        return true;
+      },
+      destroy: remove,
+    };
+  }
+}
+
+/** undefined also for one that is damaged. */
+function recordIn(directory: string): CloudRecord | undefined {
+  try {
+    return readRecord(directory);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A check that runs now removes its sandbox itself. */
+function isRunningProbe({ labels, createdAt }: CloudListing): boolean {
+  return labels[labelNames.probe] !== undefined && Date.now() - createdAt.getTime() < probeSeconds * 1000;
+}

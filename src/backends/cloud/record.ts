@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HermeticError } from '../../core/errors.ts';
+import { replaceFile } from '../../lib/replace-file.ts';
+
+/** What is known here of a sandbox at a provider. */
+export interface CloudRecord {
+  reference: string;
+  /** Of what it was made from. */
+  hash: string;
+  /** From which it can be made again when the provider has ended it. */
+  checkpoint?: { reference: string; savedAt: string } | undefined;
+}
+
+/** undefined when the session has none. Security: a damaged record is an error, because the files of a session would be given up without it. */
+export function readRecord(directory: string): CloudRecord | undefined {
+  const path = pathIn(directory);
+  if (!existsSync(path)) return undefined;
+  try {
+    const { reference, hash, checkpoint } = JSON.parse(readFileSync(path, 'utf8')) as CloudRecord;
+    if (typeof reference === 'string' && typeof hash === 'string') return { reference, hash, checkpoint };
+  } catch {
+    // As one that is no record.
+  }
+  throw new HermeticError('sandbox/open-failed', `${path} does not say which sandbox belongs to this session.`, {
+    hint: 'Repair it from a backup, or remove the sandbox with `hermetic sandbox destroy`.',
+  });
+}
+
+export function writeRecord(directory: string, record: CloudRecord): void {
+  replaceFile(pathIn(directory), { mode: 0o600 }, () => JSON.stringify(record));
+}
+
+function pathIn(directory: string): string {
+  return join(directory, 'cloud.json');
+}
