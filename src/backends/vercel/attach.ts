@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
-import { ByteStore } from '../../lib/byte-store.ts';
 import { within } from '../../lib/deadline.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { guestScript } from '../../shell/guest-scripts.ts';
@@ -13,7 +12,6 @@ import type { Machine } from './machine.ts';
 const startMs = 30_000;
 /** The kernel takes no longer variable. */
 const maxWords = 128 * 1024 - 1024;
-const newline = 0x0a;
 
 /** Starts commands on a machine that has no input for them; see `guest/piped-command.bash`. */
 export function attachTo(machine: Machine, beat: Beat): Attach {
@@ -25,8 +23,10 @@ export function attachTo(machine: Machine, beat: Beat): Attach {
     const env = { __HERMETIC_KEY: key, __HERMETIC_PATIENCE: String(beat.patienceSeconds), __HERMETIC_WORDS: words };
     const output = new CommandOutput(machine, await machine.start({ text: await guestScript('pipedCommand'), env }));
     try {
-      const stdin = inputs.open(await pidOf(output, key), key);
+      const pid = await pidOf(output, key);
+      const stdin = inputs.open(pid, key);
       const destroy = (): void => {
+        if (!output.isOver) inputs.end(pid, key);
         stdin.destroy();
         output.stream.destroy();
       };
@@ -40,34 +40,11 @@ export function attachTo(machine: Machine, beat: Beat): Attach {
   };
 }
 
-/** From its first line. The rest stays in the stream. */
-async function pidOf({ stream }: CommandOutput, key: string): Promise<number> {
-  const first = new ByteStore(256);
-  const read = async (): Promise<number> => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onReadable = (): void => {
-      for (let chunk = stream.read() as Buffer | null; chunk; chunk = stream.read() as Buffer | null) {
-        const end = chunk.indexOf(newline);
-        first.push(end === -1 ? chunk : chunk.subarray(0, end));
-        if (end === -1 && first.length < 256) continue;
-        if (end + 1 < chunk.length) stream.unshift(chunk.subarray(end + 1));
-        return resolve();
-      }
-    };
-    stream.on('readable', onReadable);
-    stream.once('error', reject);
-    stream.once('end', () => reject(new Error('it ended')));
-    try {
-      await promise;
-    } finally {
-      stream.off('readable', onReadable);
-      stream.off('error', reject);
-    }
-    const [, pid] = new RegExp(`^${key} (\\d{1,9})$`).exec(first.view().toString()) ?? [];
-    if (pid === undefined) throw new HermeticError('sandbox/open-failed', 'A command in the sandbox did not start as it should.');
-    return Number(pid);
-  };
-  return await within(startMs, read(), () => {
+async function pidOf(output: CommandOutput, key: string): Promise<number> {
+  const first = await within(startMs, output.first, () => {
     throw new HermeticError('sandbox/open-failed', `A command in the sandbox did not start within ${startMs / 1000} s.`);
   });
+  const [, pid] = new RegExp(`^${key} (\\d{1,9})$`).exec(first) ?? [];
+  if (pid === undefined) throw new HermeticError('sandbox/open-failed', 'A command in the sandbox did not start as it should.');
+  return Number(pid);
 }

@@ -48,6 +48,12 @@ export class CommandInputs {
     return input.stream;
   }
 
+  /** Ends the input of a command that no one listens to any more. It would end by itself, later. */
+  end(pid: number, key: string): void {
+    const ignored = (): void => undefined;
+    void this.#call([{ pid, line: `${key} -1 0 `, arrived: ignored, failed: ignored }]);
+  }
+
   #closed(input: CommandInput): void {
     this.#open.delete(input);
     if (this.#open.size > 0) return;
@@ -151,7 +157,7 @@ class CommandInput {
         else this.#room = done;
       },
       destroy: (error, done) => {
-        this.#close();
+        around.closed();
         done(error);
       },
     });
@@ -233,9 +239,5 @@ class CommandInput {
       this.#isSending = false;
       this.#around.schedule();
     }, backoffMs(this.#failures, retry)).unref();
-  }
-
-  #close(): void {
-    this.#around.closed();
   }
 }

@@ -13,13 +13,18 @@ import type { Machine } from './machine.ts';
 const maxFailures = 6;
 const retry = { firstMs: 250, maxMs: 8_000, isSpread: true };
 const maxComplaint = 500;
+const maxFirstBytes = 256;
+const newline = 0x0a;
 
 /**
  * What one command prints on its standard output. Vercel tells it from the beginning whenever it is asked: when the connection is cut it is asked
  * again, and what was read before must come again before more is believed. The output that is not taken is left at Vercel.
  */
 export class CommandOutput {
+  /** Without its first line. */
   readonly stream: Readable;
+  readonly #first = Promise.withResolvers<string>();
+  #beginning: string | undefined = '';
   readonly #machine: Machine;
   readonly #command: string;
   readonly #ending = new AbortController();
@@ -30,6 +35,8 @@ export class CommandOutput {
   #socket: Socket | undefined;
   #isRef = true;
   #complaint = '';
+  /** The command has ended, and everything it printed has come. */
+  isOver = false;
 
   constructor(machine: Machine, command: string) {
     this.#machine = machine;
@@ -39,11 +46,18 @@ export class CommandOutput {
       destroy: (error, done) => {
         this.#ending.abort();
         this.#drained?.();
+        this.#first.reject(error ?? new Error('it was closed'));
         done(error);
       },
     });
     this.stream.on('error', () => undefined);
+    this.#first.promise.catch(() => undefined);
     void this.#follow();
+  }
+
+  /** Its first line. */
+  get first(): Promise<string> {
+    return this.#first.promise;
   }
 
   ref(): void {
@@ -111,15 +125,28 @@ export class CommandOutput {
   async #push(data: Buffer): Promise<void> {
     this.#hash.update(data);
     this.#bytes += data.length;
-    if (this.stream.destroyed || this.stream.push(data)) return;
+    const rest = this.#beginning === undefined ? data : this.#begin(data);
+    if (rest.length === 0 || this.stream.destroyed || this.stream.push(rest)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drained = resolve;
     await promise;
     this.#drained = undefined;
   }
 
+  /** What of it comes after the first line. */
+  #begin(data: Buffer): Buffer {
+    const end = data.indexOf(newline);
+    this.#beginning += data.toString('latin1', 0, end === -1 ? data.length : end);
+    if ((this.#beginning?.length ?? 0) > maxFirstBytes) throw new HermeticError('sandbox/lost', 'The command prints something else than it should.');
+    if (end === -1) return Buffer.alloc(0);
+    this.#first.resolve(this.#beginning ?? '');
+    this.#beginning = undefined;
+    return data.subarray(end + 1);
+  }
+
   #over(code: number): void {
-    if (this.#bytes > 0) this.stream.push(null);
+    this.isOver = true;
+    if (this.#beginning === undefined) this.stream.push(null);
     else {
       const why = printable(this.#complaint) || `bash ended with code ${code}`;
       this.stream.destroy(new HermeticError('sandbox/open-failed', `No command starts in the sandbox: ${why}`));

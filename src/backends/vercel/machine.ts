@@ -72,14 +72,10 @@ export class Machine {
   }
 
   async #begun(method: string, path: string, body: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
-    const answered = new AbortController();
     const headers = { 'Content-Type': 'application/json' };
     return await abortAfter(
       { ms: callMs, signal },
-      (late) => {
-        late.addEventListener('abort', () => answered.abort(late.reason), { once: true });
-        return this.#connection.send(method, this.#connection.path(path), { body, headers, signal: AbortSignal.any([signal, answered.signal]) });
-      },
+      (late) => this.#connection.send(method, this.#connection.path(path), { body, headers, signal: AbortSignal.any([signal, late]) }),
       () => lateError('answer', callMs),
     );
   }
