@@ -80,7 +80,10 @@ export class CommandInputs {
     const pieces: Piece[] = [];
     let bytes = 0;
     for (const input of inputs) {
-      if (bytes > maxCallBytes - 2 * maxLineBytes) return this.#schedule();
+      if (bytes > maxCallBytes - 2 * maxLineBytes) {
+        this.#schedule();
+        break;
+      }
       const piece = input.take();
       if (piece === undefined) continue;
       bytes += piece.line.length;
@@ -232,12 +235,17 @@ class CommandInput {
   #failed(error: unknown, mayPass: boolean): void {
     this.#failures += 1;
     if (!mayPass || this.#failures > maxFailures) {
-      this.stream.destroy(new HermeticError('sandbox/lost', `The input of the command did not arrive: ${errorText(error)}`, { cause: error }));
+      this.stream.destroy(
+        new HermeticError('sandbox/lost', `The input of the command did not arrive: ${errorText(error)}`, { cause: error }),
+      );
       return;
     }
-    setTimeout(() => {
-      this.#isSending = false;
-      this.#around.schedule();
-    }, backoffMs(this.#failures, retry)).unref();
+    setTimeout(
+      () => {
+        this.#isSending = false;
+        this.#around.schedule();
+      },
+      backoffMs(this.#failures, retry),
+    ).unref();
   }
 }

@@ -137,7 +137,8 @@ export class CommandOutput {
   #begin(data: Buffer): Buffer {
     const end = data.indexOf(newline);
     this.#beginning += data.toString('latin1', 0, end === -1 ? data.length : end);
-    if ((this.#beginning?.length ?? 0) > maxFirstBytes) throw new HermeticError('sandbox/lost', 'The command prints something else than it should.');
+    if ((this.#beginning?.length ?? 0) > maxFirstBytes)
+      throw new HermeticError('sandbox/lost', 'The command prints something else than it should.');
     if (end === -1) return Buffer.alloc(0);
     this.#first.resolve(this.#beginning ?? '');
     this.#beginning = undefined;

@@ -3,7 +3,7 @@ import type { Session } from '@vercel/sandbox';
 import { abortAfter } from '../../lib/deadline.ts';
 import { lateError } from './api-errors.ts';
 import { realError, type VercelConnection } from './connection.ts';
-import { type LogLine, jsonLines } from './json-lines.ts';
+import { jsonLines, type LogLine } from './json-lines.ts';
 
 const callMs = 30_000;
 const uploadMs = 120_000;
