@@ -3,6 +3,7 @@ import type { Sandbox } from '@vercel/sandbox';
 import { HermeticError } from '../../core/errors.ts';
 import type { SandboxSpec } from '../../core/sandbox.ts';
 import { pause } from '../../lib/pause.ts';
+import { printable } from '../../lib/printable.ts';
 import type { Attach } from '../../shell/streams/attached-command.ts';
 import { loadPackage } from '../cloud/load-package.ts';
 import type { CloudListing, CloudProgress, CloudProvider, CloudState, CloudWish } from '../cloud/provider.ts';
@@ -23,6 +24,7 @@ const startMs = 180_000;
 /** The disk of a machine is saved. */
 const stopMs = 300_000;
 const everyMs = 500;
+const maxQuoted = 500;
 /** Security: longer lists are not believed. */
 const maxListed = 10_000;
 const idleMs = { min: 60_000, max: 30 * 60_000 };
@@ -231,12 +233,14 @@ export class VercelProvider implements CloudProvider {
   }
 
   async #makePlaces(machine: Machine): Promise<void> {
-    let code: number | undefined;
+    let [code, said]: [number | undefined, string] = [undefined, ''];
     for await (const line of machine.run({ text: 'mkdir -p -- "$@"', args: [this.home, this.workspace] })) {
       if ('command' in line) code = line.command.exitCode ?? undefined;
+      else said = (said + line.data).slice(0, maxQuoted);
     }
     if (code === 0) return;
-    throw new HermeticError('sandbox/open-failed', `The first command in the machine ended with code ${code ?? 'unknown'}.`, {
+    const why = printable(said) || `it ended with code ${code ?? 'unknown'}`;
+    throw new HermeticError('sandbox/open-failed', `The first command in the machine failed: ${why}`, {
       hint: 'The image needs bash 5 or newer and coreutils: change terminal.vercel_image.',
     });
   }

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { ExecProcess } from '../kubernetes/node.ts';
+
+/** So much of its log may be unread before a command is held up. */
+const maxUnreadBytes = 4 * 1024 * 1024;
+/** What a process left running after its command has its streams. */
+const lastOutputMs = 300;
+
+export interface CommandRecord {
+  id: string;
+  name: string;
+  args: string[];
+  cwd: string;
+  sessionId: string;
+  exitCode: number | null;
+  startedAt: number;
+}
+
+/** A command of a session, whose log is kept from its beginning and told to everyone who asks, as often as they ask. */
+export class FakeCommand {
+  readonly record: CommandRecord;
+  readonly #path = join(tmpdir(), `hermetic-fake-vercel-${randomUUID()}`);
+  readonly #file = openSync(this.#path, 'wx+', 0o600);
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+  readonly #process: ExecProcess;
+  #bytes = 0;
+  #read = 0;
+  #isOver = false;
+
+  constructor(process: ExecProcess, record: Omit<CommandRecord, 'id' | 'exitCode' | 'startedAt'>) {
+    this.#process = process;
+    this.record = { id: `cmd_${randomUUID()}`, exitCode: null, startedAt: Date.now(), ...record };
+    // It has no input.
+    process.stdin.end();
+    const streams = [this.#keep('stdout', process.stdout), this.#keep('stderr', process.stderr)];
+    void process.exited.then(async (code) => {
+      const late = new Promise((resolve) => setTimeout(resolve, lastOutputMs).unref());
+      await Promise.race([Promise.all(streams), late]);
+      this.#finish(code);
+    });
+  }
+
+  async #keep(stream: 'stdout' | 'stderr', source: Readable): Promise<void> {
+    for await (const chunk of source) {
+      if (this.#isOver) return;
+      // Bytes that are no text are lost, as they are at Vercel.
+      this.#append({ stream, data: String(chunk) });
+      while (this.#bytes - this.#read > maxUnreadBytes && !this.#isOver) await once(this.#changes, 'change');
+    }
+  }
+
+  #append(line: unknown): void {
+    const text = Buffer.from(`${JSON.stringify(line)}\n`);
+    writeSync(this.#file, text, 0, text.length, this.#bytes);
+    this.#bytes += text.length;
+    this.#changes.emit('change');
+  }
+
+  #finish(code: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.record.exitCode = code;
+    this.#changes.emit('change');
+  }
+
+  /** Its machine has been stopped. */
+  lose(): void {
+    if (this.#isOver) return;
+    this.#append({ stream: 'error', data: { code: 'sandbox_stopped', message: 'The \u001b[31msandbox was stopped.' } });
+    this.#finish(137);
+    this.#process.stdout.destroy();
+    this.#process.stderr.destroy();
+  }
+
+  async ended(): Promise<void> {
+    while (!this.#isOver) await once(this.#changes, 'change');
+  }
+
+  /** Its log from the beginning, as NDJSON, until it has ended or the reader is gone. */
+  async tell(to: Writable): Promise<void> {
+    const piece = Buffer.alloc(64 * 1024);
+    for (let at = 0; !to.destroyed; ) {
+      const length = at < this.#bytes ? readSync(this.#file, piece, 0, Math.min(piece.length, this.#bytes - at), at) : 0;
+      if (length === 0) {
+        if (this.#isOver) return;
+        const gone = once(to, 'close').catch(() => undefined);
+        await Promise.race([once(this.#changes, 'change'), gone]);
+        continue;
+      }
+      at += length;
+      const written = to.write(Buffer.from(piece.subarray(0, length)));
+      if (!written) await Promise.race([once(to, 'drain'), once(to, 'close')]).catch(() => undefined);
+      if (at > this.#read) {
+        this.#read = at;
+        this.#changes.emit('change');
+      }
+    }
+  }
+
+  remove(): void {
+    closeSync(this.#file);
+    rmSync(this.#path, { force: true });
+  }
+}
