@@ -84,21 +84,19 @@ export class FakeCommand {
   /** Its log from the beginning, as NDJSON, until it has ended or the reader is gone. */
   async tell(to: Writable): Promise<void> {
     const piece = Buffer.alloc(64 * 1024);
+    const gone = once(to, 'close').catch(() => undefined);
     for (let at = 0; !to.destroyed; ) {
       const length = at < this.#bytes ? readSync(this.#file, piece, 0, Math.min(piece.length, this.#bytes - at), at) : 0;
       if (length === 0) {
         if (this.#isOver) return;
-        const gone = once(to, 'close').catch(() => undefined);
         await Promise.race([once(this.#changes, 'change'), gone]);
         continue;
       }
       at += length;
-      const written = to.write(Buffer.from(piece.subarray(0, length)));
-      if (!written) await Promise.race([once(to, 'drain'), once(to, 'close')]).catch(() => undefined);
-      if (at > this.#read) {
-        this.#read = at;
-        this.#changes.emit('change');
-      }
+      if (!to.write(Buffer.from(piece.subarray(0, length)))) await Promise.race([new Promise((resolve) => to.once('drain', resolve)), gone]);
+      if (at <= this.#read) continue;
+      this.#read = at;
+      this.#changes.emit('change');
     }
   }
 
