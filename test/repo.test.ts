@@ -50,6 +50,7 @@ describe('the dependency rule', () => {
     'src/backends/docker/from-config.ts': "import { planted } from '../../config/schema.ts';",
     'src/backends/docker/from-another-backend.ts': "import { planted } from '../bubblewrap/probe.ts';",
     'src/backends/engine/from-a-backend.ts': "import { planted } from '../docker/options.ts';",
+    'src/backends/cloud/from-a-backend.ts': "import { planted } from '../modal/options.ts';",
     'src/shell/pipes/from-a-backend.ts': "import { planted } from '../../backends/engine/engine.ts';",
     'src/config/sections/from-cli.ts': "import { planted } from '../../cli/main.ts';",
     'src/app/status/from-cli.ts': "import { planted } from '../../cli/main.ts';",

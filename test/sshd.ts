@@ -70,7 +70,8 @@ export async function startSshd(lines: readonly string[] = []): Promise<TestSshd
     const running = child;
     child = undefined;
     if (running?.exitCode !== null || running.signalCode !== null) return;
-    const ended = once(running, 'exit');
+    // With all that it still had to log.
+    const ended = once(running, 'close');
     running.kill('SIGKILL');
     await ended;
   };

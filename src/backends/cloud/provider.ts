@@ -56,9 +56,11 @@ export interface CloudProvider {
   /** Those with these labels that are not gone. */
   list(labels: Readonly<Record<string, string>>): Promise<CloudListing[]>;
   /** Moves the end of one that is open further away. undefined where an attached stream does that. */
-  readonly renewal?: { everyMs: number; renew(reference: string): Promise<void> };
+  readonly renewal?: { everyMs: number; renew(reference: string): Promise<void> } | undefined;
   /**
    * Where files would go with a sandbox that its provider ends: saves them while it runs. Resolves with a reference from which `resume` makes it again.
    */
-  readonly checkpoints?: { everyMs: number; save(reference: string): Promise<string>; remove(reference: string): Promise<void> };
+  readonly checkpoints?:
+    | { everyMs: number; save(reference: string): Promise<string>; remove(reference: string): Promise<void> }
+    | undefined;
 }

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
-import type { Check, Enforcement, SandboxSpec } from '../../core/sandbox.ts';
-import { within } from '../../lib/deadline.ts';
+import type { Check, Enforcement } from '../../core/sandbox.ts';
 import { firstProcessCommand } from '../../shell/streams/keeper.ts';
 import { failedCheck } from '../failed-check.ts';
+import { probeSpec, requireBash } from '../probe.ts';
 import type { KubernetesApi } from './api.ts';
-import { labelNames, type Reference, referenceTo } from './objects.ts';
+import { labelNames, referenceTo } from './objects.ts';
 import type { KubernetesOptions } from './options.ts';
 import { podBody } from './pod-spec.ts';
 import type { Pods } from './pods.ts';
@@ -62,7 +61,10 @@ async function tryPod(parts: CheckOptions): Promise<string[]> {
         `The pod had not started after ${startMs / 1000} s (${waits}): the node may still be pulling the image. No command was tried.`,
       ];
     }
-    await runTrue(pods, pod);
+    await requireBash(pods.attachTo(pod.name), 'A pod', {
+      patienceMs: execMs,
+      hint: 'The image needs bash 5 or newer and coreutils: change terminal.kubernetes_image.',
+    });
     return [];
   } finally {
     await pods.remove(pod);
@@ -70,40 +72,9 @@ async function tryPod(parts: CheckOptions): Promise<string[]> {
 }
 
 async function probeBody({ installation, options, image }: CheckOptions) {
-  const spec: SandboxSpec = {
-    name: `check-${randomBytes(6).toString('hex')}`,
-    session: '',
-    directory: '',
-    image,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 1, memoryMb: 256, diskMb: 128, pids: 0 },
-    network: undefined,
-    persistent: false,
-    user: 'default',
-    idleSeconds: probeSeconds,
-    backgroundSeconds: 0,
-  };
+  const spec = probeSpec(image, probeSeconds, { cpus: 1, memoryMb: 256, diskMb: 128, pids: 0 });
   const bounded = { ...options, kubernetes_max_lifetime: probeSeconds };
   const body = podBody({ spec, options: bounded, installation, guestVersion: '', command: await firstProcessCommand(spec) });
   body.metadata.labels[labelNames.probe] = 'check';
   return body;
-}
-
-async function runTrue(pods: Pods, { name }: Reference): Promise<void> {
-  const late = (): never => {
-    throw new HermeticError('backend/unavailable', 'A pod started, but a command in it did not end.');
-  };
-  const run = async (): Promise<number | undefined> => {
-    const command = await pods.attachTo(name)(['bash', '-c', 'exit "$((BASH_VERSINFO[0] < 5))"']);
-    command.stdin.end();
-    for (const stream of [command.stdout, command.stderr]) for await (const _ of stream);
-    return await command.exitCode();
-  };
-  const code = await within(execMs, run(), late);
-  if (code === 0) return;
-  throw new HermeticError('backend/unavailable', `A pod started, but bash 5 is not in it (code ${code ?? 'unknown'}).`, {
-    hint: 'The image needs bash 5 or newer and coreutils: change terminal.kubernetes_image.',
-  });
 }

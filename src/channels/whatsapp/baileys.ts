@@ -1,4 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
+import { howToInstall, installedVersion } from '../../lib/optional-package.ts';
 
 /** The version that this channel was written for and tested with. It changes a lot from one to the next. */
 export const baileysVersion = '7.0.0-rc14';
@@ -100,25 +101,19 @@ export interface Baileys {
   };
 }
 
-const installation = `Run npm install baileys@${baileysVersion} where Hermetic is installed (with -g if it was installed with -g).`;
-
-/** Loads Baileys, which is installed by the user. Rejects when it is not there, or is another version. */
-export async function loadBaileys(load: (name: string) => Promise<unknown> = loadModule): Promise<Baileys> {
-  const found = await load('baileys/package.json').catch(() => undefined);
-  if (found === undefined)
-    throw new HermeticError('channel/unusable', `WhatsApp needs Baileys ${baileysVersion}, which is not installed.`, {
-      hint: installation,
-    });
-  const { version } = (found as { default: { version?: unknown } }).default;
+/**
+ * Loads Baileys, which is installed by the user. Rejects when it is not there, or is another version, which is then not loaded. `installed` is what is
+ * there.
+ */
+export async function loadBaileys(installed: () => Promise<string | undefined> = () => installedVersion('baileys')): Promise<Baileys> {
+  const version = await installed();
   if (version !== baileysVersion) {
-    throw new HermeticError('channel/unusable', `WhatsApp needs Baileys ${baileysVersion}, and another version of it is installed.`, {
-      hint: installation,
+    const why = version === undefined ? 'which is not installed' : 'and another version of it is installed';
+    throw new HermeticError('channel/unusable', `WhatsApp needs Baileys ${baileysVersion}, ${why}.`, {
+      hint: howToInstall({ name: 'baileys', version: baileysVersion }),
     });
   }
-  return (await load('baileys')) as Baileys;
-}
-
-/** The name is no literal, so that this compiles where Baileys is not installed. */
-async function loadModule(name: string): Promise<unknown> {
-  return await (name.endsWith('.json') ? import(name, { with: { type: 'json' } }) : import(name));
+  // The name is no literal, so that this compiles where Baileys is not installed.
+  const name = 'baileys';
+  return (await import(name)) as Baileys;
 }

@@ -3,21 +3,18 @@ import { baileysVersion, loadBaileys } from '../../../src/channels/whatsapp/bail
 import { whatsapp } from '../../../src/channels/whatsapp/index.ts';
 
 it('without Baileys, the error names the version to install and how', async () => {
-  await expect(loadBaileys(() => Promise.reject(new Error('not found')))).rejects.toMatchObject({
+  await expect(loadBaileys(async () => undefined)).rejects.toMatchObject({
     code: 'channel/unusable',
     message: expect.stringContaining('not installed'),
     hint: expect.stringContaining(`npm install baileys@${baileysVersion}`),
   });
 });
 
-it.each(['6.17.16', '7.0.0-rc13', '7.0.0', undefined])('Baileys %s is refused, and is not loaded', async (version) => {
-  const loaded: string[] = [];
-  const load = async (name: string): Promise<unknown> => {
-    loaded.push(name);
-    return { default: { version } };
-  };
-  await expect(loadBaileys(load)).rejects.toMatchObject({ code: 'channel/unusable', hint: expect.stringContaining(baileysVersion) });
-  expect(loaded).toEqual(['baileys/package.json']);
+it.each(['6.17.16', '7.0.0-rc13', '7.0.0'])('Baileys %s is refused', async (version) => {
+  await expect(loadBaileys(async () => version)).rejects.toMatchObject({
+    code: 'channel/unusable',
+    hint: expect.stringContaining(baileysVersion),
+  });
 });
 
 it('hermetic setup says that Baileys is there, and what to do next', async () => {

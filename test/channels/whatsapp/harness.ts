@@ -71,7 +71,7 @@ export async function whatsappHarness(options: Record<string, unknown> = {}): Pr
       whatsappChannel(
         { secret: () => '', log: (sentence) => log.push(sentence), notes },
         whatsapp.options.parse({ api_root: server.root }),
-        () => loadBaileys(async () => ({ default: { version: '6.7.0' } })),
+        () => loadBaileys(async () => '6.7.0'),
       ),
     unconfirmed: () => server.unconfirmed.size + arrivedIn(notes),
     close: () => server.close(),

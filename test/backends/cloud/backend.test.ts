@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { CloudBackend } from '../../../src/backends/cloud/backend.ts';
+import type { OpenListener, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
+import { contextIn } from '../../backends.ts';
+import { collect } from '../../contracts/sandbox/rig.ts';
+import { FakeProvider } from '../../fakes/cloud/provider.ts';
+
+const directory = await mkdtemp(join(tmpdir(), 'hermetic-cloud-'));
+const unlimited = { enforced: true, how: 'by the provider' };
+const notices: string[] = [];
+const listener: OpenListener = { notice: (text) => notices.push(text), progress: () => undefined };
+
+function backendOf(provider: FakeProvider, settings: readonly string[] = []): CloudBackend {
+  return new CloudBackend(contextIn(directory), {
+    kind: 'fake',
+    product: 'The provider',
+    image: 'any',
+    settings,
+    provider,
+    enforcement: { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: { enforced: false, how: 'there is no such limit' } },
+    installing: '',
+    honours: { image: true, 'network-none': true },
+  });
+}
+
+function specOf(wishes: Partial<SandboxSpec> = {}): SandboxSpec {
+  const name = `test-${randomBytes(6).toString('hex')}`;
+  return {
+    name,
+    session: 'a test',
+    directory: join(directory, 'fake', name),
+    image: 'any',
+    workdir: undefined,
+    env: {},
+    mounts: [],
+    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 },
+    network: 'none',
+    persistent: true,
+    user: 'default',
+    idleSeconds: 300,
+    backgroundSeconds: 0,
+    ...wishes,
+  };
+}
+
+async function output(sandbox: OpenSandbox, command: string): Promise<string> {
+  return (await collect(await sandbox.exec({ command }))).stdout;
+}
+
+function onlyReference(provider: FakeProvider): string {
+  const [reference = ''] = provider.entries.keys();
+  expect(provider.entries.size).toBe(1);
+  return reference;
+}
+
+afterEach(() => {
+  notices.length = 0;
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+describe.each([
+  ['a provider that keeps the files of a stopped sandbox', false],
+  ['a provider whose sandboxes take their files with them', true],
+])('%s', (_, saves) => {
+  const provider = new FakeProvider({ saves });
+  const backend = backendOf(provider);
+  afterAll(() => provider.close());
+
+  it('brings files and state back after a stop, and leaves nothing after a destroy', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    expect(first.cwd).toBe('/workspace');
+    await output(first, 'echo kept >file; export RETURNS=yes; cd /tmp');
+    await first.stop();
+    expect((await backend.list()).map(({ name, state }) => [name, state])).toEqual([[spec.name, 'stopped']]);
+    const second = await backend.open(spec, listener);
+    expect(await output(second, 'cat /workspace/file; echo $RETURNS; pwd')).toBe('kept\nyes\n/tmp\n');
+    await second.destroy();
+    expect([provider.entries.size, provider.disks.size, existsSync(spec.directory)]).toEqual([0, 0, false]);
+  });
+
+  it('finds a sandbox again that still runs, with its background processes', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'sleep 100000 & echo $! >pid');
+    await first.close();
+    const reference = onlyReference(provider);
+    const second = await backendOf(provider).open(spec, listener);
+    expect(await output(second, 'kill -0 "$(<pid)" && echo alive')).toBe('alive\n');
+    expect(onlyReference(provider)).toBe(reference);
+    expect(provider.renewals).toBeGreaterThan(1);
+    await second.destroy();
+  });
+
+  it('loses the running command with the reason when the provider ends a sandbox, and brings it back', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'echo kept >file');
+    await first.close();
+    const second = await backend.open(spec, listener);
+    const handle = await second.exec({ command: 'sleep 100000' });
+    await provider.end(onlyReference(provider));
+    expect(await handle.exit).toMatchObject({ kind: 'lost' });
+    expect(await second.ended).toBe(`The provider has ${saves ? 'ended' : 'stopped'} it`);
+    await expect(second.exec({ command: 'true' })).rejects.toThrow(/The provider has (ended|stopped) it/);
+    await second.close().catch(() => undefined);
+    const third = await backend.open(spec, listener);
+    expect(await output(third, 'cat file')).toBe('kept\n');
+    expect(notices.filter((text) => text.includes('Its files are as they were at'))).toHaveLength(saves ? 1 : 0);
+    await third.destroy();
+  });
+
+  it('replaces a sandbox whose settings have changed, with its files, running or stopped', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'mkdir deep; echo kept >deep/file; ln -s deep/file link; chmod 700 deep/file; echo mine >~/.mine');
+    await first.close();
+    const changed = backendOf(provider, ['other']);
+    const second = await changed.open(spec, listener);
+    expect(await output(second, 'cat link ~/.mine; stat -c %a deep/file')).toBe('kept\nmine\n700\n');
+    expect(notices.at(-1)).toContain('it is replaced');
+    await second.stop();
+    const third = await changed.open({ ...spec, limits: { ...spec.limits, memoryMb: 512 } }, listener);
+    expect(await output(third, 'cat link')).toBe('kept\n');
+    expect([provider.entries.size, provider.disks.size]).toEqual([1, 0]);
+    await third.destroy();
+  });
+
+  it('does not replace a sandbox that another program has open', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await expect(backendOf(provider, ['other']).open(spec, listener)).rejects.toMatchObject({ code: 'sandbox/in-use' });
+    expect(await output(first, 'echo still here')).toBe('still here\n');
+    await first.destroy();
+  });
+
+  it('keeps the files of the session when a changed sandbox cannot be made', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'echo kept >file');
+    await first.stop();
+    provider.isFull = true;
+    await expect(backendOf(provider, ['other']).open(spec, listener)).rejects.toMatchObject({ code: 'sandbox/no-room' });
+    provider.isFull = false;
+    const second = await backend.open(spec, listener);
+    expect(await output(second, 'cat file')).toBe('kept\n');
+    await second.destroy();
+  });
+});
+
+describe('a cloud backend', () => {
+  const provider = new FakeProvider({ saves: false });
+  const backend = backendOf(provider);
+  afterAll(() => provider.close());
+
+  it('says that files are gone with a sandbox that the provider has removed, and begins anew', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'export RETURNS=yes; cd /tmp');
+    await first.close();
+    await provider.remove(onlyReference(provider));
+    const second = await backend.open(spec, listener);
+    expect(notices).toContain('The provider has ended the sandbox of this session, and its files are gone.');
+    expect(await output(second, 'echo "$RETURNS"; pwd')).toBe('\n/workspace\n');
+    await second.destroy();
+  });
+
+  it('refuses a damaged record, and removes such a sandbox on request', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await first.close();
+    const path = join(spec.directory, 'cloud.json');
+    writeFileSync(path, readFileSync(path, 'utf8').slice(0, 10));
+    await expect(backend.open(spec, listener)).rejects.toThrow('does not say which sandbox belongs to this session');
+    const listed = (await backend.list()).find(({ name, directory: place }) => name === spec.name && place !== '');
+    await listed?.destroy();
+    expect([provider.entries.size, existsSync(spec.directory)]).toEqual([0, false]);
+  });
+
+  it('lists a sandbox without a record as left behind, and removes it', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await first.close();
+    await rm(spec.directory, { recursive: true });
+    const [orphan, ...others] = await backend.list();
+    expect([orphan?.name, orphan?.hasFiles, orphan?.state, others]).toEqual([spec.name, false, 'running', []]);
+    await orphan?.stop(false);
+    expect(provider.entries.size).toBe(0);
+  });
+
+  it('does not touch sandboxes of another installation', async () => {
+    const labels = { 'hermetic-installation': 'another', 'hermetic-name': 'theirs' };
+    const reference = await provider.create({ spec: specOf(), labels });
+    expect(await backend.list()).toEqual([]);
+    expect(await provider.state(reference)).toBe('running');
+    await provider.remove(reference);
+  });
+
+  it('removes an ephemeral sandbox on close, and one whose opening is aborted', async () => {
+    const sandbox = await backend.open(specOf({ persistent: false }), listener);
+    await sandbox.close();
+    expect(provider.entries.size).toBe(0);
+    const controller = new AbortController();
+    const spec = specOf();
+    const opening = backend.open(spec, { ...listener, progress: () => undefined }, controller.signal);
+    controller.abort();
+    await expect(opening).rejects.toThrow();
+    expect([provider.entries.size, existsSync(spec.directory)]).toEqual([0, false]);
+  });
+
+  it('gives commands the variables of the spec and nothing of this program', async () => {
+    const sandbox = await backend.open(specOf({ env: { MINE: 'a "quoted" $value' } }), listener);
+    expect(await output(sandbox, 'echo "$MINE"; echo "$HOME"; env | grep -c VITEST')).toBe('a "quoted" $value\n/root\n0\n');
+    await sandbox.destroy();
+  });
+
+  it('checks with a sandbox that is gone afterwards, and refuses a restricted network with the reason', async () => {
+    expect(await backend.check()).toMatchObject({ usable: true, summary: 'the fake provider as a test, image any' });
+    expect(provider.entries.size).toBe(0);
+    const spec = specOf({ network: 'restricted' });
+    await expect(backend.open(spec, listener)).rejects.toMatchObject({ code: 'backend/cannot-restrict' });
+    expect(existsSync(spec.directory)).toBe(false);
+  });
+});
