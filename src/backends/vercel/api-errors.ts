@@ -1,7 +1,7 @@
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { printable } from '../../lib/printable.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, refusedStatus } from '../refusal.ts';
 
 interface Rule {
   status: number;
@@ -83,6 +83,11 @@ function partsOf(text: string): { code: string; message: string } {
   } catch {
     return { code: '', message: '' };
   }
+}
+
+/** Whether a request is worth another try. A machine that is gone refuses for ever. */
+export function mayPass(error: unknown): boolean {
+  return (refusedStatus(error) ?? 500) >= 429;
 }
 
 /** The connection failed, so a request under way may have had its effect or not. */

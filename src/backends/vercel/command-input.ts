@@ -4,7 +4,7 @@ import { backoffMs } from '../../lib/backoff.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { guestScript } from '../../shell/guest-scripts.ts';
-import { refusedStatus } from '../refusal.ts';
+import { mayPass } from './api-errors.ts';
 import type { Machine } from './machine.ts';
 
 /** In base64 it fits into a variable of a command. */
@@ -113,9 +113,7 @@ export class CommandInputs {
     } catch (error) {
       failure = error;
     }
-    // A machine that is gone refuses for ever; anything else may pass.
-    const mayPass = ![401, 403, 404, 410, 422].includes(refusedStatus(failure) ?? 0);
-    for (const piece of waiting.values()) piece.failed(failure, mayPass);
+    for (const piece of waiting.values()) piece.failed(failure, mayPass(failure));
   }
 }
 
@@ -220,7 +218,7 @@ class CommandInput {
       this.#isSending = false;
       this.#around.schedule();
     } catch (error) {
-      this.#failed(error, refusedStatus(error) === undefined);
+      this.#failed(error, mayPass(error));
     }
   }
 

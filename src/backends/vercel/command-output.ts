@@ -6,7 +6,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { pause } from '../../lib/pause.ts';
 import { printable } from '../../lib/printable.ts';
-import { refusedStatus } from '../refusal.ts';
+import { mayPass } from './api-errors.ts';
 import { jsonLines } from './json-lines.ts';
 import type { Machine } from './machine.ts';
 
@@ -81,9 +81,8 @@ export class CommandOutput {
         failures += 1;
       } catch (error) {
         failures += 1;
-        const status = refusedStatus(error);
-        const isFinal = (error instanceof HermeticError && error.code === 'sandbox/lost') || (status !== undefined && status < 429);
-        if (isFinal || failures > maxFailures) return void this.stream.destroy(error as Error);
+        const isFinal = error instanceof HermeticError && error.code === 'sandbox/lost';
+        if (isFinal || !mayPass(error) || failures > maxFailures) return void this.stream.destroy(error as Error);
       }
       if (this.#bytes > before) failures = 1;
       await pause(backoffMs(failures, retry), this.#ending.signal);

@@ -134,8 +134,7 @@ export class VercelProvider implements CloudProvider {
   async stop(name: string): Promise<string> {
     this.#attached.delete(name);
     const sandbox = await this.#find(name);
-    if (!sandbox) throw new HermeticError('sandbox/not-found', 'The sandbox is not at Vercel any more.');
-    if (stateOf(sandbox) === 'running') {
+    if (sandbox && stateOf(sandbox) === 'running') {
       const stopping = limited('stop a machine', stopMs, (signal) => sandbox.currentSession().stop({ signal }));
       // Stopped by its clock or by another program meanwhile.
       const done = await stopping.catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -25,7 +25,6 @@ export interface CommandRecord {
 export class FakeCommand {
   readonly record: CommandRecord;
   readonly #path = join(tmpdir(), `hermetic-fake-vercel-${randomUUID()}`);
-  readonly #file = openSync(this.#path, 'wx+', 0o600);
   readonly #changes = new EventEmitter().setMaxListeners(0);
   readonly #process: ExecProcess;
   #bytes = 0;
@@ -56,7 +55,7 @@ export class FakeCommand {
 
   #append(line: unknown): void {
     const text = Buffer.from(`${JSON.stringify(line)}\n`);
-    writeSync(this.#file, text, 0, text.length, this.#bytes);
+    appendFileSync(this.#path, text);
     this.#bytes += text.length;
     this.#changes.emit('change');
   }
@@ -83,17 +82,23 @@ export class FakeCommand {
 
   /** Its log from the beginning, as NDJSON, until it has ended or the reader is gone. */
   async tell(to: Writable): Promise<void> {
+    const file = openSync(this.#path, 'a+');
+    await this.#copy(file, to).finally(() => closeSync(file));
+  }
+
+  async #copy(file: number, to: Writable): Promise<void> {
     const piece = Buffer.alloc(64 * 1024);
     const gone = once(to, 'close').catch(() => undefined);
     for (let at = 0; !to.destroyed; ) {
-      const length = at < this.#bytes ? readSync(this.#file, piece, 0, Math.min(piece.length, this.#bytes - at), at) : 0;
+      const length = at < this.#bytes ? readSync(file, piece, 0, Math.min(piece.length, this.#bytes - at), at) : 0;
       if (length === 0) {
         if (this.#isOver) return;
         await Promise.race([once(this.#changes, 'change'), gone]);
         continue;
       }
       at += length;
-      if (!to.write(Buffer.from(piece.subarray(0, length)))) await Promise.race([new Promise((resolve) => to.once('drain', resolve)), gone]);
+      if (!to.write(Buffer.from(piece.subarray(0, length))))
+        await Promise.race([new Promise((resolve) => to.once('drain', resolve)), gone]);
       if (at <= this.#read) continue;
       this.#read = at;
       this.#changes.emit('change');
@@ -101,7 +106,6 @@ export class FakeCommand {
   }
 
   remove(): void {
-    closeSync(this.#file);
     rmSync(this.#path, { force: true });
   }
 }

@@ -84,6 +84,7 @@ export class FakeSandbox {
 
   async remove(): Promise<void> {
     await this.session.stop();
+    for (const command of this.session.commands.values()) command.remove();
     this.#machines.removeDisk(this.#disk);
   }
 
@@ -163,9 +164,9 @@ export class FakeSession {
   /** Unpacks an archive. */
   async write(archive: Buffer, cwd: string): Promise<boolean> {
     if (!this.#pod) return false;
-    const process = await this.#pod.exec(['tar', '-C', cwd, '-xzf', '-']);
-    process.stdin.end(archive);
-    process.stdout.resume();
+    const process = await this.#pod.exec(['bash', '-c', 'echo; exec tar -C "$1" -xzf -', 'write', cwd]);
+    // What is written before there is a reader is lost.
+    process.stdout.once('data', () => process.stdin.end(archive));
     process.stderr.resume();
     return (await process.exited) === 0;
   }
