@@ -37,6 +37,8 @@ export class FakeVercel {
   readonly faults: Fault[] = [];
   /** The longest time of a machine in this plan. */
   maxMs = 24 * hour;
+  /** Answers do not tell of the network of a machine. */
+  forgetsPolicies = false;
   readonly #machines = new FakeMachines();
   readonly #server: LoopbackServer;
   readonly #logs = new Set<ServerResponse>();
@@ -129,7 +131,12 @@ export class FakeVercel {
     if (url.searchParams.get('resume') === 'true' && !(await this.#resume(sandbox))) {
       throw new Refused(410, 'snapshot_not_found', 'The snapshot does not exist any more.');
     }
-    return { sandbox: sandbox.json(), session: sandbox.session.json(), routes: [] };
+    return this.#both(sandbox);
+  }
+
+  #both(sandbox: FakeSandbox): unknown {
+    const policy = this.forgetsPolicies ? { networkPolicy: undefined } : {};
+    return { sandbox: { ...sandbox.json(), ...policy }, session: { ...sandbox.session.json(), ...policy }, routes: [] };
   }
 
   async #resume(sandbox: FakeSandbox): Promise<boolean> {
@@ -143,7 +150,7 @@ export class FakeVercel {
     if (Object.keys(wishes.tags ?? {}).length > 5) throw new Refused(400, 'bad_request', 'At most 5 tags.');
     const sandbox = await FakeSandbox.create(this.#machines, wishes, this.maxMs);
     this.sandboxes.set(wishes.name, sandbox);
-    return { sandbox: sandbox.json(), session: sandbox.session.json(), routes: [] };
+    return this.#both(sandbox);
   }
 
   #list(url: URL): unknown {
