@@ -25,7 +25,10 @@ const copied = ['bin', 'docs', 'guest', 'host-scripts', 'package.json', 'scripts
 const sets = {
   backends: {
     toy: 'backend',
-    list: ['[docker, bubblewrap, podman, kubernetes, ssh, local]', '[docker, bubblewrap, podman, kubernetes, ssh, local, toy]'],
+    list: [
+      '[docker, bubblewrap, podman, kubernetes, vercel, ssh, local]',
+      '[docker, bubblewrap, podman, kubernetes, vercel, ssh, local, toy]',
+    ],
     page: 'docs/sandboxes/toy.md',
   },
   channels: { toy: 'channel', list: ['[telegram,', '[toy, telegram,'], page: 'docs/channels/toy.md' },
@@ -110,7 +113,7 @@ describe('a backend and a channel added as AGENTS.md says', () => {
     );
     expect(reference).toContain('| `toy.directory` | `HERMETIC_TOY_DIRECTORY` | a directory | `/nowhere` | ');
     expect(reference).toContain('| `toy.enabled` | ');
-    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, ssh, kubernetes, podman, bubblewrap, docker/);
+    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, ssh, vercel, kubernetes, podman, bubblewrap, docker/);
   });
 
   it('an added backend and channel can be configured, and an unknown option of theirs is refused', async () => {

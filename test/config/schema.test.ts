@@ -101,7 +101,7 @@ describe('the schema', () => {
   });
 
   test('the schema lists every backend', () => {
-    expect(backendNames.join(' ')).toBe('auto local ssh kubernetes podman bubblewrap docker singularity modal daytona vercel');
+    expect(backendNames.join(' ')).toBe('auto local ssh vercel kubernetes podman bubblewrap docker singularity modal daytona');
   });
 
   test('the schema has a section for every platform with a channel, and for no other', () => {

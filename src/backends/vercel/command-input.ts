@@ -51,7 +51,7 @@ export class CommandInputs {
   /** Ends the input of a command that no one listens to any more. It would end by itself, later. */
   end(pid: number, key: string): void {
     const ignored = (): void => undefined;
-    void this.#call([{ pid, line: `${key} -1 0 `, arrived: ignored, failed: ignored }]);
+    void this.#call([{ pid, line: `${key} -1 0 `, arrived: ignored, gone: ignored, failed: ignored }]);
   }
 
   #closed(input: CommandInput): void {
@@ -107,7 +107,7 @@ export class CommandInputs {
           const piece = waiting.get(answer.slice(1));
           if (!piece || !waiting.delete(answer.slice(1))) continue;
           if (answer.startsWith('+')) piece.arrived();
-          else piece.failed(new HermeticError('sandbox/lost', 'The command is not there any more.'), false);
+          else piece.gone();
         }
       }
     } catch (error) {
@@ -121,6 +121,8 @@ interface Piece {
   pid: number;
   line: string;
   arrived(): void;
+  /** The command is not there any more. Its output tells how it ended. */
+  gone(): void;
   failed(error: unknown, mayPass: boolean): void;
 }
 
@@ -180,6 +182,7 @@ class CommandInput {
       pid: this.#pid,
       line: this.#line,
       arrived: () => this.#arrived(),
+      gone: () => void this.stream.destroy(),
       failed: (error, mayPass) => this.#failed(error, mayPass),
     };
   }

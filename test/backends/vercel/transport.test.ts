@@ -130,6 +130,20 @@ describe('a command at Vercel', () => {
     expect((await printedBy(command)).stdout.toString()).toBe('0 still here\n');
   });
 
+  it('delivers what an ended command printed to a reader that comes late, while signs of life find no command', async () => {
+    const living = providerWith({ everyMs: 100, patienceSeconds: 10 });
+    const command = await start('head -c 1000000 /dev/zero; touch /vercel/sandbox/printed', living);
+    await until('it has ended', () => isThere('/vercel/sandbox/printed'));
+    let before = -1;
+    const isQuiet = (): boolean => {
+      const last = before;
+      before = fake.requests.length;
+      return before === last;
+    };
+    await until('no more signs of life are sent', isQuiet, { everyMs: 500 });
+    expect(await printedBy(command)).toMatchObject({ stdout: Buffer.alloc(1_000_000), code: 0 });
+  });
+
   it('fails when its machine is stopped in the middle, and never ends as if all were said', async () => {
     const other = await provider.create(wishFor({ persistent: false }), quietly);
     const command = await provider.attach(other)(['bash', '-c', 'echo begun; sleep 60']);

@@ -18,7 +18,12 @@ export interface MachineWishes {
 /** The machines of a fake provider: each is a bubblewrap on this one, with a disk that outlives it. Needs root. */
 export class FakeMachines {
   readonly #directory = mkdtempSync(join(tmpdir(), 'hermetic-fake-cloud-'));
-  readonly #node = new FakeNode(this.#directory);
+  readonly #node: FakeNode;
+
+  /** With so many processes in one machine, or as many as in a pod. */
+  constructor(maxPids?: number) {
+    this.#node = new FakeNode(this.#directory, maxPids);
+  }
 
   /** An empty disk, or a copy of another one. */
   makeDisk(from?: string): string {

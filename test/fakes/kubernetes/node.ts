@@ -21,7 +21,7 @@ unset IN OUT ERR
 exec "$@"`;
 
 /** A kubelet's own limit of processes in a pod. */
-const maxPids = 200;
+const kubeletPids = 200;
 const hostVariables = { PATH: process.env.PATH };
 
 export interface ExecProcess {
@@ -42,10 +42,12 @@ export interface NodePod {
 /** A machine of the cluster: each pod is a bubblewrap with its own processes, whose first one is the command of the pod. Needs root. */
 export class FakeNode {
   readonly #directory: string;
+  readonly #maxPids: number;
   #execs = 0;
 
-  constructor(directory: string) {
+  constructor(directory: string, maxPids: number = kubeletPids) {
     this.#directory = directory;
+    this.#maxPids = maxPids;
     mkdirSync(join(directory, 'execs'), { recursive: true });
   }
 
@@ -58,7 +60,7 @@ export class FakeNode {
     const [container] = podSpecOf(pod).containers;
     const memoryMb = Math.round((amountOf(container.resources.limits?.memory) ?? 0) / 1024 ** 2);
     const hierarchies = await findHierarchies([1, 2]);
-    const groups = await makeControlGroups('fake-node', uid, { cpus: 0, memoryMb, diskMb: 0, pids: maxPids }, hierarchies);
+    const groups = await makeControlGroups('fake-node', uid, { cpus: 0, memoryMb, diskMb: 0, pids: this.#maxPids }, hierarchies);
     const shown = hierarchies
       .map(({ version, base, controllers }) => ({
         from: join(base, 'hermetic', 'fake-node', uid),

@@ -27,6 +27,8 @@ class Refused extends Error {
 /** Small, so that a list has several. */
 const pageSize = 2;
 const hour = 3_600_000;
+/** A machine of Vercel has no such limit. This one has, for the sake of this one. */
+const maxPids = 1_000;
 
 /** The API of Vercel for sandboxes, on loopback. Its machines are sandboxes of this one. */
 export class FakeVercel {
@@ -39,7 +41,7 @@ export class FakeVercel {
   maxMs = 24 * hour;
   /** Answers do not tell of the network of a machine. */
   forgetsPolicies = false;
-  readonly #machines = new FakeMachines();
+  readonly #machines = new FakeMachines(maxPids);
   readonly #server: LoopbackServer;
   readonly #logs = new Set<ServerResponse>();
 

@@ -38,8 +38,9 @@ export class FakeCommand {
     process.stdin.end();
     const streams = [this.#keep('stdout', process.stdout), this.#keep('stderr', process.stderr)];
     void process.exited.then(async (code) => {
-      const late = new Promise((resolve) => setTimeout(resolve, lastOutputMs).unref());
-      await Promise.race([Promise.all(streams), late]);
+      const all = Promise.all(streams).then(() => true);
+      const late = (): Promise<boolean> => new Promise((resolve) => setTimeout(() => resolve(!this.#isHeldUp), lastOutputMs).unref());
+      while (!(await Promise.race([all, late()])));
       this.#finish(code);
     });
   }
@@ -49,8 +50,12 @@ export class FakeCommand {
       if (this.#isOver) return;
       // Bytes that are no text are lost, as they are at Vercel.
       this.#append({ stream, data: String(chunk) });
-      while (this.#bytes - this.#read > maxUnreadBytes && !this.#isOver) await once(this.#changes, 'change');
+      while (this.#isHeldUp) await once(this.#changes, 'change');
     }
+  }
+
+  get #isHeldUp(): boolean {
+    return this.#bytes - this.#read > maxUnreadBytes && !this.#isOver;
   }
 
   #append(line: unknown): void {
