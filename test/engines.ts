@@ -22,6 +22,8 @@ export interface TestEngine {
   readonly context: TestContext;
   /** So much of its output a command may be ahead of whoever does not read it. */
   readonly maxBytesAhead: number;
+  /** So many more processes there may be in a sandbox at one time than at another, in which as much runs. */
+  readonly spareProcesses: number;
   /** What listeners were told, of every sandbox opened here. */
   readonly notices: readonly string[];
   /** A spec of a sandbox nobody else has. */
@@ -50,6 +52,7 @@ export interface Variant {
   /** The options of a backend other than docker. */
   options?: TestContext['options'];
   maxBytesAhead?: number;
+  spareProcesses?: number;
   /** The image of its sandboxes, where that is not the one of docker, and is known to be there. */
   image?: string;
   /** Of sandboxes whose test wants none. */
@@ -94,6 +97,7 @@ class Engine implements TestEngine {
   readonly backend: Backend;
   readonly context: TestContext;
   readonly maxBytesAhead: number;
+  readonly spareProcesses: number;
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
@@ -103,6 +107,7 @@ class Engine implements TestEngine {
   constructor(kind: string, backend: Backend, context: TestContext, variant: Variant | undefined) {
     this.#variant = variant;
     this.maxBytesAhead = variant?.maxBytesAhead ?? 4 * 1024 * 1024;
+    this.spareProcesses = variant?.spareProcesses ?? 3;
     this.kind = kind;
     this.backend = backend;
     this.context = context;
