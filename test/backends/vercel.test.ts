@@ -1,12 +1,14 @@
 import { afterAll } from 'vitest';
-import { sandboxContract } from '../contracts/sandbox.ts';
+import { lifecycleContract } from '../contracts/sandbox/lifecycle.ts';
 import { describeBackend } from '../engines.ts';
 import { FakeVercel } from '../fakes/vercel/api.ts';
 
 const fake = await FakeVercel.start();
 afterAll(() => fake.close());
 
-await describeBackend('vercel', sandboxContract, {
+// The life of sandboxes: a command costs three calls here, each of which starts processes, so that the whole contract takes many minutes. The rest of it
+// is about shells, which are those of any stream; what carries them is tested in vercel/transport.test.ts.
+await describeBackend('vercel', lifecycleContract, {
   options: { vercel_api_root: fake.root },
   environment: fake.environment,
   image: 'vercel/sandbox/universal:latest',

@@ -24,18 +24,19 @@ const startMs = 180_000;
 /** The disk of a machine is saved. */
 const stopMs = 300_000;
 const everyMs = 500;
+const maxLooks = 6;
 const maxQuoted = 500;
 /** Security: longer lists are not believed. */
 const maxListed = 10_000;
 const idleMs = { min: 60_000, max: 30 * 60_000 };
-const defaultBeat: Beat = { everyMs: 10_000, patienceSeconds: 30 };
+const defaultBeat: Beat = { everyMs: 7_000, patienceSeconds: 20 };
 
 /** The sandboxes of a project at Vercel. Their references are their names. */
 export class VercelProvider implements CloudProvider {
   /** Below the one directory that belongs to the user of the machine in every image. */
   readonly home = '/vercel/sandbox/home';
   readonly workspace = '/vercel/sandbox/workspace';
-  readonly renewal = { everyMs: 15_000, renew: (name: string): Promise<void> => this.#renew(name) };
+  readonly renewal = { everyMs: 20_000, renew: (name: string): Promise<void> => this.#renew(name) };
   readonly #connection: VercelConnection;
   readonly #credentials: () => ReturnType<typeof vercelCredentials>;
   readonly #options: VercelOptions;
@@ -80,15 +81,25 @@ export class VercelProvider implements CloudProvider {
           keepLastSnapshots: { count: 1, expiration: 0, deleteEvicted: true },
           signal: ending,
         });
-      const machine = await this.#running(await limited('start a machine', startMs, make, signal), spec, signal);
+      signal?.throwIfAborted();
+      // Not given up halfway: what is being made cannot be removed yet.
+      const made = await limited('start a machine', startMs, make);
+      signal?.throwIfAborted();
+      const machine = await this.#running(made, spec, signal);
       await this.#makePlaces(machine);
       this.#remember(name, machine);
     } catch (error) {
       // One that cannot be removed now ends by its own clock, and is listed as left behind.
-      await this.remove(name).catch(() => undefined);
+      await this.#discard(name, refusedStatus(error) === undefined && !signal?.aborted).catch(() => undefined);
       throw error;
     }
     return name;
+  }
+
+  /** One of which it is unknown whether it was made may be there a moment later. */
+  async #discard(name: string, mayCome: boolean): Promise<void> {
+    for (let look = 1; mayCome && look < maxLooks && (await this.state(name)) === 'gone'; look++) await pause(everyMs, undefined);
+    await this.remove(name);
   }
 
   async state(name: string): Promise<CloudState> {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { refusalError } from '../../../src/backends/vercel/api-errors.ts';
 import { vercelCredentials } from '../../../src/backends/vercel/credentials.ts';
-import { quietly, startVercel } from './rig.ts';
+import { startVercel } from './rig.ts';
 
-const { fake, provider, providerWith, wishFor } = await startVercel();
+const { fake, provider, providerWith } = await startVercel();
 
 afterEach(() => void fake.faults.splice(0));
 
@@ -85,12 +85,6 @@ describe('refusals of Vercel', () => {
     });
     await expect(provider.account()).rejects.toThrow('Vercel refused');
     expect(followed).toBe(1);
-  });
-
-  it('end the making of a sandbox when the program gives up', async () => {
-    const giveUp = new AbortController();
-    fake.faults.push({ matches: /^POST \/v3/, answer: () => giveUp.abort(new Error('enough')) });
-    await expect(provider.create(wishFor(), { ...quietly, signal: giveUp.signal })).rejects.toThrow('enough');
   });
 });
 

@@ -122,6 +122,16 @@ describe('a sandbox at Vercel', () => {
     expect(await provider.list(wish.labels)).toEqual([]);
   });
 
+  it('is made to its end and removed when the program gives up meanwhile', async () => {
+    const giveUp = new AbortController();
+    const wish = wishFor();
+    const making = provider.create(wish, { ...quietly, signal: giveUp.signal });
+    await until('it is being made', () => fake.requests.at(-1)?.startsWith('POST /v3/'));
+    giveUp.abort(new Error('enough'));
+    await expect(making).rejects.toThrow('enough');
+    expect(await provider.list(wish.labels)).toEqual([]);
+  });
+
   it('is removed and refused when Vercel does not confirm that it has no network', async () => {
     const wish = wishFor();
     const made = provider.create(wish, quietly);

@@ -36,7 +36,9 @@ export class FakeCommand {
     this.record = { id: `cmd_${randomUUID()}`, exitCode: null, startedAt: Date.now(), ...record };
     // It has no input.
     process.stdin.end();
-    const streams = [this.#keep('stdout', process.stdout), this.#keep('stderr', process.stderr)];
+    const outputs = [this.#keep('stdout', process.stdout), this.#keep('stderr', process.stderr)];
+    // Of a machine that has been stopped they are cut.
+    const streams = outputs.map((output) => output.catch(() => undefined));
     void process.exited.then(async (code) => {
       const all = Promise.all(streams).then(() => true);
       const late = (): Promise<boolean> => new Promise((resolve) => setTimeout(() => resolve(!this.#isHeldUp), lastOutputMs).unref());
