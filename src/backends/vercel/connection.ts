@@ -66,6 +66,8 @@ export class VercelConnection {
         .on('error', (error) => reject(signal?.aborted ? signal.reason : connectionError(error, new URL(this.#root).host)))
         .end(body);
     });
+    // A reader gets the error by its own call. One that has not begun, or has left, must not end the program.
+    response.on('error', () => undefined);
     const time = Date.parse(response.headers.date ?? '');
     if (!Number.isNaN(time)) this.#clockAheadMs = time - Date.now();
     const { statusCode = 0 } = response;
