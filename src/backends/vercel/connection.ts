@@ -55,8 +55,16 @@ export class VercelConnection {
     return `${path}?${new URLSearchParams({ teamId: this.#credentials().teamId })}`;
   }
 
+  /** Security: everyone on the way would see the token. */
+  #refuseOpenText(): void {
+    const { protocol, hostname } = new URL(this.#root);
+    if (protocol === 'https:' || ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)) return;
+    throw new HermeticError('config/bad-value', 'terminal.vercel_api_root must begin with https:// for a server that is not this machine.');
+  }
+
   /** Resolves with the beginning of an answer that is no refusal. Never sends anything twice. */
   async send(method: string, path: string, { body, headers = {}, signal }: RequestParts): Promise<IncomingMessage> {
+    this.#refuseOpenText();
     const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
     const authorization = { Authorization: `Bearer ${this.#credentials().token}`, 'User-Agent': 'hermetic' };
     const { request } = this.#root.startsWith('https:') ? https : http;

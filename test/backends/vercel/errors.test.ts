@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { refusalError } from '../../../src/backends/vercel/api-errors.ts';
 import { vercelCredentials } from '../../../src/backends/vercel/credentials.ts';
+import { vercelOptions } from '../../../src/backends/vercel/options.ts';
+import { VercelProvider } from '../../../src/backends/vercel/provider.ts';
 import { startVercel } from './rig.ts';
 
 const { fake, provider, providerWith } = await startVercel();
@@ -100,6 +102,11 @@ describe('credentials of Vercel', () => {
     const token = `header.${payload}.signature`;
     expect(vercelCredentials({ VERCEL_OIDC_TOKEN: token })).toEqual({ token, teamId: 'team_1', projectId: 'prj_1' });
     expect(() => vercelCredentials({ VERCEL_OIDC_TOKEN: 'nonsense' })).toThrow('VERCEL_OIDC_TOKEN is not a token');
+  });
+
+  it('are not sent to another machine in open text', async () => {
+    const options = vercelOptions.parse({ vercel_api_root: 'http://192.0.2.1/api' });
+    await expect(new VercelProvider(fake.environment, options).account()).rejects.toMatchObject({ code: 'config/bad-value' });
   });
 
   it('that are wrong are refused by Vercel in words', async () => {
