@@ -8,6 +8,7 @@ import { modal } from './modal/index.ts';
 import { podman } from './podman/index.ts';
 import { singularity } from './singularity/index.ts';
 import { ssh } from './ssh/index.ts';
+import { vercel } from './vercel/index.ts';
 
 /** Every way of making sandboxes, in the order in which `auto` tries those that it may take. */
 export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, podman, singularity, kubernetes, ssh, local];

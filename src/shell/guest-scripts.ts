@@ -17,6 +17,8 @@ const parts = {
   tether: ['processes', 'tether'],
   keeper: ['keeper'],
   firstProcess: ['first-process'],
+  pipedCommand: ['piped-command'],
+  pipedInput: ['piped-input'],
   fold: ['fold'],
 } as const;
 
