@@ -71,10 +71,14 @@ export const areas: readonly Area[] = [
     mended: 'a credential plugin that printed without end held up everything while a process it had started kept its streams open',
   },
   {
-    area: 'Modal and its servers',
+    area: 'Providers of sandboxes and their servers',
     tried:
       'refusals of every kind, pages of proxies, silence, lost answers and cut connections, lists of sandboxes of others, ends of a sandbox at the worst moment',
-    tests: ['test/backends/modal/{hostile-server,provider,clocks,pulse,backend}.test.ts'],
+    tests: [
+      'test/backends/modal/{hostile-server,provider,clocks,pulse,backend}.test.ts',
+      'test/backends/{daytona,vercel}/*.test.ts',
+      'test/backends/cloud/*.test.ts',
+    ],
     mended: 'a sandbox whose making was given up could be made afterwards; a program that died left its commands running',
   },
   {

@@ -24,6 +24,8 @@ export interface TestEngine {
   readonly maxBytesAhead: number;
   /** The streams of its commands are folded: processes of the sandbox relay what they print. */
   readonly isFolded: boolean;
+  /** So many more processes there may be in a sandbox at one time than at another, in which as much runs. */
+  readonly spareProcesses: number;
   /** What listeners were told, of every sandbox opened here. */
   readonly notices: readonly string[];
   /** A spec of a sandbox nobody else has. */
@@ -53,6 +55,7 @@ export interface Variant {
   options?: TestContext['options'];
   maxBytesAhead?: number;
   isFolded?: boolean;
+  spareProcesses?: number;
   /** The image of its sandboxes, where that is not the one of docker, and is known to be there. */
   image?: string;
   /** Of sandboxes whose test wants none. */
@@ -98,6 +101,7 @@ class Engine implements TestEngine {
   readonly context: TestContext;
   readonly maxBytesAhead: number;
   readonly isFolded: boolean;
+  readonly spareProcesses: number;
   readonly notices: string[] = [];
   /** With the children of this process that it came with. */
   readonly #opened = new Map<OpenSandbox, number[]>();
@@ -108,6 +112,7 @@ class Engine implements TestEngine {
     this.#variant = variant;
     this.maxBytesAhead = variant?.maxBytesAhead ?? 4 * 1024 * 1024;
     this.isFolded = variant?.isFolded ?? false;
+    this.spareProcesses = variant?.spareProcesses ?? 3;
     this.kind = kind;
     this.backend = backend;
     this.context = context;

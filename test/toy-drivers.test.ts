@@ -25,10 +25,7 @@ const copied = ['bin', 'docs', 'guest', 'host-scripts', 'package.json', 'scripts
 const sets = {
   backends: {
     toy: 'backend',
-    list: [
-      '[docker, bubblewrap, podman, singularity, kubernetes, ssh, local]',
-      '[docker, bubblewrap, podman, singularity, kubernetes, ssh, local, toy]',
-    ],
+    list: ['  local,\n]', '  local,\n  toy,\n]'],
     page: 'docs/sandboxes/toy.md',
   },
   channels: { toy: 'channel', list: ['[telegram,', '[toy, telegram,'], page: 'docs/channels/toy.md' },
@@ -113,7 +110,9 @@ describe('a backend and a channel added as AGENTS.md says', () => {
     );
     expect(reference).toContain('| `toy.directory` | `HERMETIC_TOY_DIRECTORY` | a directory | `/nowhere` | ');
     expect(reference).toContain('| `toy.enabled` | ');
-    expect(reference).toMatch(/`terminal\.backend`.*one of auto, toy, local, ssh, kubernetes, singularity, podman, bubblewrap, docker/);
+    expect(reference).toMatch(
+      /`terminal\.backend`.*one of auto, toy, local, ssh, vercel, daytona, modal, kubernetes, singularity, podman, bubblewrap, docker/,
+    );
   });
 
   it('an added backend and channel can be configured, and an unknown option of theirs is refused', async () => {

@@ -11,4 +11,15 @@ import { ssh } from './ssh/index.ts';
 import { vercel } from './vercel/index.ts';
 
 /** Every way of making sandboxes, in the order in which `auto` tries those that it may take. */
-export const backendDrivers: readonly BackendDriver[] = [docker, bubblewrap, podman, singularity, kubernetes, ssh, local];
+export const backendDrivers: readonly BackendDriver[] = [
+  docker,
+  bubblewrap,
+  podman,
+  singularity,
+  kubernetes,
+  modal,
+  daytona,
+  vercel,
+  ssh,
+  local,
+];

@@ -5,14 +5,13 @@ export const platformsWithoutChannel: readonly string[] = ['slack', 'whatsapp', 
   (name) => !channelDrivers.some(({ kind }) => kind === name),
 );
 
-const backendKey = /^terminal\.(modal|daytona)_image$/;
+/** Keys of Hermes, and why this version has none. */
+const keys: ReadonlyMap<string, string> = new Map([['terminal.modal_mode', 'Modal is always used by your own account']]);
 
 /** Why this version does not use a key or section of Hermes or of an earlier version; undefined for every other name. */
 export function whyUnused(name: string): string | undefined {
-  const [, backend] = backendKey.exec(name) ?? [];
-  if (backend !== undefined) return `this version has no ${backend} backend`;
   const [section = ''] = name.split('.');
-  return platformsWithoutChannel.includes(section) ? `this version has no channel for ${section}` : undefined;
+  return platformsWithoutChannel.includes(section) ? `this version has no channel for ${section}` : keys.get(name);
 }
 
 /** The key that a variable would set if this version used it. */

@@ -24,11 +24,6 @@ export function candidatesFor(name: string, backends: ReadonlyMap<string, Backen
 function backendNamed(kind: string, backends: ReadonlyMap<string, Backend>): Backend {
   const backend = backends.get(kind);
   if (backend) return backend;
-  if (backendNames.includes(kind)) {
-    throw new HermeticError('backend/unavailable', `The ${kind} backend is not part of this version.`, {
-      hint: `Available: auto, ${[...backends.keys()].join(', ')}.`,
-    });
-  }
   const close = nearest(kind, backendNames);
   throw new HermeticError('backend/unknown', `There is no backend ${JSON.stringify(kind)}${close ? `; did you mean ${close}?` : '.'}`, {
     hint: `Valid names: ${backendNames.join(', ')}.`,

@@ -14,6 +14,7 @@ await describeBackend('vercel', lifecycleContract, {
   image: 'vercel/sandbox/universal:latest',
   // What is printed is held by the log of the command at its provider, in base64, and by the sockets of the kernel.
   maxBytesAhead: 32 * 1024 * 1024,
+  isFolded: true,
   // Those of four streams, which are kept for shells to come.
   spareProcesses: 60,
   endFromOutside: async (name) => await fake.sandboxOf(name).session.stop(),

@@ -112,7 +112,6 @@ await describeBackend('bubblewrap', (engine) => {
 
   it.each([
     [['run', '--backend', 'docer', '--', 'true'], 2, /no backend "docer"; did you mean docker\?[\s\S]*bubblewrap/],
-    [['run', '--backend', 'daytona', '--', 'true'], 3, /not part of this version/],
     [['run', '--timeout', '0', '--', 'true'], 2, /greater than 0/],
     [['run', '--timeout', '601', '--', 'true'], 2, /max_foreground_timeout/],
     [['run', '--env', 'A', '--', 'true'], 2, /NAME=value/],

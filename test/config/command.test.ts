@@ -168,7 +168,6 @@ describe('config check', () => {
     ['web.host', '0.0.0.0', 'anyone on the network could read the traffic'],
     ['terminal.docker_volumes', '["/etc:/x"]', '/etc cannot be mounted at /x'],
     ['terminal.docker_volumes', '["/nowhere/at/all:/x"]', 'it does not exist'],
-    ['terminal.backend', 'modal', 'The modal backend is not part of this version'],
     ['terminal.network', 'restricted', 'cannot restrict the network'],
     ['telegram.enabled', 'true', 'TELEGRAM_BOT_TOKEN (telegram.token_env) is not set'],
   ])('config check warns of keys that load and would be refused: %s %s', async (key, value, says) => {

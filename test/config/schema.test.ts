@@ -101,7 +101,7 @@ describe('the schema', () => {
   });
 
   test('the schema lists every backend', () => {
-    expect(backendNames.join(' ')).toBe('auto local ssh kubernetes singularity podman bubblewrap docker modal daytona vercel');
+    expect(backendNames.join(' ')).toBe('auto local ssh vercel daytona modal kubernetes singularity podman bubblewrap docker');
   });
 
   test('the schema has a section for every platform with a channel, and for no other', () => {

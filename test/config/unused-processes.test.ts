@@ -17,7 +17,7 @@ afterEach(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries
 
 const ofHermes = `terminal:
   timeout: 7
-  daytona_image: -oProxyCommand=x
+  modal_mode: -oProxyCommand=x
 matrix:
   token_env: "123:abc"
   auto_thread: true
@@ -30,23 +30,22 @@ describe('keys of Hermes or of an earlier version', () => {
     expect(await hermetic.run(['config', 'get', 'terminal.timeout'])).toMatchObject({ code: 0, stdout: '7\n', stderr: '' });
     const { code, stderr, stdout } = await hermetic.run(['config', 'check']);
     expect(stderr.match(/^warning: .*$/gm)).toEqual([
-      `warning: ${file}:3:3: terminal.modal_image is not used: this version has no modal backend.`,
-      `warning: ${file}:4:3: terminal.daytona_image is not used: this version has no daytona backend.`,
-      `warning: ${file}:6:3: matrix.token_env is not used: this version has no channel for matrix.`,
-      `warning: ${file}:7:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
-      `warning: ${file}:8:1: mattermost is not used: this version has no channel for mattermost.`,
+      `warning: ${file}:3:3: terminal.modal_mode is not used: Modal is always used by your own account.`,
+      `warning: ${file}:5:3: matrix.token_env is not used: this version has no channel for matrix.`,
+      `warning: ${file}:6:3: matrix.auto_thread is not used: this version has no channel for matrix.`,
+      `warning: ${file}:7:1: mattermost is not used: this version has no channel for mattermost.`,
     ]);
     expect(stderr).toContain('hint: Take it out.');
     expect([code, stdout]).toEqual([0, expect.stringContaining('can be read')]);
-    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:3:3: terminal.daytona_image is not used`);
+    expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:3:3: terminal.modal_mode is not used`);
   });
 
   it('warns of a variable that sets an unused key', () => {
     const home = makeHome();
-    home.writeDotenv('TERMINAL_DAYTONA_IMAGE=me\n');
-    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_MATRIX_ACCOUNT: '+49', TERMINAL_MODAL_IMAGE: ' ' } });
+    home.writeDotenv('TERMINAL_MODAL_MODE=managed\n');
+    const { warnings } = loadConfig({ environment: { ...home.environment, HERMETIC_MATRIX_ACCOUNT: '+49' } });
     expect(warnings.map(({ message }) => message)).toEqual([
-      `${home.dotenv}:1: TERMINAL_DAYTONA_IMAGE: terminal.daytona_image is not used: this version has no daytona backend.`,
+      `${home.dotenv}:1: TERMINAL_MODAL_MODE: terminal.modal_mode is not used: Modal is always used by your own account.`,
       'environment: HERMETIC_MATRIX_ACCOUNT: matrix.account is not used: this version has no channel for matrix.',
     ]);
   });
@@ -67,14 +66,12 @@ describe('keys of Hermes or of an earlier version', () => {
   it('an unused key can be removed, and other keys beside it can be changed', async () => {
     writeFileSync(file, ofHermes);
     expect((await hermetic.run(['config', 'set', 'terminal.timeout', '8'])).code).toBe(0);
-    expect((await hermetic.run(['config', 'unset', 'terminal.singularity_image'])).code).toBe(0);
-    expect(readFileSync(file, 'utf8')).toBe(
-      ofHermes.replace('timeout: 7', 'timeout: 8').replace('  singularity_image: -oProxyCommand=x\n', ''),
-    );
+    expect((await hermetic.run(['config', 'unset', 'terminal.modal_mode'])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(ofHermes.replace('timeout: 7', 'timeout: 8').replace('  modal_mode: -oProxyCommand=x\n', ''));
   });
 
   it.each([
-    ['terminal.daytona_image', 'this version has no daytona backend'],
+    ['terminal.modal_mode', 'Modal is always used by your own account'],
     ['matrix.enabled', 'this version has no channel for matrix'],
   ])('config set and get refuse an unused key with the reason: %s', async (name, why) => {
     const set = await hermetic.run(['config', 'set', name, 'true']);
@@ -88,7 +85,7 @@ describe('keys of Hermes or of an earlier version', () => {
     const pages = ['config.md', 'config.example.yaml'].map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'));
     for (const text of [stdout, ...pages]) {
       expect(text).toContain('docker_image');
-      expect(text).not.toMatch(/modal_image|daytona_image|matrix|mattermost/i);
+      expect(text).not.toMatch(/modal_mode|matrix|mattermost/i);
     }
     expect((await hermetic.run(['config', 'list', 'mattermost'])).stderr).toContain(
       'mattermost is not used: this version has no channel for mattermost.',

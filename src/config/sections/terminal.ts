@@ -13,7 +13,6 @@ import {
   variables,
   wholeNumber,
 } from '../../lib/setting-kinds.ts';
-import { refusedBackends } from '../backend-names.ts';
 import { backend, hostPath } from '../kinds.ts';
 import { volume } from '../volumes.ts';
 
@@ -28,7 +27,7 @@ export const terminal = z
     backend: backend()
       .default('auto')
       .meta({
-        description: `What makes sandboxes. \`auto\` is ${automatic.join(', else ')}; never ${others.join(' or ')}. This version refuses ${refusedBackends.join(', ')}.`,
+        description: `What makes sandboxes. \`auto\` is ${automatic.join(', else ')}; never ${others.join(' or ')}.`,
         variable: 'TERMINAL_ENV',
       }),
     cwd: text()
