@@ -49,6 +49,7 @@ class LocalBackend implements Backend {
     isolation: 'none',
     disposable: false,
     durable: false,
+    seesDisk: false,
     hostAliases: [],
     insists: undefined,
     installing: 'What you install is installed on the machine itself: ask before you do.',

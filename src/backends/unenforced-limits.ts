@@ -2,18 +2,13 @@ import type { Enforcement, Limits, Traits } from '../core/sandbox.ts';
 
 const names: Record<keyof Limits, string> = { cpus: 'cpu', memoryMb: 'memory', diskMb: 'disk', pids: 'process' };
 
-/** Without a sandbox there is nothing whose files could be counted. */
-export function isDiskWatched({ isolation }: Pick<Traits, 'isolation'>): boolean {
-  return isolation !== 'none';
-}
-
 /** How a limit is treated that is not enforced. */
-export function insteadOfEnforcing(name: keyof Limits, traits: Pick<Traits, 'isolation'>): string {
-  return name === 'diskMb' && isDiskWatched(traits) ? 'only watched' : 'not enforced';
+export function insteadOfEnforcing(name: keyof Limits, traits: Pick<Traits, 'seesDisk'>): string {
+  return name === 'diskMb' && traits.seesDisk ? 'only watched' : 'not enforced';
 }
 
 /** A sentence for each limit that was asked for and is not enforced. */
-export function unenforcedLimits(limits: Limits, enforcement: Enforcement, traits: Pick<Traits, 'isolation'>): string[] {
+export function unenforcedLimits(limits: Limits, enforcement: Enforcement, traits: Pick<Traits, 'seesDisk'>): string[] {
   return (Object.keys(names) as (keyof Limits)[])
     .filter((name) => limits[name] > 0 && !enforcement[name].enforced)
     .map((name) => `The ${names[name]} limit is ${insteadOfEnforcing(name, traits)}: ${enforcement[name].how}.`);

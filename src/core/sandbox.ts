@@ -59,6 +59,8 @@ export interface Traits {
   disposable: boolean;
   /** Processes outlive this program and are found again by name. */
   durable: boolean;
+  /** The host sees how much disk space a sandbox takes: where no quota can be set, the limit is watched. */
+  seesDisk: boolean;
   /** Addresses that mean the host inside a sandbox, where the network is made for it in user space. */
   hostAliases: readonly string[];
   /** The settings that only this backend knows, in words. `auto` then tries no other one. */

@@ -1,4 +1,3 @@
-import { isDiskWatched } from '../backends/unenforced-limits.ts';
 import type { Backend, DiskUse, ExecHandle, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { SandboxHooks, SandboxWrapper } from './sandbox-wrapper.ts';
 
@@ -23,7 +22,7 @@ export function diskAllowance(
   { traits }: Pick<Backend, 'traits'>,
   { limits: { diskMb } }: Pick<SandboxSpec, 'limits'>,
 ): Pick<DiskLimitOptions, 'maxBytes' | 'maxFiles'> | undefined {
-  if (diskMb === 0 || !isDiskWatched(traits)) return undefined;
+  if (diskMb === 0 || !traits.seesDisk) return undefined;
   // As many files as most file systems have room for beside so many bytes, and enough for a small project.
   return { maxBytes: diskMb * 1024 * 1024, maxFiles: Math.max(diskMb * 64, 10_000) };
 }

@@ -1,14 +1,20 @@
-import { afterAll, describe } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { labelNames } from '../../src/backends/cloud/labels.ts';
 import { backgroundContract } from '../contracts/sandbox/background.ts';
 import { exitsContract } from '../contracts/sandbox/exits.ts';
 import { killContract } from '../contracts/sandbox/kill.ts';
 import { lifecycleContract } from '../contracts/sandbox/lifecycle.ts';
-import { describeBackend, type TestEngine } from '../engines.ts';
+import { sleepMark } from '../contracts/sandbox/rig.ts';
+import { describeBackend, processesWith, type TestEngine } from '../engines.ts';
 import { FakeDaytona } from '../fakes/daytona/cloud.ts';
+import { until } from '../until.ts';
 
 const cloud = await FakeDaytona.start();
 afterAll(() => cloud.close());
+
+const sandboxOf = (name: string) => cloud.left.find(({ wishes }) => wishes.labels?.[labelNames.name] === name);
 
 /**
  * The parts that the gateway, the folded streams and the life of a sandbox at Daytona can break. The state of a shell and files are the same as for every
@@ -19,6 +25,29 @@ function contract(engine: TestEngine): void {
   describe('killing commands', () => killContract(engine));
   describe('exit codes', () => exitsContract(engine));
   describe('the lifecycle of a sandbox', () => lifecycleContract(engine));
+
+  it('remembers the key of the gateway where no list of sandboxes finds it', async () => {
+    const sandbox = await engine.open(engine.spec());
+    expect(readFileSync(join(engine.context.sandboxesDirectory, 'daytona-known-hosts'), 'utf8')).toContain('ssh-');
+    expect((await engine.backend.list()).map(({ name }) => name)).toEqual([sandbox.name]);
+    await sandbox.destroy();
+  });
+
+  it('ends the command and the connection of a program that dies behind a gateway that does not notice it', async () => {
+    const spec = engine.spec();
+    const mark = sleepMark();
+    cloud.gateway.isOld = true;
+    try {
+      const client = await engine.startClient({ spec, action: 'start', commands: [`sleep ${mark}`] });
+      await until('it runs', () => processesWith(mark).length === 1);
+      await client.kill();
+      await until('the command is dead', () => processesWith(mark).length === 0);
+      await until('nothing keeps the sandbox in use', () => sandboxOf(spec.name)?.channels === 0);
+    } finally {
+      cloud.gateway.isOld = false;
+    }
+    await (await engine.open(spec)).destroy();
+  });
 }
 
 await describeBackend('daytona', contract, {
@@ -28,8 +57,5 @@ await describeBackend('daytona', contract, {
   isFolded: true,
   // What is printed is held by the channel, the gateway and the kernel's sockets between them.
   maxBytesAhead: 32 * 1024 * 1024,
-  endFromOutside: async (name) => {
-    const sandbox = cloud.left.find(({ wishes }) => wishes.labels?.[labelNames.name] === name);
-    await sandbox?.stop(Date.now());
-  },
+  endFromOutside: async (name) => void (await sandboxOf(name)?.stop(Date.now())),
 });

@@ -45,6 +45,7 @@ class BubblewrapBackend implements Backend {
     isolation: 'process',
     disposable: true,
     durable: false,
+    seesDisk: true,
     hostAliases: ['10.0.2.2'],
     insists: undefined,
     installing:

@@ -68,6 +68,7 @@ export class CloudBackend implements Backend {
       isolation: 'machine',
       disposable: true,
       durable: true,
+      seesDisk: false,
       hostAliases: [],
       insists: undefined,
       installing: options.installing,

@@ -15,6 +15,7 @@ export interface CloudWatch {
 export function watchSandbox(provider: CloudProvider, product: string, reference: string): CloudWatch {
   const ended = Promise.withResolvers<string>();
   let isLooking = false;
+  let isStopped = false;
   const look = async (): Promise<void> => {
     const state = await provider.state(reference);
     if (state === 'running') return;
@@ -22,7 +23,7 @@ export function watchSandbox(provider: CloudProvider, product: string, reference
     stop();
   };
   const lookNow = (): void => {
-    if (isLooking) return;
+    if (isLooking || isStopped) return;
     isLooking = true;
     // A provider that does not answer is asked again later.
     void look()
@@ -37,6 +38,7 @@ export function watchSandbox(provider: CloudProvider, product: string, reference
   renew();
   const renewing = renewal && setInterval(renew, renewal.everyMs).unref();
   const stop = (): void => {
+    isStopped = true;
     clearInterval(watching);
     clearInterval(renewing);
   };
@@ -44,7 +46,8 @@ export function watchSandbox(provider: CloudProvider, product: string, reference
   const attach: Attach = async (command) => {
     try {
       const attached = await start(command);
-      attached.stdout.once('error', lookNow);
+      // A command may also end because its sandbox does.
+      attached.stdout.once('close', lookNow);
       return attached;
     } catch (error) {
       lookNow();

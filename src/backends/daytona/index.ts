@@ -42,5 +42,5 @@ function hostKeysOf(
   { sandboxesDirectory }: BackendContext,
   { daytona_known_hosts: path }: DaytonaOptions,
 ): { path: string; acceptNew: boolean } {
-  return { path: path ?? join(sandboxesDirectory, 'daytona', 'known_hosts'), acceptNew: path === undefined };
+  return { path: path ?? join(sandboxesDirectory, 'daytona-known-hosts'), acceptNew: path === undefined };
 }

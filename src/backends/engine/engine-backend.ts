@@ -83,6 +83,7 @@ export class EngineBackend implements Backend {
       isolation: 'container',
       disposable: true,
       durable: true,
+      seesDisk: true,
       hostAliases: [],
       // Security: a runtime is chosen for its boundary, and no other backend has that one.
       insists: runtime

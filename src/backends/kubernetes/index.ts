@@ -66,6 +66,7 @@ class KubernetesBackend implements Backend {
       isolation: 'container',
       disposable: true,
       durable: true,
+      seesDisk: false,
       hostAliases: [],
       insists: undefined,
       installing: isRoot

@@ -52,6 +52,7 @@ class SingularityBackend implements Backend {
     isolation: 'container',
     disposable: true,
     durable: false,
+    seesDisk: true,
     hostAliases: [],
     insists: undefined,
     installing:

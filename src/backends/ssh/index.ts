@@ -41,6 +41,7 @@ class SshBackend implements Backend {
     isolation: 'machine',
     disposable: false,
     durable: false,
+    seesDisk: true,
     hostAliases: [],
     insists: undefined,
     installing:

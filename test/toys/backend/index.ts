@@ -27,6 +27,7 @@ class ToyBackend implements Backend {
     isolation: 'none',
     disposable: false,
     durable: false,
+    seesDisk: false,
     hostAliases: [],
     insists: undefined,
     installing: 'Nothing can be installed in a toy.',
