@@ -4,7 +4,8 @@
 #
 # In variables with __HERMETIC_ before these names, because who pays for the sandbox is shown arguments for ever. Says `KEY PID` first. A line is
 # `KEY NUMBER LENGTH DATA`, in base64, and `KEY NUMBER LENGTH <FILE` for a file to take it from; number 0 only says that the writer lives. The input
-# ends with a number of -1, after so many seconds without a line, and when a line is missing. One that comes again counts once.
+# ends with a number of -1. After so many seconds without a line, and when a line is missing or cannot be passed on, everything ends without a word, so that
+# no command takes a part of its input for the whole. A line that comes again counts once.
 
 key=$__HERMETIC_KEY patience=$__HERMETIC_PATIENCE
 eval "set -- $__HERMETIC_WORDS"
@@ -16,19 +17,21 @@ lines() {
     if [[ $said != "$key" ]] || ((number == 0 || number > 0 && number < next)); then continue; fi
     # The rest of what was cut off, or of what two wrote at once.
     if [[ ${#data} != "$length" ]]; then continue; fi
-    if ((number != next)); then return; fi
+    if ((number < 0)); then return 0; fi
+    if ((number != next)); then break; fi
     if [[ $data == '<'* ]]; then
-      cat -- "${data#<}" || return
+      cat -- "${data#<}" || break
       rm -f -- "${data#<}"
     else
-      base64 -d <<<"$data" || return
+      base64 -d <<<"$data" || break
     fi
     ((next += 1))
   done
+  return 1
 }
 
 exec 219<> <(:)
-exec 218< <(exec 2>/dev/null; lines <&219)
+exec 218< <(exec 2>/dev/null; lines <&219 || kill -KILL "$$")
 printf '%s %s\n' "$key" "$$"
 "$@" <&218 218<&- 219>&-
 code=$?

@@ -40,7 +40,9 @@ export async function findLeftovers({ backends, ledger, unusedSince }: SweepOpti
         // Removing the ones before it may have taken a while: it may be in use by now.
         if (reason(listed, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
         if (!(await destroyed(listed))) return false;
-        await ledger.forget({ backend: backend.kind, name });
+        // What a crash left beside the sandbox of a session has its name, and no files.
+        const isBeside = !listed.hasFiles && all.some((one) => one.hasFiles && one.name === name);
+        if (!isBeside) await ledger.forget({ backend: backend.kind, name });
         return true;
       };
       leftovers.push({ backend: backend.kind, name, session, why, directory, destroy });

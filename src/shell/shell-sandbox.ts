@@ -23,6 +23,8 @@ export interface Place {
   /** The same, and ends it unless another process is still attached. */
   stop(): Promise<void>;
   destroy(): Promise<void>;
+  /** `destroy` needs no `end` before it, which may take long or fail where ending keeps files. */
+  endsByDestroying?: true;
 }
 
 /** Started shells of one process at one place. */
@@ -134,7 +136,7 @@ class ShellSandbox implements OpenSandbox {
 
   async destroy(): Promise<void> {
     await this.#detach();
-    await this.#place.end();
+    if (!this.#place.endsByDestroying) await this.#place.end();
     await this.#place.destroy();
   }
 

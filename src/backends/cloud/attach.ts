@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import type { OpenSandbox, SandboxSpec } from '../../core/sandbox.ts';
+import { within } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
 import { claim, liveAttachments } from '../../shell/pipes/attachments.ts';
 import { fileStateStore, memoryStateStore } from '../../shell/state-store.ts';
-import type { Attach } from '../../shell/streams/attached-command.ts';
+import type { Attach, AttachedCommand } from '../../shell/streams/attached-command.ts';
 import { attachByStreams, type RemotePlace } from '../../shell/streams/stream-spawner.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import type { CloudProvider } from './provider.ts';
@@ -25,10 +26,17 @@ export interface RunningSandbox {
   removeAll(): Promise<void>;
 }
 
+/** How long a sandbox that runs may take to answer. */
+const answerMs = 20_000;
+const ownTroubles: ReadonlySet<string> = new Set(['backend/unavailable', 'backend/not-permitted', 'backend/not-installed']);
+
+export const neededPrograms = 'The image needs bash 5 or newer, coreutils and tar.';
+
 /** A sandbox that runs at a provider, with its shells. When this throws, it still runs. */
 export async function attachToCloud(running: RunningSandbox, signal: AbortSignal | undefined): Promise<OpenSandbox> {
   const { provider, product, reference, spec, home, workdir, isNew, removeAll } = running;
   const paths = pathsIn(spec.directory);
+  const lock = join(spec.directory, 'lock');
   const claimed = claim(paths.run);
   const watch = watchSandbox(provider, product, reference);
   const over = Promise.withResolvers<string>();
@@ -46,10 +54,14 @@ export async function attachToCloud(running: RunningSandbox, signal: AbortSignal
   const end = async (): Promise<void> => {
     // One whose first shell does not start is for `open` to decide about.
     if (!isOpen) return;
-    if (spec.persistent) await stopAndRecord(provider, spec.directory, reference);
-    else await removeAll();
-    over.resolve('it was ended');
-    finish();
+    try {
+      if (spec.persistent) await withFileLock(lock, undefined, () => stopAndRecord(provider, spec.directory, reference));
+      else await removeAll();
+    } finally {
+      // One that could not be ended now is not renewed any more, so that its provider ends it.
+      over.resolve('it was ended');
+      finish();
+    }
   };
   const close = async (): Promise<void> => {
     finish();
@@ -71,22 +83,26 @@ export async function attachToCloud(running: RunningSandbox, signal: AbortSignal
     destroy: async () => {
       finish();
       await removeAll();
+      over.resolve('it was removed');
     },
+    endsByDestroying: true,
     attach: withVariables(watch.attach, { ...spec.env, HOME: home }),
     keep: 'background',
     processes: 'own',
     pulse: provider.pulse,
   };
   try {
-    await makeWorkdir(place.attach, workdir);
+    await makeWorkdir(place.attach, workdir, signal);
     const sandbox = await attachByStreams(place, spec.persistent ? fileStateStore(paths.state) : memoryStateStore(), signal);
     isOpen = true;
     return sandbox;
   } catch (error) {
     finish();
     signal?.throwIfAborted();
+    // What is wrong on this side is not mended by another sandbox.
+    if (error instanceof HermeticError && ownTroubles.has(error.code)) throw error;
     throw new HermeticError('sandbox/open-failed', `No shell starts in a sandbox of ${product}: ${errorText(error)}`, {
-      hint: 'The image needs bash 5 or newer and coreutils.',
+      hint: neededPrograms,
       cause: error,
     });
   }
@@ -99,23 +115,35 @@ function withVariables(attach: Attach, variables: Readonly<Record<string, string
 }
 
 /** A session may begin anywhere, also where the image has no directory. One that cannot be made is told by its first command. */
-async function makeWorkdir(attach: Attach, workdir: string): Promise<void> {
-  const making = await attach(['mkdir', '-p', '--', workdir]);
-  making.stdin.end();
-  for (const stream of [making.stdout, making.stderr]) for await (const _ of stream);
-  making.destroy();
+async function makeWorkdir(attach: Attach, workdir: string, signal: AbortSignal | undefined): Promise<void> {
+  let making: AttachedCommand | undefined;
+  const make = async (): Promise<void> => {
+    making = await attach(['mkdir', '-p', '--', workdir]);
+    making.stdin.end();
+    for (const stream of [making.stdout, making.stderr]) for await (const _ of stream);
+  };
+  try {
+    // Security: what is still there of an earlier command may keep it from ever ending.
+    await within({ ms: answerMs, signal }, make(), () => {
+      signal?.throwIfAborted();
+      throw new Error(`it did not answer in ${answerMs / 1000} s`);
+    });
+  } finally {
+    making?.destroy();
+  }
 }
 
-/** Ends every process of a sandbox; its files stay. Does nothing to one that its provider has ended. */
+/** Ends every process of a sandbox; its files stay. Does nothing to one that its provider has ended. Call it under the lock of the session. */
 export async function stopAndRecord(provider: CloudProvider, directory: string, reference: string): Promise<void> {
-  if ((await provider.state(reference)) !== 'running') return;
+  const record = readRecord(directory);
+  // Another program has replaced it, or given it up.
+  if (record?.reference !== reference || (await provider.state(reference)) !== 'running') return;
   const { checkpoints } = provider;
   const stopped = checkpoints ? await checkpoints.save(reference) : await provider.stop(reference);
-  const record = readRecord(directory);
-  if (record && stopped !== reference) writeRecord(directory, { ...record, reference: stopped, checkpoint: undefined });
+  if (stopped !== reference) writeRecord(directory, { ...record, reference: stopped, checkpoint: undefined });
   // Not before it is written down where the files are: a program that dies here leaves one that is listed as left behind.
   if (checkpoints) await provider.remove(reference);
-  if (record?.checkpoint && stopped !== reference) await checkpoints?.remove(record.checkpoint.reference);
+  if (record.checkpoint && stopped !== reference) await checkpoints?.remove(record.checkpoint.reference);
 }
 
 /**

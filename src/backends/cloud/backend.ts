@@ -16,6 +16,7 @@ import type {
 } from '../../core/sandbox.ts';
 import { digestOf } from '../../lib/canonical-json.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
+import { printable } from '../../lib/printable.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
@@ -25,7 +26,7 @@ import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../s
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { attachToCloud, stopAndRecord, stopUnused } from './attach.ts';
-import { checkCloud, probeSeconds } from './check.ts';
+import { checkCloud, longestCheckMs } from './check.ts';
 import { copyFiles } from './copy-files.ts';
 import { labelNames, labelsOf } from './labels.ts';
 import type { CloudListing, CloudProgress, CloudProvider, CloudWish } from './provider.ts';
@@ -136,6 +137,7 @@ export class CloudBackend implements Backend {
     const { product } = this.#options;
     const record = readRecord(spec.directory);
     if (!record || (await this.#provider.state(record.reference)) !== 'gone') return record;
+    await this.#requireOwner(record);
     const { checkpoint } = record;
     if (checkpoint && (await this.#provider.state(checkpoint.reference)) === 'stopped') {
       const text = `${product} has ended the sandbox of this session. Its files are as they were at ${checkpoint.savedAt}.`;
@@ -151,11 +153,25 @@ export class CloudBackend implements Backend {
     return undefined;
   }
 
+  /** Security: with other credentials every sandbox looks gone. */
+  async #requireOwner({ owner }: CloudRecord): Promise<void> {
+    const current = await this.#provider.owner();
+    if (current === owner) return;
+    throw new HermeticError(
+      'backend/not-permitted',
+      `The sandbox of this session belongs to ${owner}, and the credentials to ${current}.`,
+      {
+        hint: 'Use the credentials with which it was made, or give its files up with `hermetic sandbox destroy`.',
+      },
+    );
+  }
+
   async #launch(wish: CloudWish, hash: string, how: CloudProgress): Promise<OpenSandbox> {
     const { directory } = wish.spec;
+    const owner = await this.#provider.owner();
     const reference = await this.#provider.create(wish, how);
     try {
-      writeRecord(directory, { reference, hash });
+      writeRecord(directory, { reference, hash, owner });
       return await this.#attach(reference, wish.spec, true, how.signal);
     } catch (error) {
       await this.#provider.remove(reference);
@@ -198,16 +214,17 @@ export class CloudBackend implements Backend {
     listener.notice(text, text);
     const former = isRunning ? record.reference : await this.#resume(wish, how);
     const checkpoint = readRecord(spec.directory)?.checkpoint;
+    const { owner } = record;
     const reference = await this.#provider.create(wish, how);
     try {
       how.progress('Copying the files of the session');
-      await copyFiles(this.#provider.attach(former), this.#provider.attach(reference), [home, workspace]);
-      writeRecord(spec.directory, { reference, hash });
+      await copyFiles(this.#provider.attach(former), this.#provider.attach(reference), [home, workspace], how.signal);
+      writeRecord(spec.directory, { reference, hash, owner });
     } catch (error) {
       await this.#provider.remove(reference);
       throw error;
     }
-    // What cannot be removed now is listed as left behind.
+    // A sandbox that cannot be removed now is listed as left behind, and a checkpoint has an end of its own.
     await this.#remove({ reference: former, checkpoint }).catch(() => undefined);
     return await this.#attach(reference, spec, true, how.signal);
   }
@@ -219,11 +236,13 @@ export class CloudBackend implements Backend {
   }
 
   async #destroy({ name, directory }: Pick<SandboxSpec, 'name' | 'directory'>): Promise<void> {
-    const record = recordIn(directory);
-    if (record) await this.#remove(record);
-    // Also those that no record tells of.
-    for (const { reference } of await this.#provider.list(labelsOf(this.#context.installation, name)))
-      await this.#provider.remove(reference);
+    await inLock(directory, async () => {
+      const record = recordIn(directory);
+      if (record && record !== 'damaged') await this.#remove(record);
+      // Also those that no record tells of.
+      const left = await this.#provider.list(labelsOf(this.#context.installation, name));
+      for (const { reference } of left) await this.#provider.remove(reference);
+    });
     await removeTree(directory);
   }
 
@@ -255,54 +274,68 @@ export class CloudBackend implements Backend {
     const records = (await listDirectories(directory)).map((listed) => ({ listed, record: recordIn(listed.directory) }));
     const there = await this.#provider.list({ [labelNames.installation]: this.#context.installation });
     const kept = records.map(({ listed, record }): ListedSandbox => {
-      const found = there.find(({ reference }) => reference === record?.reference);
+      const found = record === 'damaged' ? undefined : there.find(({ reference }) => reference === record?.reference);
+      const mayStop = async (reference: string): Promise<boolean> => !(await hasLeftProcesses(this.#provider.attach(reference)));
       return {
         ...listed,
         state: found?.state ?? 'stopped',
-        stop: async (force) =>
-          await stopUnused(
-            this.#provider,
-            listed.directory,
-            async (reference) => force || !(await hasLeftProcesses(this.#provider.attach(reference))),
-          ),
+        stop: (force) => stopUnused(this.#provider, listed.directory, force ? undefined : mayStop),
         destroy: () => this.#destroy(listed),
       };
     });
-    const isKnown = (reference: string): boolean => records.some(({ record }) => record?.reference === reference);
-    const orphans = there.filter((one) => !isKnown(one.reference) && !isRunningProbe(one));
+    // Security: what a damaged record speaks of is not known, so nothing of that name counts as left behind.
+    const isKnown = ({ reference, labels }: CloudListing): boolean =>
+      records.some(({ listed, record }) =>
+        record === 'damaged' ? labels[labelNames.name] === listed.name : record?.reference === reference,
+      );
+    const orphans = there.filter((one) => !isKnown(one) && !isRunningProbe(one));
     return [...kept, ...orphans.map((one) => this.#orphan(one))];
   }
 
   /** The sandbox of a program that died before it wrote the record, or of a record that was lost. */
   #orphan({ reference, labels, state, createdAt }: CloudListing): ListedSandbox {
-    const remove = (): Promise<void> => this.#provider.remove(reference);
+    // Security: the provider says it, and it becomes part of a path.
+    const name = /^[a-z0-9-]{1,40}$/.exec(labels[labelNames.name] ?? '')?.[0];
+    const remove = async (): Promise<boolean> => {
+      if (name === undefined) return await this.#removeUnrecorded(reference, '');
+      const directory = join(this.#context.sandboxesDirectory, this.kind, name);
+      return await inLock(directory, () => this.#removeUnrecorded(reference, directory));
+    };
     return {
-      name: labels[labelNames.name] ?? reference,
+      name: name ?? printable(reference),
       session: '',
       state,
       image: undefined,
       createdAt,
       directory: '',
       hasFiles: false,
-      stop: async () => {
-        await remove();
-        return true;
-      },
-      destroy: remove,
+      stop: remove,
+      destroy: async () => void (await remove()),
     };
+  }
+
+  /** Resolves with false when it belongs to a session by now. */
+  async #removeUnrecorded(reference: string, directory: string): Promise<boolean> {
+    if (directory !== '' && existsSync(directory) && readRecord(directory)?.reference === reference) return false;
+    await this.#provider.remove(reference);
+    return true;
   }
 }
 
-/** undefined also for one that is damaged. */
-function recordIn(directory: string): CloudRecord | undefined {
+/** Under the lock of a session, if it has a directory. */
+async function inLock<Result>(directory: string, action: () => Promise<Result>): Promise<Result> {
+  return existsSync(directory) ? await withFileLock(join(directory, 'lock'), undefined, action) : await action();
+}
+
+function recordIn(directory: string): CloudRecord | 'damaged' | undefined {
   try {
     return readRecord(directory);
   } catch {
-    return undefined;
+    return 'damaged';
   }
 }
 
 /** A check that runs now removes its sandbox itself. */
 function isRunningProbe({ labels, createdAt }: CloudListing): boolean {
-  return labels[labelNames.probe] !== undefined && Date.now() - createdAt.getTime() < probeSeconds * 1000;
+  return labels[labelNames.probe] !== undefined && Date.now() - createdAt.getTime() < longestCheckMs;
 }

@@ -1,11 +1,14 @@
 import type { Check, Enforcement } from '../../core/sandbox.ts';
 import { failedCheck } from '../failed-check.ts';
 import { probeSpec, requireBash } from '../probe.ts';
+import { neededPrograms } from './attach.ts';
 import type { CloudProvider } from './provider.ts';
 
 const execMs = 60_000;
 /** The outer bound of one whose program has died. */
-export const probeSeconds = 300;
+const probeSeconds = 300;
+/** A provider may have to build the image first. */
+export const longestCheckMs = 45 * 60_000;
 
 export interface CloudCheck {
   provider: CloudProvider;
@@ -24,7 +27,7 @@ export async function checkCloud({ provider, product, image, labels, enforcement
     try {
       await requireBash(provider.attach(reference), `A sandbox of ${product}`, {
         patienceMs: execMs,
-        hint: 'The image needs bash 5 or newer and coreutils.',
+        hint: neededPrograms,
       });
     } finally {
       await provider.remove(reference);

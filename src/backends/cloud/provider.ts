@@ -40,6 +40,8 @@ export interface CloudProvider {
   readonly workspace: string;
   /** Who is asked, and as whom: one cheap call that fails without valid credentials. */
   account(): Promise<string>;
+  /** Whose sandboxes are seen with the credentials there are, in words: equal for two that see the same ones. */
+  owner(): Promise<string>;
   /**
    * Makes a sandbox and resolves with its reference when it runs: the name by which the provider knows it. Ends after `spec.idleSeconds` with no program
    * attached, at the latest. Leaves nothing behind when it throws.

@@ -8,6 +8,8 @@ export interface CloudRecord {
   reference: string;
   /** Of what it was made from. */
   hash: string;
+  /** Who sees it at the provider. */
+  owner: string;
   /** From which it can be made again when the provider has ended it. */
   checkpoint?: { reference: string; savedAt: string } | undefined;
 }
@@ -17,8 +19,8 @@ export function readRecord(directory: string): CloudRecord | undefined {
   const path = pathIn(directory);
   if (!existsSync(path)) return undefined;
   try {
-    const { reference, hash, checkpoint } = JSON.parse(readFileSync(path, 'utf8')) as CloudRecord;
-    if (typeof reference === 'string' && typeof hash === 'string') return { reference, hash, checkpoint };
+    const { reference, hash, owner, checkpoint } = JSON.parse(readFileSync(path, 'utf8')) as CloudRecord;
+    if ([reference, hash, owner].every((text) => typeof text === 'string')) return { reference, hash, owner, checkpoint };
   } catch {
     // As one that is no record.
   }

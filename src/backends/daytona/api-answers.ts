@@ -48,10 +48,11 @@ export function pageIn(answer: unknown): { items: unknown[]; next: string | unde
 }
 
 /** The name of an API key and its permissions; undefined when it is none. */
-export function keyIn(answer: unknown): { name: string; permissions: readonly unknown[] } | undefined {
-  if (!isRecord<{ name: unknown; permissions: unknown }>(answer)) return undefined;
-  const { name, permissions } = answer;
-  return typeof name === 'string' && Array.isArray(permissions) ? { name: printable(name).slice(0, 100), permissions } : undefined;
+export function keyIn(answer: unknown): { name: string; userId: string; permissions: readonly unknown[] } | undefined {
+  if (!isRecord<{ name: unknown; userId: unknown; permissions: unknown }>(answer)) return undefined;
+  const { name, userId, permissions } = answer;
+  if (typeof name !== 'string' || !Array.isArray(permissions)) return undefined;
+  return { name: printable(name).slice(0, 100), userId: printable(String(userId)).slice(0, 100), permissions };
 }
 
 /**

@@ -56,6 +56,13 @@ export class DaytonaApi {
     return `${host}, as the API key "${key.name}"`;
   }
 
+  /** The API does not say to which organization a key belongs, only to which user. */
+  async owner(): Promise<string> {
+    const { host, organization } = await this.#connect().then(({ account }) => account);
+    const { userId } = await this.#call(({ keys }, known) => keys.getCurrentApiKey(known), keyIn);
+    return [`user ${userId}`, ...(organization === undefined ? [] : [`organization ${organization}`]), `at ${host}`].join(' ');
+  }
+
   create(body: CreateSandbox, signal: AbortSignal | undefined): Promise<Found> {
     const ms = createMs;
     return this.#call(({ sandboxes }, organization) => sandboxes.createSandbox(body, organization), foundIn, { ms, signal });
@@ -94,11 +101,12 @@ export class DaytonaApi {
         sandboxes.listSandboxes(organization, cursor, pageSize, undefined, undefined, filter);
       const { items, next } = await this.#call(call, pageIn);
       found.push(...items.map(foundIn).filter((one) => one !== undefined));
-      if (next === undefined) break;
+      // Security: a filter that is not understood must not give us the sandboxes of others.
+      if (next === undefined) return found.filter((one) => Object.entries(labels).every(([name, value]) => one.labels[name] === value));
       cursor = next;
     }
-    // Security: a filter that is not understood must not give us the sandboxes of others.
-    return found.filter((one) => Object.entries(labels).every(([name, value]) => one.labels[name] === value));
+    // Security: what is missing from half a list would look gone.
+    throw new HermeticError('backend/unavailable', 'Daytona lists sandboxes without end.');
   }
 
   /** A new token for one connection by ssh. Earlier ones of the sandbox end with it. */

@@ -60,6 +60,10 @@ export class DaytonaProvider implements CloudProvider {
     return this.#api.account();
   }
 
+  owner(): Promise<string> {
+    return this.#api.owner();
+  }
+
   async create(wish: CloudWish, how: CloudProgress): Promise<string> {
     const { options, target } = this.#settings;
     const body = createBody(wish, options, target);

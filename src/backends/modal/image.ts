@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
 import { printable } from '../../lib/printable.ts';
 import type { CloudProgress } from '../cloud/provider.ts';
@@ -6,8 +7,9 @@ import type { ModalAccess } from './access.ts';
 const answerMs = 30_000;
 /** Modal fetches an image once, and keeps it. */
 const buildMs = 20 * 60_000;
-/** The server is asked again as often as it likes. */
+/** So long the server may take for an answer, after which it is asked again. */
 const joinSeconds = 55;
+const askAgainMs = 1_000;
 const success = 1;
 const maxLogCharacters = 300;
 
@@ -37,7 +39,7 @@ export async function imageIdOf(access: ModalAccess, appId: string, name: string
         for (const { data } of item.taskLogs) lastLog = printable(data).slice(-maxLogCharacters) || lastLog;
         if (item.result?.status) return builtOrThrow(imageId, name, item.result, lastLog);
       }
-      ending.throwIfAborted();
+      await sleep(askAgainMs, undefined, { signal: ending });
     }
   });
 }

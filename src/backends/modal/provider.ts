@@ -60,6 +60,13 @@ export class ModalProvider implements CloudProvider {
     return `workspace ${printable(workspaceName)} at Modal${where}, app ${this.#options.modal_app}`;
   }
 
+  async owner(): Promise<string> {
+    const { workspaceName } = await this.#access.call({ ms: answerMs }, async ({ cpClient }, signal) =>
+      cpClient.tokenInfoGet({}, { signal }),
+    );
+    return `workspace ${printable(workspaceName)} at ${this.#access.server}`;
+  }
+
   async create(wish: CloudWish, how: CloudProgress): Promise<string> {
     const appId = await this.#makeApp(how.signal);
     const imageId = await imageIdOf(this.#access, appId, wish.spec.image ?? this.#options.modal_image, how);

@@ -57,6 +57,8 @@ const rules: readonly Rule[] = [
 ];
 
 const maxQuoted = 1_000;
+/** A wish for longer is not believed. */
+const maxRetrySeconds = 3_600;
 
 /** `text` is an error object of the API, or the text of what stands between us and it. */
 export function refusalError(status: number, text: string, retryAfter?: string): HermeticError {
@@ -70,7 +72,7 @@ export function refusalError(status: number, text: string, retryAfter?: string):
     `Vercel refused: ${said || `HTTP status ${status}`}`,
     {
       hint: rule?.hint ?? (isFailing ? 'Vercel does not work as it should. See vercel-status.com.' : undefined),
-      retryAfterMs: seconds > 0 ? seconds * 1000 : (rule?.retryAfterMs ?? (isFailing ? busyMs : undefined)),
+      retryAfterMs: seconds > 0 && seconds <= maxRetrySeconds ? seconds * 1000 : (rule?.retryAfterMs ?? (isFailing ? busyMs : undefined)),
       cause: new Refusal(status, said),
     },
   );

@@ -8,6 +8,7 @@ import { senselessError } from './api-errors.ts';
 /** Security: a line without an end would be kept forever. */
 const maxLineBytes = 8 * 1024 * 1024;
 const newline = 0x0a;
+const maxQuoted = 500;
 
 const line = z.union([
   z.object({ stream: z.enum(['stdout', 'stderr']), data: z.string() }),
@@ -35,7 +36,10 @@ function parsed(text: string): LogLine {
   const { data: found, error } = line.safeParse(json(text));
   if (found === undefined) throw senselessError(error);
   if ('stream' in found && found.stream === 'error') {
-    throw new HermeticError('sandbox/lost', `Vercel ended the stream: ${printable(found.data.message) || found.data.code}`);
+    throw new HermeticError(
+      'sandbox/lost',
+      `Vercel ended the stream: ${printable(found.data.message || found.data.code).slice(0, maxQuoted)}`,
+    );
   }
   return found as LogLine;
 }

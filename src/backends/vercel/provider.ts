@@ -56,7 +56,12 @@ export class VercelProvider implements CloudProvider {
     const { teamId, projectId } = this.#credentials();
     const { Sandbox } = await this.#package();
     await limited('list sandboxes', callMs, (signal) => Sandbox.list({ ...this.#connection.parameters(), limit: 1, signal }));
-    return `project ${projectId} of team ${teamId} at Vercel`;
+    return `${ownerText(teamId, projectId)} at Vercel`;
+  }
+
+  async owner(): Promise<string> {
+    const { teamId, projectId } = this.#credentials();
+    return ownerText(teamId, projectId);
   }
 
   async create({ spec, labels }: CloudWish, { progress, signal }: CloudProgress): Promise<string> {
@@ -281,4 +286,8 @@ function stateOf({
     default:
       return persistent && currentSnapshotId !== undefined ? 'stopped' : 'gone';
   }
+}
+
+function ownerText(teamId: string, projectId: string): string {
+  return `project ${projectId} of team ${teamId}`;
 }

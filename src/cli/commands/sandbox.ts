@@ -120,7 +120,10 @@ async function findAll(app: App, only: string | undefined): Promise<Found[]> {
 }
 
 async function findOne(app: App, session: string, only: string | undefined): Promise<Found> {
-  const matching = (await findAll(app, only)).filter((one) => one.session === session || one.name === session);
+  const named = (await findAll(app, only)).filter((one) => one.session === session || one.name === session);
+  // What a crash left beside the sandbox of a session has its name, and no files.
+  const withFiles = named.filter((one) => one.hasFiles);
+  const matching = withFiles.length > 0 ? withFiles : named;
   const [first, ...others] = matching;
   if (!first)
     throw new HermeticError('sandbox/not-found', `There is no sandbox for the session ${session}.`, { hint: 'hermetic sandbox list' });

@@ -139,6 +139,37 @@ describe.each([
     await first.destroy();
   });
 
+  it('says whose a sandbox is when the credentials are those of another, and gives nothing up', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'echo kept >file; export RETURNS=yes');
+    await first.close();
+    provider.user = 'another';
+    await expect(backendOf(provider).open(spec, listener)).rejects.toMatchObject({
+      code: 'backend/not-permitted',
+      message: expect.stringContaining('belongs to the fake provider as a test, and the credentials to the fake provider as another'),
+    });
+    provider.user = 'a test';
+    const second = await backend.open(spec, listener);
+    expect(await output(second, 'cat file; echo $RETURNS')).toBe('kept\nyes\n');
+    await second.destroy();
+  });
+
+  it('destroys a sandbox that cannot be saved, and lets go of one that cannot be ended', async () => {
+    const destroyed = await backend.open(specOf(), listener);
+    const spec = specOf();
+    const ended = await backend.open(spec, listener);
+    provider.isBroken = true;
+    await destroyed.destroy();
+    await expect(ended.end('it is not wanted')).rejects.toThrow('The fake provider');
+    expect(await ended.ended).toBe('it was ended');
+    provider.isBroken = false;
+    const again = await backend.open(spec, listener);
+    expect(await output(again, 'echo here')).toBe('here\n');
+    await again.destroy();
+    expect([provider.entries.size, provider.disks.size]).toEqual([0, 0]);
+  });
+
   it('keeps the files of the session when a changed sandbox cannot be made', async () => {
     const spec = specOf();
     const first = await backend.open(spec, listener);
@@ -177,7 +208,8 @@ describe('a cloud backend', () => {
     const path = join(spec.directory, 'cloud.json');
     writeFileSync(path, readFileSync(path, 'utf8').slice(0, 10));
     await expect(backend.open(spec, listener)).rejects.toThrow('does not say which sandbox belongs to this session');
-    const listed = (await backend.list()).find(({ name, directory: place }) => name === spec.name && place !== '');
+    const [listed, ...others] = await backend.list();
+    expect([listed?.hasFiles, others]).toEqual([true, []]);
     await listed?.destroy();
     expect([provider.entries.size, existsSync(spec.directory)]).toEqual([0, false]);
   });
@@ -191,6 +223,22 @@ describe('a cloud backend', () => {
     expect([orphan?.name, orphan?.hasFiles, orphan?.state, others]).toEqual([spec.name, false, 'running', []]);
     await orphan?.stop(false);
     expect(provider.entries.size).toBe(0);
+  });
+
+  it('does not remove as left behind what has become the sandbox of a session', async () => {
+    const spec = specOf();
+    const sandbox = await backend.open(spec, listener);
+    await sandbox.close();
+    const record = join(spec.directory, 'cloud.json');
+    const text = readFileSync(record, 'utf8');
+    await rm(record);
+    const left = (await backend.list()).find(({ hasFiles }) => !hasFiles) ?? expect.fail('it is not listed');
+    writeFileSync(record, text);
+    expect(await left.stop(true)).toBe(false);
+    await left.destroy();
+    const again = await backend.open(spec, listener);
+    expect(await output(again, 'echo still here')).toBe('still here\n');
+    await again.destroy();
   });
 
   it('does not touch sandboxes of another installation', async () => {

@@ -22,6 +22,10 @@ export class FakeProvider implements CloudProvider {
   readonly entries = new Map<string, Entry>();
   readonly disks = new Map<string, string>();
   renewals = 0;
+  /** Whose credentials are used. Others see nothing. */
+  user = 'a test';
+  /** Nothing can be saved or stopped. */
+  isBroken = false;
   /** The next calls of `create` fail. */
   isFull = false;
   readonly #machines = new FakeMachines();
@@ -36,7 +40,11 @@ export class FakeProvider implements CloudProvider {
   }
 
   async account(): Promise<string> {
-    return 'the fake provider as a test';
+    return `the fake provider as ${this.user}`;
+  }
+
+  async owner(): Promise<string> {
+    return this.account();
   }
 
   async create(wish: CloudWish): Promise<string> {
@@ -45,6 +53,7 @@ export class FakeProvider implements CloudProvider {
   }
 
   async state(reference: string): Promise<CloudState> {
+    if (this.user !== 'a test') return 'gone';
     if (this.disks.has(reference)) return 'stopped';
     const entry = this.entries.get(reference);
     return entry ? (entry.machine ? 'running' : 'stopped') : 'gone';
@@ -78,6 +87,7 @@ export class FakeProvider implements CloudProvider {
 
   async stop(reference: string): Promise<string> {
     const entry = this.entries.get(reference);
+    if (this.isBroken) throw new HermeticError('backend/not-running', 'The fake provider does not stop it.');
     if (!entry) return reference;
     const saved = this.checkpoints ? this.#save(entry) : reference;
     await this.end(reference);
@@ -119,6 +129,7 @@ export class FakeProvider implements CloudProvider {
   }
 
   #save({ disk }: Entry): string {
+    if (this.isBroken) throw new HermeticError('backend/not-running', 'The fake provider saves nothing.');
     const reference = `saved-${randomUUID()}`;
     this.disks.set(reference, this.#machines.makeDisk(disk));
     return reference;
