@@ -4,8 +4,8 @@
 #
 # In variables with __HERMETIC_ before these names, because who pays for the sandbox is shown arguments for ever. Says `KEY PID` first. A line is
 # `KEY NUMBER LENGTH DATA`, in base64, and `KEY NUMBER LENGTH <FILE` for a file to take it from; number 0 only says that the writer lives. The input
-# ends with a number of -1. After so many seconds without a line, and when a line is missing or cannot be passed on, everything ends without a word, so that
-# no command takes a part of its input for the whole. A line that comes again counts once.
+# ends with a number of -1. After so many seconds without a line, and when a line is missing or cannot be passed on, nothing more comes and it does not end, so
+# that no command takes a part of its input for the whole. A line that comes again counts once.
 
 key=$__HERMETIC_KEY patience=$__HERMETIC_PATIENCE
 eval "set -- $__HERMETIC_WORDS"
@@ -31,7 +31,7 @@ lines() {
 }
 
 exec 219<> <(:)
-exec 218< <(exec 2>/dev/null; lines <&219 || kill -KILL "$$")
+exec 218< <(exec 2>/dev/null; lines <&219 || exec sleep infinity)
 printf '%s %s\n' "$key" "$$"
 "$@" <&218 218<&- 219>&-
 code=$?

@@ -36,6 +36,8 @@ export class VercelProvider implements CloudProvider {
   /** Below the one directory that belongs to the user of the machine in every image. */
   readonly home = '/vercel/sandbox/home';
   readonly workspace = '/vercel/sandbox/workspace';
+  /** The input of a command does not end when its program dies. */
+  readonly pulse = { everyMs: 5_000, silenceSeconds: 20 };
   readonly renewal = { everyMs: 20_000, renew: (name: string): Promise<void> => this.#renew(name) };
   readonly #connection: VercelConnection;
   readonly #credentials: () => ReturnType<typeof vercelCredentials>;

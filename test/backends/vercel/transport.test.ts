@@ -116,10 +116,13 @@ describe('a command at Vercel', () => {
     expect((await printedBy(command)).stdout.length).toBe(150 * 65_536);
   });
 
-  it('ends the input of a command whose program is silent', async () => {
+  it('passes on no more input of a program that was silent, and no end, which would make a part of it the whole', async () => {
     const dying = providerWith({ everyMs: 3_600_000, patienceSeconds: 1 });
-    await start('cat; touch /vercel/sandbox/ended', dying);
-    await until('the command has seen the end', () => isThere('/vercel/sandbox/ended'));
+    const command = await start('read -rt 4 line; echo "$?" >/vercel/sandbox/silent', dying);
+    await until('its time to wait is over', () => isThere('/vercel/sandbox/silent'));
+    // More than 128: neither a line nor an end came.
+    expect(Number(await output('cat /vercel/sandbox/silent'))).toBeGreaterThan(128);
+    command.destroy();
   });
 
   it('keeps the input of a command open by a sign of life', async () => {
