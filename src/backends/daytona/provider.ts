@@ -45,8 +45,6 @@ interface Patience {
 export class DaytonaProvider implements CloudProvider {
   readonly home = home;
   readonly workspace = workspace;
-  /** Older gateways do not notice that a program has died. */
-  readonly pulse = { everyMs: 5_000, silenceSeconds: 20 };
   readonly #api: DaytonaApi;
   readonly #settings: DaytonaSettings;
   readonly #attaches = new Map<string, Attach>();
