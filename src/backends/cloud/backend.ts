@@ -272,7 +272,8 @@ export class CloudBackend implements Backend {
     const directory = join(this.#context.sandboxesDirectory, this.kind);
     if (!existsSync(directory)) return [];
     const records = (await listDirectories(directory)).map((listed) => ({ listed, record: recordIn(listed.directory) }));
-    const there = await this.#provider.list({ [labelNames.installation]: this.#context.installation });
+    // Of a provider that does not answer, or has not been configured yet, no more is known than the records.
+    const there = await this.#provider.list({ [labelNames.installation]: this.#context.installation }).catch(() => []);
     const kept = records.map(({ listed, record }): ListedSandbox => {
       const found = record === 'damaged' ? undefined : there.find(({ reference }) => reference === record?.reference);
       const mayStop = async (reference: string): Promise<boolean> => !(await hasLeftProcesses(this.#provider.attach(reference)));

@@ -238,8 +238,9 @@ class KubernetesBackend implements Backend {
     const directory = join(this.#context.sandboxesDirectory, this.kind);
     if (!existsSync(directory)) return [];
     const records = await listDirectories(directory);
-    const pods = (await this.#pods.list()).filter((pod) => !isRunningProbe(pod));
-    const claims = this.#options.kubernetes_storage === 'claim' ? await this.#claims.list() : [];
+    // Of a cluster that does not answer, or has not been configured yet, no more is known than the records.
+    const pods = (await this.#pods.list().catch(() => [])).filter((pod) => !isRunningProbe(pod));
+    const claims = this.#options.kubernetes_storage === 'claim' ? await this.#claims.list().catch(() => []) : [];
     const kept = records.map((record): ListedSandbox => {
       const pod = pods.find((one) => sandboxOf(one) === record.name);
       return {

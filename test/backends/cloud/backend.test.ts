@@ -160,10 +160,12 @@ describe.each([
     const spec = specOf();
     const ended = await backend.open(spec, listener);
     provider.isBroken = true;
-    await destroyed.destroy();
     await expect(ended.end('it is not wanted')).rejects.toThrow('The fake provider');
     expect(await ended.ended).toBe('it was ended');
     provider.isBroken = false;
+    provider.isFull = true;
+    await destroyed.destroy();
+    provider.isFull = false;
     const again = await backend.open(spec, listener);
     expect(await output(again, 'echo here')).toBe('here\n');
     await again.destroy();
@@ -239,6 +241,15 @@ describe('a cloud backend', () => {
     const again = await backend.open(spec, listener);
     expect(await output(again, 'echo still here')).toBe('still here\n');
     await again.destroy();
+  });
+
+  it('lists what it has records of when the provider does not answer', async () => {
+    const spec = specOf();
+    const sandbox = await backend.open(spec, listener);
+    provider.isBroken = true;
+    expect((await backend.list()).map(({ name, hasFiles }) => [name, hasFiles])).toEqual([[spec.name, true]]);
+    provider.isBroken = false;
+    await sandbox.destroy();
   });
 
   it('does not touch sandboxes of another installation', async () => {

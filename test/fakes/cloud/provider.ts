@@ -24,9 +24,9 @@ export class FakeProvider implements CloudProvider {
   renewals = 0;
   /** Whose credentials are used. Others see nothing. */
   user = 'a test';
-  /** Nothing can be saved or stopped. */
+  /** It lists, saves and stops nothing. */
   isBroken = false;
-  /** The next calls of `create` fail. */
+  /** There is no room for another sandbox, nor for a copy of a disk. */
   isFull = false;
   readonly #machines = new FakeMachines();
 
@@ -101,6 +101,7 @@ export class FakeProvider implements CloudProvider {
   }
 
   async list(labels: Readonly<Record<string, string>>): Promise<CloudListing[]> {
+    if (this.isBroken) throw new HermeticError('backend/not-running', 'The fake provider does not answer.');
     const isWanted = (entry: Entry): boolean => Object.entries(labels).every(([name, value]) => entry.labels[name] === value);
     return [...this.entries]
       .filter(([, entry]) => isWanted(entry))
@@ -129,7 +130,7 @@ export class FakeProvider implements CloudProvider {
   }
 
   #save({ disk }: Entry): string {
-    if (this.isBroken) throw new HermeticError('backend/not-running', 'The fake provider saves nothing.');
+    if (this.isBroken || this.isFull) throw new HermeticError('backend/not-running', 'The fake provider saves nothing.');
     const reference = `saved-${randomUUID()}`;
     this.disks.set(reference, this.#machines.makeDisk(disk));
     return reference;
