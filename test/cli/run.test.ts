@@ -111,6 +111,17 @@ await describeBackend('bubblewrap', (engine) => {
   });
 
   it.each([
+    ['kubernetes', /No Kubernetes cluster is configured/],
+    ['modal', /MODAL_TOKEN_ID/],
+    ['daytona', /DAYTONA_API_KEY/],
+    ['vercel', /VERCEL_TOKEN/],
+  ])('refuses a command on %s, which is not configured, with the remedy, and still lists sandboxes', async (backend, remedy) => {
+    const refused = await hermetic.run(['run', '--backend', backend, '--', 'true']);
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringMatching(remedy) });
+    expect(await hermetic.run(['sandbox', 'list'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([
     [['run', '--backend', 'docer', '--', 'true'], 2, /no backend "docer"; did you mean docker\?[\s\S]*bubblewrap/],
     [['run', '--timeout', '0', '--', 'true'], 2, /greater than 0/],
     [['run', '--timeout', '601', '--', 'true'], 2, /max_foreground_timeout/],
