@@ -9,7 +9,7 @@ import type { View } from './arguments.ts';
 export interface OwnPlaces extends Pick<View, 'temporary' | 'overlay'> {
   /** False when another program has the overlay of the session, and this one goes with the container. */
   isOverlayKept: boolean;
-  /** Call when the container has ended. */
+  /** Call when the container has ended. May be called again. */
   release(): Promise<void>;
 }
 
@@ -24,10 +24,11 @@ export async function takeOwnPlaces(directory: string, runDirectory: string, ima
   await mkdir(overlays, { recursive: true, mode: 0o700 });
   // Of its image alone: on top of another one it would make no sense. What the kernel does with one that is mounted twice is undefined.
   const kept = join(overlays, imageKey);
-  const lock = takeKernelLock(`${kept}.lock`);
+  let lock = takeKernelLock(`${kept}.lock`);
   if (!lock) return { ...free, overlay: join(temporary, 'overlay'), isOverlayKept: false };
   const release = async (): Promise<void> => {
-    lock.close();
+    lock?.close();
+    lock = undefined;
     await removeTree(temporary);
   };
   return { ...free, overlay: kept, release };
