@@ -18,7 +18,7 @@ interface SandboxRecord {
   directory: string;
 }
 
-/** Host paths of one sandbox. Only `workspace` and `home` are ever visible inside, and `run` and `received` read-only. */
+/** Host paths of one sandbox. Only `workspace`, `home` and `temporary` are ever visible inside, and `run` and `received` read-only. */
 export function pathsIn(directory: string) {
   return {
     record: join(directory, 'sandbox.json'),
@@ -27,6 +27,8 @@ export function pathsIn(directory: string) {
     workspace: join(directory, 'workspace'),
     home: join(directory, 'home'),
     received: join(directory, 'received'),
+    /** Temporary files, only where they are not in memory: a directory for each attached program, named as its run directory. */
+    temporary: join(directory, 'tmp'),
     /** Only where an engine would put files of its host into its container. */
     etc: join(directory, 'etc'),
   };

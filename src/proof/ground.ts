@@ -1,5 +1,5 @@
 import type { ProofLine, Verdict } from '../core/proof.ts';
-import type { SandboxSpec } from '../core/sandbox.ts';
+import type { SandboxSpec, Traits } from '../core/sandbox.ts';
 import { printable } from '../lib/printable.ts';
 import type { HostView } from './host-view.ts';
 import type { Inside } from './inside.ts';
@@ -31,7 +31,7 @@ export function unanswered(check: string, tried: string): ProofLine {
   return line(check, tried, 'unknown', 'The probe gave no answer to that.');
 }
 
-/** The promises of a sandbox that shares the host's kernel, by its isolation. */
+/** The promises of a sandbox that shares the host's kernel. */
 export interface Promises {
   capabilities: readonly string[];
   namespaces: readonly string[];
@@ -41,13 +41,18 @@ export interface Promises {
   hasRootFileSystem: boolean;
 }
 
-export const promisesOf: Readonly<Record<'process' | 'container', Promises>> = {
-  process: { capabilities: [], namespaces: ['mnt', 'pid', 'net', 'ipc', 'uts', 'user'], root: 'broken', hasRootFileSystem: false },
+type KernelIsolation = 'process' | 'container';
+
+const promisesBy: Readonly<Record<KernelIsolation, Omit<Promises, 'hasRootFileSystem'>>> = {
+  process: { capabilities: [], namespaces: ['mnt', 'pid', 'net', 'ipc', 'uts', 'user'], root: 'broken' },
   container: {
     capabilities: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
     namespaces: ['mnt', 'pid', 'net', 'ipc', 'uts'],
     // Whether containers have a user namespace is for the engine to say.
     root: 'open',
-    hasRootFileSystem: true,
   },
 };
+
+export function promisesOf(isolation: KernelIsolation, { honours }: Pick<Traits, 'honours'>): Promises {
+  return { ...promisesBy[isolation], hasRootFileSystem: isolation === 'container' || honours.image === true };
+}

@@ -1,12 +1,13 @@
 import { realpath } from 'node:fs/promises';
 import { basename, normalize } from 'node:path/posix';
+import { pathsIn } from '../backends/sandbox-directory.ts';
 import { volumesOf } from '../backends/volume-names.ts';
 import type { ProofLine } from '../core/proof.ts';
 import { token } from './bait.ts';
 import { type Ground, line, type Promises, unanswered } from './ground.ts';
 import { isInside, type Location, locate, type MountEntry, mountAt, parseMounts } from './mount-table.ts';
 
-/** In memory, or in the directory of the sandbox. */
+/** In memory, or in the directory of the sandbox for such files. */
 const temporary = ['/tmp', '/var/tmp'];
 /** In memory, and only there. */
 const inMemory = [...temporary, '/run', '/dev', '/dev/shm', '/sys/fs/cgroup'];
@@ -56,8 +57,10 @@ function isDocumented({ host, spec }: Ground, entry: MountEntry, home: Location 
   if (kernelTypes.includes(type) || ((type === 'devtmpfs' || type === 'tmpfs') && harmlessDevices.test(root))) return true;
   // Security: a file system in memory of the host's is not one of the sandbox's, under any path inside.
   const isPrivateMemory = type === 'tmpfs' && !host?.mounts.some((own) => own.device === device);
-  const isInHome = home !== undefined && device === home.device && isInside(root, home.path);
-  if (inMemory.includes(target)) return isPrivateMemory || (temporary.includes(target) && isInHome);
+  const isBelow = (path: (found: Location) => string): boolean =>
+    home !== undefined && device === home.device && isInside(root, path(home));
+  const isInHome = isBelow(({ path }) => path);
+  if (inMemory.includes(target)) return isPrivateMemory || (temporary.includes(target) && isBelow(({ path }) => pathsIn(path).temporary));
   if (ownDirectories.includes(target)) {
     return isPrivateMemory || home === undefined || isInHome || (isContainer && (isVolumeOf(spec.name, root) || podVolume.test(root)));
   }

@@ -116,7 +116,7 @@ async function proveIsolated(options: ProofOptions, isolation: Exclude<Isolation
       checkRunDirectory(ground),
       checkLimits(ground),
       // A machine of its own may do with its own kernel what it likes.
-      isolation === 'machine' ? [] : checkKernel(ground, promisesOf[isolation]),
+      isolation === 'machine' ? [] : checkKernel(ground, promisesOf(isolation, backend.traits)),
     ]);
     await inside.end();
     const judged = backend.traits.disposable ? lines.flat() : lines.flat().map(onSharedMachine);

@@ -138,10 +138,17 @@ describe.each(['bubblewrap', 'docker'])('the proof on a real engine', async (kin
 
     it('breaks the proof for root of a container when the backend promised more', async (context) => {
       if (!isContainer) return context.skip('only root of a container has capabilities');
-      const proof = await proveThis({ backend: claiming('process') });
-      expect(linesThatAre(proof, 'broken').map(({ check }) => check)).toEqual(
-        expect.arrayContaining(['namespaces', 'user', 'capabilities', 'writable-mounts']),
-      );
+      const backend = claiming('process');
+      const brokenWith = async (image: true | string): Promise<string[]> => {
+        const traits = { ...backend.traits, honours: { ...backend.traits.honours, image } };
+        return linesThatAre(await proveThis({ backend: { ...backend, traits } }), 'broken').map(({ check }) => check);
+      };
+      const always = ['namespaces', 'user', 'capabilities'];
+      expect(await brokenWith('it has no image')).toEqual(expect.arrayContaining([...always, 'writable-mounts']));
+      // The file system of an image is its own to write to.
+      const broken = await brokenWith(true);
+      expect(broken).toEqual(expect.arrayContaining(always));
+      expect(broken).not.toContain('writable-mounts');
     });
 
     it('breaks the proof of a sandbox that has ended', async () => {

@@ -10,7 +10,7 @@ import { started } from '../../lib/started.ts';
 import { normalMount } from '../mounts.ts';
 import { beginningOf } from '../namespaces/beginning.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups } from '../namespaces/cgroup.ts';
-import { enforcementWith, limitsLine } from '../namespaces/enforcement.ts';
+import { enforcementWith, resourceLimits } from '../namespaces/enforcement.ts';
 import { type NetworkChoice, refuseObstacle, resolverOf, type SandboxNetwork, startNetwork } from '../namespaces/network.ts';
 import * as staging from '../namespaces/stage.ts';
 import { findProgram, standardPath } from '../programs.ts';
@@ -147,7 +147,8 @@ async function startOnce(options: BubblewrapOptions, attempt: Attempt): Promise<
     });
     if (outcome === 'ready') {
       isRunning = true;
-      stdin.write(`${limitsLine(options.limits, groups)}\n`);
+      const { processes, dataKilobytes } = resourceLimits(options.limits, groups);
+      stdin.write(`${processes} ${dataKilobytes}\n`);
       errorText.stop();
       return { child, enforcement: enforcementWith(groups.held, 'bubblewrap'), counter: groups.counter, door: await handedOver, release };
     }

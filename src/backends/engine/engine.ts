@@ -224,7 +224,7 @@ export class Engine extends Connection {
       const status = refusedStatus(error);
       if (status === 404 || status === 409) return;
       // Podman has no status of its own for a container that does not run.
-      if (status === undefined || (await this.inspect(id, options))?.running !== false) throw error;
+      if (status === undefined || (await this.inspect(id, options))?.running === true) throw error;
     }
   }
 

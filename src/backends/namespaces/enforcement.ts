@@ -19,9 +19,14 @@ export function enforcementWith(held: ReadonlyMap<Controller, string>, program: 
   };
 }
 
-/** Resource limits only for what no control group holds. `own` processes are not those of the sandbox and count as such. */
-export function limitsLine(limits: Limits, groups: ControlGroups, own = ownProcesses): string {
+/** Of a process, 0 for none. */
+export interface ResourceLimits {
+  processes: number;
+  dataKilobytes: number;
+}
+
+/** Only for what no control group holds. `own` processes are not those of the sandbox and count as such. */
+export function resourceLimits(limits: Limits, groups: ControlGroups, own = ownProcesses): ResourceLimits {
   const processes = groups.held.has('pids') || limits.pids === 0 ? 0 : limits.pids + own;
-  const kilobytes = groups.held.has('memory') ? 0 : Math.round(limits.memoryMb * 1024);
-  return `${processes} ${kilobytes}`;
+  return { processes, dataKilobytes: groups.held.has('memory') ? 0 : Math.round(limits.memoryMb * 1024) };
 }

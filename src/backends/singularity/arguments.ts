@@ -18,6 +18,8 @@ export interface View {
   runDirectory: string;
   workspace: string;
   home: string;
+  /** Holds the temporary directories. Its own, and gone when the sandbox ends. */
+  temporary: string;
   /** undefined: the image is read-only. */
   overlay: string | undefined;
   mounts: readonly Mount[];
@@ -26,8 +28,8 @@ export interface View {
 /** Files made up for the sandbox, below the run directory. */
 export const guiseDirectory = 'guise';
 export const seccompFile = 'seccomp.json';
-/** Temporary files, below the run directory as well: they are gone when the sandbox ends, and count as its disk space. */
-export const temporaryDirectories: Readonly<Record<string, string>> = { 'tmp/tmp': '/tmp', 'tmp/var': '/var/tmp' };
+/** On the disk, so that they count as disk space of the sandbox. */
+export const temporaryDirectories: Readonly<Record<string, string>> = { tmp: '/tmp', var: '/var/tmp' };
 
 /** The content of those files, by path inside. */
 export function guise(user: number, group: number, resolver: string): Readonly<Record<string, string>> {
@@ -51,10 +53,11 @@ export function guiseName(inside: string): string {
 }
 
 /** Everything Apptainer is told, up to the command. */
-export function apptainerArguments({ image, runDirectory, workspace, home, overlay, mounts }: View, guised: readonly string[]): string[] {
+export function apptainerArguments(view: View, guised: readonly string[]): string[] {
+  const { image, runDirectory, workspace, home, temporary, overlay, mounts } = view;
   const all: Mount[] = [
     ...guised.map((target) => ({ source: `${runDirectory}/${guiseDirectory}/${guiseName(target)}`, target, readOnly: true })),
-    ...Object.entries(temporaryDirectories).map(([name, target]) => ({ source: `${runDirectory}/${name}`, target, readOnly: false })),
+    ...Object.entries(temporaryDirectories).map(([name, target]) => ({ source: `${temporary}/${name}`, target, readOnly: false })),
     { source: runDirectory, target: runInside, readOnly: true },
     { source: workspace, target: workspaceInside, readOnly: false },
     { source: home, target: homeInside, readOnly: false },
@@ -67,6 +70,8 @@ export function apptainerArguments({ image, runDirectory, workspace, home, overl
     // Security: also what the administrator's apptainer.conf mounts into every container.
     ...['--no-mount', 'sys,home,tmp,hostfs,cwd,bind-paths'],
     ...['--security', `seccomp:${runDirectory}/${seccompFile}`],
+    // Security: nor devices and libraries of the host where the administrator always wants them in.
+    ...['--no-nv', '--no-rocm'],
     // In memory, as elsewhere: what is there is of this run alone.
     ...['--scratch', '/run'],
     ...(overlay === undefined ? [] : ['--overlay', overlay]),

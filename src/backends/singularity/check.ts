@@ -3,20 +3,23 @@ import { mkdir, mkdtemp, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
+import { within } from '../../lib/deadline.ts';
 import { probeInstallation, probeName } from '../namespaces/enforcement-here.ts';
 import { pathsIn, removeTree } from '../sandbox-directory.ts';
 import { startSingularity } from './start.ts';
 
+/** For a program that does nothing. */
+const endTimeoutMs = 20_000;
 const noLimits = { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 };
 
 /** Runs `true` in a throw-away sandbox of this image, or where it is not there yet, of the programs of this machine. Rejects with the reason. */
 export async function probe(program: string, image: string | undefined, hasOverlay: boolean): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'hermetic-probe-'));
   try {
-    const { run, workspace, home } = pathsIn(directory);
+    const { run, workspace, home, temporary } = pathsIn(directory);
     for (const path of [run, workspace, home]) await mkdir(path);
     const view = {
-      ...{ runDirectory: run, workspace, home, overlay: hasOverlay ? join(directory, 'overlay') : undefined },
+      ...{ runDirectory: run, workspace, home, temporary, overlay: hasOverlay ? join(directory, 'overlay') : undefined },
       image: image ?? (await standIn(join(directory, 'root'))),
       mounts: image === undefined ? [{ source: '/usr', target: '/programs', readOnly: true }] : [],
     };
@@ -32,8 +35,12 @@ export async function probe(program: string, image: string | undefined, hasOverl
       command: ['true'],
     };
     const { child, release } = await startSingularity(options);
-    const [code, signal] =
-      child.exitCode === null && child.signalCode === null ? await once(child, 'exit') : [child.exitCode, child.signalCode];
+    const isOver = child.exitCode !== null || child.signalCode !== null;
+    const ended = isOver ? Promise.resolve([child.exitCode, child.signalCode]) : once(child, 'exit');
+    const [code, signal] = await within(endTimeoutMs, ended, () => {
+      child.kill('SIGKILL');
+      return ended;
+    });
     await release();
     if (code === 0) return;
     const how = `A container started, but the program true ended in it with ${signal ?? `code ${code}`}.`;

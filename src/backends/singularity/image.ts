@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, chown, lstat, mkdir, open, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -36,8 +37,12 @@ const archive = /^(docker-archive|oci-archive):(\/\S+)$/;
  * would have to be mounted or unpacked for every sandbox. undefined when that is still to be done.
  */
 export async function findImage(image: string, { imageDirectory }: Pick<ImageOptions, 'imageDirectory'>): Promise<FoundImage | undefined> {
-  const { key, directory = join(imageDirectory, key) } = await identify(image);
-  return (await isDirectory(directory)) ? { directory, key } : undefined;
+  const { key, directory } = await identify(image);
+  if (directory !== undefined) return { directory, key };
+  if (!(await isOwnDirectory(imageDirectory))) return undefined;
+  const made = join(imageDirectory, key);
+  // Security: a link is none of ours.
+  return (await lstat(made).catch(() => undefined))?.isDirectory() === true ? { directory: made, key } : undefined;
 }
 
 /** The image, converted before if need be. Several programs that want the same one at once wait for the first. */
@@ -51,13 +56,14 @@ export async function ensureImage(image: string, options: ImageOptions, listener
   return await withFileLock(join(imageDirectory, `${key}.lock`), signal, async () => {
     const made = await findImage(image, options);
     if (made) return made;
-    const prefix = `${key}.work-`;
-    // Security: left by a program that died. They are never used, only removed.
-    for (const name of await readdir(imageDirectory)) if (name.startsWith(prefix)) await removeTree(join(imageDirectory, name));
-    const work = join(imageDirectory, `${prefix}${randomBytes(6).toString('hex')}`);
+    await removeLeftOvers(imageDirectory, key);
+    const work = join(imageDirectory, `${key}.work-${randomBytes(6).toString('hex')}`);
     try {
       await mkdir(join(work, 'tmp'), { recursive: true, mode: 0o700 });
       await convert(image, work, options.program, listener, signal);
+      await seal(work).catch((cause: unknown) => {
+        throw new HermeticError('sandbox/no-image', `The image ${image} could not be converted: no directory came of it.`, { cause });
+      });
       const directory = join(imageDirectory, key);
       await rename(join(work, 'root'), directory);
       return { directory, key };
@@ -93,8 +99,28 @@ function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-async function isDirectory(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
+/** False when there is none yet. Security: throws when another user could put an image there. */
+async function isOwnDirectory(imageDirectory: string): Promise<boolean> {
+  const status = await lstat(imageDirectory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+  if (!status) return false;
+  if (status.isDirectory() && status.uid === process.getuid?.() && (status.mode & 0o022) === 0) return true;
+  throw new HermeticError('sandbox/no-image', `Other users may put images into ${imageDirectory}, or it is no directory.`, {
+    hint: 'Set terminal.singularity_image_directory to a directory, not a link, that belongs to the user of Hermetic and that only this user can write to.',
+  });
+}
+
+/** Security: left by programs that died. They are never used, only removed. The lock of this key is ours. */
+async function removeLeftOvers(imageDirectory: string, ownKey: string): Promise<void> {
+  for (const name of await readdir(imageDirectory)) {
+    const [, key] = /^([0-9a-f]{32})\.work-/.exec(name) ?? [];
+    const remove = (): Promise<void> => removeTree(join(imageDirectory, name));
+    if (key === ownKey) await remove();
+    // Does not wait: a conversion that has the lock is at work.
+    else if (key !== undefined) await withFileLock(join(imageDirectory, `${key}.lock`), AbortSignal.abort(), remove).catch(() => undefined);
+  }
 }
 
 /** Makes `root` in the directory for work. Its process ends with this program. */
@@ -108,10 +134,10 @@ async function convert(
   signal?.throwIfAborted();
   listener.progress(`converting ${image} …`);
   const child = await spawnBuild(image, work, program);
-  const kill = (): void => {
-    process.kill(-child.pid, 'SIGKILL');
-  };
+  const kill = (): void => killGroup(child.pid);
   signal?.addEventListener('abort', kill);
+  // It may have been while the program started.
+  if (signal?.aborted) kill();
   const [, stdout, stderr] = child.stdio as unknown as [unknown, Readable, Readable];
   stdout.resume();
   let said = '';
@@ -120,12 +146,36 @@ async function convert(
     const [, step] = /^INFO:\s+(.+)$/.exec(line) ?? [];
     if (step !== undefined) listener.progress(`${image}: ${printable(step)}`);
   });
-  const [code] = (await once(child, 'close')) as [number | null];
-  signal?.removeEventListener('abort', kill);
-  signal?.throwIfAborted();
-  if (code !== 0) throw conversionError(image, said);
-  // Other users than its owner are the users of sandboxes, when the product runs as root.
-  await chmod(join(work, 'root'), 0o755);
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    signal?.throwIfAborted();
+    if (code !== 0) throw conversionError(image, said);
+  } finally {
+    signal?.removeEventListener('abort', kill);
+    // What it may have left running.
+    kill();
+  }
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Security: takes the directory for work from the user that unpacked, before `root` in it is touched: it may be a link, or become one. */
+async function seal(work: string): Promise<void> {
+  if (process.getuid?.() === 0) await chown(work, 0, 0);
+  await chmod(work, 0o700);
+  const root = await open(join(work, 'root'), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    // Other users than its owner are the users of sandboxes, when the product runs as root.
+    await root.chmod(0o755);
+  } finally {
+    await root.close();
+  }
 }
 
 /** Security: as root it becomes another user, because it unpacks what came from elsewhere. */

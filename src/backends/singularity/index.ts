@@ -30,6 +30,7 @@ import { probe } from './check.ts';
 import { notInstalled } from './failures.ts';
 import { ensureImage, findImage } from './image.ts';
 import { type SingularityOptions, singularityOptions } from './options.ts';
+import { takeOwnPlaces } from './own-places.ts';
 import { type ContainerOptions, startSingularity } from './start.ts';
 
 /** Everything inside ends with Apptainer, however that ends. */
@@ -37,6 +38,9 @@ const endPatienceMs = 0;
 
 /** slirp4netns, which connects bubblewrap, cannot lock itself up in the namespaces that Apptainer makes without root. */
 const noOpenNetwork = 'the only open network that Apptainer has without root is that of the host, with its loopback';
+
+const overlayInUse =
+  'Another program has this session open, so changes of this sandbox outside of home and workspace last only until it ends.';
 
 export const singularity: BackendDriver<typeof singularityOptions> = {
   kind: 'singularity',
@@ -49,7 +53,7 @@ export const singularity: BackendDriver<typeof singularityOptions> = {
 class SingularityBackend implements Backend {
   readonly kind = 'singularity';
   readonly traits = {
-    isolation: 'container',
+    isolation: 'process',
     disposable: true,
     durable: false,
     seesDisk: true,
@@ -105,7 +109,9 @@ class SingularityBackend implements Backend {
     const program = this.#program();
     const image = await ensureImage(spec.image ?? this.#options.singularity_image, { program, ...this.#images() }, listener, signal);
     const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
-      const { child, enforcement, counter, door, release } = await startSingularity({
+      const overlayKey = this.#options.singularity_overlay ? image.key : undefined;
+      const { temporary, overlay, isOverlayKept, release: leave } = await takeOwnPlaces(spec.directory, runDirectory, overlayKey);
+      const starting = startSingularity({
         program,
         name: spec.name,
         installation: this.#context.installation,
@@ -114,8 +120,8 @@ class SingularityBackend implements Backend {
           runDirectory,
           workspace: paths.workspace,
           home: paths.home,
-          // Of its image alone: on top of another one it would make no sense.
-          overlay: this.#options.singularity_overlay ? join(spec.directory, 'overlay', image.key) : undefined,
+          temporary,
+          overlay,
           mounts: [...spec.mounts, { source: paths.received, target: receivedInside, readOnly: true }],
         },
         env: spec.env,
@@ -123,11 +129,16 @@ class SingularityBackend implements Backend {
         network,
         command: forkerCommand(runInside, noLease, { processes: 'own' }),
       });
+      const { child, enforcement, counter, door, release } = await starting.catch(async (error: unknown) => {
+        await leave();
+        throw error;
+      });
+      if (!isOverlayKept) listener.notice(overlayInUse);
       if (isNew) {
         for (const sentence of unenforcedLimits(spec.limits, enforcement, this.traits)) listener.notice(sentence);
         if (spec.network === undefined) tellOfMissingNetwork(listener);
       }
-      return { child, limits: { read: counter(), isCheap: true, isNew: true }, network: door, release };
+      return { child, limits: { read: counter(), isCheap: true, isNew: true }, network: door, release: () => release().finally(leave) };
     };
     return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
   }

@@ -40,10 +40,10 @@ export async function launchContainer({ program, view, resolver, inside, user }:
     ...[program, ...told.apptainerArguments(seen, Object.keys(guise)), ...gate],
   ];
   if (user === undefined) return await spawnTied(commandFor(view), { before: outer });
-  const { runDirectory, workspace, home, overlay, image, mounts } = view;
-  const sources = [runDirectory, workspace, home, overlay, image, ...mounts.map((mount) => mount.source)];
-  const seenAt = ([run = '', work = '', ownHome = '', ownOverlay, root = '', ...shown]: Places): told.View => ({
-    ...{ runDirectory: run, workspace: work, home: ownHome, overlay: ownOverlay, image: root },
+  const { runDirectory, workspace, home, temporary, overlay, image, mounts } = view;
+  const sources = [runDirectory, workspace, home, temporary, overlay, image, ...mounts.map((mount) => mount.source)];
+  const seenAt = ([run = '', work = '', ownHome = '', ownTemporary = '', ownOverlay, root = '', ...shown]: Places): told.View => ({
+    ...{ runDirectory: run, workspace: work, home: ownHome, temporary: ownTemporary, overlay: ownOverlay, image: root },
     mounts: mounts.map((mount, index) => ({ ...mount, source: shown[index] ?? '' })),
   });
   return await spawnStaged({ user, sources, accounts: join(runDirectory, told.guiseDirectory) }, (places) => commandFor(seenAt(places)), {
@@ -103,12 +103,13 @@ export async function spawnTied(command: readonly string[], { before = [], env =
 
 /** Makes the files that the sandbox sees in the place of the host's, and the directories of its temporary files. */
 async function prepare(view: told.View, guise: Readonly<Record<string, string>>, user: number | undefined): Promise<void> {
-  const { runDirectory, workspace, home, overlay } = view;
-  const temporary = Object.keys(told.temporaryDirectories).map((name) => join(runDirectory, name));
+  const { runDirectory, workspace, home, temporary, overlay } = view;
   await mkdir(join(runDirectory, told.guiseDirectory), { recursive: true, mode: 0o755 });
-  for (const directory of temporary) {
-    await mkdir(directory, { recursive: true });
-    await chmod(directory, 0o1777);
+  await mkdir(temporary, { recursive: true });
+  await chmod(temporary, 0o755);
+  for (const name of Object.keys(told.temporaryDirectories)) {
+    await mkdir(join(temporary, name), { recursive: true });
+    await chmod(join(temporary, name), 0o1777);
   }
   if (overlay !== undefined) await mkdir(overlay, { recursive: true, mode: 0o700 });
   const files = Object.entries(guise).map(([path, text]) => [guisePath(runDirectory, path), text] as const);

@@ -18,7 +18,7 @@ const [pushBackInput, linuxConsole] = [0x5412, 0x541c]; // TIOCSTI, TIOCLINUX
 
 /**
  * A profile for `apptainer --security seccomp:FILE`, which can refuse with EPERM only. New namespaces are not in it: the calls that make one cannot all
- * be told apart by a filter that has no other answer, and `host-scripts/one-user-namespace.bash` forbids them.
+ * be told apart by a filter that has no other answer, and `host-scripts/limit-user-namespaces.bash` forbids them.
  */
 export function seccompProfile(): string {
   const refuse = (name: string, args?: Condition[]) => ({ names: [name], action: 'SCMP_ACT_ERRNO', ...(args && { args }) });

@@ -1,10 +1,11 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
 import type { Door } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { Enforcement, Limits } from '../../core/sandbox.ts';
@@ -15,10 +16,11 @@ import { makePipes, openForWriting } from '../../shell/pipes/named-pipes.ts';
 import { normalMount } from '../mounts.ts';
 import { beginningOf } from '../namespaces/beginning.ts';
 import { type ControlGroups, findHierarchies, makeControlGroups, ownProcesses } from '../namespaces/cgroup.ts';
-import { enforcementWith, limitsLine } from '../namespaces/enforcement.ts';
+import { enforcementWith, type ResourceLimits, resourceLimits } from '../namespaces/enforcement.ts';
 import { installInto } from '../namespaces/install-into.ts';
 import { type NetworkChoice, refuseObstacle, resolverOf, type SandboxNetwork, startNetwork } from '../namespaces/network.ts';
 import { checkSources, groupVersions, hostUserHere, terminated } from '../namespaces/stage.ts';
+import { standardPath } from '../programs.ts';
 import { homeInside, reservedTargets, type View } from './arguments.ts';
 import { startError } from './failures.ts';
 import { launchContainer } from './launch.ts';
@@ -90,8 +92,11 @@ export async function startSingularity(options: ContainerOptions): Promise<Singu
     groups = await groupsWith(gate, options, groupVersions(user));
     await network?.enter(groups);
     const door = await network?.connect();
+    await limitProcess(gate.pid, resourceLimits(limits, groups, gate.threads));
+    // Security: what the gate started before it was limited is not limited. It is a program of the image, which earlier commands may have changed.
+    if ((await processesBelow(child.pid)).pid !== gate.pid) throw unexpectedProcesses();
     // The gate lets the command begin when it has read this.
-    stdin.end(`${limitsLine(limits, groups, gate.threads)}\n${terminated([...variables(options.env), ''])}`);
+    stdin.end(terminated([...variables(options.env), '']));
     for (const stream of [stdout, stderr]) stream.resume();
     return { child, enforcement: enforcementWith(groups.held, 'Apptainer'), counter: groups.counter, door, release };
   } catch (error) {
@@ -148,10 +153,21 @@ async function processesBelow(launched: number): Promise<Processes> {
   const first = inside.find(({ pid }) => pid === gate?.parent);
   const tie = found.find(({ parent, numbers }) => parent === launched && numbers.length === main?.numbers.length);
   if (gate === undefined || others.length > 0 || first === undefined || tie === undefined) {
-    throw new HermeticError('sandbox/open-failed', 'The processes of the container are not those that were started in it.');
+    throw unexpectedProcesses();
   }
   const threads = (main?.threads ?? 0) + first.threads + spareThreads;
   return { pid: gate.pid, parent: first.pid, parentThreads: first.threads, tie: tie.pid, threads };
+}
+
+function unexpectedProcesses(): HermeticError {
+  return new HermeticError('sandbox/open-failed', 'The processes of the container are not those that were started in it.');
+}
+
+/** Security: from outside, so that it does not depend on any program of the image. */
+async function limitProcess(pid: number, { processes, dataKilobytes }: ResourceLimits): Promise<void> {
+  const bytes = dataKilobytes * 1024;
+  const words = [...(processes > 0 ? [`--nproc=${processes}:${processes}`] : []), ...(bytes > 0 ? [`--data=${bytes}:${bytes}`] : [])];
+  if (words.length > 0) await promisify(execFile)('prlimit', ['--pid', String(pid), ...words], { env: { PATH: standardPath } });
 }
 
 interface ProcessStatus {

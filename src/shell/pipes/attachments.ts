@@ -95,16 +95,26 @@ function tell(control: number, text: string): void {
   }
 }
 
-/** Directories in `runDirectory` of processes that still run, ours included. Those of dead ones are removed. */
+/** Directories in `runDirectory` of processes that still run, ours included. Those of dead ones are removed, as far as that is possible. */
 export function liveAttachments(runDirectory: string): string[] {
   return entries(runDirectory).filter((name) => {
     if (!isProcessName(name)) return false;
     const life = lifeOf(name);
     const lock = lockOf(runDirectory, name);
     if (life === 'alive' || (life === 'unknown' && isKernelLocked(lock))) return true;
-    for (const path of [join(runDirectory, name), lock]) rmSync(path, { recursive: true, force: true });
+    removeIfPossible(join(runDirectory, name));
+    removeIfPossible(lock);
     return false;
   });
+}
+
+/** What cannot be removed is left: a dead program must not keep the living ones out. */
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // The next one tries again.
+  }
 }
 
 function killIfThere(pid: number): void {

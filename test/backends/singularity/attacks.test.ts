@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Verdict } from '../../../src/core/proof.ts';
-import type { OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
+import { type OpenSandbox, quiet, type SandboxSpec } from '../../../src/core/sandbox.ts';
 import { proofText, prove } from '../../../src/proof/index.ts';
 import { apptainer, reachableDirectory, unpackImage } from '../../apptainer.ts';
 import { contextIn } from '../../backends.ts';
@@ -156,6 +156,22 @@ await describeBackend(
       expect(readdirSync(join(spec.directory, '..'))).not.toContain(spec.name);
     });
 
+    it('gives a second program with the session an overlay that goes with it, and says so', async () => {
+      const spec = engine.spec();
+      const client = await engine.startClient({ spec, action: 'start', commands: ['echo 1 >/first; echo begun'] });
+      expect(client.answer).toEqual(['begun\n']);
+      const notices: string[] = [];
+      const second = await engine.backend.open(spec, { ...quiet, notice: (text) => notices.push(text) });
+      expect(await output(second, 'ls /first 2>/dev/null; echo 2 >/second; cat /second')).toBe('2\n');
+      expect(notices.join('\n')).toContain('Another program has this session open');
+      await second.close();
+      await client.kill();
+      await until('its sandbox is gone', () => processesWith(image).length === 0);
+      const third = await engine.open(spec);
+      expect(await output(third, 'ls /first /second 2>/dev/null')).toBe('/first\n');
+      await third.destroy();
+    });
+
     it('says how to get Apptainer where it is missing', async () => {
       const { backendOf } = await import('../../backends.ts');
       const backend = backendOf('singularity', { ...engine.context, options: { ...options, singularity_program: '/nowhere/apptainer' } });
@@ -178,33 +194,37 @@ await describeBackend(
         mkdirSync(home);
         spawnSync('chown', [`${user}:${user}`, home]);
         const { egress: _, ...found } = contextIn(join(home, 'sandboxes'));
-        const spec: SandboxSpec = { ...engine.spec(), directory: join(home, 'sandboxes/singularity/one'), network: 'restricted' };
+        const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 100 };
+        const spec: SandboxSpec = { ...engine.spec({ limits }), directory: join(home, 'sandboxes/singularity/one'), network: 'restricted' };
+        /** What one command prints. Its program is killed then. */
+        const printed = async (command: string): Promise<string> => {
+          const context = { ...found, environment: {}, options };
+          const task: Task = { kind: 'singularity', context, spec, action: 'start', commands: [command] };
+          const [program = '', ...before] = identity(user, home);
+          const client = join(import.meta.dirname, '../../client.ts');
+          const words = [...before, process.execPath, client, JSON.stringify(task)];
+          const child = spawn(program, words, { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+          const ended = once(child, 'close');
+          try {
+            for await (const line of createInterface(child.stdout)) return JSON.parse(line)[0];
+            throw new Error('the client ended without an answer');
+          } finally {
+            child.kill('SIGKILL');
+            await ended;
+            await until('its sandbox is gone', () => processesWith(image).length === 0);
+          }
+        };
         const status =
           "id -un; stat -c %U . ~; grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status; unshare -U true 2>/dev/null || echo refused";
-        const task: Task = {
-          kind: 'singularity',
-          context: { ...found, environment: {}, options },
-          spec,
-          action: 'start',
-          commands: [`echo $(${status})`],
-        };
-        const [program = '', ...before] = identity(user, home);
-        const client = join(import.meta.dirname, '../../client.ts');
-        const child = spawn(program, [...before, process.execPath, client, JSON.stringify(task)], {
-          cwd: '/',
-          stdio: ['ignore', 'pipe', 'inherit'],
-        });
-        onTestFinished(async () => {
-          const ended = once(child, 'close');
-          child.kill('SIGKILL');
-          await ended;
-          await until('its sandbox is gone', () => processesWith(image).length === 0);
-        });
-        for await (const line of createInterface(child.stdout)) {
-          expect(JSON.parse(line)[0]).toMatch(/^agent agent agent CapEff: 0{16} NoNewPrivs: 1 Seccomp: 2 refused\n$/);
-          return;
-        }
-        throw new Error('the client ended without an answer');
+        // Nothing but its own user keeps that user from removing the files.
+        const trap = 'mkdir -p /tmp/a/b /var/tmp/a/b; chmod 0 /tmp/a /var/tmp/a';
+        expect(await printed(`${trap}; echo $(${status})`)).toMatch(/^agent agent agent CapEff: 0{16} NoNewPrivs: 1 Seccomp: 2 refused\n$/);
+        const answer = await printed('echo $(ls -A /tmp /var/tmp) $(ulimit -Hd) $(ulimit -Hu)');
+        // Where this user has no control groups, as here, each process has limits, and cannot raise them.
+        const [, processes] = /^\/tmp: \/var\/tmp: 524288 (\d+)\n$/.exec(answer) ?? [answer];
+        expect(Number(processes)).toBeGreaterThan(100);
+        expect(Number(processes)).toBeLessThan(200);
+        expect(readdirSync(join(spec.directory, 'tmp'))).toHaveLength(1);
       });
     });
   },

@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ensureImage, findImage } from '../../../src/backends/singularity/image.ts';
 import { type OpenListener, quiet } from '../../../src/core/sandbox.ts';
+import { processName } from '../../../src/lib/process-name.ts';
 import { apptainer, reachableDirectory, smallArchive } from '../../apptainer.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../../engines.ts';
@@ -26,7 +27,12 @@ function held(name: string): { program: string; starts(): string[]; go(): void; 
   const script = `#!/bin/bash\necho "$*" >>${own}/starts\nuntil [ -e ${own}/go ]; do sleep 0.02; done\nexec ${apptainer} "$@"\n`;
   writeFileSync(program, script);
   chmodSync(program, 0o755);
-  const starts = () => (existsSync(join(own, 'starts')) ? readFileSync(join(own, 'starts'), 'utf8').trim().split('\n') : []);
+  const starts = () =>
+    existsSync(join(own, 'starts'))
+      ? readFileSync(join(own, 'starts'), 'utf8')
+          .split('\n')
+          .filter((line) => line !== '')
+      : [];
   return { program, starts, go: () => writeFileSync(join(own, 'go'), ''), work: join(own, 'images') };
 }
 
@@ -119,6 +125,58 @@ await describeBackend(
       expect([processesWith(program), leftIn(work)]).toEqual([[], []]);
     });
 
+    it('stops a conversion that is not wanted any more when its program has only just been started', async () => {
+      const { program, work } = held('too-early');
+      const controller = new AbortController();
+      const progress = (text: string): void => {
+        // Said before the program starts, and heard of after it was looked at.
+        if (text.startsWith('converting')) queueMicrotask(() => controller.abort(new Error('enough')));
+      };
+      const wanted = ensureImage(image, { program, imageDirectory: work }, { ...quiet, progress }, controller.signal);
+      await expect(wanted).rejects.toThrow('enough');
+      expect([processesWith(program), leftIn(work)]).toEqual([[], []]);
+    });
+
+    it('removes what a conversion of another image left, unless that is still at work', async () => {
+      const work = join(directory, 'left-overs');
+      const [dead, alive] = ['a'.repeat(32), 'b'.repeat(32)];
+      for (const key of [dead, alive]) mkdirSync(join(work, `${key}.work-1`, 'root'), { recursive: true });
+      writeFileSync(join(work, `${alive}.lock`), processName());
+      await ensureImage(image, { program: apptainer, imageDirectory: work }, quiet);
+      expect(leftIn(work)).toEqual([`${alive}.lock`, `${alive}.work-1`]);
+    });
+
+    it('takes no link for an image, neither one among the converted ones nor one from the program that unpacks', async () => {
+      const own = join(directory, 'links');
+      const [work, victim, program] = [join(own, 'images'), join(own, 'victim'), join(own, 'apptainer')];
+      for (const path of [work, victim]) mkdirSync(path, { recursive: true });
+      chmodSync(victim, 0o700);
+      writeFileSync(program, `#!/bin/bash\nln -s ${victim} "\${@: -2:1}"\n`);
+      chmodSync(program, 0o755);
+      const wanted = ensureImage(image, { program, imageDirectory: work }, quiet);
+      await expect(wanted).rejects.toMatchObject({ code: 'sandbox/no-image' });
+      expect([statSync(victim).mode & 0o777, readdirSync(work)]).toEqual([0o700, []]);
+      const { key } = await ensureImage(image, { program: apptainer, imageDirectory }, quiet);
+      symlinkSync(victim, join(work, key));
+      expect(await findImage(image, { imageDirectory: work })).toBeUndefined();
+    });
+
+    it('uses no images from a directory that other users can write to', async () => {
+      const shared = join(directory, 'shared');
+      mkdirSync(shared);
+      chmodSync(shared, 0o777);
+      const refusal = { code: 'sandbox/no-image', hint: expect.stringContaining('terminal.singularity_image_directory') };
+      await expect(findImage(image, { imageDirectory: shared })).rejects.toMatchObject(refusal);
+      await expect(ensureImage(image, { program: apptainer, imageDirectory: shared }, quiet)).rejects.toMatchObject(refusal);
+      chmodSync(shared, 0o700);
+      symlinkSync(shared, join(directory, 'link'));
+      await expect(findImage(image, { imageDirectory: join(directory, 'link') })).rejects.toMatchObject(refusal);
+      if (process.getuid?.() === 0) {
+        chownSync(shared, 12345, 12345);
+        await expect(findImage(image, { imageDirectory: shared })).rejects.toMatchObject(refusal);
+      }
+    });
+
     it.each([
       ['a name without a way to get it', 'debian:12', 'is no image for Apptainer'],
       ['an option', '--help', 'is no image for Apptainer'],
@@ -135,7 +193,7 @@ await describeBackend(
     it.runIf(process.getuid?.() === 0)('says that there is no space for the image', async () => {
       const small = join(directory, 'full');
       mkdirSync(small);
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'hermetic', small]);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'hermetic', small]);
       try {
         const wanted = ensureImage(image, { program: apptainer, imageDirectory: small }, quiet);
         await expect(wanted).rejects.toMatchObject({ code: 'sandbox/no-image', message: expect.stringContaining('no space left') });
